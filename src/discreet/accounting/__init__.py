@@ -1,0 +1,1 @@
+"""What is promised: the exact audit of a noise table."""

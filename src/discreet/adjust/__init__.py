@@ -1,0 +1,1 @@
+"""After the noise: what is done to noisy cells for display."""

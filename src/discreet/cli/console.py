@@ -1,0 +1,44 @@
+"""What the command line says: documents on standard output, everything else on standard error."""
+
+from __future__ import annotations
+
+import json
+import sys
+from typing import TYPE_CHECKING, Any
+
+from rich.console import Console
+from rich.text import Text
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from discreet.errors import DiscreetError
+
+#: Progress, logs and errors. Standard output is kept for documents.
+messages = Console(stderr=True, highlight=False)
+#: Human-readable results.
+output = Console(highlight=False)
+
+
+def report_error(error: DiscreetError) -> int:
+    """Print an error with its advice to standard error and return its exit code."""
+    messages.print(Text.assemble((f"{error.title}: ", "bold red"), error.message), soft_wrap=True)
+    if error.advice:
+        messages.print(Text(error.advice), soft_wrap=True)
+    return error.exit_code
+
+
+def emit(document: str | bytes, out: Path | None) -> None:
+    """Write a document to a file, or alone on standard output."""
+    data = document.encode("utf-8") if isinstance(document, str) else document
+    if out is not None:
+        out.write_bytes(data)
+        messages.print(f"Written: {out}", soft_wrap=True)
+        return
+    sys.stdout.buffer.write(data)
+    sys.stdout.buffer.flush()
+
+
+def emit_json(value: Any, out: Path | None = None) -> None:
+    """Write a value as JSON, alone on standard output or to a file."""
+    emit(json.dumps(value, indent=2, ensure_ascii=False, allow_nan=False) + "\n", out)

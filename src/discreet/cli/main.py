@@ -1,0 +1,40 @@
+"""The `discreet` command: a list of commands, one module each, and one place where errors become exit codes."""
+
+from __future__ import annotations
+
+import sys
+
+import typer
+
+from discreet import __version__
+from discreet.cli.console import report_error
+from discreet.errors import DiscreetError
+
+app = typer.Typer(
+    name="discreet",
+    help="Protected frequency tables from microdata, with an exact account of what is promised.",
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"discreet {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _main(
+    version: bool = typer.Option(False, "--version", callback=_version, is_eager=True, help="Show the version."),
+) -> None:
+    """Protected frequency tables from microdata, with an exact account of what is promised."""
+
+
+def run() -> None:
+    """Run the command line; an expected error becomes one clear message and its exit code."""
+    try:
+        app()
+    except DiscreetError as error:
+        sys.exit(report_error(error))

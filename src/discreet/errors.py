@@ -1,0 +1,215 @@
+"""What a user can meet: every refusal and failure, with a stable code and advice.
+
+Each error knows its code (the tail of the HTTP problem `type`), its HTTP status and the exit code of
+the command line. A message tells the value, what is allowed and what to do next; it depends on public
+or already-noisy facts only, never on a true count.
+
+Comes from: every folder. Goes to: `cli` (exit codes) and `server` (problem+json).
+"""
+
+from __future__ import annotations
+
+import difflib
+from typing import TYPE_CHECKING, ClassVar
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+EXIT_USAGE = 2
+EXIT_REFUSED = 3
+EXIT_NOT_FOUND = 4
+EXIT_BUDGET = 5
+EXIT_OURS = 70
+
+
+class DiscreetError(Exception):
+    """The parent of all errors that are meant for a user."""
+
+    code: ClassVar[str] = "internal"
+    title: ClassVar[str] = "Something went wrong on our side"
+    http_status: ClassVar[int] = 500
+    exit_code: ClassVar[int] = EXIT_OURS
+
+    def __init__(self, message: str, advice: str = "") -> None:
+        super().__init__(message)
+        self.message = message
+        self.advice = advice
+
+    def __str__(self) -> str:
+        return f"{self.message} {self.advice}".strip()
+
+
+class BadRequest(DiscreetError):
+    """The request cannot be read: a word, a number or a combination that has no meaning."""
+
+    code = "bad-request"
+    title = "The request cannot be read"
+    http_status = 400
+    exit_code = EXIT_USAGE
+
+
+class UnknownVariable(BadRequest):
+    """A variable that the dataset does not have."""
+
+    code = "unknown-variable"
+    title = "Unknown variable"
+
+
+class UnknownCategory(BadRequest):
+    """A category that its variable does not have."""
+
+    code = "unknown-category"
+    title = "Unknown category"
+
+
+class UnknownFormat(BadRequest):
+    """A file format that is not offered."""
+
+    code = "unknown-format"
+    title = "Unknown format"
+
+
+class UnknownDataset(DiscreetError):
+    """A dataset that is not in the workspace."""
+
+    code = "unknown-dataset"
+    title = "Unknown dataset"
+    http_status = 404
+    exit_code = EXIT_NOT_FOUND
+
+
+class NotFound(DiscreetError):
+    """A file, folder or page that is not there."""
+
+    code = "not-found"
+    title = "Not found"
+    http_status = 404
+    exit_code = EXIT_NOT_FOUND
+
+
+class Refused(DiscreetError):
+    """A request that is understood and not answered, by a rule that looks at its shape."""
+
+    code = "refused"
+    title = "This table is not released"
+    http_status = 403
+    exit_code = EXIT_REFUSED
+
+
+class TooManyCells(Refused):
+    """A table with more cells than the dataset releases at a time."""
+
+    code = "too-many-cells"
+    title = "Too many cells"
+
+
+class TooManyVariables(Refused):
+    """A table that crosses more variables than the dataset allows."""
+
+    code = "too-many-variables"
+    title = "Too many variables"
+
+
+class GroupsOnGeography(Refused):
+    """Free groups on a geography: unions of areas that differ by a sliver identify people."""
+
+    code = "groups-on-geography"
+    title = "Geography cannot be regrouped"
+
+
+class BadDescription(DiscreetError):
+    """A `dataset.toml` that cannot be used."""
+
+    code = "bad-description"
+    title = "The dataset description is not usable"
+    http_status = 422
+    exit_code = EXIT_USAGE
+
+
+class BadData(DiscreetError):
+    """Records that contradict their description, or a file that cannot be read."""
+
+    code = "bad-data"
+    title = "The records do not fit their description"
+    http_status = 422
+    exit_code = EXIT_USAGE
+
+
+class BadSetting(DiscreetError):
+    """A setting with a value that it cannot have."""
+
+    code = "bad-setting"
+    title = "A setting is not usable"
+    http_status = 500
+    exit_code = EXIT_USAGE
+
+
+class BadNoiseTable(DiscreetError):
+    """A noise table with a gap, an overlap, a wrong sum or a wrong mean."""
+
+    code = "bad-noise-table"
+    title = "The noise table is not usable"
+    http_status = 500
+    exit_code = EXIT_USAGE
+
+
+class InfeasibleDesign(DiscreetError):
+    """A noise table that cannot exist; the message names the bound that the wish breaks."""
+
+    code = "infeasible-design"
+    title = "No such noise table exists"
+    http_status = 422
+    exit_code = EXIT_USAGE
+
+
+class SecretUnusable(DiscreetError):
+    """The secret is missing, too short, guessable or readable by others: nothing is answered."""
+
+    code = "secret-unusable"
+    title = "The secret cannot be used"
+    http_status = 503
+    exit_code = EXIT_OURS
+
+
+class WorkspaceUnusable(DiscreetError):
+    """The workspace cannot be opened or is damaged: nothing is answered."""
+
+    code = "workspace-unusable"
+    title = "The workspace cannot be used"
+    http_status = 503
+    exit_code = EXIT_OURS
+
+
+class MissingExtra(DiscreetError):
+    """A feature whose optional packages are not installed."""
+
+    code = "missing-extra"
+    title = "An optional package is missing"
+    http_status = 501
+    exit_code = EXIT_USAGE
+
+
+def nearest(word: str, words: Iterable[str]) -> str:
+    """A sentence that names the known word nearest to a mistyped one.
+
+    >>> nearest("sexx", ["age", "sex"])
+    'Did you mean "sex"?'
+    """
+    known = list(words)
+    folded = {known_word.casefold(): known_word for known_word in known}
+    close = difflib.get_close_matches(word.casefold(), list(folded), n=1, cutoff=0.5)
+    if close:
+        return f'Did you mean "{folded[close[0]]}"?'
+    shown = ", ".join(known[:12]) + (", ..." if len(known) > 12 else "")
+    return f"Known: {shown}."
+
+
+def all_errors() -> list[type[DiscreetError]]:
+    """Every error class, for the reference page and its test."""
+    found: list[type[DiscreetError]] = []
+    waiting: list[type[DiscreetError]] = [DiscreetError]
+    while waiting:
+        kind = waiting.pop(0)
+        found.append(kind)
+        waiting.extend(kind.__subclasses__())
+    return found

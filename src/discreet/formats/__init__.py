@@ -1,0 +1,1 @@
+"""A `Release` to a file: one module, one function each."""

@@ -1,0 +1,1 @@
+"""Secret to record keys to cell keys."""

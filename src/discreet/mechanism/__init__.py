@@ -1,0 +1,1 @@
+"""Noise as data: the integer noise table, its families and its design."""

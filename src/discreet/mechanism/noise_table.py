@@ -1,0 +1,201 @@
+"""The noise table: every mechanism, whatever its family, as integers that are looked up.
+
+For each count row there is a list of noise values and cumulative integer thresholds over a key modulus.
+A key u, uniform on 0..modulus-1, selects the first value whose threshold exceeds it:
+
+    P(noise = values[j] | count) = (thresholds[j] - thresholds[j-1]) / modulus.
+
+Small counts have rows of their own; the last `repeats` rows repeat for ever after (one row for most
+families, 15 for PRAM, 250 for ONS). No float decides a released number, and what `accounting` audits is
+what is looked up here.
+
+Comes from: the families in this folder, or a file. Goes to: `perturb`, `accounting`, `inference`.
+Source: Sadeghi & Chien (2022), eqs 38-42; Fraser & Wooton (2005).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from fractions import Fraction
+from functools import cached_property
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from discreet.errors import BadNoiseTable
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from numpy.typing import NDArray
+
+LARGEST_MODULUS = 2**64
+LARGEST_VALUE = 2**62
+
+
+@dataclass(frozen=True, slots=True)
+class NoiseRow:
+    """The noise of one count: ascending values and their cumulative thresholds.
+
+    >>> NoiseRow((-1, 0, 1), (64, 192, 256)).masses()
+    (64, 128, 64)
+    """
+
+    values: tuple[int, ...]
+    thresholds: tuple[int, ...]
+
+    def __post_init__(self) -> None:
+        if not self.values or len(self.values) != len(self.thresholds):
+            raise BadNoiseTable("A row needs one threshold for each of its values, and at least one value.")
+        if any(not isinstance(number, int) for number in (*self.values, *self.thresholds)):
+            raise BadNoiseTable("Values and thresholds are whole numbers.")
+        if any(b <= a for a, b in zip(self.values, self.values[1:], strict=False)):
+            raise BadNoiseTable("The values of a row must ascend, each once.")
+        if any(abs(value) > LARGEST_VALUE for value in self.values):
+            raise BadNoiseTable(f"A noise value must lie within ±{LARGEST_VALUE}.")
+        if any(b <= a for a, b in zip((0, *self.thresholds), self.thresholds, strict=False)):
+            raise BadNoiseTable(
+                "The thresholds of a row must ascend from above 0: a value with no key could never occur.",
+                "Leave out values of probability zero.",
+            )
+
+    def masses(self) -> tuple[int, ...]:
+        """How many keys each value has; they add up to the modulus."""
+        return tuple(b - a for a, b in zip((0, *self.thresholds), self.thresholds, strict=False))
+
+    @property
+    def modulus(self) -> int:
+        """The number of keys that the row covers."""
+        return self.thresholds[-1]
+
+    def probabilities(self) -> dict[int, Fraction]:
+        """The exact law of the row: noise value to probability."""
+        return {v: Fraction(m, self.modulus) for v, m in zip(self.values, self.masses(), strict=True)}
+
+    def mean(self) -> Fraction:
+        """The bias of the row, exactly."""
+        return Fraction(sum(v * m for v, m in zip(self.values, self.masses(), strict=True)), self.modulus)
+
+    def variance(self) -> Fraction:
+        """The variance of the row, exactly."""
+        second = Fraction(sum(v * v * m for v, m in zip(self.values, self.masses(), strict=True)), self.modulus)
+        return second - self.mean() ** 2
+
+
+@dataclass(frozen=True)
+class NoiseTable:
+    """Rows for the counts 0, 1, 2, ...; the last `repeats` rows serve all larger counts.
+
+    Args:
+        modulus: The number of keys; 2^32 by default in `cellkey`, 2^64 in `dp`, up to 2^64.
+        rows: The row of count 0 first.
+        repeats: Length of the block of last rows that repeats for larger counts.
+        family: Which design made it ("maxent", "laplace", ..., or "file").
+        parameters: The design's parameters, for people and provenance; never used in a lookup.
+
+    >>> table = NoiseTable(256, (NoiseRow((0,), (256,)), NoiseRow((-1, 0, 1), (64, 192, 256))), repeats=1)
+    >>> table.noise(np.array([0, 5, 5]), np.array([7, 7, 255], dtype=np.uint64)).tolist()
+    [0, -1, 1]
+    """
+
+    modulus: int
+    rows: tuple[NoiseRow, ...]
+    repeats: int = 1
+    family: str = "unnamed"
+    parameters: Mapping[str, Any] = field(default_factory=dict, compare=False)
+
+    def __post_init__(self) -> None:
+        if not 1 <= self.modulus <= LARGEST_MODULUS:
+            raise BadNoiseTable(f"The key modulus is {self.modulus}; it must lie between 1 and 2^64.")
+        if not self.rows or not 1 <= self.repeats <= len(self.rows):
+            raise BadNoiseTable(
+                f"{self.repeats} repeating rows of {len(self.rows)}: a table needs at least one row, "
+                "and a repeating block of at least one row and at most all of them."
+            )
+        for count, row in enumerate(self.rows):
+            if row.modulus != self.modulus:
+                raise BadNoiseTable(
+                    f"The row of count {count} covers {row.modulus} keys of {self.modulus}.",
+                    "The last threshold of every row must equal the modulus.",
+                )
+        object.__setattr__(self, "parameters", MappingProxyType(dict(self.parameters)))
+
+    def __hash__(self) -> int:
+        return hash((self.modulus, self.rows, self.repeats, self.family))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        fields = (self.modulus, self.rows, self.repeats, self.family, dict(self.parameters))
+        return (NoiseTable, fields)
+
+    def row_index(self, count: int) -> int:
+        """Which row serves a count: its own, or its place in the repeating block."""
+        if count < len(self.rows):
+            return count
+        first = len(self.rows) - self.repeats
+        return first + (count - first) % self.repeats
+
+    def row(self, count: int) -> NoiseRow:
+        """The noise row of a count."""
+        return self.rows[self.row_index(count)]
+
+    @cached_property
+    def largest(self) -> int:
+        """The largest change that the table can make to any count."""
+        return max(max(abs(row.values[0]), abs(row.values[-1])) for row in self.rows)
+
+    def noise(self, counts: NDArray[np.int64], keys: NDArray[np.uint64]) -> NDArray[np.int64]:
+        """Look up the noise of each cell: one binary search, integers only.
+
+        Args:
+            counts: True counts, not negative.
+            keys: Cell keys, each below the modulus.
+
+        Returns:
+            The noise of each cell, in the shape of `counts`.
+        """
+        flat_counts = np.ascontiguousarray(counts, dtype=np.int64).ravel()
+        flat_keys = np.ascontiguousarray(keys, dtype=np.uint64).ravel()
+        if flat_counts.shape != flat_keys.shape:
+            raise BadNoiseTable("Every cell needs one key.")
+        if flat_counts.size and int(flat_counts.min()) < 0:
+            raise BadNoiseTable("A count below zero has no noise row.")
+        if flat_keys.size and int(flat_keys.max()) >= self.modulus:
+            raise BadNoiseTable("A cell key lies outside the key modulus.")
+        rows = self._row_indices(flat_counts)
+        return self._search(rows, flat_keys).reshape(np.shape(counts))
+
+    def _row_indices(self, counts: NDArray[np.int64]) -> NDArray[np.int64]:
+        """`row_index` for an array."""
+        if len(self.rows) == 1:
+            return np.zeros(counts.shape, dtype=np.int64)
+        if self.repeats == 1:
+            return np.minimum(counts, len(self.rows) - 1)
+        first = len(self.rows) - self.repeats
+        return np.where(counts < len(self.rows), counts, first + (counts - first) % self.repeats)
+
+    def _search(self, rows: NDArray[np.int64], keys: NDArray[np.uint64]) -> NDArray[np.int64]:
+        if self._stacked is not None:
+            thresholds, values = self._stacked
+            place = np.searchsorted(thresholds, rows.astype(np.uint64) * np.uint64(self.modulus) + keys, "right")
+            return values[place]
+        noise = np.empty(keys.shape, dtype=np.int64)
+        for index in np.unique(rows):
+            here = rows == index
+            row = self.rows[int(index)]
+            inner = np.array(row.thresholds[:-1], dtype=np.uint64)
+            noise[here] = np.array(row.values, dtype=np.int64)[np.searchsorted(inner, keys[here], "right")]
+        return noise
+
+    @cached_property
+    def _stacked(self) -> tuple[NDArray[np.uint64], NDArray[np.int64]] | None:
+        """All rows as one ascending list of thresholds, row r shifted by r times the modulus.
+
+        None where the shifted thresholds would not fit 64 bits; the rows are then searched one by one.
+        The very last threshold is never needed: a key below the modulus lies before it.
+        """
+        if self.modulus * len(self.rows) > LARGEST_MODULUS:
+            return None
+        thresholds = [r * self.modulus + t for r, row in enumerate(self.rows) for t in row.thresholds]
+        values = [v for row in self.rows for v in row.values]
+        return np.array(thresholds[:-1], dtype=np.uint64), np.array(values, dtype=np.int64)

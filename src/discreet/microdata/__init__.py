@@ -1,0 +1,1 @@
+"""Records in: readers, schema checks, the loader and the demo data."""

@@ -1,0 +1,1 @@
+"""Values: variables, requests, exact tables (secret) and releases (public)."""

@@ -1,0 +1,1 @@
+"""`ExactTable`, cell keys and a noise table to noisy cells."""

@@ -1,0 +1,1 @@
+"""May this be asked? Answers with a reason and advice."""

@@ -1,0 +1,1 @@
+"""The web face: routes, pages, templates and static files."""

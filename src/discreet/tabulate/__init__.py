@@ -1,0 +1,1 @@
+"""Records and a request to an `ExactTable`, on an engine."""
