@@ -1,0 +1,242 @@
+"""Loading records: read, check, key, sort and store, or refuse and store nothing.
+
+One pass: DuckDB reads the source, turns each category into its small integer and hashes each id; Python
+checks each chunk, enciphers the hashes to record keys and adds the record to the fingerprint. A second
+pass writes the records sorted by the finest geography. Ids are not stored: only their keys are.
+
+Comes from: a source and a `Dataset`. Goes to: `records` in a version's `data.duckdb`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import duckdb
+import numpy as np
+import pyarrow as pa
+
+from discreet.errors import BadData, BadDescription, nearest
+from discreet.keys.fingerprint import Fingerprint
+from discreet.keys.record_keys import MOST_RECORDS, record_keys
+from discreet.microdata.checks import record_checks
+from discreet.microdata.sources import open_source, quoted
+from discreet.microdata.storage import RECORD_KEY, RECORDS, WEIGHT, column_type, create_sql
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from pathlib import Path
+
+    from numpy.typing import NDArray
+
+    from discreet.keys.secret import Secret
+    from discreet.microdata.sources import Source
+    from discreet.model.dataset import Dataset
+    from discreet.model.variable import Variable
+
+    #: Called with what is being done, how many records are done, and of how many if known.
+    Progress = Callable[[str, int, int | None], None]
+
+CHUNK = 250_000
+MEMORY_LIMIT = "500MB"
+
+
+@dataclass(frozen=True, slots=True)
+class Loaded:
+    """The outcome of a load: the digest that names the version."""
+
+    digest: str
+
+
+def load_records(
+    records: object,
+    dataset: Dataset,
+    description: str,
+    secret: Secret,
+    folder: Path,
+    progress: Progress = lambda _what, _done, _of: None,
+) -> Loaded:
+    """Read, check and store records as `data.duckdb` in an empty folder.
+
+    Args:
+        records: A path, frame, table or stream (see `sources`).
+        dataset: The description, parsed.
+        description: The description's text, which the digest covers.
+        secret: For record keys and the fingerprint.
+        folder: Where `data.duckdb` is written; the caller moves it into place or removes it.
+        progress: Told as the load goes on.
+    """
+    fingerprint = Fingerprint(secret, dataset.lineage)
+    staging = _connect(folder / "staging.duckdb", folder)
+    reading = _connect(":memory:", folder)
+    try:
+        source = open_source(reading, records)
+        _check_columns(source, dataset)
+        staging.execute(create_sql("staged", dataset))
+        _stage(reading, source, dataset, secret, fingerprint, staging, progress)
+        _store(staging, dataset, folder, progress)
+    except duckdb.Error:
+        raise BadData(
+            "The records could not be read to the end.",
+            "Check that the file is complete, in UTF-8, and that every line has the same columns.",
+        ) from None
+    finally:
+        reading.close()
+        staging.close()
+        (folder / "staging.duckdb").unlink(missing_ok=True)
+    return Loaded(fingerprint.digest(description))
+
+
+def _connect(path: Path | str, folder: Path) -> duckdb.DuckDBPyConnection:
+    config = {"memory_limit": MEMORY_LIMIT, "temp_directory": str(folder), "preserve_insertion_order": "false"}
+    return duckdb.connect(str(path), config=config)
+
+
+def _check_columns(source: Source, dataset: Dataset) -> None:
+    wanted = [(variable.column, f'the variable "{variable.name}"') for variable in dataset.variables]
+    wanted.append((dataset.id_column, "the id"))
+    if dataset.weight_column is not None:
+        wanted.append((dataset.weight_column, "the weight"))
+    for column, what in wanted:
+        if column not in source.columns:
+            raise BadDescription(
+                f"{source.name} has no column {column!r} for {what}.", nearest(column, source.columns)
+            )
+
+
+def _stage(
+    reading: duckdb.DuckDBPyConnection,
+    source: Source,
+    dataset: Dataset,
+    secret: Secret,
+    fingerprint: Fingerprint,
+    staging: duckdb.DuckDBPyConnection,
+    progress: Progress,
+) -> None:
+    """The first pass: every chunk is checked and keyed."""
+    checks, prefixes, done = record_checks(dataset), [], 0
+    for batch in _coded_batches(reading, source, dataset):
+        _refuse_bad(batch, dataset)
+        codes = {v.name: batch.column(f"v{i}").to_numpy() for i, v in enumerate(dataset.variables)}
+        for check in checks:
+            check(codes)
+        hashes = _hash_bytes(batch.column("h"))
+        columns = {**codes, RECORD_KEY: record_keys(secret, dataset.lineage, hashes)}
+        if dataset.weight_column is not None:
+            columns[WEIGHT] = batch.column("w").to_numpy()
+        values = [array for name, array in sorted(columns.items()) if name != RECORD_KEY]
+        fingerprint.add(hashes, values)
+        prefixes.append(np.ascontiguousarray(hashes[:, :8]).view("<u8").ravel())
+        _insert(staging, "staged", pa.table(columns))
+        done += batch.num_rows
+        progress("Reading and checking records", done, source.records)
+        if done > MOST_RECORDS:
+            raise BadData(f"More than {MOST_RECORDS:,} records.", "Split the dataset.")
+    if not done:
+        raise BadData(f"{source.name} has no records.", "Check that it is the right file.")
+    _refuse_duplicates(prefixes)
+
+
+def _coded_batches(
+    reading: duckdb.DuckDBPyConnection, source: Source, dataset: Dataset
+) -> Iterator[pa.RecordBatch]:
+    """Stream the source as integer codes, half hashes of ids, fixed-point weights and what is wrong."""
+    chosen = [f"unhex(substr(sha256({quoted(dataset.id_column)}::VARCHAR), 1, 32)) AS h"]
+    wrong = [f"CASE WHEN {quoted(dataset.id_column)} IS NULL THEN 'i' END"]
+    for place, variable in enumerate(dataset.variables):
+        _create_enum(reading, f"e{place}", variable)
+        code, problem = _code_sql(variable, place)
+        chosen.append(code)
+        wrong.append(problem)
+    if dataset.weight_column is not None:
+        weight = f"(TRY_CAST({quoted(dataset.weight_column)} AS DECIMAL(18, {dataset.weight_decimals}))"
+        weight += f" * {10**dataset.weight_decimals})::BIGINT"
+        chosen.append(f"{weight} AS w")
+        wrong.append(f"CASE WHEN coalesce({weight}, -1) < 0 THEN 'w' END")
+    chosen.append(f"coalesce({', '.join(wrong)}) AS bad")
+    relation = source.relation.project(", ".join(chosen))
+    yield from relation.to_arrow_reader(CHUNK)
+
+
+def _create_enum(reading: duckdb.DuckDBPyConnection, name: str, variable: Variable) -> None:
+    """A DuckDB type whose values are the codes; they go in as data, never as SQL text."""
+    reading.register("categories", pa.table({"code": pa.array(variable.codes, pa.string())}))
+    reading.execute(f"CREATE TYPE {name} AS ENUM (SELECT code FROM categories)")
+    reading.unregister("categories")
+
+
+def _code_sql(variable: Variable, place: int) -> tuple[str, str]:
+    """The SQL of a variable's integer code, and of what is wrong with its value."""
+    column = f"{quoted(variable.column)}::VARCHAR"
+    code = f"enum_code(TRY_CAST({column} AS e{place}))"
+    missing = f"WHEN {column} IS NULL OR {column} = '' THEN"
+    if variable.not_stated is None:
+        known, absent = code, f"{missing} 'm{place}:' "
+    else:
+        known, absent = f"CASE {missing} {variable.position(variable.not_stated)} ELSE {code} END", f"{missing} NULL "
+    problem = f"CASE {absent}WHEN {code} IS NULL THEN 'u{place}:' || {column} END"
+    return f"coalesce({known}, 0)::{column_type(variable)} AS v{place}", problem
+
+
+def _refuse_bad(batch: pa.RecordBatch, dataset: Dataset) -> None:
+    """Turn the first thing that is wrong with a chunk into a clear error."""
+    bad = batch.column("bad")
+    if bad.null_count == len(bad):
+        return
+    found: str = bad.drop_null()[0].as_py()
+    if found == "i":
+        raise BadData("A record has no id.", f"Fill the column {dataset.id_column!r}.")
+    if found == "w":
+        raise BadData(
+            "A record has a weight that is missing, negative or no number.", f"Mend the column {dataset.weight_column!r}."
+        )
+    place, _, raw = found[1:].partition(":")
+    variable = dataset.variables[int(place)]
+    if found[0] == "m":
+        raise BadData(
+            f'A record has no value of "{variable.name}", and no "not stated" category is declared.',
+            f'Add a category and `not_stated = "its code"` to "{variable.name}", or fill the value.',
+        )
+    raise BadData(
+        f'The value {raw[:60]!r} of "{variable.name}" is not among its categories.', nearest(raw, variable.codes)
+    )
+
+
+def _hash_bytes(column: pa.BinaryArray) -> NDArray[np.uint8]:
+    """The (n, 16) bytes of a column of half hashes."""
+    fixed = column.cast(pa.binary(16)) if not pa.types.is_fixed_size_binary(column.type) else column
+    data = np.frombuffer(fixed.buffers()[1], dtype=np.uint8)
+    return data.reshape(-1, 16)[fixed.offset : fixed.offset + len(fixed)]
+
+
+def _refuse_duplicates(prefixes: list[NDArray[np.uint64]]) -> None:
+    """Two records with one id have one hash; 64 of its bits tell them apart from all others.
+
+    Two different ids share 64 bits with probability below n^2 / 2^65: 3e-6 for ten million records.
+    """
+    ordered = np.sort(np.concatenate(prefixes))
+    if (ordered[1:] == ordered[:-1]).any():
+        raise BadData("Two records have the same id.", "Give every record an id of its own.")
+
+
+def _store(staging: duckdb.DuckDBPyConnection, dataset: Dataset, folder: Path, progress: Progress) -> None:
+    """The second pass: sorted by the finest geography, which makes small-area tables several times faster."""
+    count = staging.sql("SELECT count(*) FROM staged").fetchone()
+    total = 0 if count is None else int(count[0])
+    order = f' ORDER BY "{dataset.finest_geography}"' if dataset.finest_geography else ""
+    final = duckdb.connect(str(folder / "data.duckdb"), config={"memory_limit": MEMORY_LIMIT})
+    try:
+        final.execute(create_sql(RECORDS, dataset))
+        done = 0
+        for batch in staging.sql(f"SELECT * FROM staged{order}").to_arrow_reader(4 * CHUNK):  # noqa: S608
+            _insert(final, RECORDS, pa.Table.from_batches([batch]))
+            done += batch.num_rows
+            progress("Storing records", done, total)
+    finally:
+        final.close()
+
+
+def _insert(connection: duckdb.DuckDBPyConnection, table: str, records: pa.Table) -> None:
+    connection.register("chunk", records)
+    connection.execute(f"INSERT INTO {table} BY NAME SELECT * FROM chunk")  # noqa: S608 - our own names
+    connection.unregister("chunk")

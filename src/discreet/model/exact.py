@@ -1,0 +1,60 @@
+"""The exact table: true counts and key sums. Secret; it never leaves.
+
+`ExactTable` cannot be printed, pickled, copied or serialised: its repr shows the shape and never a
+count. Only the pipeline turns it into a `Release`, by way of noise.
+
+Comes from: `tabulate`. Goes to: `perturb`, and nowhere else.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NoReturn
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from discreet.model.shape import TableShape
+
+
+class ExactTable:
+    """True counts, sums of record keys and sums of weights of every cell of a shape, totals included.
+
+    Args:
+        shape: Which cells.
+        counts: int64, one per cell.
+        key_sums: uint64, one per cell; exact below 2^64.
+        weight_sums: Fixed-point weights, or None for a dataset without.
+    """
+
+    __slots__ = ("counts", "key_sums", "shape", "weight_sums")
+
+    def __init__(
+        self,
+        shape: TableShape,
+        counts: NDArray[np.int64],
+        key_sums: NDArray[np.uint64],
+        weight_sums: NDArray[np.int64] | None = None,
+    ) -> None:
+        for array in (counts, key_sums, weight_sums):
+            if array is not None and array.shape != shape.lengths:
+                raise ValueError("the arrays of an exact table must have its shape")
+        self.shape = shape
+        self.counts = counts
+        self.key_sums = key_sums
+        self.weight_sums = weight_sums
+
+    def __repr__(self) -> str:
+        return f"<ExactTable of {' x '.join(map(str, self.shape.lengths))} cells, confidential>"
+
+    __str__ = __repr__
+
+    def __format__(self, spec: str) -> str:
+        return repr(self)
+
+    def __reduce_ex__(self, protocol: object) -> NoReturn:
+        raise TypeError("an ExactTable is confidential: it cannot be pickled, copied or sent anywhere")
+
+    def __getstate__(self) -> NoReturn:
+        raise TypeError("an ExactTable is confidential: it has no state to give away")

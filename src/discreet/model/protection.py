@@ -1,0 +1,74 @@
+"""What protects a dataset: the noise, how it is keyed, and the limits by shape.
+
+Comes from: `[protection]` of `dataset.toml`. Goes to: `rules`, `perturb`, `adjust`, the release's notes.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any
+
+from discreet.errors import BadDescription, nearest
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+METHODS = ("cellkey",)
+ADDITIVITY = ("independent",)
+#: How a cell's key follows from the records in it; `keys/cell_keys.py` has the formulas.
+KEY_MODES = ("hashed", "additive", "abs", "participants-and-description")
+
+DEFAULT_MODULUS = 2**32
+DEFAULT_MAX_CELLS = 2_000_000
+
+
+@dataclass(frozen=True)
+class Protection:
+    """The protection of one dataset, as declared.
+
+    Args:
+        method: `cellkey`: noise keyed by who is in the cell.
+        noise: The family and parameters of the noise table.
+        keys: One of `KEY_MODES`.
+        modulus: The number of cell keys.
+        additivity: `independent`: totals are perturbed on their own.
+        non_negative: Released counts below zero become zero.
+        max_variables: How many variables one table may cross, geography not counted.
+        max_cells: How many cells one table may have, totals included.
+        big_n: The prime of the `abs` keys (Sadeghi & Chien, eq. 36).
+    """
+
+    method: str = "cellkey"
+    noise: Mapping[str, Any] = field(default_factory=lambda: {"family": "maxent", "D": 5, "V": 3, "js": 2})
+    keys: str = "hashed"
+    modulus: int = DEFAULT_MODULUS
+    additivity: str = "independent"
+    non_negative: bool = True
+    max_variables: int = 3
+    max_cells: int = DEFAULT_MAX_CELLS
+    big_n: int = 4_294_967_291
+
+    def __post_init__(self) -> None:
+        _one_of("method", self.method, METHODS)
+        _one_of("keys", self.keys, KEY_MODES)
+        _one_of("additivity", self.additivity, ADDITIVITY)
+        if "family" not in self.noise:
+            raise BadDescription("The noise has no family.", 'Add `family = "maxent"` to [protection.noise].')
+        if not 1 <= self.modulus <= 2**64:
+            raise BadDescription(f"The key modulus is {self.modulus}.", "It must lie between 1 and 2^64.")
+        if self.keys == "abs" and self.modulus != 256:
+            raise BadDescription("The `abs` keys are one byte.", "Set `modulus = 256`.")
+        if not 2 <= self.big_n < 2**63:
+            raise BadDescription(f"big_n is {self.big_n}.", "It must lie between 2 and 2^63.")
+        if self.max_variables < 1 or self.max_cells < 1:
+            raise BadDescription("max_variables and max_cells must be at least 1.", "Raise them.")
+        object.__setattr__(self, "noise", MappingProxyType(dict(self.noise)))
+
+    def __hash__(self) -> int:
+        return hash((self.method, tuple(sorted(self.noise.items())), self.keys, self.modulus, self.additivity))
+
+
+def _one_of(name: str, value: str, allowed: tuple[str, ...]) -> None:
+    if value not in allowed:
+        raise BadDescription(f'The protection\'s {name} is "{value}".', nearest(value, allowed))

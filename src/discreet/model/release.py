@@ -1,0 +1,83 @@
+"""The release: everything that the public may see of one table.
+
+Values are perturbed counts; `noisy` keeps them before any adjustment for display, with the noise table
+that is their law. A value that is not released is null with a status:
+
+    c  withheld by a disclosure rule      z  cannot occur (structural zero)
+
+Comes from: `pipeline`. Goes to: `formats`, `inference`, the faces.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from discreet.mechanism.noise_table import NoiseTable
+    from discreet.model.dataset import Dataset
+    from discreet.model.request import TableRequest
+    from discreet.model.shape import Dimension
+
+#: Status letters by their number in `Release.status`; 0 is a released value.
+STATUSES = ("", "c", "z")
+STATUS_MEANING = {"c": "Not released: withheld to protect confidentiality", "z": "Not applicable: cannot occur"}
+WITHHELD, NOT_APPLICABLE = 1, 2
+
+
+@dataclass(frozen=True, slots=True)
+class Release:
+    """A protected table and all that belongs to it.
+
+    Args:
+        dataset: The public description.
+        digest: Which version of the records and their description it was made from.
+        request: The canonical request.
+        dimensions: The variables in the order of the arrays' axes.
+        values: Released counts; meaningless where `status` is not 0.
+        noisy: Counts with their noise, before any adjustment.
+        status: Index into `STATUSES` for each cell.
+        noise: The law of the noise.
+        notes: What every reader must be told; the first is mandatory in every format.
+        promise: What the protection promises, in plain sentences.
+    """
+
+    dataset: Dataset
+    digest: str
+    request: TableRequest
+    dimensions: tuple[Dimension, ...]
+    values: NDArray[np.int64]
+    noisy: NDArray[np.int64]
+    status: NDArray[np.uint8]
+    noise: NoiseTable
+    notes: tuple[str, ...]
+    promise: tuple[str, ...]
+
+    def __post_init__(self) -> None:
+        lengths = tuple(dimension.length for dimension in self.dimensions)
+        for array in (self.values, self.noisy, self.status):
+            if array.shape != lengths:
+                raise ValueError("the arrays of a release must have its shape")
+            array.flags.writeable = False
+
+    @property
+    def title(self) -> str:
+        """What is counted, by what: "Persons by sex and age"."""
+        names = [dimension.label.lower() for dimension in self.dimensions]
+        listed = names[0] if len(names) == 1 else ", ".join(names[:-1]) + " and " + names[-1]
+        unit = self.dataset.unit
+        return f"{unit[:1].upper()}{unit[1:]} by {listed}"
+
+    @property
+    def cells(self) -> int:
+        """The number of cells, totals included."""
+        return self.values.size
+
+    def value(self, *codes: str) -> int | None:
+        """The released count of one cell, by its codes in the order of the dimensions; None if not released."""
+        place = tuple(d.codes.index(code) for d, code in zip(self.dimensions, codes, strict=True))
+        return None if self.status[place] else int(self.values[place])

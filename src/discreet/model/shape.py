@@ -1,0 +1,183 @@
+"""The shape of a table: which cells it has, before a single record is read.
+
+Each dimension lists its outputs; an output is a set of base categories (one, or a group). A dimension
+may have a total, which stands last in the arrays. Sizes are Python integers: a table of 10^300 cells
+has a size, and is refused, before anything is allocated.
+
+Comes from: a canonical `TableRequest`. Goes to: `rules`, `tabulate`, `keys` (descriptions), the release.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from discreet.model.grammar import escape
+from discreet.model.variable import TOTAL
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from discreet.model.dataset import Dataset
+    from discreet.model.request import TableRequest
+    from discreet.model.variable import Variable
+
+
+@dataclass(frozen=True, slots=True)
+class Output:
+    """One shown category of a dimension: its code, its label and the base categories in it."""
+
+    code: str
+    label: str
+    members: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Dimension:
+    """One variable of a table.
+
+    Args:
+        name: The variable's name.
+        label: The variable's label.
+        outputs: The shown categories, disjoint, in order.
+        population: The base categories whose people count in the total.
+        base: The codes of the variable's own categories.
+        total: Whether there is a total, last.
+        geography: Whether it is a level of a geography.
+    """
+
+    name: str
+    label: str
+    outputs: tuple[Output, ...]
+    population: tuple[int, ...]
+    base: tuple[str, ...]
+    total: bool = True
+    geography: bool = False
+
+    @property
+    def length(self) -> int:
+        """How many cells the dimension has, the total included."""
+        return len(self.outputs) + self.total
+
+    @property
+    def codes(self) -> tuple[str, ...]:
+        """Codes in array order, the total last."""
+        return tuple(output.code for output in self.outputs) + ((TOTAL,) if self.total else ())
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """Labels in array order, the total last."""
+        return tuple(output.label for output in self.outputs) + (("Total",) if self.total else ())
+
+    def members(self) -> list[tuple[int, ...]]:
+        """The base categories behind each code, in array order."""
+        return [output.members for output in self.outputs] + ([self.population] if self.total else [])
+
+
+@dataclass(frozen=True, slots=True)
+class HiddenFilter:
+    """A filter on a variable that the table does not show: only people in these base categories count."""
+
+    name: str
+    members: tuple[int, ...]
+    base: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class TableShape:
+    """All cells of a table: its dimensions, and the filters on variables that it does not show."""
+
+    dimensions: tuple[Dimension, ...]
+    filters: tuple[HiddenFilter, ...] = ()
+
+    @property
+    def lengths(self) -> tuple[int, ...]:
+        """The array shape, totals included."""
+        return tuple(dimension.length for dimension in self.dimensions)
+
+    @property
+    def cells(self) -> int:
+        """The number of cells, totals included, as an exact integer of any size."""
+        return math.prod(self.lengths)
+
+
+def table_shape(request: TableRequest, dataset: Dataset) -> TableShape:
+    """The shape of a canonical request."""
+    filters = {name: _positions(dataset.variable(name), codes) for name, codes in request.filters}
+    groups = dict(request.groups)
+    dimensions = tuple(
+        _dimension(dataset, name, filters.get(name), groups.get(name), total=request.totals)
+        for name in request.variables
+    )
+    hidden = tuple(
+        HiddenFilter(name, positions, dataset.variable(name).codes)
+        for name, positions in filters.items()
+        if name not in request.variables
+    )
+    return TableShape(dimensions, hidden)
+
+
+def structural_zeros(shape: TableShape, dataset: Dataset) -> NDArray[np.bool_]:
+    """Which cells are empty by public knowledge: all their people would be in a declared structural zero.
+
+    A cell is one when, for every variable of a declared combination, all of the cell's base categories
+    are among the declared ones.
+    """
+    empty = np.zeros(shape.lengths, dtype=np.bool_)
+    axes = {dimension.name: axis for axis, dimension in enumerate(shape.dimensions)}
+    hidden = {hidden.name: set(hidden.members) for hidden in shape.filters}
+    for zero in dataset.structural_zeros:
+        inside = np.ones((1,) * len(shape.dimensions), dtype=np.bool_)
+        for name, codes in zero.where:
+            declared = set(_positions(dataset.variable(name), tuple(codes)))
+            if name in axes:
+                flags = [set(members) <= declared for members in shape.dimensions[axes[name]].members()]
+                inside = inside & _along(np.array(flags), axes[name], len(shape.dimensions))
+            elif name not in hidden or not hidden[name] <= declared:
+                break
+        else:
+            empty |= inside
+    return empty
+
+
+def _along(values: NDArray[np.bool_], axis: int, ndim: int) -> NDArray[np.bool_]:
+    """Lay a vector along one axis of an ndim-dimensional array."""
+    return values.reshape(tuple(-1 if a == axis else 1 for a in range(ndim)))
+
+
+def _dimension(
+    dataset: Dataset,
+    name: str,
+    kept: tuple[int, ...] | None,
+    groups: tuple[tuple[str, ...], ...] | None,
+    *,
+    total: bool,
+) -> Dimension:
+    variable = dataset.variable(name)
+    population = tuple(range(len(variable))) if kept is None else kept
+    if groups is None:
+        outputs = tuple(_single(variable, position) for position in population)
+    else:
+        outputs = tuple(_group(variable, group) for group in groups)
+    geography = name in dataset.geography
+    return Dimension(name, variable.label, outputs, population, variable.codes, total, geography)
+
+
+def _single(variable: Variable, position: int) -> Output:
+    category = variable.categories[position]
+    return Output(category.code, category.label, (position,))
+
+
+def _group(variable: Variable, group: tuple[str, ...]) -> Output:
+    if len(group) == 1:
+        return _single(variable, variable.position(group[0]))
+    members = _positions(variable, group)
+    label = " + ".join(variable.categories[position].label for position in members)
+    return Output("+".join(map(escape, group)), label, members)
+
+
+def _positions(variable: Variable, codes: tuple[str, ...]) -> tuple[int, ...]:
+    return tuple(sorted(variable.position(code) for code in codes))

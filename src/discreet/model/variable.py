@@ -1,0 +1,144 @@
+"""Variables and hierarchies: what can be tabulated, from public knowledge only.
+
+A variable has ordered categories; each has a code (a string) and a label. A finer level of a hierarchy
+names, for each of its categories, the parent at the next coarser level. Codes and labels are data: they
+may hold any character and never become SQL, HTML, a formula or a path.
+
+Comes from: `dataset.toml`. Goes to: every stage.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from functools import cached_property
+
+from discreet.errors import BadDescription, UnknownCategory, nearest
+
+#: The code of a total, in every table and format.
+TOTAL = "_T"
+#: Words that a table's own columns use: a variable of this name would make a file ambiguous.
+RESERVED_NAMES = frozenset({"count", "value", "status", "weight", "weighted", "measure", "total", "record_key"})
+_NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]{0,63}\Z")
+
+
+@dataclass(frozen=True, slots=True)
+class Category:
+    """One category: its code, its label and, at a finer level, the code of its parent."""
+
+    code: str
+    label: str
+    parent: str | None = None
+
+    def __post_init__(self) -> None:
+        if not self.code or self.code != self.code.strip():
+            raise BadDescription(
+                f"The category code {self.code!r} is empty or has blanks at an end.", "Give each category a code."
+            )
+        if self.code == TOTAL:
+            raise BadDescription(f'The code "{TOTAL}" is reserved for totals.', "Choose another code.")
+
+
+@dataclass(frozen=True)
+class Variable:
+    """A variable and its ordered categories.
+
+    Args:
+        name: Letters, digits and underscores; how requests call it.
+        label: How people call it.
+        categories: In the order in which they are shown.
+        column: The column of the records that holds it; its name by default.
+        not_stated: The code that a missing value becomes; without it a missing value is refused.
+
+    >>> sex = Variable("sex", "Sex", (Category("1", "Male"), Category("2", "Female")))
+    >>> sex.position("2")
+    1
+    """
+
+    name: str
+    label: str
+    categories: tuple[Category, ...]
+    column: str = ""
+    not_stated: str | None = None
+
+    def __post_init__(self) -> None:
+        if not _NAME.match(self.name):
+            raise BadDescription(
+                f"The variable name {self.name!r} is not usable.",
+                "Use a letter, then letters, digits and underscores, at most 64 in all.",
+            )
+        if self.name.lower() in RESERVED_NAMES or self.name.endswith("_label"):
+            raise BadDescription(
+                f'A variable cannot be called "{self.name}": tables have a column of that name.',
+                "Choose another name; `column` can still name the source column.",
+            )
+        if not self.categories:
+            raise BadDescription(f'The variable "{self.name}" has no categories.', "List its categories.")
+        if len(self._positions) != len(self.categories):
+            repeated = sorted({c.code for c in self.categories if self._is_repeated(c.code)})[0]
+            raise BadDescription(
+                f'The variable "{self.name}" lists the code {repeated!r} twice.', "Give every category its own code."
+            )
+        if self.not_stated is not None and self.not_stated not in self._positions:
+            raise BadDescription(
+                f'The "not stated" code {self.not_stated!r} of "{self.name}" is not among its categories.',
+                "Add it to the categories.",
+            )
+        if not self.column:
+            object.__setattr__(self, "column", self.name)
+
+    def _is_repeated(self, code: str) -> bool:
+        return sum(category.code == code for category in self.categories) > 1
+
+    @cached_property
+    def _positions(self) -> dict[str, int]:
+        return {category.code: position for position, category in enumerate(self.categories)}
+
+    @cached_property
+    def codes(self) -> tuple[str, ...]:
+        """The codes of all categories, in order."""
+        return tuple(category.code for category in self.categories)
+
+    def position(self, code: str) -> int:
+        """Where a code stands among the categories; an unknown code is an error that names the nearest."""
+        try:
+            return self._positions[code]
+        except KeyError:
+            raise UnknownCategory(
+                f'The variable "{self.name}" has no category {code!r}.', nearest(code, self.codes)
+            ) from None
+
+    def __contains__(self, code: object) -> bool:
+        return code in self._positions
+
+    def __len__(self) -> int:
+        return len(self.categories)
+
+
+@dataclass(frozen=True, slots=True)
+class Hierarchy:
+    """Levels of one classification, coarse to fine: region > district > area."""
+
+    name: str
+    label: str
+    levels: tuple[str, ...]
+    geography: bool = False
+
+    def __post_init__(self) -> None:
+        if len(self.levels) < 2 or len(set(self.levels)) != len(self.levels):
+            raise BadDescription(
+                f'The hierarchy "{self.name}" needs two or more different levels.', "List its variables, coarse to fine."
+            )
+
+
+@dataclass(frozen=True, slots=True)
+class StructuralZero:
+    """A combination that cannot occur: every cell within it is empty by public knowledge.
+
+    Args:
+        label: Why it cannot occur.
+        where: For each variable the codes that, taken together, are impossible.
+    """
+
+    label: str
+    where: tuple[tuple[str, frozenset[str]], ...]

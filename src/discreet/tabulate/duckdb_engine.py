@@ -1,0 +1,104 @@
+"""The default engine: DuckDB, embedded, on a file that it opens read-only.
+
+Categories are stored as small unsigned integers, which lets DuckDB aggregate into a perfect hash table;
+raising its threshold to 18 bits makes three-way tables about twice as fast (docs/decisions/0003-engine.md).
+The sum of 32-bit keys is cast to UBIGINT: left as HUGEINT it would arrive as a lossy float.
+
+SQL is made of variable names (letters, digits, underscores) and integers only; no label, code or path
+ever enters it.
+"""
+
+from __future__ import annotations
+
+import threading
+from typing import TYPE_CHECKING
+
+import duckdb
+import numpy as np
+
+from discreet.errors import WorkspaceUnusable
+from discreet.microdata.storage import RECORD_KEY, RECORDS, WEIGHT
+from discreet.tabulate.engine import SparseCells
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from discreet.tabulate.engine import AggregateQuery
+
+PERFECT_HASH_BITS = 18
+
+
+class DuckDBEngine:
+    """Counts the records of one stored version of a dataset.
+
+    Args:
+        path: The `data.duckdb` of the version.
+        threads: How many threads DuckDB may use; all cores by default. The result does not depend on it.
+    """
+
+    def __init__(self, path: Path, *, threads: int | None = None) -> None:
+        try:
+            self._connection = duckdb.connect(str(path), read_only=True)
+        except duckdb.Error:
+            raise WorkspaceUnusable(
+                f"The stored records {path.parent.name}/{path.name} cannot be opened.", "Load the dataset again."
+            ) from None
+        self._connection.execute(f"SET perfect_ht_threshold = {PERFECT_HASH_BITS}")
+        if threads is not None:
+            self._connection.execute(f"SET threads = {int(threads)}")
+        self._local = threading.local()
+
+    def aggregate(self, query: AggregateQuery) -> SparseCells:
+        """Run one aggregate; each thread of the server has a cursor of its own."""
+        try:
+            columns = self._cursor().execute(aggregate_sql(query)).fetchnumpy()
+        except duckdb.Error:
+            raise WorkspaceUnusable("The stored records could not be counted.", "Load the dataset again.") from None
+        codes = tuple(_plain(columns[f"g{place}"]) for place in range(len(query.group_by)))
+        weights = _plain(columns["w"]).astype(np.int64, copy=False) if query.weights else None
+        counts = _plain(columns["n"]).astype(np.int64, copy=False)
+        return SparseCells(codes, counts, _plain(columns["k"]).astype(np.uint64, copy=False), weights)
+
+    def close(self) -> None:
+        """Close the file."""
+        self._connection.close()
+
+    def _cursor(self) -> duckdb.DuckDBPyConnection:
+        if not hasattr(self._local, "cursor"):
+            self._local.cursor = self._connection.cursor()
+        cursor: duckdb.DuckDBPyConnection = self._local.cursor
+        return cursor
+
+
+def aggregate_sql(query: AggregateQuery) -> str:
+    """The SQL of an aggregate.
+
+    >>> from discreet.tabulate.engine import AggregateQuery
+    >>> aggregate_sql(AggregateQuery(("sex",), (("age", (1, 2)),)))
+    'SELECT "sex" AS g0, count(*) AS n, sum(record_key)::UBIGINT AS k FROM records WHERE "age" IN (1, 2) GROUP BY "sex"'
+    """
+    names = [_identifier(name) for name in query.group_by]
+    chosen = [f"{name} AS g{place}" for place, name in enumerate(names)]
+    chosen += ["count(*) AS n", f"sum({RECORD_KEY})::UBIGINT AS k"]
+    if query.weights:
+        chosen.append(f"sum({WEIGHT})::BIGINT AS w")
+    where = " AND ".join(
+        f"{_identifier(name)} IN ({', '.join(str(int(code)) for code in codes)})" for name, codes in query.filters
+    )
+    sql = f"SELECT {', '.join(chosen)} FROM {RECORDS}"  # noqa: S608 - names and integers only
+    return sql + (f" WHERE {where}" if where else "") + (f" GROUP BY {', '.join(names)}" if names else "")
+
+
+def _identifier(name: str) -> str:
+    if not name.isidentifier() or not name.isascii():
+        raise ValueError("not a variable name")
+    return f'"{name}"'
+
+
+def _plain(array: np.ndarray) -> np.ndarray:
+    """A NumPy array without a mask; a missing value in the stored records means damage."""
+    if isinstance(array, np.ma.MaskedArray):
+        if array.mask.any():
+            raise WorkspaceUnusable("The stored records have gaps.", "Load the dataset again.")
+        return np.asarray(array.data)
+    return np.asarray(array)

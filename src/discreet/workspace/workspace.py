@@ -1,0 +1,168 @@
+"""A workspace: a folder with datasets in versions, and the secret.
+
+    secret                                   readable by its owner only
+    workspace.toml                           settings, optional
+    datasets/<id>/current                    the digest of the version that is served
+    datasets/<id>/<digest>/dataset.toml      the description
+    datasets/<id>/<digest>/data.duckdb       the records
+
+A load writes a new version beside the others and then replaces `current` by a rename: a reader sees the
+old version or the new one, never half of either. Everything but a load opens data read-only.
+
+Comes from: the faces. Goes to: `pipeline`, as a `StoredDataset`.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import secrets
+import shutil
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from filelock import FileLock
+
+from discreet.errors import NotFound, UnknownDataset, WorkspaceUnusable, nearest
+from discreet.keys.cell_keys import cell_keys
+from discreet.keys.secret import create_secret, read_secret
+from discreet.mechanism.families import build
+from discreet.microdata.load import load_records
+from discreet.model.dataset import parse_dataset
+from discreet.tabulate.duckdb_engine import DuckDBEngine
+
+if TYPE_CHECKING:
+    from discreet.keys.cell_keys import CellKeys
+    from discreet.mechanism.noise_table import NoiseTable
+    from discreet.microdata.load import Progress
+    from discreet.model.dataset import Dataset
+    from discreet.tabulate.engine import Engine
+
+_DIGEST = re.compile(r"[0-9a-f]{32}\Z")
+DESCRIPTION = "dataset.toml"
+RECORDS = "data.duckdb"
+
+
+@dataclass(frozen=True)
+class StoredDataset:
+    """One version of a dataset, ready to be asked: description, records, noise and the way to cell keys."""
+
+    dataset: Dataset
+    digest: str
+    engine: Engine
+    noise: NoiseTable
+    cell_keys: CellKeys
+
+    def __repr__(self) -> str:
+        return f"<StoredDataset {self.dataset.id} {self.digest[:8]}>"
+
+
+class Workspace:
+    """A folder of datasets. Opening one makes no change to it.
+
+    Args:
+        folder: An existing workspace.
+        threads: Threads for one aggregate; all cores by default.
+    """
+
+    def __init__(self, folder: Path, *, threads: int | None = None) -> None:
+        if not (folder / "datasets").is_dir():
+            raise NotFound(
+                f"{str(folder)!r} is not a workspace.", "Load a dataset into it, or run `discreet demo` for the demo's."
+            )
+        self.folder = folder
+        self._threads = threads
+        self._open: dict[str, StoredDataset] = {}
+
+    def ids(self) -> list[str]:
+        """The datasets that can be asked."""
+        found = (self.folder / "datasets").iterdir()
+        return sorted(entry.name for entry in found if (entry / "current").is_file())
+
+    def stored(self, dataset_id: str) -> StoredDataset:
+        """The current version of a dataset; one `open` a version, however often it is asked.
+
+        Raises:
+            UnknownDataset: With the nearest match.
+            SecretUnusable, WorkspaceUnusable: Nothing is answered.
+        """
+        if dataset_id not in self.ids():
+            raise UnknownDataset(f'There is no dataset "{dataset_id}".', nearest(dataset_id, self.ids()))
+        digest = self._current(dataset_id)
+        if digest not in self._open:
+            self._open[digest] = self._read(dataset_id, digest)
+        return self._open[digest]
+
+    def close(self) -> None:
+        """Let go of all records."""
+        for stored in self._open.values():
+            stored.engine.close()
+        self._open.clear()
+
+    def _current(self, dataset_id: str) -> str:
+        digest = (self.folder / "datasets" / dataset_id / "current").read_text("ascii", errors="replace").strip()
+        if not _DIGEST.match(digest):
+            raise WorkspaceUnusable(f'The pointer of "{dataset_id}" is damaged.', "Load the dataset again.")
+        return digest
+
+    def _read(self, dataset_id: str, digest: str) -> StoredDataset:
+        version = self.folder / "datasets" / dataset_id / digest
+        try:
+            dataset = parse_dataset((version / DESCRIPTION).read_text("utf-8"))
+        except OSError:
+            raise WorkspaceUnusable(
+                f'The version {digest[:8]} of "{dataset_id}" is not complete.', "Load the dataset again."
+            ) from None
+        secret = read_secret(self.folder / "secret")
+        protection = dataset.protection
+        noise = build(protection.noise, protection.modulus)
+        engine = DuckDBEngine(version / RECORDS, threads=self._threads)
+        return StoredDataset(dataset, digest, engine, noise, cell_keys(secret, dataset.lineage, protection))
+
+
+def load_dataset(
+    folder: Path, description: str, records: object, progress: Progress = lambda _what, _done, _of: None
+) -> str:
+    """Load records into a workspace, creating it if need be; returns the new version's digest.
+
+    Nothing is left behind when the load is refused, and the version that was served is still served.
+    """
+    dataset = parse_dataset(description)
+    build(dataset.protection.noise, dataset.protection.modulus)
+    home = folder / "datasets" / dataset.id
+    home.mkdir(parents=True, exist_ok=True)
+    folder.chmod(0o700)
+    create_secret(folder / "secret")
+    secret = read_secret(folder / "secret")
+    with FileLock(home / ".lock"):
+        _sweep(home)
+        loading = home / f".loading-{secrets.token_hex(8)}"
+        loading.mkdir(mode=0o700)
+        try:
+            digest = load_records(records, dataset, description, secret, loading, progress).digest
+            (loading / DESCRIPTION).write_text(description, "utf-8")
+            if (home / digest).exists():
+                shutil.rmtree(loading)
+            else:
+                loading.rename(home / digest)
+            _point(home, digest)
+        finally:
+            shutil.rmtree(loading, ignore_errors=True)
+    return digest
+
+
+def _sweep(home: Path) -> None:
+    """Remove what an interrupted load left."""
+    for remains in home.glob(".loading-*"):
+        shutil.rmtree(remains, ignore_errors=True)
+
+
+def _point(home: Path, digest: str) -> None:
+    """Replace `current` in one step, after what it points to is on disk."""
+    pointer = home / f".current-{secrets.token_hex(8)}"
+    with pointer.open("w", encoding="ascii") as file:
+        file.write(digest + "\n")
+        file.flush()
+        os.fsync(file.fileno())
+    pointer.replace(home / "current")
