@@ -79,7 +79,9 @@ class NoiseRow:
 
     def variance(self) -> Fraction:
         """The variance of the row, exactly."""
-        second = Fraction(sum(v * v * m for v, m in zip(self.values, self.masses(), strict=True)), self.modulus)
+        second = Fraction(
+            sum(v * v * m for v, m in zip(self.values, self.masses(), strict=True)), self.modulus
+        )
         return second - self.mean() ** 2
 
 
@@ -177,7 +179,9 @@ class NoiseTable:
     def _search(self, rows: NDArray[np.int64], keys: NDArray[np.uint64]) -> NDArray[np.int64]:
         if self._stacked is not None:
             thresholds, values = self._stacked
-            place = np.searchsorted(thresholds, rows.astype(np.uint64) * np.uint64(self.modulus) + keys, "right")
+            place = np.searchsorted(
+                thresholds, rows.astype(np.uint64) * np.uint64(self.modulus) + keys, "right"
+            )
             return values[place]
         noise = np.empty(keys.shape, dtype=np.int64)
         for index in np.unique(rows):

@@ -1,0 +1,151 @@
+"""The ideal table: a design before its probabilities become integers.
+
+A family computes probabilities; `quantise` turns them into the integer thresholds that ship. Keeping the
+two apart lets a design be compared with what is looked up, and quantised again to another key modulus.
+Where a family knows its law as log-weights, p(v) ∝ exp(θ_v), the weights are kept as integers of some
+190 bits: double precision has 53, and a key modulus of 2^64 asks for more.
+
+Comes from: the families in this folder. Goes to: `quantise`, and the printed design.
+Source: Sadeghi & Chien (2022), eqs 2-8 and 38-39.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from decimal import Context, Decimal
+from fractions import Fraction
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any
+
+from discreet.errors import InfeasibleDesign
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+#: Digits of the exponentials; the weights keep `WEIGHT_BITS` bits after the point, relative to the largest.
+_DIGITS = Context(prec=70, Emin=-(10**9), Emax=10**9)
+WEIGHT_BITS = 192
+_SUM_TOLERANCE = 1e-9
+
+
+@dataclass(frozen=True, slots=True)
+class IdealRow:
+    """The noise of one count before quantisation.
+
+    Args:
+        values: Noise values, ascending.
+        probabilities: One positive number for each value; they add up to one.
+        weights: Integers in proportion to the probabilities, where the family knows them more exactly than
+            double precision does.
+
+    >>> IdealRow((-1, 0, 1), (0.25, 0.5, 0.25)).variance()
+    0.5
+    """
+
+    values: tuple[int, ...]
+    probabilities: tuple[float, ...]
+    weights: tuple[int, ...] | None = None
+
+    def __post_init__(self) -> None:
+        if not self.values or len(self.values) != len(self.probabilities):
+            raise InfeasibleDesign(
+                "A row needs one probability for each of its values, and at least one value."
+            )
+        if any(b <= a for a, b in zip(self.values, self.values[1:], strict=False)):
+            raise InfeasibleDesign("The values of a row must ascend, each once.")
+        if not all(p > 0 for p in self.probabilities):
+            raise InfeasibleDesign("Every probability must be above zero; leave out values that never occur.")
+        if abs(math.fsum(self.probabilities) - 1) > _SUM_TOLERANCE:
+            raise InfeasibleDesign(
+                f"The probabilities add up to {math.fsum(self.probabilities)!r}, not to 1."
+            )
+        if self.weights is not None and (len(self.weights) != len(self.values) or min(self.weights) < 1):
+            raise InfeasibleDesign("A row needs one positive integer weight for each of its values.")
+
+    def exact_weights(self) -> tuple[int, ...]:
+        """Integers in exact proportion to the design: the family's own, or those of its floats."""
+        if self.weights is not None:
+            return self.weights
+        ratios = [Fraction(p) for p in self.probabilities]
+        scale = max(ratio.denominator for ratio in ratios)  # all are powers of two
+        return tuple(ratio.numerator * (scale // ratio.denominator) for ratio in ratios)
+
+    def mean(self) -> float:
+        """The bias of the design."""
+        return math.fsum(v * p for v, p in zip(self.values, self.probabilities, strict=True))
+
+    def variance(self) -> float:
+        """The variance of the design."""
+        second = math.fsum(v * v * p for v, p in zip(self.values, self.probabilities, strict=True))
+        return second - self.mean() ** 2
+
+    def entropy(self) -> float:
+        """The Shannon entropy of the design, in nats (the natural logarithm, as in Sadeghi & Chien)."""
+        return -math.fsum(p * math.log(p) for p in self.probabilities)
+
+
+@dataclass(frozen=True)
+class IdealTable:
+    """A design: rows for the counts 0, 1, ...; the last `repeats` rows serve all larger counts.
+
+    Args:
+        rows: The row of count 0 first.
+        repeats: Length of the repeating block of last rows.
+        family: Which design made it.
+        parameters: What the design was asked for.
+        notes: What the reader of the design must know: a bound not reached, a wish relaxed.
+    """
+
+    rows: tuple[IdealRow, ...]
+    repeats: int = 1
+    family: str = "unnamed"
+    parameters: Mapping[str, Any] = field(default_factory=dict, compare=False)
+    notes: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        if not self.rows or not 1 <= self.repeats <= len(self.rows):
+            raise InfeasibleDesign(
+                f"{self.repeats} repeating rows of {len(self.rows)}: at least one is needed."
+            )
+        object.__setattr__(self, "parameters", MappingProxyType(dict(self.parameters)))
+
+    @property
+    def last(self) -> IdealRow:
+        """The row of large counts."""
+        return self.rows[-1]
+
+
+def row_from_weights(values: Sequence[int], weights: Sequence[int]) -> IdealRow:
+    """The row whose probabilities are in proportion to integers.
+
+    >>> row_from_weights((-1, 0, 1), (1, 2, 1)).probabilities
+    (0.25, 0.5, 0.25)
+    """
+    total = sum(weights)
+    return IdealRow(tuple(values), tuple(weight / total for weight in weights), tuple(weights))
+
+
+def row_from_logs(values: Sequence[int], logs: Sequence[float | Decimal]) -> IdealRow:
+    """The row p(v) ∝ exp(log weight), each log taken as the exact number that it is.
+
+    Equal logs give equal weights, so a symmetric design is symmetric to the last bit.
+
+    Raises:
+        InfeasibleDesign: if a value is so unlikely that no key modulus could hold it.
+    """
+    exact = [Decimal(log) for log in logs]
+    top = max(exact)
+    weights = [int((log - top).exp(_DIGITS) * 2**WEIGHT_BITS) for log in exact]
+    if min(weights) < 1:
+        unlikely = values[weights.index(min(weights))]
+        raise InfeasibleDesign(
+            f"The noise value {unlikely} has a probability below 2^-{WEIGHT_BITS}: no key could select it.",
+            "Ask for a narrower support or a larger variance.",
+        )
+    return row_from_weights(values, weights)
+
+
+def point_row() -> IdealRow:
+    """The row that never changes a count: all mass on noise 0."""
+    return IdealRow((0,), (1.0,), (1,))

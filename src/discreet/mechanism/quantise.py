@@ -1,0 +1,293 @@
+"""Quantisation: from probabilities to whole numbers of keys, by the paper's rule or by a better one.
+
+"ceiling" (Sadeghi & Chien, eq. 39) rounds the cumulative law up: thresholds ⌈c(z)·modulus⌉. It shifts the
+mean by about -D/modulus, breaks symmetry and may lose values. "exact" gives every value at least one key,
+keeps symmetric rows symmetric key by key, and keeps a mean of zero at exactly zero; masses are otherwise
+the nearest whole numbers. All arithmetic is on integers, so a modulus of 2^64 is as good as 2^8.
+
+Comes from: the families' ideal tables. Goes to: `noise_table`, and the report printed with a design.
+Source: Sadeghi & Chien (2022), section V (eqs 38-46); the exact rule is ours.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import TYPE_CHECKING, Literal, get_args
+
+from discreet.errors import BadNoiseTable, BadRequest, nearest
+from discreet.mechanism.noise_table import LARGEST_MODULUS, NoiseRow, NoiseTable
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from discreet.mechanism.ideal import IdealRow, IdealTable
+
+Rule = Literal["exact", "ceiling"]
+
+#: A design whose mean is within this of zero, per unit of its widest value, is meant to be unbiased.
+_ZERO_MEAN = 1e-9
+
+
+def quantise(ideal: IdealTable, modulus: int, rule: str = "exact") -> NoiseTable:
+    """The noise table of a design: integer thresholds over a key modulus.
+
+    Args:
+        ideal: The design.
+        modulus: The number of keys, up to 2^64.
+        rule: "exact" (ours: no bias, no lost value, or a refusal) or "ceiling" (the paper's).
+
+    Raises:
+        BadNoiseTable: if the modulus is too small, or no whole numbers of keys keep the mean at zero.
+
+    >>> from discreet.mechanism.ideal import IdealTable, row_from_weights
+    >>> ideal = IdealTable((row_from_weights((-1, 0, 1), (1, 1, 1)),))
+    >>> quantise(ideal, 256).rows[0].masses(), quantise(ideal, 256, "ceiling").rows[0].masses()
+    ((85, 86, 85), (86, 85, 85))
+    """
+    if rule not in get_args(Rule):
+        raise BadRequest(f'Quantisation "{rule}" is not known.', nearest(rule, get_args(Rule)))
+    if not 1 <= modulus <= LARGEST_MODULUS:
+        raise BadNoiseTable(f"The key modulus is {modulus}; it must lie between 1 and 2^64.")
+    make = _exact_row if rule == "exact" else _ceiling_row
+    rows = tuple(make(row, modulus, count) for count, row in enumerate(ideal.rows))
+    parameters = dict(ideal.parameters) | {"quantise": rule}
+    if ideal.notes:
+        parameters["notes"] = list(ideal.notes)
+    return NoiseTable(modulus, rows, ideal.repeats, ideal.family, parameters)
+
+
+def _ceiling_row(row: IdealRow, modulus: int, _count: int) -> NoiseRow:
+    """Eq. 39, the last threshold forced to the modulus; values left without a key are dropped."""
+    weights = row.exact_weights()
+    total, running, thresholds = sum(weights), 0, []
+    for weight in weights:
+        running += weight
+        thresholds.append(-(-running * modulus // total))
+    kept = [j for j, t in enumerate(thresholds) if t > (thresholds[j - 1] if j else 0)]
+    return NoiseRow(tuple(row.values[j] for j in kept), tuple(thresholds[j] for j in kept))
+
+
+def _exact_row(row: IdealRow, modulus: int, count: int) -> NoiseRow:
+    """Every value kept; symmetric rows stay symmetric; a mean of zero stays exactly zero."""
+    if len(row.values) > modulus:
+        raise BadNoiseTable(
+            f"The row of count {count} has {len(row.values)} values and the modulus only {modulus} keys.",
+            "Take a larger modulus, or the rule 'ceiling', which drops values.",
+        )
+    weights = row.exact_weights()
+    if _is_symmetric(row.values, weights):
+        masses = _symmetric_masses(row.values, weights, modulus, count)
+    elif abs(row.mean()) <= _ZERO_MEAN * max(abs(v) for v in row.values):
+        masses = _unbiased_masses(row.values, weights, modulus, count)
+    else:
+        masses = _nearest_masses(weights, modulus)
+    return row_from_masses(row.values, masses)
+
+
+def row_from_masses(values: Sequence[int], masses: Sequence[int]) -> NoiseRow:
+    """The noise row that gives each value its number of keys."""
+    thresholds, running = [], 0
+    for mass in masses:
+        running += mass
+        thresholds.append(running)
+    return NoiseRow(tuple(values), tuple(thresholds))
+
+
+def _is_symmetric(values: Sequence[int], weights: Sequence[int]) -> bool:
+    """Whether v and -v have the same weight, for every v."""
+    mirrored = all(a == -b for a, b in zip(values, reversed(values), strict=True))
+    return mirrored and all(a == b for a, b in zip(weights, reversed(weights), strict=True))
+
+
+def _symmetric_masses(values: Sequence[int], weights: Sequence[int], modulus: int, count: int) -> list[int]:
+    """Whole numbers of keys, the same for v and -v; noise 0 takes what the rounding leaves."""
+    half = len(values) // 2
+    if len(values) % 2 == 0:
+        if modulus % 2:
+            raise BadNoiseTable(
+                f"The row of count {count} is symmetric without a zero: {modulus} keys cannot be halved.",
+                "Take an even modulus.",
+            )
+        side = _nearest_masses(weights[:half], modulus // 2)
+        return [*side, *reversed(side)]
+    total = sum(weights)
+    side = [max(1, _round(weight * modulus, total)) for weight in weights[:half]]
+    while modulus - 2 * sum(side) < 1:
+        # Only a modulus about as small as the support gets here: the fullest value gives a key up.
+        side[side.index(max(side))] -= 1
+    return [*side, modulus - 2 * sum(side), *reversed(side)]
+
+
+def _nearest_masses(weights: Sequence[int], modulus: int) -> list[int]:
+    """Largest remainders: whole numbers that add up to the modulus, each at least one."""
+    total = sum(weights)
+    masses = [max(1, weight * modulus // total) for weight in weights]
+    spare = modulus - sum(masses)
+    while spare:
+        step = 1 if spare > 0 else -1
+        open_ = [j for j, mass in enumerate(masses) if step > 0 or mass > 1]
+        short = max(open_, key=lambda j: step * (weights[j] * modulus - masses[j] * total))
+        masses[short] += step
+        spare -= step
+    return masses
+
+
+def _unbiased_masses(values: Sequence[int], weights: Sequence[int], modulus: int, count: int) -> list[int]:
+    """Nearest whole numbers of keys whose mean is exactly zero.
+
+    The weights are first tilted by a factor 1 - t·v, which makes their mean exactly zero (a float design
+    is off by some 1e-16, thousands of keys at 2^64). Rounding then leaves a small whole defect Σ v·mass,
+    removed by moving single keys between two values, the least noticeable moves first.
+    """
+    weights = _centred(values, weights)
+    masses = _nearest_masses(weights, modulus)
+    defect = sum(v * mass for v, mass in zip(values, masses, strict=True))
+    while defect:
+        move = _best_move(values, weights, masses, defect)
+        if move is None:
+            raise BadNoiseTable(
+                f"No whole numbers of {modulus} keys give the row of count {count} a mean of exactly zero.",
+                "Take a larger modulus, or the rule 'ceiling', which accepts a bias.",
+            )
+        giver, taker = move
+        masses[giver] -= 1
+        masses[taker] += 1
+        defect += values[taker] - values[giver]
+    return masses
+
+
+def _centred(values: Sequence[int], weights: Sequence[int]) -> list[int]:
+    """Weights tilted to a mean of exactly zero: w·(Σwv² - v·Σwv)."""
+    first = sum(w * v for v, w in zip(values, weights, strict=True))
+    second = sum(w * v * v for v, w in zip(values, weights, strict=True))
+    return [w * (second - v * first) for v, w in zip(values, weights, strict=True)]
+
+
+def _best_move(
+    values: Sequence[int], weights: Sequence[int], masses: Sequence[int], defect: int
+) -> tuple[int, int] | None:
+    """The giver and taker of one key that lessen the defect at the least chi-square cost per unit."""
+    total, modulus = sum(weights), sum(masses)
+    wish = [w * modulus / total for w in weights]
+    lead = [(m * total - w * modulus) / total for m, w in zip(masses, weights, strict=True)]
+    give = [(1 - 2 * d) / x for d, x in zip(lead, wish, strict=True)]
+    take = [(1 + 2 * d) / x for d, x in zip(lead, wish, strict=True)]
+    sign = 1 if defect > 0 else -1
+    moves = [
+        ((give[g] + take[t]) / shift, g, t)
+        for g in range(len(values))
+        for t in range(len(values))
+        if masses[g] > 1 and 0 < (shift := sign * (values[g] - values[t])) <= abs(defect)
+    ]
+    return min(moves)[1:] if moves else None
+
+
+def _round(numerator: int, denominator: int) -> int:
+    """The nearest whole number, halves upward."""
+    return (2 * numerator + denominator) // (2 * denominator)
+
+
+@dataclass(frozen=True, slots=True)
+class RowReport:
+    """What quantisation did to the row of one count.
+
+    Args:
+        count: The first count that the row serves.
+        bias: The mean of the integers, exactly; the design's is in `ideal_bias`.
+        ideal_bias: The mean of the design.
+        variance: The variance of the integers, exactly.
+        variance_error: Relative: (V^Q - V) / V; 0 where the design has no variance.
+        lost: Values of the design that no key selects any more.
+        paper_epsilon: ε^Q of eq. 45: the largest log-ratio of p(z) to p(z-1) within the support, that
+            direction only; infinite where a value was lost.
+        paper_delta: δ^Q of eq. 46: the larger of the two end masses.
+    """
+
+    count: int
+    bias: Fraction
+    ideal_bias: float
+    variance: Fraction
+    variance_error: float
+    lost: tuple[int, ...]
+    paper_epsilon: float
+    paper_delta: Fraction
+
+
+@dataclass(frozen=True, slots=True)
+class QuantisationReport:
+    """What quantisation did to a design, row by row.
+
+    `paper_epsilon` and `paper_delta` look at one direction of one row, as the paper does; the exact audit of
+    both directions and all neighbouring counts is that of `discreet.accounting`.
+    """
+
+    rows: tuple[RowReport, ...]
+
+    @property
+    def last(self) -> RowReport:
+        """The report of the row of large counts."""
+        return self.rows[-1]
+
+    @property
+    def lost(self) -> tuple[tuple[int, int], ...]:
+        """Every (count, value) that the design has and no key selects."""
+        return tuple((row.count, value) for row in self.rows for value in row.lost)
+
+    def notes(self) -> tuple[str, ...]:
+        """What a reader of the table must be told: bias and lost values, if any."""
+        said = []
+        if self.lost:
+            said.append(f"Quantisation lost {len(self.lost)} value(s), as (count, value): {list(self.lost)}.")
+        biased = [row for row in self.rows if abs(row.bias - Fraction(row.ideal_bias)) > Fraction(1, 10**15)]
+        if biased:
+            worst = max(biased, key=lambda row: abs(row.bias))
+            said.append(
+                f"Quantisation leaves a bias of {float(worst.bias):.6g} in the row of count {worst.count}."
+            )
+        return tuple(said)
+
+
+def quantisation_report(ideal: IdealTable, table: NoiseTable) -> QuantisationReport:
+    """Compare a design with the integers made from it, row by row."""
+    pairs = zip(ideal.rows, table.rows, strict=True)
+    return QuantisationReport(
+        tuple(_row_report(i, ideal_row, row) for i, (ideal_row, row) in enumerate(pairs))
+    )
+
+
+def _row_report(count: int, ideal: IdealRow, row: NoiseRow) -> RowReport:
+    wanted = ideal.variance()
+    epsilon, delta = paper_epsilon_delta(row, ideal.values)
+    return RowReport(
+        count=count,
+        bias=row.mean(),
+        ideal_bias=ideal.mean(),
+        variance=row.variance(),
+        variance_error=float(row.variance() - Fraction(wanted)) / wanted if wanted else 0.0,
+        lost=tuple(v for v in ideal.values if v not in set(row.values)),
+        paper_epsilon=epsilon,
+        paper_delta=delta,
+    )
+
+
+def paper_epsilon_delta(row: NoiseRow, support: Sequence[int]) -> tuple[float, Fraction]:
+    """(ε^Q, δ^Q) of eqs 45-46 for a row whose design had this support.
+
+    The paper compares p(z) with p(z-1) only; after the ceiling the other direction can be worse, so this is
+    a figure to set beside the paper, not a guarantee.
+    """
+    mass = dict(zip(row.values, row.masses(), strict=True))
+    ratios = [
+        (mass.get(z, 0), mass.get(z - 1, 0)) for z in support[1:] if mass.get(z, 0) or mass.get(z - 1, 0)
+    ]
+    epsilon = max((_log_ratio(upper, lower) for upper, lower in ratios), default=0.0)
+    return epsilon, Fraction(max(mass.get(support[0], 0), mass.get(support[-1], 0)), row.modulus)
+
+
+def _log_ratio(upper: int, lower: int) -> float:
+    """log(upper/lower), infinite above zero."""
+    if not lower:
+        return math.inf
+    return math.log(upper / lower) if upper else -math.inf
