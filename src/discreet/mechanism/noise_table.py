@@ -146,6 +146,11 @@ class NoiseTable:
         """The largest change that the table can make to any count."""
         return max(max(abs(row.values[0]), abs(row.values[-1])) for row in self.rows)
 
+    @property
+    def keeps_zero(self) -> bool:
+        """Whether an empty cell always stays empty."""
+        return self.rows[0].values == (0,)
+
     def noise(self, counts: NDArray[np.int64], keys: NDArray[np.uint64]) -> NDArray[np.int64]:
         """Look up the noise of each cell: one binary search, integers only.
 

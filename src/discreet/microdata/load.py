@@ -9,7 +9,6 @@ Comes from: a source and a `Dataset`. Goes to: `records` in a version's `data.du
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import duckdb
@@ -41,13 +40,6 @@ CHUNK = 250_000
 MEMORY_LIMIT = "500MB"
 
 
-@dataclass(frozen=True, slots=True)
-class Loaded:
-    """The outcome of a load: the digest that names the version."""
-
-    digest: str
-
-
 def load_records(
     records: object,
     dataset: Dataset,
@@ -55,16 +47,19 @@ def load_records(
     secret: Secret,
     folder: Path,
     progress: Progress = lambda _what, _done, _of: None,
-) -> Loaded:
+) -> str:
     """Read, check and store records as `data.duckdb` in an empty folder.
 
     Args:
         records: A path, frame, table or stream (see `sources`).
         dataset: The description, parsed.
-        description: The description's text, which the digest covers.
+        description: The text of the description and noise, which the digest covers.
         secret: For record keys and the fingerprint.
         folder: Where `data.duckdb` is written; the caller moves it into place or removes it.
         progress: Told as the load goes on.
+
+    Returns:
+        The digest that names the version.
     """
     fingerprint = Fingerprint(secret, dataset.lineage)
     staging = _connect(folder / "staging.duckdb", folder)
@@ -73,8 +68,8 @@ def load_records(
         source = open_source(reading, records)
         _check_columns(source, dataset)
         staging.execute(create_sql("staged", dataset))
-        _stage(reading, source, dataset, secret, fingerprint, staging, progress)
-        _store(staging, dataset, folder, progress)
+        count = _stage(reading, source, dataset, secret, fingerprint, staging, progress)
+        _store(staging, dataset, folder, lambda what, done, _of: progress(what, done, count))
     except duckdb.Error:
         raise BadData(
             "The records could not be read to the end.",
@@ -84,7 +79,7 @@ def load_records(
         reading.close()
         staging.close()
         (folder / "staging.duckdb").unlink(missing_ok=True)
-    return Loaded(fingerprint.digest(description))
+    return fingerprint.digest(description)
 
 
 def _connect(path: Path | str, folder: Path) -> duckdb.DuckDBPyConnection:
@@ -112,8 +107,8 @@ def _stage(
     fingerprint: Fingerprint,
     staging: duckdb.DuckDBPyConnection,
     progress: Progress,
-) -> None:
-    """The first pass: every chunk is checked and keyed."""
+) -> int:
+    """The first pass: every chunk is checked and keyed. Returns how many records there are."""
     checks, prefixes, done = record_checks(dataset), [], 0
     for batch in _coded_batches(reading, source, dataset):
         _refuse_bad(batch, dataset)
@@ -135,6 +130,7 @@ def _stage(
     if not done:
         raise BadData(f"{source.name} has no records.", "Check that it is the right file.")
     _refuse_duplicates(prefixes)
+    return done
 
 
 def _coded_batches(
@@ -221,8 +217,6 @@ def _refuse_duplicates(prefixes: list[NDArray[np.uint64]]) -> None:
 
 def _store(staging: duckdb.DuckDBPyConnection, dataset: Dataset, folder: Path, progress: Progress) -> None:
     """The second pass: sorted by the finest geography, which makes small-area tables several times faster."""
-    count = staging.sql("SELECT count(*) FROM staged").fetchone()
-    total = 0 if count is None else int(count[0])
     order = f' ORDER BY "{dataset.finest_geography}"' if dataset.finest_geography else ""
     final = duckdb.connect(str(folder / "data.duckdb"), config={"memory_limit": MEMORY_LIMIT})
     try:
@@ -231,7 +225,7 @@ def _store(staging: duckdb.DuckDBPyConnection, dataset: Dataset, folder: Path, p
         for batch in staging.sql(f"SELECT * FROM staged{order}").to_arrow_reader(4 * CHUNK):  # noqa: S608
             _insert(final, RECORDS, pa.Table.from_batches([batch]))
             done += batch.num_rows
-            progress("Storing records", done, total)
+            progress("Storing records", done, None)
     finally:
         final.close()
 

@@ -4,6 +4,7 @@
     workspace.toml                           settings, optional
     datasets/<id>/current                    the digest of the version that is served
     datasets/<id>/<digest>/dataset.toml      the description
+    datasets/<id>/<digest>/noise.json        the noise table, as integers
     datasets/<id>/<digest>/data.duckdb       the records
 
 A load writes a new version beside the others and then replaces `current` by a rename: a reader sees the
@@ -24,13 +25,14 @@ from typing import TYPE_CHECKING
 
 from filelock import FileLock
 
-from discreet.errors import NotFound, UnknownDataset, WorkspaceUnusable, nearest
+from discreet.errors import BadDescription, BadRequest, NotFound, UnknownDataset, WorkspaceUnusable, nearest
 from discreet.keys.cell_keys import cell_keys
 from discreet.keys.secret import create_secret, read_secret
 from discreet.mechanism.families import build
 from discreet.microdata.load import load_records
 from discreet.model.dataset import parse_dataset
 from discreet.tabulate.duckdb_engine import DuckDBEngine
+from discreet.workspace.noise_file import NOISE, read_noise, write_noise
 
 if TYPE_CHECKING:
     from discreet.keys.cell_keys import CellKeys
@@ -115,10 +117,10 @@ class Workspace:
                 f'The version {digest[:8]} of "{dataset_id}" is not complete.', "Load the dataset again."
             ) from None
         secret = read_secret(self.folder / "secret")
-        protection = dataset.protection
-        noise = build(protection.noise, protection.modulus)
+        noise = read_noise(version / NOISE)
+        keys = cell_keys(secret, dataset.lineage, dataset.protection)
         engine = DuckDBEngine(version / RECORDS, threads=self._threads)
-        return StoredDataset(dataset, digest, engine, noise, cell_keys(secret, dataset.lineage, protection))
+        return StoredDataset(dataset, digest, engine, noise, keys)
 
 
 def load_dataset(
@@ -129,7 +131,7 @@ def load_dataset(
     Nothing is left behind when the load is refused, and the version that was served is still served.
     """
     dataset = parse_dataset(description)
-    build(dataset.protection.noise, dataset.protection.modulus)
+    noise = write_noise(design_noise(dataset))
     home = folder / "datasets" / dataset.id
     home.mkdir(parents=True, exist_ok=True)
     folder.chmod(0o700)
@@ -140,8 +142,9 @@ def load_dataset(
         loading = home / f".loading-{secrets.token_hex(8)}"
         loading.mkdir(mode=0o700)
         try:
-            digest = load_records(records, dataset, description, secret, loading, progress).digest
+            digest = load_records(records, dataset, description + noise, secret, loading, progress)
             (loading / DESCRIPTION).write_text(description, "utf-8")
+            (loading / NOISE).write_text(noise, "utf-8")
             if (home / digest).exists():
                 shutil.rmtree(loading)
             else:
@@ -150,6 +153,21 @@ def load_dataset(
         finally:
             shutil.rmtree(loading, ignore_errors=True)
     return digest
+
+
+def design_noise(dataset: Dataset) -> NoiseTable:
+    """The noise table that a dataset's protection asks for."""
+    parameters = dict(dataset.protection.noise)
+    try:
+        table = build(str(parameters.pop("family")), parameters, dataset.protection.modulus)
+    except BadRequest as error:
+        raise BadDescription(f"[protection.noise]: {error.message}", error.advice) from None
+    if not table.keeps_zero:
+        raise BadDescription(
+            f"The noise family {table.family} changes empty cells, which have no cell key.",
+            "Choose a family whose row of count 0 is the single value 0, such as maxent without `symmetric`.",
+        )
+    return table
 
 
 def _sweep(home: Path) -> None:

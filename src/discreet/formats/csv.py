@@ -1,0 +1,72 @@
+"""Tidy CSV: one header row, one line a cell, UTF-8.
+
+For each variable a column of codes under its name and a column `<name>_label`; then `value`, empty where
+nothing is released, and `status`. Text that a spreadsheet would take for a formula is led by an
+apostrophe. Each category is quoted once and the lines are joined by Arrow: a million cells take a second.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import re
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from discreet.model.release import STATUSES
+
+if TYPE_CHECKING:
+    from discreet.model.release import Release
+
+MEDIA_TYPE = "text/csv; charset=utf-8"
+EXTENSION = "csv"
+_FORMULA = re.compile(r"[=+\-@\t\r]")
+_NUMBER = re.compile(r"-?\d+(\.\d+)?(-\d+)?\Z")
+
+
+def to_csv(release: Release) -> bytes:
+    """The release as tidy CSV."""
+    names = [name for d in release.dimensions for name in (d.name, f"{d.name}_label")]
+    header = ",".join([*names, "value", "status"]) + "\n"
+    return header.encode() + _lines(release)
+
+
+def safe_text(text: str) -> str:
+    """Text that no spreadsheet runs: a leading apostrophe where it would start a formula.
+
+    >>> safe_text("=1+1"), safe_text("-5"), safe_text("5-9")
+    ("'=1+1", '-5', '5-9')
+    """
+    return f"'{text}" if _FORMULA.match(text) and not _NUMBER.match(text) else text
+
+
+def _lines(release: Release) -> bytes:
+    columns = []
+    lengths = release.values.shape
+    for axis, dimension in enumerate(release.dimensions):
+        along = tuple(-1 if a == axis else 1 for a in range(len(lengths)))
+        place = np.broadcast_to(np.arange(dimension.length, dtype=np.int32).reshape(along), lengths).ravel()
+        columns += [_quoted(texts).take(pa.array(place)) for texts in (dimension.codes, dimension.labels)]
+    status = release.status.ravel()
+    value = pa.array(release.values.ravel(), mask=status != 0).cast(pa.large_string()).fill_null("")
+    ending = pa.array([f"{letter}\n" for letter in STATUSES], pa.large_string()).take(pa.array(status))
+    lines = pc.binary_join_element_wise(*columns, value, ending, pa.scalar(",", pa.large_string()))
+    return b"".join(line_block.buffers()[2].to_pybytes() for line_block in _blocks(lines))
+
+
+def _blocks(lines: pa.Array | pa.ChunkedArray) -> list[pa.Array]:
+    chunks = lines.chunks if isinstance(lines, pa.ChunkedArray) else [lines]
+    return [chunk for chunk in chunks if len(chunk)]
+
+
+def _quoted(texts: tuple[str, ...]) -> pa.Array:
+    """Each text as a CSV field, by Python's own writer."""
+    fields = []
+    for text in texts:
+        buffer = io.StringIO()
+        csv.writer(buffer, lineterminator="").writerow([safe_text(text), ""])
+        fields.append(buffer.getvalue()[:-1])
+    return pa.array(fields, pa.large_string())

@@ -1,0 +1,80 @@
+"""JSON-stat 2.0: dense values, category indices as objects, status by position.
+
+The mandatory note is `note[0]`; what the protection promises is under `extension.confidentiality`. A
+total is the category `_T`. Read by pyjstat, rjstat and jsonstat-toolkit; https://json-stat.org/full/.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from discreet.model.release import STATUS_MEANING, STATUSES
+
+if TYPE_CHECKING:
+    from discreet.model.release import Release
+    from discreet.model.shape import Dimension
+
+MEDIA_TYPE = "application/json; charset=utf-8"
+EXTENSION = "json"
+
+
+def to_json_stat(release: Release) -> bytes:
+    """The release as a JSON-stat 2.0 dataset."""
+    return json.dumps(json_stat(release), ensure_ascii=False, allow_nan=False).encode()
+
+
+def json_stat(release: Release) -> dict[str, Any]:
+    """The release as the JSON-stat 2.0 structure."""
+    dataset = release.dataset
+    status = release.status.ravel()
+    hidden = np.flatnonzero(status)
+    values: list[int | None] = release.values.ravel().tolist()
+    for place in hidden.tolist():
+        values[place] = None
+    document: dict[str, Any] = {
+        "version": "2.0",
+        "class": "dataset",
+        "label": release.title,
+        "source": dataset.source,
+        "note": list(release.notes),
+        "id": [dimension.name for dimension in release.dimensions],
+        "size": [dimension.length for dimension in release.dimensions],
+        "dimension": {dimension.name: _dimension(dimension) for dimension in release.dimensions},
+        "value": values,
+        "status": {str(place): STATUSES[status[place]] for place in hidden.tolist()},
+        "extension": _extension(release),
+    }
+    geography = [dimension.name for dimension in release.dimensions if dimension.geography]
+    if geography:
+        document["role"] = {"geo": geography}
+    return document
+
+
+def _dimension(dimension: Dimension) -> dict[str, Any]:
+    index = {code: place for place, code in enumerate(dimension.codes)}
+    labels = dict(zip(dimension.codes, dimension.labels, strict=True))
+    return {"label": dimension.label, "category": {"index": index, "label": labels}}
+
+
+def _extension(release: Release) -> dict[str, Any]:
+    dataset = release.dataset
+    return {
+        "dataset": dataset.id,
+        "dataset_version": dataset.version,
+        "digest": release.digest,
+        "unit": dataset.unit,
+        "population": dataset.population,
+        "reference_date": dataset.reference_date,
+        "query": release.request.permalink,
+        "status": {"label": STATUS_MEANING},
+        "confidentiality": {
+            "method": dataset.protection.method,
+            "perturbed": True,
+            "additivity": dataset.protection.additivity,
+            "largest_change": release.noise.largest,
+            "promise": list(release.promise),
+        },
+    }
