@@ -7,6 +7,7 @@ import sys
 import typer
 
 from discreet import __version__
+from discreet.cli import bench, demo, describe, load, serve, table
 from discreet.cli.console import report_error
 from discreet.errors import DiscreetError
 
@@ -14,6 +15,7 @@ app = typer.Typer(
     name="discreet",
     help="Protected frequency tables from microdata, with an exact account of what is promised.",
     no_args_is_help=True,
+    add_completion=False,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
@@ -30,6 +32,10 @@ def _main(
     version: bool = typer.Option(False, "--version", callback=_version, is_eager=True, help="Show the version."),
 ) -> None:
     """Protected frequency tables from microdata, with an exact account of what is promised."""
+
+
+for _command in (demo.demo, serve.serve, describe.describe, load.load, table.table, bench.bench):
+    app.command()(_command)
 
 
 def run() -> None:

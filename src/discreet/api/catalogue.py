@@ -1,0 +1,119 @@
+"""The Python face: open a workspace, ask for a table.
+
+    >>> catalogue = discreet.open("my-workspace")             # doctest: +SKIP
+    >>> catalogue.table("census", rows=["sex"], columns=["age"]).to_pandas()  # doctest: +SKIP
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from discreet.api.table import Table
+from discreet.errors import BadRequest
+from discreet.model.request import TableRequest
+from discreet.pipeline import release_table
+from discreet.workspace.settings import read_settings, workspace_folder
+from discreet.workspace.workspace import Workspace, load_dataset
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from discreet.model.dataset import Dataset
+
+
+class Catalogue:
+    """The datasets of a workspace."""
+
+    def __init__(self, workspace: Workspace) -> None:
+        self._workspace = workspace
+
+    @property
+    def datasets(self) -> list[str]:
+        """The ids of the datasets."""
+        return self._workspace.ids()
+
+    def describe(self, dataset: str) -> Dataset:
+        """The public description of a dataset: its variables, categories and protection."""
+        return self._workspace.stored(dataset).dataset
+
+    def table(
+        self,
+        dataset: str,
+        *,
+        rows: Iterable[str] | str = (),
+        columns: Iterable[str] | str = (),
+        layers: Iterable[str] | str = (),
+        filters: Mapping[str, Iterable[str]] | None = None,
+        groups: Mapping[str, Iterable[Iterable[str]]] | None = None,
+        totals: bool = True,
+    ) -> Table:
+        """A protected table.
+
+        Args:
+            dataset: The dataset's id.
+            rows: Variables down the side.
+            columns: Variables along the top.
+            layers: Variables of which each category is a table of its own.
+            filters: For a variable the codes of those who are counted: `{"birthplace": ["2", "3"]}`.
+            groups: For a variable of the table its groups of codes: `{"age": [["15-19", "20-24"], ["25-29"]]}`.
+            totals: Whether every variable has a total.
+
+        Raises:
+            UnknownDataset, UnknownVariable, UnknownCategory: With the nearest match.
+            Refused: The table is not released; the message says why and what to do.
+        """
+        request = TableRequest(
+            dataset,
+            _names(rows),
+            _names(columns),
+            _names(layers),
+            tuple((name, _codes(name, codes)) for name, codes in (filters or {}).items()),
+            tuple((name, tuple(_codes(name, group) for group in parts)) for name, parts in (groups or {}).items()),
+            totals,
+        )
+        return Table(release_table(self._workspace.stored(dataset), request))
+
+    def close(self) -> None:
+        """Let go of the records."""
+        self._workspace.close()
+
+    def __enter__(self) -> Catalogue:
+        return self
+
+    def __exit__(self, *_exception: object) -> None:
+        self.close()
+
+    def __repr__(self) -> str:
+        return f"<Catalogue of {', '.join(self.datasets) or 'no datasets'}>"
+
+
+def open_workspace(folder: str | Path | None = None, *, threads: int | None = None) -> Catalogue:
+    """Open a workspace; without a folder the one that DISCREET_WORKSPACE names, or the demo's."""
+    chosen = workspace_folder(None if folder is None else Path(folder))
+    settings = read_settings(chosen, threads=threads)
+    return Catalogue(Workspace(chosen, threads=settings.threads))
+
+
+def load(folder: str | Path, description: str | Path, records: object) -> str:
+    """Load records into a workspace, creating it if need be.
+
+    Args:
+        folder: The workspace.
+        description: The `dataset.toml`, as a path.
+        records: A CSV, Parquet or Arrow file, an Arrow table, or a pandas or Polars frame.
+
+    Returns:
+        The digest that names the new version.
+    """
+    return load_dataset(Path(folder), Path(description).read_text("utf-8"), records)
+
+
+def _names(names: Iterable[str] | str) -> tuple[str, ...]:
+    return (names,) if isinstance(names, str) else tuple(names)
+
+
+def _codes(name: str, codes: Iterable[str]) -> tuple[str, ...]:
+    if isinstance(codes, str):
+        raise BadRequest(f'The codes of "{name}" are one text, {codes!r}.', f'Give a list: ["{codes}"].')
+    return tuple(str(code) for code in codes)

@@ -1,0 +1,121 @@
+"""A table in Python: a release with conveniences for notebooks and analysis."""
+
+from __future__ import annotations
+
+from html import escape
+from itertools import product
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from discreet.formats import FORMATS, named_format
+from discreet.model.release import STATUS_MEANING, STATUSES
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from discreet.model.release import Release
+
+#: The most rows and columns that a notebook shows.
+SHOWN = 60
+
+
+class Table:
+    """A protected table.
+
+    Args:
+        release: What was released.
+    """
+
+    def __init__(self, release: Release) -> None:
+        self.release = release
+
+    @property
+    def note(self) -> str:
+        """What every reader must be told."""
+        return self.release.notes[0]
+
+    def to_pandas(self) -> pd.DataFrame:
+        """One line a cell: codes, labels, `value` (missing where not released) and `status`."""
+        import pandas as pd  # noqa: PLC0415 - slow to import, and only wanted here
+
+        release = self.release
+        columns: dict[str, Any] = {}
+        for axis, dimension in enumerate(release.dimensions):
+            along = tuple(-1 if a == axis else 1 for a in range(release.values.ndim))
+            places = np.arange(dimension.length).reshape(along)
+            place = np.broadcast_to(places, release.values.shape).ravel()
+            columns[dimension.name] = pd.Categorical.from_codes(place, list(dimension.codes), ordered=False)
+            columns[f"{dimension.name}_label"] = np.array(dimension.labels, dtype=object)[place]
+        status = release.status.ravel()
+        columns["value"] = pd.arrays.IntegerArray(release.values.ravel().copy(), status != 0)
+        columns["status"] = np.array(STATUSES, dtype=object)[status]
+        return pd.DataFrame(columns)
+
+    def to_csv(self, path: str | Path | None = None) -> str | None:
+        """Tidy CSV: written to a path, or returned as text."""
+        return self._write("csv", path)
+
+    def to_json_stat(self, path: str | Path | None = None) -> str | None:
+        """JSON-stat 2.0: written to a path, or returned as text."""
+        return self._write("json", path)
+
+    def save(self, path: str | Path) -> None:
+        """Write to a file in the format that its ending names."""
+        ending = Path(path).suffix.lstrip(".").lower()
+        known = {form.extension: name for name, form in FORMATS.items()}
+        Path(path).write_bytes(named_format(known.get(ending, ending)).write(self.release))
+
+    def _write(self, name: str, path: str | Path | None) -> str | None:
+        data = FORMATS[name].write(self.release)
+        if path is None:
+            return data.decode()
+        Path(path).write_bytes(data)
+        return None
+
+    def text_grid(self) -> tuple[list[str], list[list[str]]]:
+        """Headers and lines as text: rows and layers down the side, columns along the top."""
+        release, request = self.release, self.release.request
+        side = [d for d in release.dimensions if d.name in request.layers]
+        side += [d for d in release.dimensions if d.name in request.rows]
+        top = [d for d in release.dimensions if d.name in request.columns]
+        order = [release.dimensions.index(dimension) for dimension in side + top]
+        height = int(np.prod([d.length for d in side], dtype=np.int64))
+        values = release.values.transpose(order).reshape(height, -1)
+        status = release.status.transpose(order).reshape(height, -1)
+        headers = [d.label for d in side]
+        headers += [" / ".join(labels) for labels in product(*(d.labels for d in top))] if top else [release.dataset.unit]
+        stubs = product(*(d.labels for d in side)) if side else [()]
+        lines = [
+            [*stub, *(f"{v:,}" if not s else f"[{STATUSES[s]}]" for v, s in zip(vs, ss, strict=True))]
+            for stub, vs, ss in zip(stubs, values.tolist(), status.tolist(), strict=True)
+        ]
+        return headers, lines
+
+    def legend(self) -> list[str]:
+        """What the status letters in this table mean."""
+        return [f"[{STATUSES[s]}] {STATUS_MEANING[STATUSES[s]]}" for s in np.unique(self.release.status) if s]
+
+    def _repr_html_(self) -> str:
+        headers, lines = self.text_grid()
+        stubs = len(self.release.request.layers + self.release.request.rows)
+        head = "".join(f'<th scope="col">{escape(h)}</th>' for h in headers[: SHOWN + stubs])
+        body = "".join(
+            "<tr>"
+            + "".join(f'<th scope="row" style="text-align:left">{escape(c)}</th>' for c in line[:stubs])
+            + "".join(f'<td style="text-align:right">{escape(c)}</td>' for c in line[stubs : SHOWN + stubs])
+            + "</tr>"
+            for line in lines[:SHOWN]
+        )
+        cut = len(lines) > SHOWN or len(headers) > SHOWN + stubs
+        more = "<p>Shown in part; <code>.to_pandas()</code> has all of it.</p>" if cut else ""
+        legend = "".join(f"<p>{escape(text)}</p>" for text in self.legend())
+        return (
+            f"<figure><figcaption><b>{escape(self.release.title)}</b><br>{escape(self.release.dataset.source)}"
+            f"</figcaption><table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>{more}{legend}"
+            f"<p><small>{escape(self.note)}</small></p></figure>"
+        )
+
+    def __repr__(self) -> str:
+        return f"<Table: {self.release.title}, {self.release.cells:,} cells>"

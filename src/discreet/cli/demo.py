@@ -1,0 +1,34 @@
+"""`discreet demo`: build the demo workspace on first use and serve it."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from discreet.cli.console import messages
+from discreet.cli.options import HostOption, PortOption, WorkspaceOption
+
+
+def demo(
+    workspace: WorkspaceOption = None,
+    host: HostOption = None,
+    port: PortOption = None,
+    no_serve: Annotated[bool, typer.Option("--no-serve", help="Only build the demo workspace.")] = False,
+) -> None:
+    """Build the demo datasets (a synthetic census and a survey) and serve the table builder."""
+    from discreet.cli.progress import load_bars
+    from discreet.workspace.demo import build_demo
+    from discreet.workspace.settings import read_settings, workspace_folder
+    from discreet.workspace.workspace import Workspace
+
+    folder = workspace_folder(workspace)
+    with load_bars() as progress_for:
+        built = build_demo(folder, progress_for)
+    messages.print(f"{'Built' if built else 'Found'} the demo workspace: {folder}", soft_wrap=True)
+    if no_serve:
+        return
+    from discreet.server.app import serve
+
+    settings = read_settings(folder, host=host, port=port)
+    serve(Workspace(folder, threads=settings.threads), settings)

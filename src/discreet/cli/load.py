@@ -1,0 +1,37 @@
+"""`discreet load`: check records against their description and store them as a new version."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from discreet.cli.console import emit_json, messages
+from discreet.cli.options import WorkspaceOption
+from discreet.errors import NotFound
+
+
+def load(
+    description: Annotated[Path, typer.Argument(help="The dataset.toml.")],
+    file: Annotated[Path, typer.Argument(help="The records: a CSV, Parquet or Arrow file.")],
+    workspace: WorkspaceOption = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the outcome as JSON.")] = False,
+) -> None:
+    """Check a file of records against its dataset.toml and load it; bad input leaves nothing behind."""
+    from discreet.cli.progress import load_bars
+    from discreet.model.dataset import parse_dataset
+    from discreet.workspace.settings import workspace_folder
+    from discreet.workspace.workspace import load_dataset
+
+    if not description.is_file():
+        raise NotFound(f"There is no file {str(description)!r}.", "Draft one with `discreet describe`.")
+    text = description.read_text("utf-8")
+    dataset = parse_dataset(text)
+    folder = workspace_folder(workspace)
+    with load_bars() as progress_for:
+        digest = load_dataset(folder, text, file, progress_for(dataset.id, None))
+    if as_json:
+        emit_json({"dataset": dataset.id, "digest": digest, "workspace": str(folder)})
+    else:
+        messages.print(f"Loaded {dataset.id}, version {digest[:8]}, into {folder}", soft_wrap=True)

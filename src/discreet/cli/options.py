@@ -1,0 +1,35 @@
+"""Options that several commands share, and how a command opens its workspace."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+if TYPE_CHECKING:
+    from discreet.workspace.settings import Settings
+    from discreet.workspace.workspace import Workspace
+
+WorkspaceOption = Annotated[
+    Path | None,
+    typer.Option("--workspace", "-w", help="The workspace's folder; DISCREET_WORKSPACE, or the demo's, by default."),
+]
+HostOption = Annotated[str | None, typer.Option(help="The address to listen on.")]
+PortOption = Annotated[int | None, typer.Option(help="The port to listen on.")]
+ThreadsOption = Annotated[int | None, typer.Option(help="Threads for one aggregate; all cores by default.")]
+
+
+def open_workspace(option: Path | None, **options: int | str | None) -> tuple[Workspace, Settings]:
+    """Open the workspace of a command; the demo's is built when it is first used."""
+    from discreet.cli.progress import load_bars
+    from discreet.workspace.demo import build_demo
+    from discreet.workspace.settings import default_folder, read_settings, workspace_folder
+    from discreet.workspace.workspace import Workspace
+
+    folder = workspace_folder(option)
+    if folder == default_folder():
+        with load_bars() as progress_for:
+            build_demo(folder, progress_for)
+    settings = read_settings(folder, **options)
+    return Workspace(folder, threads=settings.threads), settings

@@ -1,0 +1,37 @@
+"""Progress bars on standard error, one for each stage of a load."""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
+from discreet.cli.console import messages
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from rich.progress import TaskID
+
+    from discreet.microdata.load import Progress as LoadProgress
+
+
+@contextmanager
+def load_bars() -> Iterator[Callable[[str, int | None], LoadProgress]]:
+    """Bars for loads: called with a dataset's id and its number of records, gives what a load reports to."""
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
+    with Progress(*columns, console=messages, transient=not messages.is_terminal) as bars:
+        yield lambda name, records: _reporter(bars, name, records)
+
+
+def _reporter(bars: Progress, name: str, records: int | None) -> LoadProgress:
+    tasks: dict[str, TaskID] = {}
+
+    def report(what: str, done: int, of: int | None) -> None:
+        total = of if of is not None else records
+        if what not in tasks:
+            tasks[what] = bars.add_task(f"{name}: {what.lower()}", total=total)
+        bars.update(tasks[what], completed=done, total=total)
+
+    return report

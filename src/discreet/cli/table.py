@@ -1,0 +1,81 @@
+"""`discreet table`: one protected table, on the screen or as a document."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from discreet.cli.console import emit, output
+from discreet.cli.options import ThreadsOption, WorkspaceOption, open_workspace
+
+if TYPE_CHECKING:
+    from discreet.model.release import Release
+
+
+def table(
+    dataset: Annotated[str, typer.Argument(help="The dataset's id.")],
+    rows: Annotated[list[str] | None, typer.Option(help="Variables down the side, comma-separated.")] = None,
+    columns: Annotated[list[str] | None, typer.Option(help="Variables along the top, comma-separated.")] = None,
+    layers: Annotated[
+        list[str] | None, typer.Option(help="Variables of which each category is a table of its own.")
+    ] = None,
+    filters: Annotated[
+        list[str] | None, typer.Option("--filter", help="Who is counted, as in birthplace=2,3; may be repeated.")
+    ] = None,
+    groups: Annotated[
+        list[str] | None,
+        typer.Option("--group", help="Groups of categories, as in age=15-19+20-24,25-29; may be repeated."),
+    ] = None,
+    no_totals: Annotated[bool, typer.Option("--no-totals", help="Leave out all totals.")] = False,
+    form: Annotated[str | None, typer.Option("--format", help="csv or json (JSON-stat 2.0).")] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="The same as --format json.")] = False,
+    out: Annotated[Path | None, typer.Option("--out", "-o", help="Write to this file.")] = None,
+    workspace: WorkspaceOption = None,
+    threads: ThreadsOption = None,
+) -> None:
+    """Make a protected table. With --format or --json standard output holds only the document."""
+    from discreet.formats import named_format
+    from discreet.model.request import request_from_text
+    from discreet.pipeline import release_table
+
+    chosen = named_format(form or "json") if form or as_json else None
+    if chosen is None and out is not None:
+        chosen = named_format(out.suffix.lstrip(".").lower())
+    request = request_from_text(
+        dataset,
+        rows=rows or (),
+        columns=columns or (),
+        layers=layers or (),
+        filters=filters or (),
+        groups=groups or (),
+        totals=not no_totals,
+    )
+    opened, _ = open_workspace(workspace, threads=threads)
+    release = release_table(opened.stored(dataset), request)
+    if chosen is None:
+        _show(release)
+    else:
+        emit(chosen.write(release), out)
+
+
+def _show(release: Release) -> None:
+    """The table for people: as wide as it is, the note below."""
+    from rich import box
+    from rich.table import Table as RichTable
+    from rich.text import Text
+
+    from discreet.api.table import Table
+
+    shown = Table(release)
+    headers, lines = shown.text_grid()
+    stubs = len(release.request.layers + release.request.rows)
+    grid = RichTable(title=Text(release.title), box=box.SIMPLE_HEAD, title_justify="left")
+    for place, header in enumerate(headers):
+        grid.add_column(Text(header), justify="left" if place < stubs else "right", no_wrap=place >= stubs)
+    for line in lines:
+        grid.add_row(*(Text(cell) for cell in line))
+    output.print(grid)
+    for text in (*shown.legend(), release.notes[0]):
+        output.print(Text(text), style="dim")

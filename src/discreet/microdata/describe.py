@@ -1,0 +1,159 @@
+"""Drafting a `dataset.toml` from a file: columns, categories, and what looks like an id or a weight.
+
+The draft is a start. Its categories are what happens to be in the file; the custodian completes them
+from the classification, since categories are public knowledge and must not be read off the data.
+
+Comes from: a CSV, Parquet or Arrow file. Goes to: the custodian's editor, then `load`.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import duckdb
+
+from discreet.errors import BadData
+from discreet.microdata.sources import open_source, quoted
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from discreet.microdata.sources import Source
+
+#: A column with more different values than this is not taken for a variable, unless it looks like an area.
+MOST_CATEGORIES = 400
+NOT_STATED = "not-stated"
+HEADER = """\
+# Drafted from {name}. Check every line before loading:
+#  - categories were read off the file: complete and order them from the classification,
+#    and replace labels that are only codes;
+#  - say what is counted (unit, population), the source and the version;
+#  - add hierarchies and structural zeros: see docs/reference/dataset-toml.md.
+"""
+PROTECTION = """
+[protection]
+method = "cellkey"
+keys = "hashed"
+additivity = "independent"
+max_variables = 3
+
+[protection.noise]
+family = "maxent"
+D = 5
+V = 3
+js = 2
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class _Column:
+    name: str
+    distinct: int
+    unique: bool
+    missing: bool
+    fractional: bool
+
+
+def describe_file(path: Path) -> str:
+    """A draft of `dataset.toml` for a file of records."""
+    connection = duckdb.connect(config={"memory_limit": "1GB"})
+    try:
+        source = open_source(connection, path)
+        columns = [_look_at(source, name) for name in source.columns]
+        return _draft(source, columns, path)
+    except duckdb.Error:
+        raise BadData(f"The file {path.name!r} cannot be read to the end.", "Check that it is complete.") from None
+    finally:
+        connection.close()
+
+
+def _look_at(source: Source, name: str) -> _Column:
+    text = f"{quoted(name)}::VARCHAR"
+    number = f"TRY_CAST({text} AS DOUBLE)"
+    row = source.relation.aggregate(
+        f"count(DISTINCT {text}), count(*), count(nullif({text}, '')), "
+        f"coalesce(bool_or({number} != floor({number})) AND bool_and({text} IS NULL OR {number} IS NOT NULL), false)"
+    ).fetchall()[0]
+    distinct, records, filled, fractional = row
+    return _Column(name, distinct, distinct == records > 1, filled < records, bool(fractional))
+
+
+def _draft(source: Source, columns: list[_Column], path: Path) -> str:
+    id_column = next((c for c in columns if c.unique and "id" in c.name.lower()), None)
+    id_column = id_column or next((c for c in columns if c.unique and not c.fractional), None)
+    weight = next((c for c in columns if "weight" in c.name.lower() or c.name.lower() in {"wt", "w"}), None)
+    rest = [c for c in columns if c not in (id_column, weight)]
+    variables = [c for c in rest if c.distinct <= MOST_CATEGORIES and not c.fractional]
+    left_out = [c.name for c in rest if c not in variables]
+    used: set[str] = set()
+    sections = [_variable(source, column, used) for column in variables]
+    return _top(path, id_column, weight, left_out) + "".join(sections) + PROTECTION
+
+
+def _top(path: Path, id_column: _Column | None, weight: _Column | None, left_out: list[str]) -> str:
+    name = re.sub(r"[^a-z0-9]+", "-", path.stem.lower()).strip("-") or "dataset"
+    lines = [
+        HEADER.format(name=_one_line(path.name)),
+        f"id = {_text(name if name[0].isalpha() else 'data-' + name)}",
+        f"label = {_text(path.stem)}",
+        'source = ""',
+        'version = "1"',
+        'unit = "records"',
+        'population = ""',
+    ]
+    if id_column is None:
+        lines.append("# No column has a different value in every record: add a stable id and name it here.")
+    lines.append(f"id_column = {_text(id_column.name if id_column else '')}")
+    if weight is not None:
+        lines += [f"weight_column = {_text(weight.name)}", "weight_decimals = 4"]
+    if left_out:
+        lines.append(f"# Left out, too many values or not whole numbers: {_one_line(', '.join(left_out))}")
+    return "\n".join(lines) + "\n"
+
+
+def _variable(source: Source, column: _Column, used: set[str]) -> str:
+    text = f"{quoted(column.name)}::VARCHAR"
+    values = source.relation.project(f"{text} AS c").filter("c IS NOT NULL AND c != ''").distinct().fetchall()
+    codes = sorted((value[0] for value in values), key=_natural)
+    name = _variable_name(column.name, used)
+    lines = ["", "[[variable]]", f"name = {_text(name)}", f"label = {_text(column.name)}"]
+    if name != column.name:
+        lines.append(f"column = {_text(column.name)}")
+    if column.missing:
+        lines.append(f"not_stated = {_text(NOT_STATED)}")
+        codes.append(NOT_STATED)
+    lines.append("categories = [")
+    lines += [f"  {{ code = {_text(code)}, label = {_text('Not stated' if code == NOT_STATED else code)} }}," for code in codes]
+    return "\n".join([*lines, "]", ""])
+
+
+def _variable_name(column: str, used: set[str]) -> str:
+    """A usable variable name that no other column has."""
+    name = re.sub(r"[^A-Za-z0-9_]+", "_", column).strip("_").lower() or "variable"
+    name = name if name[0].isalpha() else f"v_{name}"
+    if name in {"count", "value", "status", "weight", "weighted", "measure", "total", "record_key"}:
+        name = f"{name}_1"
+    candidate, number = name[:60], 2
+    while candidate in used:
+        candidate, number = f"{name[:56]}_{number}", number + 1
+    used.add(candidate)
+    return candidate
+
+
+def _natural(text: str) -> list[tuple[int, int, str]]:
+    """Sort "5-9" before "10-14": digits by value, the rest by letters."""
+    parts = re.findall(r"\d+|\D+", text)
+    return [(0, int(part), "") if part.isdigit() else (1, 0, part) for part in parts]
+
+
+def _text(value: str) -> str:
+    """A TOML string: JSON's escapes are TOML's, and DEL is escaped too."""
+    return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
+
+
+def _one_line(value: str) -> str:
+    """Text that stays within its comment line."""
+    return "".join(c if c.isprintable() else "?" for c in value)
