@@ -20,9 +20,10 @@ import pyarrow.parquet as pq
 
 from discreet.errors import MissingExtra
 from discreet.microdata.demo import census_batches, census_description
+from discreet.microdata.storage import DATABASE
 from discreet.model.request import TableRequest
 from discreet.pipeline import release_table
-from discreet.workspace.workspace import RECORDS, Workspace, load_dataset
+from discreet.workspace.workspace import Workspace, load_dataset
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -65,7 +66,7 @@ def measure(rows: int, folder: Path, *, repeats: int = 7, ons: bool = True) -> I
     yield _timed_load(parquet, workspace, rows)
     frame = _ons_frame(workspace) if ons else None
     stored = Workspace(workspace).stored(DATASET)
-    bare = duckdb.connect(str(workspace / "datasets" / DATASET / stored.digest / RECORDS), read_only=True)
+    bare = duckdb.connect(str(workspace / "datasets" / DATASET / stored.digest / DATABASE), read_only=True)
     for work, (side, top) in WORK.items():
         request = TableRequest(DATASET, side, top)
         names = ", ".join(side + top)
@@ -122,7 +123,7 @@ def _best(function: Callable[[], object], repeats: int) -> float:
 def _ons_frame(workspace: Path) -> Any:
     """The same records for the ONS package: small integers and record keys below 256."""
     stored = Workspace(workspace).stored(DATASET)
-    path = workspace / "datasets" / DATASET / stored.digest / RECORDS
+    path = workspace / "datasets" / DATASET / stored.digest / DATABASE
     with duckdb.connect(str(path), read_only=True) as connection:
         names = sorted({name for side, top in WORK.values() for name in side + top})
         sql = f"SELECT {', '.join(names)}, (record_key % 256)::INTEGER AS record_key FROM records"  # noqa: S608

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 
 LARGEST_MODULUS = 2**64
 LARGEST_VALUE = 2**62
+GUIDE_BITS = 16
 
 
 @dataclass(frozen=True, slots=True)
@@ -183,11 +184,7 @@ class NoiseTable:
 
     def _search(self, rows: NDArray[np.int64], keys: NDArray[np.uint64]) -> NDArray[np.int64]:
         if self._stacked is not None:
-            thresholds, values = self._stacked
-            place = np.searchsorted(
-                thresholds, rows.astype(np.uint64) * np.uint64(self.modulus) + keys, "right"
-            )
-            return values[place]
+            return self._stacked.noise(rows.astype(np.uint64) * np.uint64(self.modulus) + keys)
         noise = np.empty(keys.shape, dtype=np.int64)
         for index in np.unique(rows):
             here = rows == index
@@ -197,14 +194,38 @@ class NoiseTable:
         return noise
 
     @cached_property
-    def _stacked(self) -> tuple[NDArray[np.uint64], NDArray[np.int64]] | None:
+    def _stacked(self) -> _StackedRows | None:
         """All rows as one ascending list of thresholds, row r shifted by r times the modulus.
 
         None where the shifted thresholds would not fit 64 bits; the rows are then searched one by one.
-        The very last threshold is never needed: a key below the modulus lies before it.
         """
         if self.modulus * len(self.rows) > LARGEST_MODULUS:
             return None
         thresholds = [r * self.modulus + t for r, row in enumerate(self.rows) for t in row.thresholds]
-        values = [v for row in self.rows for v in row.values]
-        return np.array(thresholds[:-1], dtype=np.uint64), np.array(values, dtype=np.int64)
+        return _StackedRows(thresholds, [v for row in self.rows for v in row.values])
+
+
+class _StackedRows:
+    """Thresholds of all rows in one list, with a guide: most keys need no search at all.
+
+    The keys are cut into equal buckets. In a bucket without a threshold every key has the same noise,
+    known beforehand; only keys in the few other buckets are searched. The very last threshold is left
+    out: every key lies before it.
+    """
+
+    def __init__(self, thresholds: list[int], values: list[int]) -> None:
+        self.thresholds = np.array(thresholds[:-1], dtype=np.uint64)
+        self.values = np.array(values, dtype=np.int64)
+        last = thresholds[-1] - 1
+        self.shift = np.uint64(max(0, last.bit_length() - GUIDE_BITS))
+        starts = np.arange((last >> int(self.shift)) + 1, dtype=np.uint64) << self.shift
+        place = np.searchsorted(self.thresholds, starts, "right")
+        self.guide = self.values[place]
+        self.mixed = np.append(place[1:] != place[:-1], True)  # noqa: FBT003 - the last bucket is always searched
+
+    def noise(self, keys: NDArray[np.uint64]) -> NDArray[np.int64]:
+        bucket = keys >> self.shift
+        noise = self.guide[bucket]
+        unsure = np.flatnonzero(self.mixed[bucket])
+        noise[unsure] = self.values[np.searchsorted(self.thresholds, keys[unsure], "right")]
+        return noise

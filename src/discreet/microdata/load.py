@@ -2,9 +2,10 @@
 
 One pass: DuckDB reads the source, turns each category into its small integer and hashes each id; Python
 checks each chunk, enciphers the hashes to record keys and adds the record to the fingerprint. A second
-pass writes the records sorted by the finest geography. Ids are not stored: only their keys are.
+pass writes the records sorted by the finest geography, and a roll-up of them. Ids are not stored: only
+their keys are.
 
-Comes from: a source and a `Dataset`. Goes to: `records` in a version's `data.duckdb`.
+Comes from: a source and a `Dataset`. Goes to: a version's `data.duckdb`.
 """
 
 from __future__ import annotations
@@ -20,7 +21,15 @@ from discreet.keys.fingerprint import Fingerprint
 from discreet.keys.record_keys import MOST_RECORDS, record_keys
 from discreet.microdata.checks import record_checks
 from discreet.microdata.sources import open_source, quoted
-from discreet.microdata.storage import RECORD_KEY, RECORDS, WEIGHT, column_type, create_sql
+from discreet.microdata.storage import (
+    MEMORY_LIMIT,
+    RECORD_KEY,
+    WEIGHT,
+    column_names,
+    column_type,
+    storage_schema,
+    store,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -37,7 +46,6 @@ if TYPE_CHECKING:
     Progress = Callable[[str, int, int | None], None]
 
 CHUNK = 250_000
-MEMORY_LIMIT = "500MB"
 
 
 def load_records(
@@ -62,14 +70,15 @@ def load_records(
         The digest that names the version.
     """
     fingerprint = Fingerprint(secret, dataset.lineage)
-    staging = _connect(folder / "staging.duckdb", folder)
-    reading = _connect(":memory:", folder)
+    staged = folder / "staged.arrow"
+    reading = duckdb.connect(config={"memory_limit": MEMORY_LIMIT, "temp_directory": str(folder)})
     try:
         source = open_source(reading, records)
         _check_columns(source, dataset)
-        staging.execute(create_sql("staged", dataset))
-        count = _stage(reading, source, dataset, secret, fingerprint, staging, progress)
-        _store(staging, dataset, folder, lambda what, done, _of: progress(what, done, count))
+        _stage(reading, source, dataset, secret, fingerprint, staged, progress)
+        progress("Storing records", 0, 1)
+        store(staged, dataset, folder)
+        progress("Storing records", 1, 1)
     except duckdb.Error:
         raise BadData(
             "The records could not be read to the end.",
@@ -77,14 +86,8 @@ def load_records(
         ) from None
     finally:
         reading.close()
-        staging.close()
-        (folder / "staging.duckdb").unlink(missing_ok=True)
+        staged.unlink(missing_ok=True)
     return fingerprint.digest(description)
-
-
-def _connect(path: Path | str, folder: Path) -> duckdb.DuckDBPyConnection:
-    config = {"memory_limit": MEMORY_LIMIT, "temp_directory": str(folder), "preserve_insertion_order": "false"}
-    return duckdb.connect(str(path), config=config)
 
 
 def _check_columns(source: Source, dataset: Dataset) -> None:
@@ -105,32 +108,32 @@ def _stage(
     dataset: Dataset,
     secret: Secret,
     fingerprint: Fingerprint,
-    staging: duckdb.DuckDBPyConnection,
+    staged: Path,
     progress: Progress,
-) -> int:
-    """The first pass: every chunk is checked and keyed. Returns how many records there are."""
+) -> None:
+    """The first pass: every chunk is checked and keyed, and waits in an Arrow file."""
     checks, prefixes, done = record_checks(dataset), [], 0
-    for batch in _coded_batches(reading, source, dataset):
-        _refuse_bad(batch, dataset)
-        codes = {v.name: batch.column(f"v{i}").to_numpy() for i, v in enumerate(dataset.variables)}
-        for check in checks:
-            check(codes)
-        hashes = _hash_bytes(batch.column("h"))
-        columns = {**codes, RECORD_KEY: record_keys(secret, dataset.lineage, hashes)}
-        if dataset.weight_column is not None:
-            columns[WEIGHT] = batch.column("w").to_numpy()
-        values = [array for name, array in sorted(columns.items()) if name != RECORD_KEY]
-        fingerprint.add(hashes, values)
-        prefixes.append(np.ascontiguousarray(hashes[:, :8]).view("<u8").ravel())
-        _insert(staging, "staged", pa.table(columns))
-        done += batch.num_rows
-        progress("Reading and checking records", done, source.records)
-        if done > MOST_RECORDS:
-            raise BadData(f"More than {MOST_RECORDS:,} records.", "Split the dataset.")
+    with pa.ipc.new_file(staged, storage_schema(dataset)) as writer:
+        for batch in _coded_batches(reading, source, dataset):
+            _refuse_bad(batch, dataset)
+            codes = {v.name: batch.column(f"v{i}").to_numpy() for i, v in enumerate(dataset.variables)}
+            for check in checks:
+                check(codes)
+            hashes = _hash_bytes(batch.column("h"))
+            columns = {**codes, RECORD_KEY: record_keys(secret, dataset.lineage, hashes)}
+            if dataset.weight_column is not None:
+                columns[WEIGHT] = batch.column("w").to_numpy()
+            values = [array for name, array in sorted(columns.items()) if name != RECORD_KEY]
+            fingerprint.add(hashes, values)
+            prefixes.append(np.ascontiguousarray(hashes[:, :8]).view("<u8").ravel())
+            writer.write_batch(pa.record_batch(columns).select(column_names(dataset)))
+            done += batch.num_rows
+            progress("Reading and checking records", done, source.records)
+            if done > MOST_RECORDS:
+                raise BadData(f"More than {MOST_RECORDS:,} records.", "Split the dataset.")
     if not done:
         raise BadData(f"{source.name} has no records.", "Check that it is the right file.")
     _refuse_duplicates(prefixes)
-    return done
 
 
 def _coded_batches(
@@ -213,24 +216,3 @@ def _refuse_duplicates(prefixes: list[NDArray[np.uint64]]) -> None:
     ordered = np.sort(np.concatenate(prefixes))
     if (ordered[1:] == ordered[:-1]).any():
         raise BadData("Two records have the same id.", "Give every record an id of its own.")
-
-
-def _store(staging: duckdb.DuckDBPyConnection, dataset: Dataset, folder: Path, progress: Progress) -> None:
-    """The second pass: sorted by the finest geography, which makes small-area tables several times faster."""
-    order = f' ORDER BY "{dataset.finest_geography}"' if dataset.finest_geography else ""
-    final = duckdb.connect(str(folder / "data.duckdb"), config={"memory_limit": MEMORY_LIMIT})
-    try:
-        final.execute(create_sql(RECORDS, dataset))
-        done = 0
-        for batch in staging.sql(f"SELECT * FROM staged{order}").to_arrow_reader(4 * CHUNK):  # noqa: S608
-            _insert(final, RECORDS, pa.Table.from_batches([batch]))
-            done += batch.num_rows
-            progress("Storing records", done, None)
-    finally:
-        final.close()
-
-
-def _insert(connection: duckdb.DuckDBPyConnection, table: str, records: pa.Table) -> None:
-    connection.register("chunk", records)
-    connection.execute(f"INSERT INTO {table} BY NAME SELECT * FROM chunk")  # noqa: S608 - our own names
-    connection.unregister("chunk")

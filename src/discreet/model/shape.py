@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -158,22 +159,25 @@ def _dimension(
 ) -> Dimension:
     variable = dataset.variable(name)
     population = tuple(range(len(variable))) if kept is None else kept
-    if groups is None:
-        outputs = tuple(_single(variable, position) for position in population)
+    if groups is None and kept is None:
+        outputs = plain_outputs(variable)
+    elif groups is None:
+        outputs = tuple(plain_outputs(variable)[position] for position in population)
     else:
         outputs = tuple(_group(variable, group) for group in groups)
     geography = name in dataset.geography
     return Dimension(name, variable.label, outputs, population, variable.codes, total, geography)
 
 
-def _single(variable: Variable, position: int) -> Output:
-    category = variable.categories[position]
-    return Output(category.code, category.label, (position,))
+@lru_cache(maxsize=256)
+def plain_outputs(variable: Variable) -> tuple[Output, ...]:
+    """The categories of a variable, each as an output of its own; made once, since areas are many."""
+    return tuple(Output(c.code, c.label, (position,)) for position, c in enumerate(variable.categories))
 
 
 def _group(variable: Variable, group: tuple[str, ...]) -> Output:
     if len(group) == 1:
-        return _single(variable, variable.position(group[0]))
+        return plain_outputs(variable)[variable.position(group[0])]
     members = _positions(variable, group)
     label = " + ".join(variable.categories[position].label for position in members)
     return Output("+".join(map(escape, group)), label, members)

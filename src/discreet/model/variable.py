@@ -39,9 +39,11 @@ class Category:
             raise BadDescription(f'The code "{TOTAL}" is reserved for totals.', "Choose another code.")
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Variable:
     """A variable and its ordered categories.
+
+    Variables are equal when they are the same object: a list of 250,000 areas is never compared or hashed.
 
     Args:
         name: Letters, digits and underscores; how requests call it.

@@ -17,7 +17,7 @@ import duckdb
 import numpy as np
 
 from discreet.errors import WorkspaceUnusable
-from discreet.microdata.storage import RECORD_KEY, RECORDS, WEIGHT
+from discreet.microdata.storage import RECORD_KEY, RECORDS, ROLLUP, WEIGHT
 from discreet.tabulate.engine import SparseCells
 
 if TYPE_CHECKING:
@@ -47,17 +47,28 @@ class DuckDBEngine:
         if threads is not None:
             self._connection.execute(f"SET threads = {int(threads)}")
         self._local = threading.local()
+        self._rollup = self._rollup_columns()
 
     def aggregate(self, query: AggregateQuery) -> SparseCells:
         """Run one aggregate; each thread of the server has a cursor of its own."""
         try:
-            columns = self._cursor().execute(aggregate_sql(query)).fetchnumpy()
+            columns = self._cursor().execute(self._sql(query)).fetchnumpy()
         except duckdb.Error:
             raise WorkspaceUnusable("The stored records could not be counted.", "Load the dataset again.") from None
         codes = tuple(_plain(columns[f"g{place}"]) for place in range(len(query.group_by)))
         weights = _plain(columns["w"]).astype(np.int64, copy=False) if query.weights else None
         counts = _plain(columns["n"]).astype(np.int64, copy=False)
         return SparseCells(codes, counts, _plain(columns["k"]).astype(np.uint64, copy=False), weights)
+
+    def _sql(self, query: AggregateQuery) -> str:
+        """From the roll-up where it has all variables of the query, else from the records."""
+        if query.variables <= self._rollup:
+            return aggregate_sql(query, ROLLUP, "sum(n)::BIGINT", "sum(k)::UBIGINT", "sum(w)::BIGINT")
+        return aggregate_sql(query)
+
+    def _rollup_columns(self) -> frozenset[str]:
+        sql = "SELECT column_name FROM duckdb_columns() WHERE table_name = ? AND NOT internal"
+        return frozenset(name for (name,) in self._connection.execute(sql, [ROLLUP]).fetchall())
 
     def close(self) -> None:
         """Close the file."""
@@ -70,23 +81,26 @@ class DuckDBEngine:
         return cursor
 
 
-def aggregate_sql(query: AggregateQuery) -> str:
+def aggregate_sql(
+    query: AggregateQuery,
+    table: str = RECORDS,
+    count: str = "count(*)",
+    key_sum: str = f"sum({RECORD_KEY})::UBIGINT",
+    weight_sum: str = f"sum({WEIGHT})::BIGINT",
+) -> str:
     """The SQL of an aggregate.
 
     >>> from discreet.tabulate.engine import AggregateQuery
     >>> aggregate_sql(AggregateQuery(("sex",), (("age", (1, 2)),)))
-    'SELECT "sex" AS g0, count(*) AS n, sum(record_key)::UBIGINT AS k FROM records WHERE "age" IN (1, 2) GROUP BY "sex"'
+    'SELECT "sex" AS g0, count(*) AS n, sum(record_key)::UBIGINT AS k FROM records WHERE "age" IN (1, 2) GROUP BY ALL'
     """
-    names = [_identifier(name) for name in query.group_by]
-    chosen = [f"{name} AS g{place}" for place, name in enumerate(names)]
-    chosen += ["count(*) AS n", f"sum({RECORD_KEY})::UBIGINT AS k"]
-    if query.weights:
-        chosen.append(f"sum({WEIGHT})::BIGINT AS w")
+    chosen = [f"{_identifier(name)} AS g{place}" for place, name in enumerate(query.group_by)]
+    chosen += [f"{count} AS n", f"{key_sum} AS k", *([f"{weight_sum} AS w"] if query.weights else [])]
     where = " AND ".join(
         f"{_identifier(name)} IN ({', '.join(str(int(code)) for code in codes)})" for name, codes in query.filters
     )
-    sql = f"SELECT {', '.join(chosen)} FROM {RECORDS}"  # noqa: S608 - names and integers only
-    return sql + (f" WHERE {where}" if where else "") + (f" GROUP BY {', '.join(names)}" if names else "")
+    sql = f"SELECT {', '.join(chosen)} FROM {table}"  # noqa: S608 - names and integers only
+    return sql + (f" WHERE {where}" if where else "") + " GROUP BY ALL"
 
 
 def _identifier(name: str) -> str:

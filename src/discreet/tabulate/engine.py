@@ -25,6 +25,11 @@ class AggregateQuery:
     filters: tuple[tuple[str, tuple[int, ...]], ...] = ()
     weights: bool = False
 
+    @property
+    def variables(self) -> frozenset[str]:
+        """All variables that the aggregate looks at."""
+        return frozenset(self.group_by) | {name for name, _ in self.filters}
+
 
 class SparseCells:
     """The groups that occur. Confidential, like the exact table that is made of it.

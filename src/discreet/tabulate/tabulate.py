@@ -11,6 +11,7 @@ Comes from: an `Engine` and a `TableShape`. Goes to: `perturb`, as an `ExactTabl
 from __future__ import annotations
 
 import math
+from itertools import chain
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -52,10 +53,13 @@ class _CategoryMap:
     def __init__(self, dimension: Dimension) -> None:
         self.total = dimension.total
         self.shown = len(dimension.outputs)
+        members = [output.members for output in dimension.outputs]
+        lengths = np.fromiter(map(len, members), np.int64, len(members))
+        in_an_output = int(lengths.sum())
         self.target = np.full(len(dimension.base), self.shown, dtype=np.int64)
-        for place, output in enumerate(dimension.outputs):
-            self.target[list(output.members)] = place
-        in_an_output = sum(len(output.members) for output in dimension.outputs)
+        self.target[np.fromiter(chain.from_iterable(members), np.int64, in_an_output)] = np.repeat(
+            np.arange(self.shown), lengths
+        )
         self.one_to_one = in_an_output == self.shown == len(dimension.population)
         self.identity = self.one_to_one and self.shown == len(dimension.base)
         self.unshown = int(in_an_output < len(dimension.population))

@@ -30,6 +30,7 @@ from discreet.keys.cell_keys import cell_keys
 from discreet.keys.secret import create_secret, read_secret
 from discreet.mechanism.families import build
 from discreet.microdata.load import load_records
+from discreet.microdata.storage import DATABASE
 from discreet.model.dataset import parse_dataset
 from discreet.tabulate.duckdb_engine import DuckDBEngine
 from discreet.workspace.noise_file import NOISE, read_noise, write_noise
@@ -43,7 +44,7 @@ if TYPE_CHECKING:
 
 _DIGEST = re.compile(r"[0-9a-f]{32}\Z")
 DESCRIPTION = "dataset.toml"
-RECORDS = "data.duckdb"
+
 
 
 @dataclass(frozen=True)
@@ -119,7 +120,7 @@ class Workspace:
         secret = read_secret(self.folder / "secret")
         noise = read_noise(version / NOISE)
         keys = cell_keys(secret, dataset.lineage, dataset.protection)
-        engine = DuckDBEngine(version / RECORDS, threads=self._threads)
+        engine = DuckDBEngine(version / DATABASE, threads=self._threads)
         return StoredDataset(dataset, digest, engine, noise, keys)
 
 
