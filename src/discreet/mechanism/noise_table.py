@@ -184,7 +184,8 @@ class NoiseTable:
 
     def _search(self, rows: NDArray[np.int64], keys: NDArray[np.uint64]) -> NDArray[np.int64]:
         if self._stacked is not None:
-            return self._stacked.noise(rows.astype(np.uint64) * np.uint64(self.modulus) + keys)
+            width = np.uint64(self.modulus % LARGEST_MODULUS)  # a full 2^64 has one row, which needs no shift
+            return self._stacked.noise(rows.astype(np.uint64) * width + keys)
         noise = np.empty(keys.shape, dtype=np.int64)
         for index in np.unique(rows):
             here = rows == index
