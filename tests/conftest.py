@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass
-from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
@@ -13,6 +13,9 @@ from hypothesis import settings
 
 from discreet.keys.secret import Secret
 from discreet.workspace.workspace import Workspace, load_dataset
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 settings.register_profile("discreet", deadline=None, derandomize=True)
 settings.load_profile("discreet")
@@ -88,7 +91,7 @@ def town_records(records: int = 3000, seed: int = 5) -> pa.Table:
 
     `RandomState` gives the same numbers in every version of NumPy: the golden releases rest on them.
     """
-    rng = np.random.RandomState(seed)  # noqa: NPY002 - frozen for ever, which is the point
+    rng = np.random.RandomState(seed)
     area = rng.choice(5, records, p=[0.35, 0.05, 0.3, 0.25, 0.05])
     age = rng.choice(3, records, p=[0.2, 0.6, 0.2])
     job = np.where(age == 0, 0, rng.choice(4, records, p=[0.3, 0.3, 0.35, 0.05]))

@@ -216,7 +216,11 @@ def test_an_error_is_the_same_whatever_the_counts_are(town, tmp_path):
     for number, records in enumerate((town.records, town.records.slice(1))):
         stored = town.load(tmp_path / str(number), records=records).stored("town")
         said = []
-        for parts in ({"rows": ["nope"]}, {"rows": ["sex"], "filters": ["age=x"]}, {"rows": ["region"], "groups": ["region=N+S"]}):
+        for parts in (
+            {"rows": ["nope"]},
+            {"rows": ["sex"], "filters": ["age=x"]},
+            {"rows": ["region"], "groups": ["region=N+S"]},
+        ):
             with pytest.raises(DiscreetError) as raised:
                 ask(stored, **parts)
             said.append(str(raised.value))

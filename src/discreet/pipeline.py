@@ -69,10 +69,13 @@ def promise(noise: NoiseTable, protection: Protection) -> tuple[str, ...]:
     spread = sqrt(max(row.variance() for row in noise.rows))
     design = ", ".join(f"{name} = {value}" for name, value in noise.parameters.items())
     zeros = "Counts of zero stay zero. " if noise.rows[0].values == (0,) else ""
-    return (
+    what = (
         f"Cell key method: noise of the family {noise.family} ({design}), looked up by who is in the cell "
         f"({protection.keys} keys). A count changes by at most {noise.largest}; the standard deviation of "
-        f"the change is at most {spread:.2f}. {zeros}Totals are perturbed on their own.",
-        "The same people show the same number in every table. Nothing is promised about what can be "
-        "learned from many tables together.",
+        f"the change is at most {spread:.2f}. {zeros}Totals are perturbed on their own."
     )
+    limit = (
+        "The same people show the same number in every table. Nothing is promised about what can be "
+        "learned from many tables together."
+    )
+    return what, limit

@@ -25,7 +25,9 @@ def test_a_table_is_the_same_from_python_as_from_the_pipeline(catalogue):
         filters={"job": ["0", "1"]},
         groups={"age": [["child", "adult"], ["old"]]},
     )
-    assert table.release.request.permalink == "rows=sex&columns=age&filter=job=0,1&group=age=child%2Badult,old"
+    assert (
+        table.release.request.permalink == "rows=sex&columns=age&filter=job=0,1&group=age=child%2Badult,old"
+    )
 
 
 def test_to_pandas_has_codes_labels_values_and_status(catalogue):

@@ -82,7 +82,11 @@ def own(path: Path):
     """The folders of ours that a file imports from."""
     for name in imports_of(path):
         parts = name.split(".")
-        if parts[0] == "discreet" and len(parts) > 1 and ((SOURCE / parts[1]).is_dir() or (SOURCE / f"{parts[1]}.py").is_file()):
+        if (
+            parts[0] == "discreet"
+            and len(parts) > 1
+            and ((SOURCE / parts[1]).is_dir() or (SOURCE / f"{parts[1]}.py").is_file())
+        ):
             yield parts[1]
 
 
@@ -136,7 +140,9 @@ def test_exact_and_released_meet_only_in_the_pipeline_and_in_assess():
 def _names(text: str) -> set[str]:
     tree = ast.parse(text)
     names = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)}
-    return names | {alias.name for node in ast.walk(tree) if isinstance(node, ast.ImportFrom) for alias in node.names}
+    return names | {
+        alias.name for node in ast.walk(tree) if isinstance(node, ast.ImportFrom) for alias in node.names
+    }
 
 
 def test_the_contract_itself_finds_an_upward_import(tmp_path):

@@ -46,7 +46,10 @@ def test_filters_groups_and_totals_arrive(folder):
     )  # fmt: skip
     document = json.loads(done.stdout)
     assert list(document["dimension"]["age"]["category"]["index"]) == ["child+old", "adult"]
-    assert document["extension"]["query"] == "rows=age&filter=job=0,1&filter=sex=1&group=age=child%2Bold,adult&totals=no"
+    assert (
+        document["extension"]["query"]
+        == "rows=age&filter=job=0,1&filter=sex=1&group=age=child%2Bold,adult&totals=no"
+    )
 
 
 def test_a_file_is_written_in_the_format_of_its_ending(folder, tmp_path):
@@ -109,7 +112,9 @@ def test_an_unexpected_error_shows_its_kind_and_never_its_text(folder):
         "sys.argv = ['discreet', 'table', 'town', '--rows', 'sex', '-w', sys.argv[1]]\n"
         "run()"
     )
-    done = subprocess.run([sys.executable, "-c", program, str(folder)], capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        [sys.executable, "-c", program, str(folder)], capture_output=True, text=True, check=False
+    )
     assert done.returncode == 70
     assert "RuntimeError" in done.stderr
     assert "738251" not in done.stderr + done.stdout
@@ -130,7 +135,9 @@ def test_the_demo_is_built_where_it_is_asked_for_and_found_again(tmp_path):
     assert first.returncode == 0
     assert "Built the demo workspace" in first.stderr
     assert "Found the demo workspace" in run("demo", "--no-serve", "-w", tmp_path / "demo").stderr
-    done = run("table", "census", "--rows", "sex", "--columns", "age", "--format", "csv", "-w", tmp_path / "demo")
+    done = run(
+        "table", "census", "--rows", "sex", "--columns", "age", "--format", "csv", "-w", tmp_path / "demo"
+    )
     assert len(done.stdout.splitlines()) == 1 + 3 * 22
     done = run("table", "spudlandia", "--rows", "state", "--columns", "likes", "-w", tmp_path / "demo")
     assert done.returncode == 0

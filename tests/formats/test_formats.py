@@ -39,7 +39,9 @@ def release(town_workspace):
 def hostile(tmp_path_factory):
     """A table whose codes and labels attack whatever shows them."""
     folder = tmp_path_factory.mktemp("hostile")
-    listed = ",".join(f"{{ code = {json.dumps(code)}, label = {json.dumps(code)} }}" for code in HOSTILE.values())
+    listed = ",".join(
+        f"{{ code = {json.dumps(code)}, label = {json.dumps(code)} }}" for code in HOSTILE.values()
+    )
     text = f'id = "hostile"\nlabel = "Hostile"\nid_column = "id"\n[[variable]]\nname = "word"\nlabel = "=W<b>"\ncategories = [{listed}]\n'
     import pandas as pd
 
@@ -149,7 +151,9 @@ def test_json_stat_says_that_counts_are_perturbed_and_how(release):
 
 
 def test_json_stat_names_geography(town_workspace):
-    released = release_table(town_workspace.stored("town"), request_from_text("town", rows=["area"], columns=["sex"]))
+    released = release_table(
+        town_workspace.stored("town"), request_from_text("town", rows=["area"], columns=["sex"])
+    )
     assert json.loads(FORMATS["json"].write(released))["role"] == {"geo": ["area"]}
 
 

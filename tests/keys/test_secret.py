@@ -25,7 +25,9 @@ def test_an_existing_secret_is_kept(tmp_path):
 
 
 @pytest.mark.parametrize(
-    "material", [b"", b"short", b"\0" * 32, b"changeme" * 4, bytes(range(11)) * 4], ids=lambda m: f"{len(m)} bytes"
+    "material",
+    [b"", b"short", b"\0" * 32, b"changeme" * 4, bytes(range(11)) * 4],
+    ids=lambda m: f"{len(m)} bytes",
 )
 def test_a_short_or_guessable_secret_is_refused(material, tmp_path):
     path = tmp_path / "secret"
@@ -62,7 +64,9 @@ def test_a_secret_shows_nothing_of_itself(secret):
 
 
 def test_keys_for_different_purposes_differ(secret):
-    derived = {secret.derive(*labels) for labels in [("a",), ("b",), ("a", "b"), ("ab",), ("a", ""), ("", "a")]}
+    derived = {
+        secret.derive(*labels) for labels in [("a",), ("b",), ("a", "b"), ("ab",), ("a", ""), ("", "a")]
+    }
     assert len(derived) == 6
 
 

@@ -26,7 +26,13 @@ def tables(draw):
     rows = []
     for _ in range(draw(st.integers(1, 6))):
         values = sorted(draw(st.sets(st.integers(-20, 20), min_size=1, max_size=min(6, modulus))))
-        cuts = sorted(draw(st.sets(st.integers(1, modulus - 1), min_size=len(values) - 1, max_size=len(values) - 1))) if len(values) > 1 else []
+        cuts = (
+            sorted(
+                draw(st.sets(st.integers(1, modulus - 1), min_size=len(values) - 1, max_size=len(values) - 1))
+            )
+            if len(values) > 1
+            else []
+        )
         rows.append(NoiseRow(tuple(values), (*cuts, modulus)))
     return NoiseTable(modulus, tuple(rows), repeats=draw(st.integers(1, len(rows))))
 
@@ -57,7 +63,11 @@ def test_every_key_of_a_byte_gives_the_published_probabilities():
     table = NoiseTable(256, (NoiseRow((0,), (256,)), NoiseRow((-1, 0, 2), (100, 220, 256))))
     noise = table.noise(np.full(256, 9), np.arange(256, dtype=np.uint64))
     assert {v: int((noise == v).sum()) for v in (-1, 0, 2)} == {-1: 100, 0: 120, 2: 36}
-    assert table.row(9).probabilities() == {-1: Fraction(100, 256), 0: Fraction(120, 256), 2: Fraction(36, 256)}
+    assert table.row(9).probabilities() == {
+        -1: Fraction(100, 256),
+        0: Fraction(120, 256),
+        2: Fraction(36, 256),
+    }
     assert table.row(9).mean() == Fraction(-28, 256)
     assert table.row(9).variance() == Fraction(244, 256) - Fraction(28, 256) ** 2
     assert table.largest == 2
@@ -99,7 +109,13 @@ def test_a_row_with_a_gap_or_an_overlap_is_refused(values, thresholds):
 
 @pytest.mark.parametrize(
     ("modulus", "rows", "repeats"),
-    [(8, (NoiseRow((0,), (4,)),), 1), (4, (), 1), (4, (NoiseRow((0,), (4,)),), 0), (4, (NoiseRow((0,), (4,)),), 2), (2**65, (NoiseRow((0,), (2**65,)),), 1)],
+    [
+        (8, (NoiseRow((0,), (4,)),), 1),
+        (4, (), 1),
+        (4, (NoiseRow((0,), (4,)),), 0),
+        (4, (NoiseRow((0,), (4,)),), 2),
+        (2**65, (NoiseRow((0,), (2**65,)),), 1),
+    ],
 )
 def test_a_table_that_does_not_cover_its_keys_is_refused(modulus, rows, repeats):
     with pytest.raises(BadNoiseTable):

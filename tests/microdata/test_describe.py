@@ -43,7 +43,14 @@ def test_hostile_column_names_and_values_stay_data(tmp_path):
 
 def test_a_weight_and_a_measurement_are_not_variables(tmp_path):
     path = tmp_path / "survey.csv"
-    frame = pd.DataFrame({"id": range(50), "weight": [1.5] * 50, "income": [n + 0.5 for n in range(50)], "sex": ["1", "2"] * 25})
+    frame = pd.DataFrame(
+        {
+            "id": range(50),
+            "weight": [1.5] * 50,
+            "income": [n + 0.5 for n in range(50)],
+            "sex": ["1", "2"] * 25,
+        }
+    )
     frame.to_csv(path, index=False)
     draft = describe_file(path)
     dataset = parse_dataset(draft)

@@ -61,7 +61,11 @@ def test_what_is_stored_is_codes_and_keys_sorted_by_area_and_no_ids(town, town_w
     path = town_workspace.folder / "datasets" / "town" / stored.digest / "data.duckdb"
     with duckdb.connect(str(path), read_only=True) as connection:
         frame = connection.execute("SELECT * FROM records").df()
-        types = dict(connection.execute("SELECT column_name, data_type FROM duckdb_columns() WHERE table_name = 'records'").fetchall())
+        types = dict(
+            connection.execute(
+                "SELECT column_name, data_type FROM duckdb_columns() WHERE table_name = 'records'"
+            ).fetchall()
+        )
     assert set(frame.columns) == {"region", "area", "sex", "age", "job", "record_key"}
     assert types["area"] == "UTINYINT"
     assert types["record_key"] == "UINTEGER"
@@ -88,7 +92,10 @@ def with_child_at_work(records: pa.Table) -> pa.Table:
 
 
 BAD_RECORDS = {
-    "unknown category": (lambda r: bad(r, "age", "adulr"), "'adulr' of \"age\" is not among its categories. Did you mean \"adult\"?"),
+    "unknown category": (
+        lambda r: bad(r, "age", "adulr"),
+        '\'adulr\' of "age" is not among its categories. Did you mean "adult"?',
+    ),
     "missing value": (lambda r: bad(r, "age", None), 'no value of "age"'),
     "missing id": (lambda r: bad(r, "person", None), "no id"),
     "duplicate id": (lambda r: bad(r, "person", r["person"][7].as_py()), "same id"),
@@ -175,7 +182,9 @@ categories = ["1", "2"]
         frame = pd.DataFrame({"id": range(len(weights)), "sex": "1", "weight": weights})
         load_dataset(tmp_path, self.DESCRIPTION, frame)
         stored = Workspace(tmp_path).stored("survey")
-        with duckdb.connect(str(tmp_path / "datasets" / "survey" / stored.digest / "data.duckdb"), read_only=True) as c:
+        with duckdb.connect(
+            str(tmp_path / "datasets" / "survey" / stored.digest / "data.duckdb"), read_only=True
+        ) as c:
             return sorted(w for (w,) in c.execute("SELECT weight FROM records").fetchall())
 
     def test_weights_become_fixed_point_integers(self, tmp_path):

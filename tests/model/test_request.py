@@ -47,7 +47,14 @@ def test_the_layout_does_not_change_the_question(dataset):
 
 def test_the_permalink_asks_the_same_question_again(dataset):
     asked = canonical(
-        ask(rows=["sex"], columns=["age"], layers=["job"], filters=["region=N"], groups=["age=child+old"], totals=False),
+        ask(
+            rows=["sex"],
+            columns=["age"],
+            layers=["job"],
+            filters=["region=N"],
+            groups=["age=child+old"],
+            totals=False,
+        ),
         dataset,
     )
     query = parse_qsl(asked.permalink)

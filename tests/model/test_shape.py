@@ -65,6 +65,7 @@ def _slow_zeros(shape, dataset):
             possible[dimension.name] = dimension.members()[at]
         records = [dict(zip(possible, codes, strict=True)) for codes in itertools.product(*possible.values())]
         result[place] = all(
-            any(all(record[name] in codes for name, codes in zero.items()) for zero in impossible) for record in records
+            any(all(record[name] in codes for name, codes in zero.items()) for zero in impossible)
+            for record in records
         )
     return result

@@ -65,7 +65,10 @@ def p_value(observed, probabilities):
     assert counts.sum() == observed.size
     rare = expected < 10
     if rare.any():
-        expected, counts = np.append(expected[~rare], expected[rare].sum()), np.append(counts[~rare], counts[rare].sum())
+        expected, counts = (
+            np.append(expected[~rare], expected[rare].sum()),
+            np.append(counts[~rare], counts[rare].sum()),
+        )
     keep = expected > 0
     return stats.chisquare(counts[keep], expected[keep]).pvalue
 

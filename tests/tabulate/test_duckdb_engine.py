@@ -31,7 +31,9 @@ def as_dict(cells):
 class TestDuckDBEngine:
     @pytest.fixture
     def path(self, town_workspace):
-        return town_workspace.folder / "datasets" / "town" / town_workspace.stored("town").digest / "data.duckdb"
+        return (
+            town_workspace.folder / "datasets" / "town" / town_workspace.stored("town").digest / "data.duckdb"
+        )
 
     @pytest.fixture
     def engine(self, path):

@@ -30,7 +30,9 @@ class SlowEngine:
                 cell[2] += record["weight"]
         places = np.array(list(cells), dtype=np.int64).reshape(len(cells), len(query.group_by))
         sums = np.array(list(cells.values()), dtype=np.uint64).reshape(-1, 3)
-        return SparseCells(tuple(places.T), sums[:, 0].astype(np.int64), sums[:, 1], sums[:, 2].astype(np.int64))
+        return SparseCells(
+            tuple(places.T), sums[:, 0].astype(np.int64), sums[:, 1], sums[:, 2].astype(np.int64)
+        )
 
     def close(self) -> None:
         """Nothing to let go of."""
@@ -69,7 +71,15 @@ def requests(draw, dataset):
             at = draw(st.integers(0, size))
             parts = [tuple(shuffled[:at]), tuple(shuffled[at:size])]
             groups.append((name, tuple(part for part in parts if part)))
-    return TableRequest("town", tuple(chosen[:cut]), tuple(chosen[cut:]), (), tuple(filters), tuple(groups), draw(st.booleans()))
+    return TableRequest(
+        "town",
+        tuple(chosen[:cut]),
+        tuple(chosen[cut:]),
+        (),
+        tuple(filters),
+        tuple(groups),
+        draw(st.booleans()),
+    )
 
 
 @pytest.fixture(scope="module")
@@ -94,12 +104,16 @@ def test_every_cell_is_the_sum_over_its_records(dataset, data, count, seed):
 
 
 def test_weights_are_summed_like_counts(dataset):
-    records = [{"region": 0, "area": 0, "sex": s, "age": 1, "job": 0, "key": 5, "weight": 10 + s} for s in (0, 1, 1)]
+    records = [
+        {"region": 0, "area": 0, "sex": s, "age": 1, "job": 0, "key": 5, "weight": 10 + s} for s in (0, 1, 1)
+    ]
     shape = table_shape(TableRequest("town", ("sex",)), dataset)
     assert tabulate(SlowEngine(records), shape, weights=True).weight_sums.tolist() == [10, 22, 32]
 
 
 def test_key_sums_are_exact_where_floats_would_not_be(dataset):
-    records = [{"region": 0, "area": 0, "sex": 0, "age": 1, "job": 0, "key": 2**62 + n, "weight": 0} for n in (1, 2)]
+    records = [
+        {"region": 0, "area": 0, "sex": 0, "age": 1, "job": 0, "key": 2**62 + n, "weight": 0} for n in (1, 2)
+    ]
     shape = table_shape(TableRequest("town", ("sex",)), dataset)
     assert tabulate(SlowEngine(records), shape).key_sums.tolist() == [2**63 + 3, 0, 2**63 + 3]

@@ -27,7 +27,9 @@ def version_of(workspace):
 def test_the_layout_is_as_documented(workspace):
     names = {path.name for path in version_of(workspace).iterdir()}
     assert names == {"dataset.toml", "data.duckdb", "noise.json"}
-    assert (workspace.folder / "datasets" / "town" / "current").read_text().strip() == version_of(workspace).name
+    assert (workspace.folder / "datasets" / "town" / "current").read_text().strip() == version_of(
+        workspace
+    ).name
     assert stat.S_IMODE((workspace.folder / "secret").stat().st_mode) == 0o600
     assert stat.S_IMODE(workspace.folder.stat().st_mode) == 0o700
 
@@ -61,7 +63,9 @@ def test_another_process_answers_the_same(workspace):
         "stored = Workspace(Path(sys.argv[1]), threads=1).stored('town')\n"
         "print(json.dumps(release_table(stored, TableRequest('town', ('sex',), ('age',))).values.tolist()))"
     )
-    done = subprocess.run([sys.executable, "-c", program, str(workspace.folder)], check=True, capture_output=True)
+    done = subprocess.run(
+        [sys.executable, "-c", program, str(workspace.folder)], check=True, capture_output=True
+    )
     assert json.loads(done.stdout) == once
 
 

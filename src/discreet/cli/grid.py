@@ -27,8 +27,12 @@ def print_grid(console: Console, title: str, headers: list[str], lines: list[lis
         shown = [*range(stubs), *numbers]
         grid = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, _GAP, 0, 0))
         for place in shown:
-            justify = "left" if place < stubs else "right"
-            grid.add_column(Text(headers[place]), justify=justify, min_width=widths[place], max_width=widths[place])  # type: ignore[arg-type]
+            grid.add_column(
+                Text(headers[place]),
+                justify="left" if place < stubs else "right",
+                min_width=widths[place],
+                max_width=widths[place],
+            )
         for line in lines:
             grid.add_row(*(Text(line[place]) for place in shown))
         console.print(grid)

@@ -31,7 +31,9 @@ def _version(wanted: bool) -> None:
 
 @app.callback()
 def _main(
-    version: bool = typer.Option(False, "--version", callback=_version, is_eager=True, help="Show the version."),
+    version: bool = typer.Option(
+        False, "--version", callback=_version, is_eager=True, help="Show the version."
+    ),
 ) -> None:
     """Protected frequency tables from microdata, with an exact account of what is promised."""
 
@@ -48,8 +50,18 @@ def run() -> None:
         sys.exit(report_error(error))
     except OSError as error:
         where = f" {error.filename!r}" if error.filename else ""
-        sys.exit(report_error(DiscreetError(f"The system refused{where}: {error.strerror}.", "Check the path and its permissions.")))
+        sys.exit(
+            report_error(
+                DiscreetError(
+                    f"The system refused{where}: {error.strerror}.", "Check the path and its permissions."
+                )
+            )
+        )
     except Exception as error:  # noqa: BLE001 - whatever it is, its text may hold a count: only its kind is shown
         place = traceback.extract_tb(error.__traceback__)[-1]
         kind = f"{type(error).__name__} at {Path(place.filename).name}:{place.lineno}"
-        sys.exit(report_error(DiscreetError(f"An unexpected error: {kind}.", "Please report it with what you did.")))
+        sys.exit(
+            report_error(
+                DiscreetError(f"An unexpected error: {kind}.", "Please report it with what you did.")
+            )
+        )

@@ -17,12 +17,15 @@ if TYPE_CHECKING:
 def table(
     dataset: Annotated[str, typer.Argument(help="The dataset's id.")],
     rows: Annotated[list[str] | None, typer.Option(help="Variables down the side, comma-separated.")] = None,
-    columns: Annotated[list[str] | None, typer.Option(help="Variables along the top, comma-separated.")] = None,
+    columns: Annotated[
+        list[str] | None, typer.Option(help="Variables along the top, comma-separated.")
+    ] = None,
     layers: Annotated[
         list[str] | None, typer.Option(help="Variables of which each category is a table of its own.")
     ] = None,
     filters: Annotated[
-        list[str] | None, typer.Option("--filter", help="Who is counted, as in birthplace=2,3; may be repeated.")
+        list[str] | None,
+        typer.Option("--filter", help="Who is counted, as in birthplace=2,3; may be repeated."),
     ] = None,
     groups: Annotated[
         list[str] | None,

@@ -222,11 +222,11 @@ class _StackedRows:
         starts = np.arange((last >> int(self.shift)) + 1, dtype=np.uint64) << self.shift
         place = np.searchsorted(self.thresholds, starts, "right")
         self.guide = self.values[place]
-        self.mixed = np.append(place[1:] != place[:-1], True)  # noqa: FBT003 - the last bucket is always searched
+        self.mixed = np.append(place[1:] != place[:-1], True)
 
     def noise(self, keys: NDArray[np.uint64]) -> NDArray[np.int64]:
         bucket = keys >> self.shift
-        noise = self.guide[bucket]
+        noise: NDArray[np.int64] = self.guide[bucket]
         unsure = np.flatnonzero(self.mixed[bucket])
         noise[unsure] = self.values[np.searchsorted(self.thresholds, keys[unsure], "right")]
         return noise

@@ -67,7 +67,9 @@ def describe_file(path: Path) -> str:
         columns = [_look_at(source, name) for name in source.columns]
         return _draft(source, columns, path)
     except duckdb.Error:
-        raise BadData(f"The file {path.name!r} cannot be read to the end.", "Check that it is complete.") from None
+        raise BadData(
+            f"The file {path.name!r} cannot be read to the end.", "Check that it is complete."
+        ) from None
     finally:
         connection.close()
 
@@ -92,7 +94,9 @@ def _draft(source: Source, columns: list[_Column], path: Path) -> str:
     parents = _nesting(source, possible)
     variables = [c for c in possible if c.distinct <= MOST_CATEGORIES or c.name in parents]
     names = _variable_names(variables)
-    sections = [_variable(source, column, names[column.name], parents.get(column.name)) for column in variables]
+    sections = [
+        _variable(source, column, names[column.name], parents.get(column.name)) for column in variables
+    ]
     left_out = [c.name for c in rest if c not in variables]
     hierarchies = _hierarchies(parents, names)
     return _top(path, id_column, weight, left_out) + "".join(sections) + hierarchies + PROTECTION
@@ -102,7 +106,9 @@ def _nesting(source: Source, columns: list[_Column]) -> dict[str, str]:
     """For each column the next coarser one that it determines in every record, if there is one."""
     parents = {}
     for fine in columns:
-        coarser = [c for c in columns if 2 <= c.distinct and 2 * c.distinct <= fine.distinct and not c.missing]
+        coarser = [
+            c for c in columns if c.distinct >= 2 and 2 * c.distinct <= fine.distinct and not c.missing
+        ]
         for coarse in sorted(coarser, key=lambda c: -c.distinct):
             pair = f"({quoted(fine.name)}, {quoted(coarse.name)})"
             if source.relation.aggregate(f"count(DISTINCT {pair})").fetchall()[0][0] == fine.distinct:
@@ -124,7 +130,9 @@ def _hierarchies(parents: dict[str, str], names: dict[str, str]) -> str:
             levels.insert(0, parents[levels[0]])
         listed = ", ".join(_text(names[level]) for level in levels)
         note = "# These columns nest in the file. Set geography = true if they are places."
-        sections.append(f"\n{note}\n[[hierarchy]]\nname = {_text(names[fine])}\nlevels = [{listed}]\ngeography = false\n")
+        sections.append(
+            f"\n{note}\n[[hierarchy]]\nname = {_text(names[fine])}\nlevels = [{listed}]\ngeography = false\n"
+        )
     return "".join(sections)
 
 

@@ -172,7 +172,10 @@ def _code_sql(variable: Variable, place: int) -> tuple[str, str]:
     if variable.not_stated is None:
         known, absent = code, f"{missing} 'm{place}:' "
     else:
-        known, absent = f"CASE {missing} {variable.position(variable.not_stated)} ELSE {code} END", f"{missing} NULL "
+        known, absent = (
+            f"CASE {missing} {variable.position(variable.not_stated)} ELSE {code} END",
+            f"{missing} NULL ",
+        )
     problem = f"CASE {absent}WHEN {code} IS NULL THEN 'u{place}:' || {column} END"
     return f"coalesce({known}, 0)::{column_type(variable)} AS v{place}", problem
 
@@ -187,7 +190,8 @@ def _refuse_bad(batch: pa.RecordBatch, dataset: Dataset) -> None:
         raise BadData("A record has no id.", f"Fill the column {dataset.id_column!r}.")
     if found == "w":
         raise BadData(
-            "A record has a weight that is missing, negative or no number.", f"Mend the column {dataset.weight_column!r}."
+            "A record has a weight that is missing, negative or no number.",
+            f"Mend the column {dataset.weight_column!r}.",
         )
     place, _, raw = found[1:].partition(":")
     variable = dataset.variables[int(place)]
@@ -197,7 +201,8 @@ def _refuse_bad(batch: pa.RecordBatch, dataset: Dataset) -> None:
             f'Add a category and `not_stated = "its code"` to "{variable.name}", or fill the value.',
         )
     raise BadData(
-        f'The value {raw[:60]!r} of "{variable.name}" is not among its categories.', nearest(raw, variable.codes)
+        f'The value {raw[:60]!r} of "{variable.name}" is not among its categories.',
+        nearest(raw, variable.codes),
     )
 
 

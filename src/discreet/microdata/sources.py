@@ -19,7 +19,14 @@ import pyarrow as pa
 from discreet.errors import BadData, NotFound
 
 #: File endings and how they are read.
-READERS = {".csv": "csv", ".tsv": "csv", ".parquet": "parquet", ".arrow": "arrow", ".feather": "arrow", ".ipc": "arrow"}
+READERS = {
+    ".csv": "csv",
+    ".tsv": "csv",
+    ".parquet": "parquet",
+    ".arrow": "arrow",
+    ".feather": "arrow",
+    ".ipc": "arrow",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +92,12 @@ def _open_file(connection: duckdb.DuckDBPyConnection, path: Path) -> Source:
 def _read(connection: duckdb.DuckDBPyConnection, path: Path, kind: str) -> Source:
     if kind == "csv":
         relation = connection.read_csv(
-            str(path), header=True, all_varchar=True, delimiter=_delimiter(path), quotechar='"', escapechar='"'
+            str(path),
+            header=True,
+            all_varchar=True,
+            delimiter=_delimiter(path),
+            quotechar='"',
+            escapechar='"',
         )
         return Source(relation, None, path.name)
     if kind == "parquet":

@@ -66,7 +66,9 @@ class Protection:
         object.__setattr__(self, "noise", MappingProxyType(dict(self.noise)))
 
     def __hash__(self) -> int:
-        return hash((self.method, tuple(sorted(self.noise.items())), self.keys, self.modulus, self.additivity))
+        return hash(
+            (self.method, tuple(sorted(self.noise.items())), self.keys, self.modulus, self.additivity)
+        )
 
 
 def _one_of(name: str, value: str, allowed: tuple[str, ...]) -> None:

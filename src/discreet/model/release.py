@@ -13,9 +13,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 if TYPE_CHECKING:
+    import numpy as np
     from numpy.typing import NDArray
 
     from discreet.mechanism.noise_table import NoiseTable
@@ -25,7 +24,10 @@ if TYPE_CHECKING:
 
 #: Status letters by their number in `Release.status`; 0 is a released value.
 STATUSES = ("", "c", "z")
-STATUS_MEANING = {"c": "Not released: withheld to protect confidentiality", "z": "Not applicable: cannot occur"}
+STATUS_MEANING = {
+    "c": "Not released: withheld to protect confidentiality",
+    "z": "Not applicable: cannot occur",
+}
 WITHHELD, NOT_APPLICABLE = 1, 2
 
 

@@ -43,5 +43,6 @@ def read_noise(path: Path) -> NoiseTable:
     except (OSError, ValueError, KeyError, TypeError, BadNoiseTable) as error:
         reason = f" {error.message}" if isinstance(error, DiscreetError) else ""
         raise WorkspaceUnusable(
-            f"The noise table of version {path.parent.name[:8]} cannot be used.{reason}", "Load the dataset again."
+            f"The noise table of version {path.parent.name[:8]} cannot be used.{reason}",
+            "Load the dataset again.",
         ) from None

@@ -20,7 +20,6 @@ import re
 import secrets
 import shutil
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from filelock import FileLock
@@ -36,6 +35,8 @@ from discreet.tabulate.duckdb_engine import DuckDBEngine
 from discreet.workspace.noise_file import NOISE, read_noise, write_noise
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from discreet.keys.cell_keys import CellKeys
     from discreet.mechanism.noise_table import NoiseTable
     from discreet.microdata.load import Progress
@@ -44,7 +45,6 @@ if TYPE_CHECKING:
 
 _DIGEST = re.compile(r"[0-9a-f]{32}\Z")
 DESCRIPTION = "dataset.toml"
-
 
 
 @dataclass(frozen=True)
@@ -72,7 +72,8 @@ class Workspace:
     def __init__(self, folder: Path, *, threads: int | None = None) -> None:
         if not (folder / "datasets").is_dir():
             raise NotFound(
-                f"{str(folder)!r} is not a workspace.", "Load a dataset into it, or run `discreet demo` for the demo's."
+                f"{str(folder)!r} is not a workspace.",
+                "Load a dataset into it, or run `discreet demo` for the demo's.",
             )
         self.folder = folder
         self._threads = threads
@@ -104,7 +105,9 @@ class Workspace:
         self._open.clear()
 
     def _current(self, dataset_id: str) -> str:
-        digest = (self.folder / "datasets" / dataset_id / "current").read_text("ascii", errors="replace").strip()
+        digest = (
+            (self.folder / "datasets" / dataset_id / "current").read_text("ascii", errors="replace").strip()
+        )
         if not _DIGEST.match(digest):
             raise WorkspaceUnusable(f'The pointer of "{dataset_id}" is damaged.', "Load the dataset again.")
         return digest
