@@ -66,7 +66,7 @@ def coarsen(masses: list[Masses], most: int = MOST_OUTPUTS) -> list[Masses]:
     ordered = by_ratio(masses)
     unmatched, matched = ordered[0], [each for each in ordered[1:] if each[0] > 0]
     rest = sum(q for p, q in ordered[1:] if p == 0)
-    size = math.ceil(len(matched) / (most - 2))
+    size = max(1, math.ceil(len(matched) / (most - 2)))
     joined = []
     for start in range(0, len(matched), size):
         group = matched[start : start + size]

@@ -14,13 +14,14 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
+from decimal import ROUND_CEILING, ROUND_FLOOR, ROUND_HALF_EVEN, Context, Decimal
 from fractions import Fraction
 from functools import lru_cache
 
 from discreet.errors import BadRequest
 
 FIRST_DIGITS = 60
+SPARE_DIGITS = 12
 WIDEST_EXPONENT = 999_999_999
 
 
@@ -80,12 +81,17 @@ class Exponential:
 def _bounds(epsilon: Fraction, digits: int) -> tuple[Fraction, Fraction]:
     if epsilon == 0:
         return Fraction(1), Fraction(1)
-    down = Context(prec=digits, rounding=ROUND_FLOOR, Emax=WIDEST_EXPONENT, Emin=-WIDEST_EXPONENT)
-    up = Context(prec=digits, rounding=ROUND_CEILING, Emax=WIDEST_EXPONENT, Emin=-WIDEST_EXPONENT)
     numerator, denominator = Decimal(epsilon.numerator), Decimal(epsilon.denominator)
-    low = down.next_minus(down.exp(down.divide(numerator, denominator)))
-    high = up.next_plus(up.exp(up.divide(numerator, denominator)))
+    # An error in epsilon grows by epsilon in e^epsilon: the division gets more digits than the result.
+    down, up = _context(digits + SPARE_DIGITS, ROUND_FLOOR), _context(digits + SPARE_DIGITS, ROUND_CEILING)
+    least, most = down.divide(numerator, denominator), up.divide(numerator, denominator)
+    context = _context(digits, ROUND_HALF_EVEN)
+    low, high = context.next_minus(context.exp(least)), context.next_plus(context.exp(most))
     return Fraction(low), Fraction(high)
+
+
+def _context(digits: int, rounding: str) -> Context:
+    return Context(prec=digits, rounding=rounding, Emax=WIDEST_EXPONENT, Emin=-WIDEST_EXPONENT)
 
 
 def log_up(ratio: Fraction) -> float:
@@ -96,7 +102,7 @@ def log_up(ratio: Fraction) -> float:
     """
     if ratio == 1:
         return 0.0
-    up = Context(prec=FIRST_DIGITS, rounding=ROUND_CEILING, Emax=WIDEST_EXPONENT, Emin=-WIDEST_EXPONENT)
+    up = _context(FIRST_DIGITS, ROUND_CEILING)
     exact = up.next_plus(up.ln(up.divide(Decimal(ratio.numerator), Decimal(ratio.denominator))))
     nearest = float(exact)
     return nearest if Decimal(nearest) >= exact else math.nextafter(nearest, math.inf)
