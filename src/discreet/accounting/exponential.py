@@ -87,7 +87,7 @@ def _bounds(epsilon: Fraction, digits: int) -> tuple[Fraction, Fraction]:
     least, most = down.divide(numerator, denominator), up.divide(numerator, denominator)
     context = _context(digits, ROUND_HALF_EVEN)
     low, high = context.next_minus(context.exp(least)), context.next_plus(context.exp(most))
-    return Fraction(low), Fraction(high)
+    return max(Fraction(1), Fraction(low)), Fraction(high)
 
 
 def _context(digits: int, rounding: str) -> Context:

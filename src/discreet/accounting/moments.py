@@ -1,6 +1,6 @@
 """What a noise row does on average: bias, variance, entropy, the chance of an exact value, support.
 
-    bias = sum v p(v),  variance = sum v^2 p(v) - bias^2,  entropy = -sum p log2 p (bits),  P(exact) = p(0)
+    bias = sum v p(v),  variance = sum v^2 p(v) - bias^2,  entropy = -sum p ln p (nats),  P(exact) = p(0)
 
 Bias, variance and P(exact) are fractions; entropy is a float, being a sum of logarithms.
 
@@ -39,7 +39,7 @@ def row_moments(row: NoiseRow, count: int) -> RowMoments:
     Fraction(1, 2)
     """
     law = row.probabilities()
-    entropy = math.fsum(-float(p) * math.log2(p) for p in law.values())
+    entropy = math.fsum(-float(p) * math.log(p) for p in law.values())
     p_exact = law.get(0, Fraction(0))
     return RowMoments(count, row.mean(), row.variance(), abs(entropy), p_exact, row.values)
 
