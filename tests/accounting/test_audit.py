@@ -159,10 +159,23 @@ def test_a_one_point_table_and_a_modulus_of_two_to_the_64_are_audited():
 
 def test_rows_with_bias_without_noise_and_below_zero_are_named():
     rows = (NoiseRow((0,), (4,)), NoiseRow((-1,), (4,)), NoiseRow((0,), (4,)), NoiseRow((-4, 4), (2, 4)))
-    found = " ".join(audit(NoiseTable(4, rows), epsilon=1.0).problems)
+    result = audit(NoiseTable(4, rows), epsilon=1.0)
+    found = " ".join(result.problems)
+    notes = " ".join(result.notes)
     assert "mean is not zero for count 1; the largest bias is -1, at count 1" in found
     assert "No noise at all for count 2" in found
-    assert "Zero stays zero" in found
-    assert "Counts up to 3 can become negative" in found
+    assert "Zero stays zero" in notes
+    assert "Counts up to 3 can become negative" in notes
     unchanged = audit(NoiseTable(4, (NoiseRow((0,), (4,)),)), epsilon=1.0).problems
     assert unchanged == ("No noise at all for every count: released as counted.",)
+
+
+def test_a_sound_table_has_no_problems(by_hand):
+    assert audit(by_hand.laplace(1.5, 7), epsilon=1.5).problems == ()
+
+
+def test_counts_above_d_are_audited_for_the_same_neighbours_as_all_counts():
+    table = NoiseTable(4, (NoiseRow((-1, 0, 1), (1, 3, 4)),))
+    result = audit(table, epsilon=1.0, neighbours="replace-one")
+    assert result.above_D.delta == result.delta == delta(table, epsilon=1.0, neighbours="replace-one")
+    assert result.worst_pair is result.above_D.worst_pair is None

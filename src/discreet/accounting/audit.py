@@ -22,7 +22,7 @@ from discreet.accounting.composition import composed
 from discreet.accounting.exponential import Exponential
 from discreet.accounting.frontier import Frontier, Pair, frontiers, profiles
 from discreet.accounting.moments import RowMoments, table_moments
-from discreet.accounting.problems import find_problems
+from discreet.accounting.problems import find_notes, find_problems
 from discreet.errors import BadRequest
 
 if TYPE_CHECKING:
@@ -53,7 +53,13 @@ class AboveD(NamedTuple):
     delta: Fraction
     delta_forward: Fraction
     delta_backward: Fraction
-    worst_pair: Pair
+    worst_pair: Pair | None
+
+
+class _Setting(NamedTuple):
+    neighbours: str
+    cells: int
+    group: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +70,7 @@ class Audit:
     `rows` has them for every count. `delta_probabilistic` is the delta of Rinott 4.5, never below `delta`.
     """
 
-    neighbours: Neighbours
+    neighbours: str
     cells: int
     group: int
     epsilon: float
@@ -84,13 +90,14 @@ class Audit:
     support: tuple[int, ...]
     rows: tuple[RowMoments, ...]
     problems: tuple[str, ...]
+    notes: tuple[str, ...]
 
 
 def delta(
     table: NoiseTable,
     *,
     epsilon: float | Fraction | Decimal,
-    neighbours: Neighbours = "add-remove",
+    neighbours: str = "add-remove",
     cells: int = 1,
     group: int = 1,
 ) -> Fraction:
@@ -116,7 +123,7 @@ def epsilon(
     table: NoiseTable,
     *,
     delta: float | Fraction,
-    neighbours: Neighbours = "add-remove",
+    neighbours: str = "add-remove",
     cells: int = 1,
     group: int = 1,
 ) -> float:
@@ -135,14 +142,14 @@ def curve(
     table: NoiseTable,
     epsilons: Iterable[float],
     *,
-    neighbours: Neighbours = "add-remove",
+    neighbours: str = "add-remove",
     cells: int = 1,
     group: int = 1,
 ) -> list[CurvePoint]:
     """Delta at each epsilon, both directions and the worst pair of counts; the outputs are sorted once."""
     both, _ = _both(table, neighbours, cells, group)
-    single = neighbours == "add-remove" and cells == 1
-    return [_point(each, both, labelled=single) for each in epsilons]
+    labelled = _single(neighbours, cells, group)
+    return [_point(each, both, labelled=labelled) for each in epsilons]
 
 
 def probabilistic_delta(table: NoiseTable, *, epsilon: float | Fraction | Decimal) -> Fraction:
@@ -173,7 +180,7 @@ def audit(
     epsilon: float | None = None,
     delta: float | Fraction | None = None,
     population: int | None = None,
-    neighbours: Neighbours = "add-remove",
+    neighbours: str = "add-remove",
     cells: int = 1,
     group: int = 1,
 ) -> Audit:
@@ -191,11 +198,12 @@ def audit(
     Raises:
         BadRequest: If both epsilon and delta are given, or one lies outside its range.
     """
-    both, exact = _both(table, neighbours, cells, group)
+    setting = _Setting(neighbours, cells, group)
+    both, exact = _both(table, *setting)
     at = _epsilon_at(table, both, epsilon, delta)
-    point = _point(at, both, labelled=neighbours == "add-remove" and cells == 1)
+    point = _point(at, both, labelled=_single(*setting))
     rows = table_moments(table)
-    above = above_largest(table, at if math.isfinite(at) or delta is None else _asked(table, delta))
+    above = _above(table, at, delta, setting)
     return Audit(
         neighbours=neighbours,
         cells=cells,
@@ -216,16 +224,25 @@ def audit(
         row_sums_ok=all(row.modulus == table.modulus for row in table.rows),
         support=rows[-1].support,
         rows=rows,
-        problems=find_problems(table, rows, point.delta, epsilon=at, asked=delta, population=population),
+        notes=find_notes(table, rows),
+        problems=find_problems(rows, point.delta, epsilon=at, asked=delta, population=population),
     )
 
 
-def above_largest(table: NoiseTable, epsilon: float) -> AboveD:
-    """The promise for counts above D only: both neighbours exceed the largest change."""
+def _above(table: NoiseTable, at: float, delta: float | Fraction | None, setting: _Setting) -> AboveD:
+    """The promise for counts above D; where a delta was asked for, at the epsilon that these counts need."""
+    first = table.largest + 1
+    both, _ = _both(table, *setting, first=first)
+    if delta is not None:
+        at = max(each.epsilon(_allowed(delta)) for each in both)
+    point = _point(at, both, labelled=_single(*setting))
+    return AboveD(table.largest, at, point.delta, point.delta_forward, point.delta_backward, point.worst_pair)
+
+
+def curve_above_largest(table: NoiseTable, epsilons: Iterable[float]) -> list[CurvePoint]:
+    """The delta-epsilon curve of counts above D only."""
     both = frontiers(table, table.largest + 1)
-    point = _point(epsilon, both, labelled=True)
-    pair = point.worst_pair or (table.largest + 1, table.largest + 2)
-    return AboveD(table.largest, epsilon, point.delta, point.delta_forward, point.delta_backward, pair)
+    return [_point(each, both, labelled=True) for each in epsilons]
 
 
 def _point(epsilon: float, both: tuple[Frontier, Frontier], *, labelled: bool) -> CurvePoint:
@@ -236,27 +253,28 @@ def _point(epsilon: float, both: tuple[Frontier, Frontier], *, labelled: bool) -
 
 
 def _both(
-    table: NoiseTable, neighbours: str, cells: int, group: int
+    table: NoiseTable, neighbours: str, cells: int, group: int, first: int = 0
 ) -> tuple[tuple[Frontier, Frontier], bool]:
     if neighbours not in get_args(Neighbours):
         raise BadRequest(f'Neighbours are "{neighbours}".', 'Say "add-remove" or "replace-one".')
     if cells < 1 or group < 1:
         raise BadRequest(f"{cells} cells and groups of {group}: both must be at least 1.")
     if neighbours == "add-remove" and cells == 1:
-        return frontiers(table, 0, group), True
-    joint = composed(table, forward=cells, backward=cells * (neighbours == "replace-one"), group=group)
+        return frontiers(table, first, group), True
+    back = cells if neighbours == "replace-one" else 0
+    joint = composed(table, forward=cells, backward=back, first=first, group=group)
     return (joint.forward, joint.backward), joint.exact
+
+
+def _single(neighbours: str, cells: int, group: int) -> bool:  # noqa: ARG001  a setting as it comes
+    """Whether one count changes, so that a worst pair of counts has a meaning."""
+    return neighbours == "add-remove" and cells == 1
 
 
 def _allowed(delta: float | Fraction) -> Fraction:
     if not 0 <= delta <= 1:
         raise BadRequest(f"Delta is {delta}; it is a probability.", "Give a number from 0 to 1.")
     return Fraction(delta)
-
-
-def _asked(table: NoiseTable, delta: float | Fraction) -> float:
-    """The epsilon that counts above D need for a delta that small counts can never keep."""
-    return max(each.epsilon(_allowed(delta)) for each in frontiers(table, table.largest + 1))
 
 
 def _epsilon_at(

@@ -1,6 +1,6 @@
 """What a custodian should know before using a noise table: one sentence a problem, rows named.
 
-Comes from: `audit`. Goes to: `Audit.problems`, `discreet audit`.
+Comes from: `audit`. Goes to: `Audit.problems` and `Audit.notes`, `discreet audit`.
 Source: Rinott et al. (2018), sections 4.3-4.5 (zeros, negative counts, delta against 1/N).
 """
 
@@ -23,7 +23,6 @@ BIAS_WORTH_SAYING = 1e-6
 
 
 def find_problems(
-    table: NoiseTable,
     rows: Sequence[RowMoments],
     delta: Fraction,
     *,
@@ -35,12 +34,15 @@ def find_problems(
     found = [
         _no_epsilon(delta, epsilon, asked),
         _above_one_in_population(delta, epsilon, population),
-        _zeros(rows[0], rows),
         _bias(rows),
         _unchanged(rows),
-        _negative(table),
     ]
     return tuple(sentence for sentence in found if sentence)
+
+
+def find_notes(table: NoiseTable, rows: Sequence[RowMoments]) -> tuple[str, ...]:
+    """What a reader of the numbers should know, though it is meant to be so."""
+    return tuple(sentence for sentence in (_zeros(rows[0], rows), _negative(table)) if sentence)
 
 
 def _no_epsilon(delta: Fraction, epsilon: float, asked: float | Fraction | None) -> str:

@@ -7,6 +7,7 @@ import sys
 import typer
 
 from discreet import __version__
+from discreet.cli.audit import audit
 from discreet.cli.console import report_error
 from discreet.errors import DiscreetError
 
@@ -30,6 +31,9 @@ def _main(
     version: bool = typer.Option(False, "--version", callback=_version, is_eager=True, help="Show the version."),
 ) -> None:
     """Protected frequency tables from microdata, with an exact account of what is promised."""
+
+
+app.command("audit")(audit)
 
 
 def run() -> None:

@@ -97,6 +97,13 @@ def from_document(document: Mapping[str, Any]) -> NoiseTable:
     return table
 
 
+def designed_laws(document: Mapping[str, Any]) -> list[dict[int, float]]:
+    """The probabilities of every row before quantisation, by value; empty rows where none are kept."""
+    return [
+        dict(zip(row["values"], row.get("probabilities") or [], strict=False)) for row in document["rows"]
+    ]
+
+
 def content_hash(table: NoiseTable) -> str:
     """SHA-256 of what decides a released number: modulus, rows, repeats, and a file's key order."""
     content: dict[str, Any] = {
