@@ -45,8 +45,7 @@ CURVE_POINTS = 240
 def pmf(table: NoiseTable, counts: Sequence[int] | None = None) -> Any:
     """The law of the noise: one panel for a table of one row, small multiples for more."""
     shown = list(counts) if counts is not None else _telling_counts(table)
-    last = len(table.rows) - 1
-    names = {c: _row_name(c, last, len(shown)) for c in shown}
+    names = {c: _row_name(c, table) for c in shown}
     records: list[dict[str, Any]] = [
         {"row": names[c], "noise": v, "probability": float(p), "kind": "no change" if v == 0 else "change"}
         for c in shown
@@ -290,10 +289,10 @@ def _telling_counts(table: NoiseTable) -> list[int]:
     return [*noisy[: MOST_PANELS - 1], noisy[-1]]
 
 
-def _row_name(count: int, last: int, shown: int) -> str:
-    if shown == 1 and last == 0:
-        return "every count"
-    return f"Count {count} and more" if count == last else f"Count {count}"
+def _row_name(count: int, table: NoiseTable) -> str:
+    if table.repeats == 1 and count == len(table.rows) - 1:
+        return f"Count {count} and more"
+    return f"Count {count}"
 
 
 def _describe(table: NoiseTable) -> str:
