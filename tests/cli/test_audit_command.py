@@ -65,6 +65,11 @@ def test_an_epsilon_that_does_not_exist_is_null_with_its_reason(file):
     assert "No epsilon reaches delta 0.1" in found["problems"][0]
 
 
+def test_a_delta_that_no_epsilon_reaches_can_still_be_drawn(file, tmp_path):
+    run(file, "--delta", "0.1", "--plot", tmp_path / "curve.svg", "--json")
+    assert (tmp_path / "curve.svg").read_bytes().startswith(b"<svg")
+
+
 def test_the_curve_falls_from_epsilon_zero_to_where_the_table_can_do_no_better(file):
     points = json.loads(run(file, "--curve", "--json").stdout)["curve"]
     deltas = [point["delta"] for point in points]

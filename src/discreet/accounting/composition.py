@@ -5,12 +5,13 @@ cells composes d changes of one direction; replace-one takes a person out of d c
 others, so d forward and d backward changes. Outputs of equal ratio are joined, which keeps products small.
 
 Where there are too many pairs of counts to try all combinations, the dominating pair stands for all of them
-(the hull of their trade-offs); where a product has too many outputs, close ratios are joined upward. Both
+(the hull of their trade-offs); where a product has too many outputs, ratios are spread over fewer. Both
 make delta larger, never smaller, and `Composed.exact` says when neither was needed.
 
 Comes from: `frontier`. Goes to: `audit`.
 Source: Rinott et al. (2018), Theorem 4.2, corrected: pointwise bounds do not add up, mass does, so truncated
-Laplace noise at epsilon/d in d cells has delta 1 - (1 - p(m))^d. Zhu, Dong & Wang (2022), Theorem 10.
+Laplace noise at epsilon/d in d cells has delta 1 - (1 - p(m))^d. Zhu, Dong & Wang (2022), Theorem 10;
+Doroshenko et al. (2022), "connect the dots", for spreading.
 """
 
 from __future__ import annotations
@@ -31,8 +32,9 @@ if TYPE_CHECKING:
 
 #: Products of this many outputs in all are made one by one; more are bounded by the dominating pair.
 LARGEST_WORK = 400_000
-#: A product of more outputs than this is coarsened, upward.
-MOST_OUTPUTS = 20_000
+#: A product with more ratios than this is coarsened, upward, to that many.
+MOST_OUTPUTS = 6_000
+KEPT_RATIOS = 1_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,27 +56,47 @@ def product(left: Sequence[Masses], right: Sequence[Masses]) -> list[Masses]:
     return [each for each in joint if each != (0, 0)]
 
 
-def coarsen(masses: list[Masses], most: int = MOST_OUTPUTS) -> list[Masses]:
-    """Join neighbouring ratios upward until few are left.
+def coarsen(masses: list[Masses], most: int = KEPT_RATIOS) -> list[Masses]:
+    """Keep some of the ratios and spread every output between two of them over both.
 
-    Outputs of a group keep their P; their Q becomes that of the group's largest ratio, and the Q that is
-    left over goes to an output that P never makes. The original is a post-processing of this, so no
-    divergence gets smaller.
+    An output (p, q) with a ratio between r1 and r2 is the union of one of ratio r1 and one of ratio r2 (two
+    equations for two amounts), so the original is a post-processing of the result and no divergence gets
+    smaller. What rounding to integers leaves over goes to outputs that only one of the laws can make.
     """
-    if len(masses) <= most:
-        return masses
-    ordered = by_ratio(masses)
-    unmatched, matched = ordered[0], [each for each in ordered[1:] if each[0] > 0]
-    rest = sum(q for p, q in ordered[1:] if p == 0)
-    size = max(1, math.ceil(len(matched) / (most - 2)))
-    joined = []
-    for start in range(0, len(matched), size):
-        group = matched[start : start + size]
-        p, q = sum(p for p, _ in group), sum(q for _, q in group)
-        kept = p * group[0][1] // group[0][0]
-        joined.append((p, kept))
-        rest += q - kept
-    return [unmatched, *joined, (0, rest)]
+    ordered = [each for each in by_ratio(masses) if each[0] > 0]
+    unmatched, matched = sum(p for p, q in ordered if q == 0), [each for each in ordered if each[1] > 0]
+    kept = _evenly_spaced(matched, most)
+    spread = [list(matched[place]) for place in kept]
+    for k, (start, end) in enumerate(pairwise(kept)):
+        inside = matched[start + 1 : end]
+        if inside:
+            total = (sum(p for p, _ in inside), sum(q for _, q in inside))
+            _share(total, matched[start], matched[end], spread[k], spread[k + 1])
+    every_p, every_q = (sum(side) for side in zip(*masses, strict=True))
+    lost_p = every_p - unmatched - sum(p for p, _ in spread)
+    lost_q = every_q - sum(q for _, q in spread)
+    return [(unmatched + lost_p, 0), *((p, q) for p, q in spread), (0, lost_q)]
+
+
+def _evenly_spaced(matched: Sequence[Masses], most: int) -> list[int]:
+    """Places of ratios that are spread evenly on a logarithmic scale, the first and the last among them."""
+    if not matched:
+        return []
+    logs = [math.log(p) - math.log(q) for p, q in matched]
+    width = (logs[0] - logs[-1]) / max(1, most - 2) or 1.0
+    bins = {round((logs[0] - each) / width): place for place, each in reversed(list(enumerate(logs)))}
+    return sorted({0, len(matched) - 1, *bins.values()})
+
+
+def _share(total: Masses, high: Masses, low: Masses, above: list[int], below: list[int]) -> None:
+    """Add (p, q) to the outputs of a higher and a lower ratio, rounded down."""
+    (p, q), (p1, q1), (p2, q2) = total, high, low
+    determinant = p1 * q2 - p2 * q1
+    up, down = p * q2 - p2 * q, p1 * q - p * q1
+    above[0] += up * p1 // determinant
+    above[1] += up * q1 // determinant
+    below[0] += down * p2 // determinant
+    below[1] += down * q2 // determinant
 
 
 def dominating(each: Sequence[Sequence[Masses]], total: int) -> list[Masses]:
@@ -117,7 +139,9 @@ def _joint(cells: Sequence[Sequence[Masses]]) -> tuple[list[Masses], bool]:
 
     def step(left: list[Masses], right: Sequence[Masses]) -> list[Masses]:
         joint = product(left, right)
-        whole[0] = whole[0] and len(joint) <= MOST_OUTPUTS
+        if len(joint) <= MOST_OUTPUTS:
+            return joint
+        whole[0] = False
         return coarsen(joint)
 
     return reduce(step, cells, [(1, 1)]), whole[0]

@@ -110,7 +110,8 @@ def curve_document(table: NoiseTable, result: Audit) -> list[dict[str, Any]]:
 
     names: dict[str, Any] = {"neighbours": result.neighbours, "cells": result.cells, "group": result.group}
     flat = accounting.epsilon(table, delta=result.delta_infinite, **names)
-    epsilons = [flat * 1.1 * step / CURVE_STEPS for step in range(CURVE_STEPS + 1)]
+    end = max(1.0, 1.1 * flat)
+    epsilons = [end * step / CURVE_STEPS for step in range(CURVE_STEPS + 1)]
     points = accounting.curve(table, epsilons, **names)
     return [plain(point._asdict()) for point in points]
 

@@ -107,6 +107,8 @@ def transition(table: NoiseTable, largest: int | None = None) -> Any:
 
 def delta_curve(table: NoiseTable, *, epsilon: float | None = None, largest: float | None = None) -> Any:
     """Delta against epsilon on a logarithmic axis: all counts, and counts above D."""
+    if epsilon is not None and not math.isfinite(epsilon):
+        epsilon = None  # there is no such point on the axis
     end = largest if largest is not None else _curve_end(table, epsilon)
     grid = [end * k / CURVE_POINTS for k in range(CURVE_POINTS + 1)]
     above = f"Counts above D = {table.largest}"
