@@ -43,8 +43,7 @@ def audit(  # noqa: PLR0917  Typer passes options by name
     from discreet import accounting
     from discreet.mechanism.files import read_noise_table
 
-    options = {"small_n": small_n} if small_n is not None else {}
-    table = read_noise_table(file, biased=biased or None, **options)
+    table = read_noise_table(file, biased=biased or None, small_n=small_n)
     result = accounting.audit(
         table,
         epsilon=epsilon,

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from discreet.errors import BadNoiseTable, NotFound, UnknownFormat
+from discreet.errors import BadNoiseTable, BadRequest, NotFound, UnknownFormat
 from discreet.mechanism.files import FORMATS, read_noise_table, write_noise_table
 from discreet.mechanism.noise_table import NoiseRow, NoiseTable
 
@@ -39,3 +39,10 @@ def test_a_file_that_is_not_there_or_no_table_is_refused(tmp_path):
 def test_an_unknown_format_is_answered_with_the_nearest(tmp_path):
     with pytest.raises(UnknownFormat, match='Did you mean "tau-argus"'):
         write_noise_table(TABLE, tmp_path / "x", "tauargus")
+
+
+@pytest.mark.parametrize(("name", "small_n"), [("ons", 5), ("tau-argus", 10), ("superstar", 0)])
+def test_a_small_n_that_the_file_cannot_have_is_refused(tmp_path, name, small_n):
+    write_noise_table(TABLE, tmp_path / "noise.dat", name)
+    with pytest.raises(BadRequest, match="SmallN"):
+        read_noise_table(tmp_path / "noise.dat", small_n=small_n)

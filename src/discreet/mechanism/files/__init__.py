@@ -10,7 +10,7 @@ import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from discreet.errors import BadNoiseTable, NotFound, UnknownFormat, nearest
+from discreet.errors import BadNoiseTable, BadRequest, NotFound, UnknownFormat, nearest
 from discreet.mechanism.files import cellkey_r, ons, superstar, tau_argus
 from discreet.mechanism.files.document import content_hash, from_document, to_document
 
@@ -37,7 +37,9 @@ FORMATS: Mapping[str, Callable[[NoiseTable], str]] = {
 }
 
 
-def read_noise_table(path: str | Path, *, biased: bool | None = None, **options: Any) -> NoiseTable:
+def read_noise_table(
+    path: str | Path, *, biased: bool | None = None, small_n: int | None = None
+) -> NoiseTable:
     """Read a noise table of any format; what the file contains decides, not what it is called.
 
     Args:
@@ -45,7 +47,7 @@ def read_noise_table(path: str | Path, *, biased: bool | None = None, **options:
         biased: Whether a mean other than zero is meant. By default tau-Argus, SAS and cellKey tables must be
             unbiased, as ptable makes them; ONS and SuperSTAR tables declare nothing and may be biased; our
             own documents declare their mean themselves.
-        options: Of the format: `small_n` for SuperSTAR.
+        small_n: SmallN of a SuperSTAR server, where it is not 10; other formats have none.
 
     Raises:
         NotFound: If there is no such file.
@@ -56,7 +58,7 @@ def read_noise_table(path: str | Path, *, biased: bool | None = None, **options:
         raise NotFound(f'There is no noise table file "{file}".', "Check the name.")
     try:
         data = file.read_bytes()
-        return _read(data.decode("utf-8-sig"), _provenance(file.name, data), biased, options)
+        return _read(data.decode("utf-8-sig"), _provenance(file.name, data), biased, small_n)
     except UnicodeDecodeError:
         raise BadNoiseTable(f'"{file.name}" is not a text file in UTF-8.') from None
 
@@ -72,23 +74,31 @@ def _provenance(name: str, data: bytes) -> dict[str, Any]:
     return {"file": name, "file_sha256": hashlib.sha256(data).hexdigest()}
 
 
-def _read(
-    text: str, provenance: dict[str, Any], biased: bool | None, options: Mapping[str, Any]
-) -> NoiseTable:
+def _read(text: str, provenance: dict[str, Any], biased: bool | None, small_n: int | None) -> NoiseTable:
     if text.lstrip().startswith("{"):
         return from_document(_json(text))
     known = (("tau-argus", tau_argus), ("ons", ons), ("cellkey", cellkey_r), ("superstar", superstar))
     for name, kind in known:
         if kind.recognise(text):
-            allowed = name in {"ons", "superstar"} if biased is None else biased
-            parameters = {"format": name} | provenance
-            table: NoiseTable = kind.read(text, biased=allowed, parameters=parameters, **options)
+            options: dict[str, Any] = {"parameters": {"format": name} | provenance}
+            options["biased"] = name in {"ons", "superstar"} if biased is None else biased
+            if small_n is not None:
+                options |= _small_n(name, small_n)
+            table: NoiseTable = kind.read(text, **options)
             return table
     raise BadNoiseTable(
         f'"{provenance["file"]}" is no noise table that we know.',
         "Known: our JSON, ONS (pcv,ckey,pvalue), tau-Argus and SAS (i;j;p;v;p_int_ub), cellKey "
         "(i,j,p,v,lb,ub), SuperSTAR (a matrix of whole numbers).",
     )
+
+
+def _small_n(name: str, small_n: int) -> dict[str, int]:
+    if name != "superstar" or small_n < 1:
+        raise BadRequest(
+            f"SmallN is {small_n} for a file in format {name}.", "It is a number from 1, for SuperSTAR."
+        )
+    return {"small_n": small_n}
 
 
 def _json(text: str) -> Mapping[str, Any]:

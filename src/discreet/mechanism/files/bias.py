@@ -1,6 +1,6 @@
 """The mean of an imported row against the mean that its file declares.
 
-Comes from: the readers in this folder. Goes to: a refusal that names the row, or the declared bias.
+Comes from: the readers in this folder. Goes to: a refusal that names the row.
 Source: the unbiasedness constraint of Fraser & Wooton (2005), as ptable applies it to every row.
 """
 
@@ -14,7 +14,7 @@ from discreet.errors import BadNoiseTable
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from discreet.mechanism.noise_table import NoiseRow, NoiseTable
+    from discreet.mechanism.noise_table import NoiseRow
 
 #: Tables are designed to some eight decimals; a mean within this of zero is zero.
 DESIGN_TOLERANCE = Fraction(1, 10**6)
@@ -29,8 +29,3 @@ def check_unbiased(rows: Sequence[NoiseRow]) -> None:
                 f"The row of count {count} has mean {float(row.mean()):.6g}; this format declares 0.",
                 "Correct the row, or say that the table is biased on purpose (biased=True, --biased).",
             )
-
-
-def largest_bias(table: NoiseTable) -> Fraction:
-    """The bias of the row that is furthest from zero: shown where a format allows bias."""
-    return max((row.mean() for row in table.rows), key=abs)
