@@ -13,19 +13,16 @@ Source: the lookup rules of ONS, tau-Argus and cellKey (first interval in file o
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from discreet.errors import BadNoiseTable
-from discreet.mechanism.noise_table import LARGEST_MODULUS, NoiseRow, NoiseTable
+from discreet.mechanism.noise_table import NoiseRow, NoiseTable
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
-
-    from numpy.typing import NDArray
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,39 +82,10 @@ class ArrangedTable(NoiseTable):
         fields = (self.modulus, self.rows, self.repeats, self.family, dict(self.parameters), self.arranged)
         return (ArrangedTable, fields)
 
-    def _search(self, rows: NDArray[np.int64], keys: NDArray[np.uint64]) -> NDArray[np.int64]:
-        """The binary search of `NoiseTable`, over the arranged rows."""
-        return self._in_file_order.search(rows, keys)
-
-    @cached_property
-    def _in_file_order(self) -> _Lookup:
-        return _Lookup(self.modulus, self.arranged)
-
-
-class _Lookup:
-    """One binary search over all arranged rows, or one a row where 64 bits do not hold them all."""
-
-    def __init__(self, modulus: int, arranged: tuple[ArrangedRow, ...]) -> None:
-        self.modulus = modulus
-        self.arranged = arranged
-        self.fits = modulus * len(arranged) <= LARGEST_MODULUS
-        if self.fits:
-            thresholds = [r * modulus + t for r, row in enumerate(arranged) for t in row.thresholds]
-            self.thresholds = np.array(thresholds[:-1], dtype=np.uint64)
-            self.values = np.array([v for row in arranged for v in row.values], dtype=np.int64)
-
-    def search(self, rows: NDArray[np.int64], keys: NDArray[np.uint64]) -> NDArray[np.int64]:
-        if self.fits:
-            place = np.searchsorted(
-                self.thresholds, rows.astype(np.uint64) * np.uint64(self.modulus) + keys, "right"
-            )
-            return self.values[place]
-        noise = np.empty(keys.shape, dtype=np.int64)
-        for index in np.unique(rows):
-            here, row = rows == index, self.arranged[int(index)]
-            inner = np.array(row.thresholds[:-1], dtype=np.uint64)
-            noise[here] = np.array(row.values, dtype=np.int64)[np.searchsorted(inner, keys[here], "right")]
-        return noise
+    @property
+    def _looked_up(self) -> tuple[ArrangedRow, ...]:
+        """Keys are looked up in the order of the file."""
+        return self.arranged
 
 
 def arranged_rows(table: NoiseTable) -> tuple[ArrangedRow, ...]:
