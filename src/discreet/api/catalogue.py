@@ -109,7 +109,8 @@ def load(folder: str | Path, description: str | Path, records: object) -> str:
     Returns:
         The digest that names the new version.
     """
-    return load_dataset(Path(folder), Path(description).read_text("utf-8"), records)
+    path = Path(description)
+    return load_dataset(Path(folder), path.read_text("utf-8"), records, beside=path.parent)
 
 
 def _names(names: Iterable[str] | str) -> tuple[str, ...]:

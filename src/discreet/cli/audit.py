@@ -5,7 +5,7 @@ Comes from: a noise table file of any known format. Goes to: a table for people,
 
 from __future__ import annotations
 
-from pathlib import Path  # noqa: TC003  Typer reads the annotations
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import typer
@@ -20,7 +20,7 @@ CURVE_STEPS = 40
 PICTURES = ("curve", "pmf", "transition", "quantised")
 
 
-def audit(  # noqa: PLR0917  Typer passes options by name
+def audit(
     file: Path = typer.Argument(
         ..., help="A noise table: our JSON, ONS, tau-Argus, SAS, cellKey or SuperSTAR."
     ),

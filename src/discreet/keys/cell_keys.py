@@ -44,9 +44,9 @@ class CellKeys(Protocol):
         """The cell keys of cells given by their sums and flat places in the table."""
 
 
-def cell_keys(secret: Secret, lineage: str, protection: Protection) -> CellKeys:
-    """The cell-key function of a protection."""
-    modulus, big_n = protection.modulus, protection.big_n
+def cell_keys(secret: Secret, lineage: str, protection: Protection, modulus: int) -> CellKeys:
+    """The cell-key function of a protection, for a noise table of a key modulus."""
+    big_n = protection.big_n
 
     def hashed(
         key_sums: NDArray[np.uint64], shape: TableShape, places: NDArray[np.intp]

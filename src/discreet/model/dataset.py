@@ -35,6 +35,8 @@ class Dataset:
     lineage: str = ""
     weight_column: str | None = None
     weight_decimals: int = 4
+    key_column: str | None = None
+    key_decimals: int = 0
     hierarchies: tuple[Hierarchy, ...] = ()
     structural_zeros: tuple[StructuralZero, ...] = ()
     protection: Protection = Protection()  # noqa: RUF009 - frozen value
@@ -54,9 +56,10 @@ class Dataset:
             )
         if not self.variables:
             raise BadDescription("The dataset has no variables.", "Add a [[variable]] section for each.")
-        if not 0 <= self.weight_decimals <= 9:
+        if not 0 <= self.weight_decimals <= 9 or not 0 <= self.key_decimals <= 9:
             raise BadDescription(
-                f"weight_decimals is {self.weight_decimals}.", "It must lie between 0 and 9."
+                f"weight_decimals is {self.weight_decimals} and key_decimals is {self.key_decimals}.",
+                "Both must lie between 0 and 9.",
             )
         for hierarchy in self.hierarchies:
             self._check_hierarchy(hierarchy)
@@ -144,7 +147,7 @@ def parse_dataset(text: str) -> Dataset:
         for k, v in document.items()
         if k not in {"variable", "hierarchy", "structural_zero", "protection"}
     }
-    _strings(plain, except_for={"weight_decimals"})
+    _strings(plain, except_for={"weight_decimals", "key_decimals"})
     return Dataset(
         **plain,
         variables=tuple(_variable(entry) for entry in _tables(document, "variable")),

@@ -20,31 +20,41 @@ import re
 import secrets
 import shutil
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from filelock import FileLock
 
-from discreet.errors import BadDescription, BadRequest, NotFound, UnknownDataset, WorkspaceUnusable, nearest
+from discreet.errors import (
+    BadDescription,
+    BadRequest,
+    DiscreetError,
+    NotFound,
+    UnknownDataset,
+    WorkspaceUnusable,
+    nearest,
+)
 from discreet.keys.cell_keys import cell_keys
 from discreet.keys.secret import create_secret, read_secret
 from discreet.mechanism.families import build
+from discreet.mechanism.files import content_hash, read_noise_table, write_noise_table
 from discreet.microdata.load import load_records
 from discreet.microdata.storage import DATABASE
 from discreet.model.dataset import parse_dataset
+from discreet.model.protection import DEFAULT_MODULUS
 from discreet.tabulate.duckdb_engine import DuckDBEngine
-from discreet.workspace.noise_file import NOISE, read_noise, write_noise
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from discreet.keys.cell_keys import CellKeys
     from discreet.mechanism.noise_table import NoiseTable
     from discreet.microdata.load import Progress
     from discreet.model.dataset import Dataset
+    from discreet.model.protection import Protection
     from discreet.tabulate.engine import Engine
 
 _DIGEST = re.compile(r"[0-9a-f]{32}\Z")
 DESCRIPTION = "dataset.toml"
+NOISE = "noise.json"
 
 
 @dataclass(frozen=True)
@@ -121,21 +131,32 @@ class Workspace:
                 f'The version {digest[:8]} of "{dataset_id}" is not complete.', "Load the dataset again."
             ) from None
         secret = read_secret(self.folder / "secret")
-        noise = read_noise(version / NOISE)
-        keys = cell_keys(secret, dataset.lineage, dataset.protection)
+        noise = _read_noise(version / NOISE)
+        keys = cell_keys(secret, dataset.lineage, dataset.protection, noise.modulus)
         engine = DuckDBEngine(version / DATABASE, threads=self._threads)
         return StoredDataset(dataset, digest, engine, noise, keys)
 
 
 def load_dataset(
-    folder: Path, description: str, records: object, progress: Progress = lambda _what, _done, _of: None
+    folder: Path,
+    description: str,
+    records: object,
+    progress: Progress = lambda _what, _done, _of: None,
+    beside: Path = Path(),
 ) -> str:
     """Load records into a workspace, creating it if need be; returns the new version's digest.
 
     Nothing is left behind when the load is refused, and the version that was served is still served.
+
+    Args:
+        folder: The workspace.
+        description: The text of `dataset.toml`.
+        records: A path, frame, table or stream.
+        progress: Told as the load goes on.
+        beside: The folder of the description: a noise table's file is looked for there.
     """
     dataset = parse_dataset(description)
-    noise = write_noise(design_noise(dataset))
+    noise = noise_of(dataset, beside)
     home = folder / "datasets" / dataset.id
     home.mkdir(parents=True, exist_ok=True)
     folder.chmod(0o700)
@@ -146,9 +167,11 @@ def load_dataset(
         loading = home / f".loading-{secrets.token_hex(8)}"
         loading.mkdir(mode=0o700)
         try:
-            digest = load_records(records, dataset, description + noise, secret, loading, progress)
+            digest = load_records(
+                records, dataset, description + content_hash(noise), secret, loading, progress
+            )
             (loading / DESCRIPTION).write_text(description, "utf-8")
-            (loading / NOISE).write_text(noise, "utf-8")
+            write_noise_table(noise, loading / NOISE)
             if (home / digest).exists():
                 shutil.rmtree(loading)
             else:
@@ -159,19 +182,51 @@ def load_dataset(
     return digest
 
 
-def design_noise(dataset: Dataset) -> NoiseTable:
-    """The noise table that a dataset's protection asks for."""
-    parameters = dict(dataset.protection.noise)
+def noise_of(dataset: Dataset, beside: Path = Path()) -> NoiseTable:
+    """The noise table that a dataset's protection asks for: designed, or read from a file.
+
+    Raises:
+        BadDescription: It cannot be had, or does not go with cell keys.
+    """
+    protection = dataset.protection
+    parameters = dict(protection.noise)
     try:
-        table = build(str(parameters.pop("family")), parameters, dataset.protection.modulus)
-    except BadRequest as error:
-        raise BadDescription(f"[protection.noise]: {error.message}", error.advice) from None
+        if "file" in parameters:
+            table = read_noise_table(beside / str(parameters.pop("file")), **parameters)
+        else:
+            modulus = protection.modulus or (256 if protection.keys == "abs" else DEFAULT_MODULUS)
+            table = build(str(parameters.pop("family")), parameters, modulus)
+    except (BadRequest, NotFound, TypeError) as error:
+        message = error.message if isinstance(error, DiscreetError) else f"{error}."
+        raise BadDescription(f"[protection.noise]: {message}", getattr(error, "advice", "")) from None
+    _refuse_unfit(table, protection)
+    return table
+
+
+def _refuse_unfit(table: NoiseTable, protection: Protection) -> None:
+    """A noise table must leave empty cells alone and cover the protection's keys."""
     if not table.keeps_zero:
         raise BadDescription(
-            f"The noise family {table.family} changes empty cells, which have no cell key.",
-            "Choose a family whose row of count 0 is the single value 0, such as maxent without `symmetric`.",
+            f"The noise of family {table.family} changes empty cells, which have no cell key.",
+            "Choose noise whose row of count 0 is the single value 0, such as maxent without `symmetric`.",
         )
-    return table
+    wanted = 256 if protection.keys == "abs" else protection.modulus
+    if wanted is not None and wanted != table.modulus:
+        raise BadDescription(
+            f"The noise table covers {table.modulus} keys, and the protection asks for {wanted}.",
+            "Leave out `modulus`, or use a table of that size.",
+        )
+
+
+def _read_noise(path: Path) -> NoiseTable:
+    """The stored integers; anything wrong with them means no answers."""
+    try:
+        return read_noise_table(path)
+    except DiscreetError as error:
+        raise WorkspaceUnusable(
+            f"The noise table of version {path.parent.name[:8]} cannot be used. {error.message}",
+            "Load the dataset again.",
+        ) from None
 
 
 def _sweep(home: Path) -> None:
