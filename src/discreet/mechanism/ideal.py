@@ -24,8 +24,9 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
 #: Digits of the exponentials; the weights keep `WEIGHT_BITS` bits after the point, relative to the largest.
-_DIGITS = Context(prec=70, Emin=-(10**9), Emax=10**9)
+DIGITS = Context(prec=70, Emin=-(10**9), Emax=10**9)
 WEIGHT_BITS = 192
+_ONE = Decimal(2**WEIGHT_BITS)
 _SUM_TOLERANCE = 1e-9
 
 
@@ -136,7 +137,8 @@ def row_from_logs(values: Sequence[int], logs: Sequence[float | Decimal]) -> Ide
     """
     exact = [Decimal(log) for log in logs]
     top = max(exact)
-    weights = [int((log - top).exp(_DIGITS) * 2**WEIGHT_BITS) for log in exact]
+    known = {log: int(DIGITS.multiply((log - top).exp(DIGITS), _ONE)) for log in set(exact)}
+    weights = [known[log] for log in exact]
     if min(weights) < 1:
         unlikely = values[weights.index(min(weights))]
         raise InfeasibleDesign(
