@@ -8,6 +8,7 @@ import typer
 
 from discreet import __version__
 from discreet.cli.console import report_error
+from discreet.cli.design import design
 from discreet.errors import DiscreetError
 
 app = typer.Typer(
@@ -30,6 +31,9 @@ def _main(
     version: bool = typer.Option(False, "--version", callback=_version, is_eager=True, help="Show the version."),
 ) -> None:
     """Protected frequency tables from microdata, with an exact account of what is promised."""
+
+
+app.command("design")(design)
 
 
 def run() -> None:

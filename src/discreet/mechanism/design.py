@@ -122,7 +122,7 @@ def least_variance(epsilon: float, delta: float, D: int) -> SymmetricDesign:
     start = least_delta(epsilon, D)
     if start.delta > delta:
         raise InfeasibleDesign(
-            f"D = {D} cannot reach delta = {delta:g} at epsilon = {epsilon:g}; its least is {start.delta:.6g}.",
+            f"D = {D} cannot keep delta = {delta:g} at epsilon = {epsilon:g}; its least: {start.delta:.6g}.",
             "Take a larger D, epsilon or delta.",
         )
     low, high = start.gamma, 2 * start.gamma

@@ -85,7 +85,10 @@ def ideal_gaussian(
 
 def last_key_m(V: float, modulus: int) -> int:
     """The last z with p(z)·modulus ≥ 1, about √(2V·log(modulus/√(2πV)))."""
-    total = 1 + 2 * math.fsum(math.exp(-z * z / (2 * V)) for z in range(1, math.ceil(12 * math.sqrt(V)) + 2))
+    # Poisson summation: Σ e^(-z²/2V) equals √(2πV) to 1e-34 above V = 4.
+    total = math.sqrt(2 * math.pi * V)
+    if V <= 4:
+        total = 1 + 2 * math.fsum(math.exp(-z * z / (2 * V)) for z in range(1, 60))
     room = 2 * V * math.log(modulus / total) if modulus > total else 0.0
     return max(1, math.floor(math.sqrt(room)))
 
@@ -102,7 +105,7 @@ def least_sigma2(epsilon: float, delta: float, *, m: int | None = None, modulus:
     high = 0.5
     while reached(high) > delta:
         high *= 1.1
-        if high * high > _WIDEST:
+        if high > _WIDEST / 6:
             raise InfeasibleDesign(
                 f"No discrete Gaussian of this support keeps delta = {delta:g} at epsilon = {epsilon:g}.",
                 "Take a larger epsilon, delta, m or modulus: the cut alone costs about 1/modulus.",

@@ -17,7 +17,7 @@ from decimal import Decimal
 from typing import TYPE_CHECKING
 
 from discreet.errors import InfeasibleDesign
-from discreet.mechanism.ideal import DIGITS, WEIGHT_BITS, IdealTable, row_from_weights
+from discreet.mechanism.ideal import DIGITS, LEAST_BITS, WEIGHT_BITS, IdealTable, row_from_weights
 from discreet.mechanism.quantise import quantise as quantise_table
 
 if TYPE_CHECKING:
@@ -82,7 +82,7 @@ def _geometric_weights(epsilon: float, m: int) -> list[int]:
     for _ in range(m + 1):
         weights.append(current >> _GUARD_BITS)
         current = (current * ratio) >> bits
-    if not weights[-1]:
+    if weights[-1] < 2 ** (WEIGHT_BITS - LEAST_BITS):
         raise InfeasibleDesign(
             f"epsilon = {epsilon} and m = {m}: noise of {m} is less likely than any key could be.",
             "Take a smaller m, or leave it out: the law is then cut where the keys end.",
