@@ -62,6 +62,7 @@ def test_the_abs_design_is_the_papers_example():
     assert found["moments"]["variance"] == pytest.approx(49.002167175291106, rel=1e-14)
     assert found["quantisation"]["paper"]["epsilon"] == pytest.approx(0.498037038323823, rel=1e-13)
     assert found["privacy"]["delta"] == pytest.approx(9.913e-5, rel=1e-3)
+    assert found["quantisation"]["exact"]["delta"] >= found["quantisation"]["paper"]["delta"]
     assert found["alternative"]["delta"] < found["privacy"]["delta"]
 
 

@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 from discreet.errors import BadNoiseTable, BadRequest
 from discreet.mechanism.ideal import IdealRow, IdealTable, row_from_logs, row_from_weights
 from discreet.mechanism.maximum_entropy import ideal_maxent, ideal_symmetric
-from discreet.mechanism.quantise import paper_epsilon_delta, quantisation_report, quantise
+from discreet.mechanism.quantisation_report import paper_epsilon_delta, quantisation_report
+from discreet.mechanism.quantise import quantise
 
 MODULI = [2**8, 2**12, 2**16, 10**8, 2**32, 2**64]
 small_count = ideal_maxent(5, 3, 2)
@@ -113,6 +114,13 @@ def test_ceiling_shifts_the_mean_by_minus_its_width_in_keys_and_exact_does_not()
     report = quantisation_report(ideal, quantise(ideal, 2**16))
     assert report.last.bias == 0
     assert report.notes() == ()
+
+
+def test_a_variance_that_few_keys_change_is_said():
+    ideal = ideal_symmetric(15, 4)
+    report = quantisation_report(ideal, quantise(ideal, 2**12))
+    assert report.last.variance_error > 0.01
+    assert any("changes the variance" in note for note in report.notes())
 
 
 def test_a_large_modulus_uses_more_than_double_precision():

@@ -89,6 +89,11 @@ def designed(family: str, given: dict[str, Any], modulus: int, rule: str | None)
     document = describe(ideal, table)
     notes = document.pop("notes")
     document["privacy"] = privacy(table, given.get("epsilon"), given.get("delta"))
+    paper = document["quantisation"].get("paper")
+    if paper is not None and paper["epsilon"] is not None:
+        # The same ε^Q, both directions and every release: what the paper's δ^Q should have been.
+        exact = privacy(table, max(paper["epsilon"], 0.0), None)
+        document["quantisation"]["exact"] = {"epsilon": exact["epsilon"], "delta": exact["delta"]}
     if family == "abs":
         document["alternative"] = abs_alternative(ideal)
     return document | {"notes": notes}
