@@ -86,8 +86,8 @@ class QuantisationReport:
         moved = max(self.rows, key=lambda row: abs(row.variance_error))
         if abs(moved.variance_error) > _NOTED_VARIANCE_ERROR:
             said.append(
-                f"Quantisation changes the variance by {100 * moved.variance_error:+.2f} % in the row of count "
-                f"{moved.count}: there are few keys for rare values."
+                f"Quantisation changes the variance by {100 * moved.variance_error:+.2f} % in the row of "
+                f"count {moved.count}: there are few keys for rare values."
             )
         return tuple(said)
 
