@@ -202,7 +202,8 @@ def _show(document: dict[str, Any]) -> None:
     )
     output.print(
         f"({_short(promise['epsilon'])}, {_short(promise['delta'])})-DP for one cell, neighbours "
-        f"{promise['neighbours']}; worst pair of counts {promise['worst_pair']}"
+        f"{promise['neighbours']}; worst pair of counts {promise['worst_pair']}",
+        soft_wrap=True,
     )
     for note in document["notes"]:
         messages.print(note, soft_wrap=True)

@@ -11,7 +11,6 @@ Source: Sadeghi & Chien (2022), section V (eqs 38-46); the exact rule is ours.
 
 from __future__ import annotations
 
-import heapq
 from typing import TYPE_CHECKING, Literal, get_args
 
 from discreet.errors import BadNoiseTable, BadRequest, nearest
@@ -99,41 +98,46 @@ def _is_symmetric(values: Sequence[int], weights: Sequence[int]) -> bool:
     return mirrored and all(a == b for a, b in zip(weights, reversed(weights), strict=True))
 
 
+def _whole_keys(weights: Sequence[int], modulus: int) -> tuple[list[int], list[int]]:
+    """Keys of each value rounded down, and the places of the others in the order of their remainders.
+
+    A value that is due less than one key gets one; the rest share the remaining keys in proportion.
+    """
+    rare: set[int] = set()
+    while True:
+        keys = modulus - len(rare)
+        total = sum(weight for j, weight in enumerate(weights) if j not in rare)
+        more = {j for j, weight in enumerate(weights) if j not in rare and weight * keys < total}
+        if not more:
+            break
+        rare |= more
+    masses = [1 if j in rare else weight * keys // total for j, weight in enumerate(weights)]
+    common = (j for j in range(len(weights)) if j not in rare)
+    return masses, sorted(common, key=lambda j: masses[j] * total - weights[j] * keys)
+
+
 def _symmetric_masses(values: Sequence[int], weights: Sequence[int], modulus: int, count: int) -> list[int]:
-    """Whole numbers of keys, the same for v and -v; noise 0 takes what the rounding leaves."""
-    half = len(values) // 2
-    if len(values) % 2 == 0:
-        if modulus % 2:
-            raise BadNoiseTable(
-                f"The row of count {count} is symmetric without a zero: {modulus} keys cannot be halved.",
-                "Take an even modulus.",
-            )
-        side = _nearest_masses(weights[:half], modulus // 2)
-        return [*side, *reversed(side)]
-    total = sum(weights)
-    side = [max(1, _round(weight * modulus, total)) for weight in weights[:half]]
-    while modulus - 2 * sum(side) < 1:
-        # Only a modulus about as small as the support gets here: the fullest value gives a key up.
-        side[side.index(max(side))] -= 1
-    return [*side, modulus - 2 * sum(side), *reversed(side)]
+    """Whole numbers of keys, the same for v and -v: pairs take two keys at a time, zero the odd one."""
+    masses, order = _whole_keys(weights, modulus)
+    last = len(values) - 1
+    pairs, odd = divmod(modulus - sum(masses), 2)
+    for j in [j for j in order if 2 * j < last][:pairs]:
+        masses[j] += 1
+        masses[last - j] += 1
+    if odd and last % 2:
+        raise BadNoiseTable(
+            f"The row of count {count} is symmetric without a zero: {modulus} keys cannot be halved.",
+            "Take an even modulus.",
+        )
+    masses[last // 2] += odd
+    return masses
 
 
 def _nearest_masses(weights: Sequence[int], modulus: int) -> list[int]:
     """Largest remainders: whole numbers that add up to the modulus, each at least one."""
-    total = sum(weights)
-    masses = [max(1, weight * modulus // total) for weight in weights]
-    spare = modulus - sum(masses)
-    if spare > 0:
-        shortest = sorted(range(len(masses)), key=lambda j: masses[j] * total - weights[j] * modulus)
-        for j in shortest[:spare]:
-            masses[j] += 1
-        return masses
-    fullest = [(-mass, j) for j, mass in enumerate(masses)]
-    heapq.heapify(fullest)
-    for _ in range(-spare):  # keys lent to the rarest values come from the commonest
-        negative, j = heapq.heappop(fullest)
-        masses[j] -= 1
-        heapq.heappush(fullest, (negative + 1, j))
+    masses, order = _whole_keys(weights, modulus)
+    for j in order[: modulus - sum(masses)]:
+        masses[j] += 1
     return masses
 
 
@@ -186,8 +190,3 @@ def _best_move(
         if masses[g] > 1 and 0 < (shift := sign * (values[g] - values[t])) <= abs(defect)
     ]
     return min(moves)[1:] if moves else None
-
-
-def _round(numerator: int, denominator: int) -> int:
-    """The nearest whole number, halves upward."""
-    return (2 * numerator + denominator) // (2 * denominator)
