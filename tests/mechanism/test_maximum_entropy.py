@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from scipy.optimize import LinearConstraint, minimize
 
 from discreet.errors import InfeasibleDesign
-from discreet.mechanism.entropy_row import SMALLEST_PROBABILITY, RowProblem, feasible_variances, solve_row
+from discreet.mechanism.entropy_row import solve_row
 from discreet.mechanism.maximum_entropy import (
     ideal_maxent,
     ideal_symmetric,
@@ -20,6 +20,7 @@ from discreet.mechanism.maximum_entropy import (
     symmetric_gamma,
     symmetric_variance,
 )
+from discreet.mechanism.row_problem import SMALLEST_PROBABILITY, RowProblem, feasible_variances
 
 ORACLES = Path(__file__).parent.parent / "oracles"
 CASES = json.loads((ORACLES / "ptables.json").read_text())["cases"]
@@ -114,6 +115,7 @@ def test_an_equality_that_no_row_can_meet_is_refused_with_the_range():
         ({"D": 3, "V": 0}, "above 0"),
         ({"D": 3, "V": 9, "js": 3}, "0 ≤ js < D"),
         ({"D": 3, "V": 1, "pstay": [0.1]}, "1 entries"),
+        ({"D": 3, "V": 1, "pstay": 1.5}, "between 0 and 1"),
     ],
 )
 def test_impossible_wishes_are_refused(wish, reason):
@@ -124,21 +126,26 @@ def test_impossible_wishes_are_refused(wish, reason):
 def slow_row(problem):
     """The obvious way: a general-purpose solver on the primal problem."""
     v = np.array(problem.values, dtype=float)
-    rows, low, high = [np.ones_like(v), v, v * v], [1, 0, 0], [1, 0, problem.variance]
+    equal, level = [np.ones_like(v), v], [1, 0]
+    rows, low, high = [v * v], [-np.inf], [problem.variance]
     if problem.equality:
-        low[2] = problem.variance
+        equal, level = [*equal, rows.pop()], [*level, problem.variance]
+        low, high = [], []
     if problem.monotone and problem.zero is not None:
         for j in range(problem.zero):
             step = np.zeros_like(v)
             step[j], step[j + 1] = -1, 1
             rows, low, high = [*rows, step], [*low, 0], [*high, np.inf]
     bounds = [(max(SMALLEST_PROBABILITY, problem.p_stay if x == 0 else 0), 1) for x in problem.values]
+    constraints = [LinearConstraint(np.array(equal), level, level)]
+    if rows:
+        constraints.append(LinearConstraint(np.array(rows), low, high))
     found = minimize(
         lambda p: float(p @ np.log(p)),
         np.full(len(v), 1 / len(v)),
         jac=lambda p: np.log(p) + 1,
         bounds=bounds,
-        constraints=[LinearConstraint(np.array(rows), low, high)],
+        constraints=constraints,
         method="SLSQP",
         options={"maxiter": 1000, "ftol": 1e-14},
     )

@@ -9,7 +9,7 @@ from pathlib import Path
 import typer
 
 from discreet import __version__
-from discreet.cli import audit, bench, demo, describe, load, serve, table
+from discreet.cli import audit, bench, demo, describe, design, load, serve, table
 from discreet.cli.console import report_error
 from discreet.errors import DiscreetError
 
@@ -38,7 +38,16 @@ def _main(
     """Protected frequency tables from microdata, with an exact account of what is promised."""
 
 
-for _command in (demo.demo, serve.serve, describe.describe, load.load, table.table, audit.audit, bench.bench):
+for _command in (
+    demo.demo,
+    serve.serve,
+    describe.describe,
+    load.load,
+    table.table,
+    design.design,
+    audit.audit,
+    bench.bench,
+):
     app.command()(_command)
 
 

@@ -19,9 +19,10 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from discreet.errors import InfeasibleDesign
-from discreet.mechanism.entropy_row import RowProblem, feasible_variances, largest_p_stay, solve_row
+from discreet.mechanism.entropy_row import solve_row
 from discreet.mechanism.ideal import IdealRow, IdealTable, point_row, row_from_logs, row_from_weights
 from discreet.mechanism.quantise import quantise as quantise_table
+from discreet.mechanism.row_problem import RowProblem, feasible_variances, largest_p_stay
 
 if TYPE_CHECKING:
     import numpy as np
@@ -90,7 +91,7 @@ def symmetric_gamma(D: int, V: float) -> float:
     highest = D * (D + 1) / 3
     if not 0 < V < highest:
         raise InfeasibleDesign(
-            f"V = {V} with D = {D}: a law on [-D, D] that falls with |z| has 0 < V < D(D+1)/3 = {highest:g}.",
+            f"V = {V:g}, D = {D}: a law on [-D, D] that falls with |z| has 0 < V < D(D+1)/3 = {highest:g}.",
             f"Take a V below {highest:g}, or a larger D.",
         )
     low, high, gamma = 0.0, _upper_gamma(D, V), min(0.5 / V, 50.0)
@@ -152,7 +153,9 @@ def ideal_maxent(
     """
     _check(D, V, js)
     last = D if js == 0 else D + js + 1
-    stays = _per_row(pstay or 0.0, last, "pstay")
+    stays = _per_row(0.0 if pstay is None else pstay, last, "pstay")
+    if not all(0 <= stay <= 1 for stay in stays):
+        raise InfeasibleDesign(f"pstay = {pstay}: it is a probability and lies between 0 and 1.")
     chains = _per_row(monotone, last, "monotone")
     rows: list[IdealRow] = [point_row()]
     notes: list[str] = []
@@ -181,7 +184,7 @@ def _check(D: int, V: float, js: int) -> None:
         raise InfeasibleDesign(f"V = {V}: the variance must be above 0.")
     if smallest_variance(js) > V:
         raise InfeasibleDesign(
-            f"V = {V} with js = {js}: unbiased noise that never releases 1..{js} needs "
+            f"V = {V:g} with js = {js}: unbiased noise that never releases 1..{js} needs "
             f"V >= floor((js+1)^2/4) = {smallest_variance(js)}.",
             f"Take V = {smallest_variance(js)} or more, or a smaller js.",
         )
