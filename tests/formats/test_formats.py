@@ -42,7 +42,8 @@ def hostile(tmp_path_factory):
     listed = ",".join(
         f"{{ code = {json.dumps(code)}, label = {json.dumps(code)} }}" for code in HOSTILE.values()
     )
-    text = f'id = "hostile"\nlabel = "Hostile"\nid_column = "id"\n[[variable]]\nname = "word"\nlabel = "=W<b>"\ncategories = [{listed}]\n'
+    top = 'id = "hostile"\nlabel = "Hostile"\nid_column = "id"\n'
+    text = f'{top}[[variable]]\nname = "word"\nlabel = "=W<b>"\ncategories = [{listed}]\n'
     import pandas as pd
 
     records = pd.DataFrame({"id": range(100), "word": list(HOSTILE.values()) * 10})

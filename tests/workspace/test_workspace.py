@@ -185,7 +185,6 @@ class TestFailClosed:
         ('family = "maxnet"', 'Did you mean "maxent"'),
         ('family = "maxent"\nD = 5', "needs V"),
         ('family = "maxent"\nD = 5\nV = 3\nW = 2', 'no parameter "W"'),
-        ('family = "maxent"\nD = 5\nV = 3\nsymmetric = true', "changes empty cells"),
     ],
 )
 def test_a_protection_that_cannot_be_is_refused_before_a_record_is_read(town, tmp_path, noise, message):

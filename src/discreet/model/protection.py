@@ -70,7 +70,13 @@ class Protection:
 
     def __hash__(self) -> int:
         return hash(
-            (self.method, tuple(sorted(self.noise.items())), self.keys, self.modulus, self.additivity)
+            (
+                self.method,
+                tuple(sorted((name, repr(value)) for name, value in self.noise.items())),
+                self.keys,
+                self.modulus,
+                self.additivity,
+            )
         )
 
 

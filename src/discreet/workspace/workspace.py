@@ -38,6 +38,7 @@ from discreet.keys.cell_keys import cell_keys
 from discreet.keys.secret import create_secret, read_secret
 from discreet.mechanism.families import build
 from discreet.mechanism.files import content_hash, read_noise_table, write_noise_table
+from discreet.mechanism.kept_zero import with_kept_zero
 from discreet.microdata.load import load_records
 from discreet.microdata.storage import DATABASE
 from discreet.model.dataset import parse_dataset
@@ -183,10 +184,10 @@ def load_dataset(
 
 
 def noise_of(dataset: Dataset, beside: Path = Path()) -> NoiseTable:
-    """The noise table that a dataset's protection asks for: designed, or read from a file.
+    """The noise table that a dataset's protection asks for: designed, or read from a file; zeros are kept.
 
     Raises:
-        BadDescription: It cannot be had, or does not go with cell keys.
+        BadDescription: It cannot be had, or has another number of keys.
     """
     protection = dataset.protection
     parameters = dict(protection.noise)
@@ -199,17 +200,12 @@ def noise_of(dataset: Dataset, beside: Path = Path()) -> NoiseTable:
     except (BadRequest, NotFound, TypeError) as error:
         message = error.message if isinstance(error, DiscreetError) else f"{error}."
         raise BadDescription(f"[protection.noise]: {message}", getattr(error, "advice", "")) from None
-    _refuse_unfit(table, protection)
-    return table
+    _refuse_other_keys(table, protection)
+    return with_kept_zero(table)
 
 
-def _refuse_unfit(table: NoiseTable, protection: Protection) -> None:
-    """A noise table must leave empty cells alone and cover the protection's keys."""
-    if not table.keeps_zero:
-        raise BadDescription(
-            f"The noise of family {table.family} changes empty cells, which have no cell key.",
-            "Choose noise whose row of count 0 is the single value 0, such as maxent without `symmetric`.",
-        )
+def _refuse_other_keys(table: NoiseTable, protection: Protection) -> None:
+    """A noise table must cover the protection's keys."""
     wanted = 256 if protection.keys == "abs" else protection.modulus
     if wanted is not None and wanted != table.modulus:
         raise BadDescription(
