@@ -44,7 +44,7 @@ CACHE_CONTROL = "public, max-age=0, must-revalidate"
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """A request that may be answered: readable, canonical and allowed by its shape; nothing is counted yet."""
+    """A request that may be answered: readable, canonical, allowed by its shape; nothing is counted yet."""
 
     stored: StoredDataset
     request: TableRequest

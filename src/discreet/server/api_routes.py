@@ -47,10 +47,14 @@ def api_router(workspace: Workspace) -> APIRouter:
         refuse_unknown(request.query_params, ())
         stored = usable(workspace)
         tag = strong_tag("datasets", [item.digest for item in stored])
-        return conditional(request, tag, lambda: _json(ListDocument([summary(item.dataset) for item in stored])))
+        return conditional(
+            request, tag, lambda: _json(ListDocument([summary(item.dataset) for item in stored]))
+        )
 
     @router.get(
-        "/datasets/{dataset_id}", response_model=DatasetDocument, responses=problem_responses(400, 404, 414, 503)
+        "/datasets/{dataset_id}",
+        response_model=DatasetDocument,
+        responses=problem_responses(400, 404, 414, 503),
     )
     def describe_dataset(request: Request, dataset_id: DatasetId) -> Response:
         """One dataset: what is counted, its variables with their categories, and what protects it."""

@@ -86,7 +86,7 @@ def listen(host: str, port: int) -> socket.socket:
         listening.listen()
     except OSError as error:
         listening.close()
-        raise _bad_port(port) if error.errno in {errno.EADDRINUSE, errno.EACCES} else _bad_host(host) from None
+        raise (_bad_port(port) if error.errno == errno.EADDRINUSE else _bad_host(f"{host}:{port}")) from None
     return listening
 
 
@@ -108,14 +108,15 @@ def _address(listening: socket.socket) -> str:
 
 
 def _bad_port(port: int) -> BadSetting:
+    other = port + 1 if port < 65_535 else port - 1
     return BadSetting(
-        f"The port {port} is in use, or not yours to use.",
-        f"Choose another with `--port {port + 1 if port < 65_535 else port - 1}`, DISCREET_PORT or `port` in workspace.toml.",
+        f"The port {port} is in use.",
+        f"Choose another: `--port {other}`, DISCREET_PORT or `port` in workspace.toml.",
     )
 
 
-def _bad_host(host: str) -> BadSetting:
+def _bad_host(address: str) -> BadSetting:
     return BadSetting(
-        f"The server cannot listen on {host!r}.",
-        "Choose another address with `--host 127.0.0.1`, DISCREET_HOST or `host` in workspace.toml.",
+        f"The server cannot listen on {address!r}.",
+        "Choose another address: `--host 127.0.0.1 --port 8000`, DISCREET_HOST or `host` in workspace.toml.",
     )

@@ -140,7 +140,9 @@ def description(stored: StoredDataset) -> DatasetDocument:
         digest=stored.digest,
         note=PERTURBED_NOTE,
         variables=[_variable(variable, dataset) for variable in dataset.variables],
-        hierarchies=[HierarchyDocument(h.name, h.label, list(h.levels), h.geography) for h in dataset.hierarchies],
+        hierarchies=[
+            HierarchyDocument(h.name, h.label, list(h.levels), h.geography) for h in dataset.hierarchies
+        ],
         protection=_protection(stored),
         table_href=f"/api/datasets/{dataset.id}/table",
     )

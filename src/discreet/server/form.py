@@ -95,7 +95,9 @@ def is_raw(query: QueryParams) -> bool:
 def read_form(dataset: Dataset, query: QueryParams) -> TableRequest:
     """The request of the page; with no variable chosen, the dataset's first two are shown."""
     request = read_table(dataset.id, query)
-    lines = [(name.removeprefix(CODES_PREFIX), text) for name, text in query.multi_items() if _is_line(name, text)]
+    lines = [
+        (name.removeprefix(CODES_PREFIX), text) for name, text in query.multi_items() if _is_line(name, text)
+    ]
     typed = tuple((name, _typed(dataset.variable(name), text)) for name, text in lines)
     request = replace(request, filters=request.filters + typed)
     if request.variables:
@@ -106,7 +108,9 @@ def read_form(dataset: Dataset, query: QueryParams) -> TableRequest:
 
 def default_axes(dataset: Dataset) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """The first two variables beside geography; the longer one down the side, where there is room."""
-    plain_variables = [v for v in dataset.variables if v.name not in dataset.geography] or list(dataset.variables)
+    plain_variables = [v for v in dataset.variables if v.name not in dataset.geography] or list(
+        dataset.variables
+    )
     first = sorted(plain_variables[:2], key=len, reverse=True)
     return (first[0].name,), tuple(v.name for v in first[1:])
 
@@ -167,7 +171,9 @@ def _axis(name: str, label: str, least: int, chosen: tuple[str, ...]) -> Axis:
         Slot(
             id=f"{name}-{place + 1}",
             parameter=name,
-            label=f"{label}: {_ORDINALS[min(place, 3)]} variable" if len(places) > 1 else f"{label}: variable",
+            label=f"{label}: {_ORDINALS[min(place, 3)]} variable"
+            if len(places) > 1
+            else f"{label}: variable",
             chosen=chosen[place] if place < len(chosen) else "",
         )
         for place in places
@@ -186,5 +192,7 @@ def _field(variable: Variable, kept: set[str], query: QueryParams) -> FilterFiel
     codes = typed or ", ".join(escape(code) for code in variable.codes if code in kept)
     boxes: tuple[Box, ...] = ()
     if len(variable) <= MOST_BOXES:
-        boxes = tuple(Box(write_filter(variable.name, (c.code,)), c.label, c.code in kept) for c in variable.categories)
+        boxes = tuple(
+            Box(write_filter(variable.name, (c.code,)), c.label, c.code in kept) for c in variable.categories
+        )
     return FilterField(variable.name, variable.label, len(variable), boxes, codes, len(kept))

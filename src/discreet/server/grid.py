@@ -26,6 +26,8 @@ if TYPE_CHECKING:
     Axis = tuple[Dimension, ...]
     Cells = tuple[tuple[str, str], ...]
 
+SHORT_LABEL = 14
+
 
 @dataclass(frozen=True, slots=True)
 class Header:
@@ -39,7 +41,7 @@ class Header:
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One row: its label and its cells as text, with the classes of the columns beside."""
+    """One row: its label and its cells, each as text and the class of how it looks."""
 
     label: str
     total: bool
@@ -81,6 +83,11 @@ class Grid:
     legend: tuple[tuple[str, str], ...]
 
     @property
+    def narrow(self) -> bool:
+        """Whether short labels let the column of labels be narrow."""
+        return all(len(row.label) <= SHORT_LABEL for group in self.layers[0].groups for row in group.rows)
+
+    @property
     def width(self) -> int:
         """The number of columns with numbers."""
         return sum(header.span for header in self.headers[0])
@@ -96,10 +103,7 @@ def grid(release: Release) -> Grid:
     classes = _column_classes(columns)
 
     def layer(label: tuple[str, ...], layer_values: list[list[int]], layer_status: list[list[int]]) -> Layer:
-        cells = [
-            tuple(zip(map(_text, *line), classes, strict=True))
-            for line in zip(layer_values, layer_status, strict=True)
-        ]
+        cells = [tuple(map(_cell, *line, classes)) for line in zip(layer_values, layer_status, strict=True)]
         return Layer(label, _groups(rows, cells, unit))
 
     return Grid(
@@ -169,13 +173,13 @@ def _column_classes(columns: Axis) -> tuple[str, ...]:
     return tuple(one_group * prod(d.length for d in columns[:-1]))
 
 
-def _text(value: int, status: int) -> str:
+def _cell(value: int, status: int, look: str) -> tuple[str, str]:
     """A number with separators for the eye, or the letter of why there is none."""
-    return f"[{STATUSES[status]}]" if status else f"{value:,}"
+    return (f"[{STATUSES[status]}]", f"{look} s".strip()) if status else (f"{value:,}", look)
 
 
 def _listed(axis: Axis) -> str:
-    """ "Region and sex": the variables of an axis, outer first."""
+    """The variables of an axis, outer first, as in "Region and sex"."""
     names = [axis[0].label, *(dimension.label.lower() for dimension in axis[1:])] if axis else [""]
     return names[0] if len(names) == 1 else ", ".join(names[:-1]) + " and " + names[-1]
 

@@ -23,8 +23,8 @@ if TYPE_CHECKING:
     from fastapi import FastAPI
 
 _ABOUT = (
-    "Protected frequency tables from microdata. Every count is randomly adjusted before it leaves; the note of a "
-    "table says how. A release never changes: it has a strong ETag, and If-None-Match gives 304."
+    "Protected frequency tables from microdata. Counts are randomly adjusted before they leave; the note of "
+    "a table says how. A release never changes: it has a strong ETag, and If-None-Match gives 304."
 )
 _PROBLEMS = {
     400: "The request cannot be read; `code` says why and `advice` what to do.",
@@ -43,12 +43,19 @@ def problem_responses(*statuses: int) -> dict[int | str, dict[str, Any]]:
 
 def table_responses() -> dict[int | str, dict[str, Any]]:
     """What a table's address answers: a document in one of the formats, not modified, or a problem."""
-    schemas = {"csv": {"type": "string"}, "json": {"type": "object", "description": "A JSON-stat 2.0 dataset."}}
+    schemas = {
+        "csv": {"type": "string"},
+        "json": {"type": "object", "description": "A JSON-stat 2.0 dataset."},
+    }
     content = {
-        form.media_type.partition(";")[0]: {"schema": schemas.get(name, {"type": "string", "format": "binary"})}
+        form.media_type.partition(";")[0]: {
+            "schema": schemas.get(name, {"type": "string", "format": "binary"})
+        }
         for name, form in FORMATS.items()
     }
-    headers = {"ETag": {"description": "Names this release in this format for ever.", "schema": {"type": "string"}}}
+    headers = {
+        "ETag": {"description": "Names this release in this format for ever.", "schema": {"type": "string"}}
+    }
     return {
         200: {"description": "The protected table.", "content": content, "headers": headers},
         304: {"description": "Not modified: the copy named by If-None-Match still holds."},
@@ -65,8 +72,8 @@ def table_parameters() -> list[dict[str, Any]]:
         _names("filter", "Who is counted: `variable=code,code`. Repeated filters on one variable unite.", []),
         _names(
             "group",
-            "Groups of categories shown instead of the categories: `age=15-19+20-24,25-29`. A plus is written %2B "
-            "in a URL.",
+            "Groups of categories shown instead of the categories: `age=15-19+20-24,25-29`. "
+            "A plus is written %2B in a URL.",
             [],
         ),
         _choice("totals", ["yes", "no"], "yes", "Whether every variable has a total, with the code `_T`."),

@@ -40,7 +40,9 @@ def page_router(workspace: Workspace, settings: Settings) -> APIRouter:
         refuse_unknown(request.query_params, ())
         stored = usable(workspace)
         tag = strong_tag("landing", FINGERPRINT, [item.digest for item in stored])
-        return conditional(request, tag, lambda: page("landing.html", datasets=[item.dataset for item in stored]))
+        return conditional(
+            request, tag, lambda: page("landing.html", datasets=[item.dataset for item in stored])
+        )
 
     @router.get("/datasets/{dataset_id}")
     def table_builder(request: Request, dataset_id: str) -> Response:
@@ -53,7 +55,9 @@ def page_router(workspace: Workspace, settings: Settings) -> APIRouter:
         except DiscreetError as error:
             return _refused(request, stored, error)
         if is_raw(query):
-            return RedirectResponse(snippets.page_path(question.request) + "#table", 303, {"cache-control": "no-store"})
+            return RedirectResponse(
+                snippets.page_path(question.request) + "#table", 303, {"cache-control": "no-store"}
+            )
         base = str(request.base_url).rstrip("/")
         tag = question.tag("page", FINGERPRINT, base, settings.page_cells)
         return conditional(request, tag, lambda: _table_page(request, question, base, settings))
@@ -68,7 +72,9 @@ def page_router(workspace: Workspace, settings: Settings) -> APIRouter:
             raise NotFound(f'The dataset "{dataset_id}" has no variable "{name}".', nearest(name, names))
         variable = stored.dataset.variable(name)
         tag = strong_tag("codes", FINGERPRINT, stored.digest, name)
-        return conditional(request, tag, lambda: page("codes.html", dataset=stored.dataset, variable=variable))
+        return conditional(
+            request, tag, lambda: page("codes.html", dataset=stored.dataset, variable=variable)
+        )
 
     @router.get("/errors")
     def error_list(request: Request) -> Response:
@@ -117,7 +123,9 @@ def _table_page(request: Request, question: Question, base: str, settings: Setti
 def _refused(request: Request, stored: StoredDataset, error: DiscreetError) -> Response:
     """The form as it was left, and why there is no table."""
     shown = public(error)
-    response = page("table.html", status=shown.http_status, **_frame(request, stored, None), error=shown, title="")
+    response = page(
+        "table.html", status=shown.http_status, **_frame(request, stored, None), error=shown, title=""
+    )
     response.headers["cache-control"] = "no-store"
     return response
 

@@ -45,7 +45,8 @@ def public(error: DiscreetError) -> DiscreetError:
         return error
     log.error("%s: %s", error.code, error)
     return type(error)(
-        "The server cannot answer at the moment.", "Whoever runs it finds the reason in its log; try again later."
+        "The server cannot answer at the moment.",
+        "Whoever runs it finds the reason in its log; try again later.",
     )
 
 
@@ -81,8 +82,12 @@ def explanations() -> dict[str, type[DiscreetError]]:
 
 
 def meaning(kind: type[DiscreetError]) -> str:
-    """What an error means: its docstring."""
-    return inspect.getdoc(kind) or ""
+    """What an error means: its docstring, without the marks of code."""
+    if kind is DiscreetError:
+        return (
+            "Something unexpected happened on the server. Its log has the number of the incident and no more."
+        )
+    return (inspect.getdoc(kind) or "").replace("`", "")
 
 
 def _on_discreet(request: Request, error: Exception) -> Response:
@@ -95,7 +100,9 @@ def _on_validation(request: Request, error: Exception) -> Response:
     assert isinstance(error, RequestValidationError)  # noqa: S101 - what the handler is registered for
     first = error.errors()[0]
     name = first["loc"][-1]
-    return problem_response(request, BadRequest(f'The parameter "{name}" cannot be read.', f"{first['msg']}."))
+    return problem_response(
+        request, BadRequest(f'The parameter "{name}" cannot be read.', f"{first['msg']}.")
+    )
 
 
 def _on_http(request: Request, error: Exception) -> Response:

@@ -55,7 +55,11 @@ def command(request: TableRequest) -> str:
     'discreet table census --rows age --columns sex --format csv'
     """
     words = ["discreet", "table", request.dataset]
-    for option, names in (("--rows", request.rows), ("--columns", request.columns), ("--layers", request.layers)):
+    for option, names in (
+        ("--rows", request.rows),
+        ("--columns", request.columns),
+        ("--layers", request.layers),
+    ):
         words += [option, ",".join(names)] if names else []
     for name, codes in request.filters:
         words += ["--filter", write_filter(name, codes)]
@@ -79,7 +83,9 @@ def python(request: TableRequest) -> str:
     for name, names in (("rows", request.rows), ("columns", request.columns), ("layers", request.layers)):
         arguments += [f"{name}={_listed(names)}"] if names else []
     if request.filters:
-        arguments.append("filters={" + ", ".join(f"{_quoted(n)}: {_listed(codes)}" for n, codes in request.filters) + "}")
+        arguments.append(
+            "filters={" + ", ".join(f"{_quoted(n)}: {_listed(codes)}" for n, codes in request.filters) + "}"
+        )
     if request.groups:
         parts = (f"{_quoted(n)}: [{', '.join(map(_listed, groups))}]" for n, groups in request.groups)
         arguments.append("groups={" + ", ".join(parts) + "}")
@@ -91,22 +97,27 @@ def citation(question: Question, base: str) -> str:
     """How to cite the table: what, from where, which version, at which address."""
     dataset = question.stored.dataset
     version = f"version {dataset.version} ({question.stored.digest[:8]})"
-    parts = [question.title, f"{dataset.label}, {version}", dataset.source, base + page_path(question.request)]
-    return ". ".join(part.rstrip(".") for part in parts if part) + "."
+    parts = [question.title, f"{dataset.label}, {version}", dataset.source]
+    address = base + page_path(question.request)
+    return " ".join([*(part.rstrip(".") + "." for part in parts if part), address])
 
 
 def facts(dataset: Dataset, request: TableRequest) -> list[tuple[str, str]]:
-    """What is counted, of whom, when and by whom: the lines under a table's title."""
+    """What is counted, of whom and when: the lines under a table's title."""
     lines = [("Counted", dataset.unit), ("Population", dataset.population)]
-    lines += [(f"Only {dataset.variable(name).label.lower()}", _labels(dataset, name, codes)) for name, codes in request.filters]
-    lines += [("Reference date", dataset.reference_date), ("Source", dataset.source)]
+    lines += [("Only", _labels(dataset, name, codes)) for name, codes in request.filters]
+    lines += [("Reference date", dataset.reference_date)]
     return [(name, text) for name, text in lines if text]
 
 
 def _labels(dataset: Dataset, name: str, codes: tuple[str, ...]) -> str:
     variable = dataset.variable(name)
     labels = [variable.categories[variable.position(code)].label for code in codes]
-    return ", ".join(labels[:8]) + (f" and {len(labels) - 8} more" if len(labels) > 8 else "")
+    return (
+        f"{variable.label}: "
+        + ", ".join(labels[:8])
+        + (f" and {len(labels) - 8} more" if len(labels) > 8 else "")
+    )
 
 
 def _listed(texts: tuple[str, ...]) -> str:

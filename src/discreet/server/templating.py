@@ -21,7 +21,7 @@ STATIC = HERE / "static"
 
 
 def _fingerprint() -> str:
-    """What the pages are made of, as a hash: it names the stylesheet's version and enters the pages' ETags."""
+    """What the pages are made of, as a hash: it names the stylesheet's version and enters the ETags."""
     digest = hashlib.sha256()
     for path in sorted([*TEMPLATES.iterdir(), *STATIC.iterdir()]):
         digest.update(path.name.encode() + b"\0" + path.read_bytes())

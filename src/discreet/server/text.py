@@ -4,7 +4,7 @@ Control characters (C0, DEL, C1, lone surrogates) become U+FFFD. Explicit bidire
 where the text ends, so that it never turns the text that follows around; in HTML each label stands in a
 `<bdi>` besides. Markup is escaped by Jinja, and by `isolated` here.
 
-Comes from: `dataset.toml` and the reader's own words. Goes to: the templates, as the filters `plain` and `bdi`.
+Comes from: `dataset.toml` and the reader's own words. Goes to: the templates, as filters `plain` and `bdi`.
 Source: Unicode Standard Annex 9, sections 2.1-2.5.
 """
 
@@ -17,7 +17,9 @@ from markupsafe import Markup, escape
 _CONTROL = re.compile("[\x00-\x1f\x7f-\x9f\ud800-\udfff]")
 _POP_EMBEDDING, _POP_ISOLATE = "\u202c", "\u2069"
 #: What opens a bidirectional context, and what closes it.
-_CLOSER = dict.fromkeys("\u202a\u202b\u202d\u202e", _POP_EMBEDDING) | dict.fromkeys("\u2066\u2067\u2068", _POP_ISOLATE)
+_CLOSER = dict.fromkeys("\u202a\u202b\u202d\u202e", _POP_EMBEDDING) | dict.fromkeys(
+    "\u2066\u2067\u2068", _POP_ISOLATE
+)
 
 
 def plain(text: object) -> str:
@@ -41,7 +43,7 @@ def isolated(text: object) -> Markup:
 
 
 def _closed(text: str) -> str:
-    """Close every bidirectional context that a text opens, and drop the closers of contexts it did not open."""
+    """Close every bidirectional context that a text opens, and drop closers of what it did not open."""
     waiting: list[str] = []
     kept = ""
     for character in text:
