@@ -1,4 +1,4 @@
-"""A small workspace for every face: two datasets of a few hundred records, one of them with hostile labels."""
+"""A small workspace for every face: two datasets of a few hundred records, one with hostile labels."""
 
 from __future__ import annotations
 

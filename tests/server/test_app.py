@@ -4,6 +4,7 @@ import signal
 import socket
 import subprocess
 import sys
+import urllib.error
 import urllib.request
 
 import pytest
@@ -56,6 +57,9 @@ def test_it_says_one_line_answers_and_ends_quietly(small_folder):
         with urllib.request.urlopen(f"http://127.0.0.1:{port}/api/datasets", timeout=30) as response:
             assert response.status == 200
             assert response.headers["server"] is None
+        with pytest.raises(urllib.error.HTTPError) as caught:
+            urllib.request.urlopen(f"http://127.0.0.1:{port}/api/datasets?{'x' * 40_000}", timeout=30)
+        assert (caught.value.code, b"request-too-long" in caught.value.read()) == (414, True)
         server.send_signal(signal.SIGINT)
         out, err = server.communicate(timeout=30)
     finally:

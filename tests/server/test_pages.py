@@ -214,6 +214,9 @@ def test_a_refusal_is_a_friendly_box_and_the_form_stays_filled_in(client, query,
 def test_a_mistyped_line_of_codes_is_kept_to_be_mended(client):
     page = Page(client.get("/datasets/people?rows=sex&filter.district=D01,D99"))
     assert page.all("input", id="codes-district")[0]["value"] == "D01,D99"
+    page = Page(client.get("/datasets/people?rows=sex&filter=district=D99,D01"))
+    assert page.all("input", id="codes-district")[0]["value"] == "D01, D99"
+    assert page.texts("span", class_="count") == ["1 of 48"]
 
 
 def test_a_table_beyond_the_page_is_not_counted_and_offered_for_download(watched, watched_client):
@@ -283,6 +286,15 @@ def test_no_label_code_or_address_becomes_markup(client, address):
     assert [e["src"] for e in page.all("img")] == ["/static/mark.svg"]
     assert not [name for e in page.elements for name in e if name.startswith("on") or name == "style"]
     assert not set(response.text) & set(map(chr, [*range(9), *range(11, 32), 127]))
+
+
+def test_a_hostile_host_is_text_too(client):
+    page = Page(client.get("/datasets/people?rows=sex", headers={"host": 'x"><script>alert(1)</script>'}))
+    assert not page.all("script")
+
+
+def test_a_link_with_a_tracking_parameter_still_leads_to_the_landing_page(client):
+    assert client.get("/?utm_source=letter").status_code == 200
 
 
 def test_labels_stand_in_a_direction_of_their_own_and_close_what_they_open(client):

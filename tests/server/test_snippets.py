@@ -1,5 +1,6 @@
 import ast
 import shlex
+from dataclasses import replace
 
 from hypothesis import given
 from hypothesis import strategies as st
@@ -40,6 +41,14 @@ def test_the_python_code_asks_the_same_question(codes):
         "filters": {"bad": codes},
         "groups": {"age": [["1", "2"], ["3"]]},
     }
+
+
+def test_a_survey_says_that_its_counts_are_not_weighted(small_workspace):
+    dataset = small_workspace.stored("people").dataset
+    request = TableRequest("people", ("sex",))
+    assert "Weights" not in dict(snippets.facts(dataset, request))
+    weighted = replace(dataset, weight_column="weight")
+    assert dict(snippets.facts(weighted, request))["Weights"] == "not applied: records are counted"
 
 
 def test_long_filters_are_cut_short_in_the_facts(small_workspace):

@@ -28,6 +28,8 @@ if TYPE_CHECKING:
     from discreet.workspace.settings import Settings
     from discreet.workspace.workspace import Workspace
 
+#: What is longer is cut off by the server; what is shorter and still too long gets a 414 that says so.
+LONGEST_REQUEST = 65_536
 #: Tables that are still being sent when the server is stopped get this long.
 SECONDS_TO_FINISH = 5
 
@@ -62,6 +64,7 @@ def serve(workspace: Workspace, settings: Settings) -> None:
         log_config=None,
         access_log=False,
         server_header=False,
+        h11_max_incomplete_event_size=LONGEST_REQUEST,
         timeout_graceful_shutdown=SECONDS_TO_FINISH,
     )
     try:

@@ -189,10 +189,11 @@ def _options(dataset: Dataset) -> tuple[tuple[str, tuple[Variable, ...]], ...]:
 
 def _field(variable: Variable, kept: set[str], query: QueryParams) -> FilterField:
     typed = query.get(CODES_PREFIX + variable.name, "")
-    codes = typed or ", ".join(escape(code) for code in variable.codes if code in kept)
+    known = [code for code in variable.codes if code in kept]
+    codes = typed or ", ".join(map(escape, [*known, *sorted(kept - set(known))]))
     boxes: tuple[Box, ...] = ()
     if len(variable) <= MOST_BOXES:
         boxes = tuple(
             Box(write_filter(variable.name, (c.code,)), c.label, c.code in kept) for c in variable.categories
         )
-    return FilterField(variable.name, variable.label, len(variable), boxes, codes, len(kept))
+    return FilterField(variable.name, variable.label, len(variable), boxes, codes, len(known))

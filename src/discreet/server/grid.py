@@ -26,7 +26,8 @@ if TYPE_CHECKING:
     Axis = tuple[Dimension, ...]
     Cells = tuple[tuple[str, str], ...]
 
-SHORT_LABEL = 14
+#: A label of so many characters fits the narrow column on one line.
+SHORT_LABEL = 18
 
 
 @dataclass(frozen=True, slots=True)

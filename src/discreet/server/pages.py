@@ -37,7 +37,6 @@ def page_router(workspace: Workspace, settings: Settings) -> APIRouter:
     @router.get("/")
     def landing(request: Request) -> Response:
         """All datasets, as cards."""
-        refuse_unknown(request.query_params, ())
         stored = usable(workspace)
         tag = strong_tag("landing", FINGERPRINT, [item.digest for item in stored])
         return conditional(
@@ -65,7 +64,6 @@ def page_router(workspace: Workspace, settings: Settings) -> APIRouter:
     @router.get("/datasets/{dataset_id}/variables/{name}")
     def code_list(request: Request, dataset_id: str, name: str) -> Response:
         """The codes of one variable, to look up and copy."""
-        refuse_unknown(request.query_params, ())
         stored = workspace.stored(dataset_id)
         names = [variable.name for variable in stored.dataset.variables]
         if name not in names:

@@ -107,6 +107,7 @@ def facts(dataset: Dataset, request: TableRequest) -> list[tuple[str, str]]:
     lines = [("Counted", dataset.unit), ("Population", dataset.population)]
     lines += [("Only", _labels(dataset, name, codes)) for name, codes in request.filters]
     lines += [("Reference date", dataset.reference_date)]
+    lines += [("Weights", "not applied: records are counted")] if dataset.weight_column else []
     return [(name, text) for name, text in lines if text]
 
 
