@@ -1,3 +1,5 @@
+import asyncio
+
 import pytest
 
 from discreet import __version__
@@ -50,6 +52,25 @@ def test_head_has_the_headers_of_get_and_no_body(client):
         assert (head.status_code, head.content) == (got.status_code, b"")
         for name in ("content-type", "content-length", "etag", "cache-control"):
             assert head.headers.get(name) == got.headers.get(name), (address, name)
+
+
+def test_the_server_itself_sends_no_body_for_head(client):
+    """Clients drop the body of a HEAD answer, so what is sent is looked at before it reaches one."""
+    sent = []
+
+    async def receive():
+        return {"type": "http.request", "body": b"", "more_body": False}
+
+    async def send(message):
+        sent.append(message)
+
+    scope = {
+        "type": "http", "method": "HEAD", "path": "/api/datasets/people/table", "query_string": b"rows=sex",
+        "headers": [], "http_version": "1.1", "scheme": "http", "server": ("testserver", 80),
+    }  # fmt: skip
+    asyncio.run(client.app(scope, receive, send))
+    assert sent[0]["status"] == 200
+    assert [message["body"] for message in sent[1:]] == [b""]
 
 
 def test_a_refusal_has_no_tag_and_cannot_become_304(client):
