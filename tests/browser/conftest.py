@@ -2,14 +2,31 @@
 
 from __future__ import annotations
 
+import importlib.util
 import os
 import shutil
 import threading
+from pathlib import Path
 
 import pytest
 import uvicorn
 
 from discreet.server.app import create_app, listen
+
+
+def _fixtures_of_the_server():
+    """The small workspace of tests/server: one description of it serves both folders."""
+    path = Path(__file__).parents[1] / "server" / "conftest.py"
+    spec = importlib.util.spec_from_file_location("server_fixtures", path)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+_server = _fixtures_of_the_server()
+small_folder = _server.small_folder
+small_workspace = _server.small_workspace
+small_settings = _server.small_settings
 
 
 @pytest.fixture(scope="session")
