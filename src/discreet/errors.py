@@ -69,6 +69,22 @@ class UnknownFormat(BadRequest):
     title = "Unknown format"
 
 
+class RequestTooLong(BadRequest):
+    """An address that is longer than the server reads."""
+
+    code = "request-too-long"
+    title = "The address is too long"
+    http_status = 414
+
+
+class MethodNotAllowed(BadRequest):
+    """An HTTP method that the address does not answer: tables are read, never written."""
+
+    code = "method-not-allowed"
+    title = "This method is not offered"
+    http_status = 405
+
+
 class UnknownDataset(DiscreetError):
     """A dataset that is not in the workspace."""
 

@@ -19,6 +19,7 @@ import os
 import re
 import secrets
 import shutil
+import threading
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -89,6 +90,7 @@ class Workspace:
         self.folder = folder
         self._threads = threads
         self._open: dict[str, StoredDataset] = {}
+        self._opening = threading.Lock()
 
     def ids(self) -> list[str]:
         """The datasets that can be asked."""
@@ -105,9 +107,10 @@ class Workspace:
         if dataset_id not in self.ids():
             raise UnknownDataset(f'There is no dataset "{dataset_id}".', nearest(dataset_id, self.ids()))
         digest = self._current(dataset_id)
-        if digest not in self._open:
-            self._open[digest] = self._read(dataset_id, digest)
-        return self._open[digest]
+        with self._opening:  # the server asks from many threads
+            if digest not in self._open:
+                self._open[digest] = self._read(dataset_id, digest)
+            return self._open[digest]
 
     def close(self) -> None:
         """Let go of all records."""
