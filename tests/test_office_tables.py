@@ -125,7 +125,7 @@ def test_a_noise_file_that_does_not_fit_is_refused(protection, noise, message, t
         'family = "normal"\nepsilon = 1\nm = 7',
         'family = "abs"\nepsilon = 1\nD = 7',
         'family = "gaussian"\nV = 4',
-        'family = "hellinger"\nepsilon = 1\nlargest = 1000',
+        'family = "hellinger"\nepsilon = 1\nlargest = 60',
         'family = "pram"\nepsilon = 2',
         'family = "dropadd"\nm = 3',
         'family = "maxent"\nD = 5\nV = 3',
@@ -135,7 +135,7 @@ def test_a_noise_file_that_does_not_fit_is_refused(protection, noise, message, t
 def test_a_protection_names_any_family(noise, tmp_path):
     rng = np.random.default_rng(3)
     records = pd.DataFrame(
-        {"id": range(900), "key": rng.integers(0, 2**32, 900), "sex": rng.choice(["1", "2"], 900)}
+        {"id": range(90), "key": rng.integers(0, 2**32, 90), "sex": rng.choice(["1", "2"], 90)}
     )
     catalogue = load(tmp_path, description({"sex": "12"}, noise=noise), records)
     release = catalogue.table("office", rows=["sex"]).release

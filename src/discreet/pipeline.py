@@ -72,8 +72,11 @@ def release_table(stored: StoredDataset, request: TableRequest) -> Release:
 def promise(noise: NoiseTable, protection: Protection) -> tuple[str, ...]:
     """What the protection does and does not promise, in sentences for the table's page."""
     spread = sqrt(max(row.variance() for row in noise.rows))
-    known = {name: value for name, value in noise.parameters.items() if name not in {"notes", "quantise"}}
-    design = ", ".join(f"{name} = {value}" for name, value in known.items())
+    design = ", ".join(
+        f"{name} = {value}"
+        for name, value in noise.parameters.items()
+        if name not in {"notes", "quantise", "zeros"} and value not in {None, False}
+    )
     found = audit(noise, epsilon=1.0)
     return (
         f"Cell key method: noise of the family {noise.family} ({design}), looked up by who is in the cell "

@@ -26,7 +26,7 @@ def version_of(workspace):
 
 def test_the_layout_is_as_documented(workspace):
     names = {path.name for path in version_of(workspace).iterdir()}
-    assert names == {"dataset.toml", "data.duckdb", "noise.json"}
+    assert names == {"dataset.toml", "data.duckdb", "noise.json", "secret.check"}
     assert (workspace.folder / "datasets" / "town" / "current").read_text().strip() == version_of(
         workspace
     ).name
@@ -137,6 +137,14 @@ class TestFailClosed:
 
     def test_with_a_secret_that_others_can_read(self, workspace):
         (workspace.folder / "secret").chmod(0o644)
+        self.refuses(workspace.folder, SecretUnusable)
+
+    def test_with_another_secret_than_that_of_the_load(self, workspace):
+        (workspace.folder / "secret").write_bytes(bytes(range(50, 82)))
+        self.refuses(workspace.folder, SecretUnusable)
+
+    def test_without_the_check_of_the_secret(self, workspace):
+        (version_of(workspace) / "secret.check").unlink()
         self.refuses(workspace.folder, SecretUnusable)
 
     def test_with_an_empty_secret(self, workspace):

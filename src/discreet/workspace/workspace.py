@@ -5,6 +5,7 @@
     datasets/<id>/current                    the digest of the version that is served
     datasets/<id>/<digest>/dataset.toml      the description
     datasets/<id>/<digest>/noise.json        the noise table, as integers
+    datasets/<id>/<digest>/secret.check      tells whether the secret is the one of the load
     datasets/<id>/<digest>/data.duckdb       the records
 
 A load writes a new version beside the others and then replaces `current` by a rename: a reader sees the
@@ -31,6 +32,7 @@ from discreet.errors import (
     BadRequest,
     DiscreetError,
     NotFound,
+    SecretUnusable,
     UnknownDataset,
     WorkspaceUnusable,
     nearest,
@@ -48,6 +50,7 @@ from discreet.tabulate.duckdb_engine import DuckDBEngine
 
 if TYPE_CHECKING:
     from discreet.keys.cell_keys import CellKeys
+    from discreet.keys.secret import Secret
     from discreet.mechanism.noise_table import NoiseTable
     from discreet.microdata.load import Progress
     from discreet.model.dataset import Dataset
@@ -57,6 +60,7 @@ if TYPE_CHECKING:
 _DIGEST = re.compile(r"[0-9a-f]{32}\Z")
 DESCRIPTION = "dataset.toml"
 NOISE = "noise.json"
+SECRET_CHECK = "secret.check"
 
 
 @dataclass(frozen=True)
@@ -135,6 +139,7 @@ class Workspace:
                 f'The version {digest[:8]} of "{dataset_id}" is not complete.', "Load the dataset again."
             ) from None
         secret = read_secret(self.folder / "secret")
+        _refuse_other_secret(version, secret)
         noise = _read_noise(version / NOISE)
         keys = cell_keys(secret, dataset.lineage, dataset.protection, noise.modulus)
         engine = DuckDBEngine(version / DATABASE, threads=self._threads)
@@ -176,6 +181,7 @@ def load_dataset(
             )
             (loading / DESCRIPTION).write_text(description, "utf-8")
             write_noise_table(noise, loading / NOISE)
+            (loading / SECRET_CHECK).write_text(_secret_check(secret, digest), "ascii")
             if (home / digest).exists():
                 shutil.rmtree(loading)
             else:
@@ -214,6 +220,21 @@ def _refuse_other_keys(table: NoiseTable, protection: Protection) -> None:
         raise BadDescription(
             f"The noise table covers {table.modulus} keys, and the protection asks for {wanted}.",
             "Leave out `modulus`, or use a table of that size.",
+        )
+
+
+def _secret_check(secret: Secret, digest: str) -> str:
+    """A value that only the secret of the load gives, and that tells nothing about it."""
+    return secret.derive("secret-check", digest).hex() + "\n"
+
+
+def _refuse_other_secret(version: Path, secret: Secret) -> None:
+    """Records keyed by one secret and cells by another would change every published number."""
+    path = version / SECRET_CHECK
+    if not path.is_file() or path.read_text("ascii", errors="replace") != _secret_check(secret, version.name):
+        raise SecretUnusable(
+            f"The secret is not the one with which version {version.name[:8]} was loaded.",
+            "Restore the workspace's `secret` from your backup, or load the dataset again.",
         )
 
 
