@@ -12,6 +12,7 @@ from __future__ import annotations
 import subprocess
 import sys
 import time
+from contextlib import redirect_stdout
 from dataclasses import asdict, dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -140,9 +141,10 @@ def _ons_table(frame: Any, names: list[str]) -> Any:
             "The ONS package is not installed.", 'Install the extra: pip install "discreet[bench]".'
         ) from None
     ptable = _ons_ptable(generate_ptable_10_5_rule)
-    return create_perturbed_table(
-        frame, ptable, [], names, "record_key", use_existing_ons_id=False, threshold=0
-    )
+    with redirect_stdout(sys.stderr):  # the package talks on standard output, which is for documents
+        return create_perturbed_table(
+            frame, ptable, [], names, "record_key", use_existing_ons_id=False, threshold=0
+        )
 
 
 _PTABLES: dict[str, Any] = {}
