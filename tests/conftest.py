@@ -150,5 +150,9 @@ def town_workspace(town: Town) -> Workspace:
 @pytest.fixture(autouse=True)
 def _no_settings_from_outside(monkeypatch: pytest.MonkeyPatch) -> None:
     """Tests do not depend on the caller's environment."""
-    for name in [name for name in os.environ if name.startswith("DISCREET_") and name != "DISCREET_CHROMIUM"]:
+    for name in [
+        name
+        for name in os.environ
+        if name.startswith("DISCREET_") and name not in {"DISCREET_CHROMIUM", "DISCREET_AXE"}
+    ]:
         monkeypatch.delenv(name)

@@ -46,7 +46,7 @@ def commands():
             yield name, command
 
 
-@pytest.mark.parametrize(("name", "command"), list(commands()), ids=lambda value: str(value))
+@pytest.mark.parametrize(("name", "command"), list(commands()), ids=str)
 def test_every_command_and_option_is_documented(name, command):
     text = page("reference/cli.md")
     assert f"## discreet {name}" in text
