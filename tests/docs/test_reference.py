@@ -100,7 +100,12 @@ def test_every_format_and_status_is_documented(name):
 @pytest.mark.parametrize("kind", [Dataset, Protection], ids=lambda k: k.__name__)
 def test_every_key_of_dataset_toml_is_documented(kind):
     text = page("reference/dataset-toml.md")
-    sections = {"variables": "variable", "hierarchies": "hierarchy", "structural_zeros": "structural_zero"}
+    sections = {
+        "variables": "variable",
+        "hierarchies": "hierarchy",
+        "structural_zeros": "structural_zero",
+        "code_lists": "code_list",
+    }
     for each in fields(kind):
         name = sections.get(each.name, each.name)
         assert f"`{name}`" in text or f"[[{name}]]" in text or f"[{name}]" in text, name

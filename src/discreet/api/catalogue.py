@@ -47,6 +47,7 @@ class Catalogue:
         filters: Mapping[str, Iterable[str]] | None = None,
         groups: Mapping[str, Iterable[Iterable[str]]] | None = None,
         totals: bool = True,
+        levels: Mapping[str, Iterable[str]] | None = None,
     ) -> Table:
         """A protected table.
 
@@ -58,6 +59,7 @@ class Catalogue:
             filters: For a variable the codes of those who are counted: `{"birthplace": ["2", "3"]}`.
             groups: For a variable of the table its groups of codes: `{"age": [["15-19", "20-24"], ["25-29"]]}`.
             totals: Whether every variable has a total.
+            levels: For a variable of the table the levels to show: `{"district": ["region", "district"]}`.
 
         Raises:
             UnknownDataset, UnknownVariable, UnknownCategory: With the nearest match.
@@ -74,6 +76,7 @@ class Catalogue:
                 for name, parts in (groups or {}).items()
             ),
             totals,
+            tuple((name, _codes(name, names)) for name, names in (levels or {}).items()),
         )
         return Table(release_table(self._workspace.stored(dataset), request))
 

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from discreet.model.release import Release
+    from discreet.model.shape import Dimension
 
 #: The most rows and columns that a notebook shows.
 SHOWN = 60
@@ -90,7 +91,7 @@ class Table:
             if top
             else [release.dataset.unit]
         )
-        stubs = product(*(d.labels for d in side)) if side else [()]
+        stubs = product(*(_indented(d) for d in side)) if side else [()]
         lines = [
             [*stub, *(f"{v:,}" if not s else f"[{STATUSES[s]}]" for v, s in zip(vs, ss, strict=True))]
             for stub, vs, ss in zip(stubs, values.tolist(), status.tolist(), strict=True)
@@ -123,3 +124,9 @@ class Table:
 
     def __repr__(self) -> str:
         return f"<Table: {self.release.title}, {self.release.cells:,} cells>"
+
+
+def _indented(dimension: Dimension) -> list[str]:
+    """Labels down the side: a finer level of a hierarchy stands within the coarser one above it."""
+    depths = [output.depth for output in dimension.outputs] + [0] * dimension.total
+    return ["\u2003" * depth + label for depth, label in zip(depths, dimension.labels, strict=True)]

@@ -56,7 +56,14 @@ def json_stat(release: Release) -> dict[str, Any]:
 def _dimension(dimension: Dimension) -> dict[str, Any]:
     index = {code: place for place, code in enumerate(dimension.codes)}
     labels = dict(zip(dimension.codes, dimension.labels, strict=True))
-    return {"label": dimension.label, "category": {"index": index, "label": labels}}
+    category: dict[str, Any] = {"index": index, "label": labels}
+    children: dict[str, list[str]] = {}
+    for output in dimension.outputs:
+        if output.parent >= 0:
+            children.setdefault(dimension.outputs[output.parent].code, []).append(output.code)
+    if children:
+        category["child"] = children
+    return {"label": dimension.label, "category": category}
 
 
 def _extension(release: Release) -> dict[str, Any]:

@@ -11,11 +11,14 @@ from __future__ import annotations
 import tomllib
 from dataclasses import dataclass, fields
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from discreet.errors import BadDescription, UnknownVariable, nearest
 from discreet.model.protection import Protection
-from discreet.model.variable import Category, Hierarchy, StructuralZero, Variable
+from discreet.model.variable import Category, CodeList, Hierarchy, StructuralZero, Variable
+
+if TYPE_CHECKING:
+    from discreet.model.levels import Group
 
 
 @dataclass(frozen=True)
@@ -39,6 +42,7 @@ class Dataset:
     key_decimals: int = 0
     hierarchies: tuple[Hierarchy, ...] = ()
     structural_zeros: tuple[StructuralZero, ...] = ()
+    code_lists: tuple[CodeList, ...] = ()
     protection: Protection = Protection()  # noqa: RUF009 - frozen value
 
     def __post_init__(self) -> None:
@@ -65,6 +69,8 @@ class Dataset:
             self._check_hierarchy(hierarchy)
         for zero in self.structural_zeros:
             self._check_zero(zero)
+        for code_list in self.code_lists:
+            self._check_code_list(code_list)
 
     @cached_property
     def _by_name(self) -> dict[str, Variable]:
@@ -89,6 +95,11 @@ class Dataset:
         """The finest level of the geography, by which records are sorted."""
         return next((h.levels[-1] for h in self.hierarchies if h.geography), None)
 
+    @cached_property
+    def known_levels(self) -> dict[tuple[str, str], tuple[Group, ...]]:
+        """The levels of variables that have been worked out; `levels` fills it."""
+        return {}
+
     def _check_hierarchy(self, hierarchy: Hierarchy) -> None:
         for coarse, fine in zip(hierarchy.levels, hierarchy.levels[1:], strict=False):
             parents = self._level(hierarchy, coarse)
@@ -107,6 +118,26 @@ class Dataset:
                 nearest(name, self._by_name),
             )
         return self._by_name[name]
+
+    def _check_code_list(self, code_list: CodeList) -> None:
+        if code_list.variable not in self._by_name:
+            raise BadDescription(
+                f'The code list "{code_list.name}" is of the variable "{code_list.variable}".',
+                nearest(code_list.variable, self._by_name),
+            )
+        taken = [*self._by_name, *(other.name for other in self.code_lists)]
+        if taken.count(code_list.name) > 1:
+            raise BadDescription(
+                f'"{code_list.name}" names a code list and something else.',
+                "Give every code list its own name.",
+            )
+        own = self._by_name[code_list.variable]
+        unknown = [member for _, _, group in code_list.groups for member in group if member not in own]
+        if unknown:
+            raise BadDescription(
+                f'The code list "{code_list.name}" groups {unknown[0]!r}, which "{own.name}" does not have.',
+                nearest(unknown[0], own.codes),
+            )
 
     def _check_zero(self, zero: StructuralZero) -> None:
         if not zero.where:
@@ -138,14 +169,19 @@ def parse_dataset(text: str) -> Dataset:
         raise BadDescription(
             f"dataset.toml is not valid TOML: {error}.", "Mend the line that it names."
         ) from None
-    allowed = {f.name for f in fields(Dataset)} - {"variables", "hierarchies", "structural_zeros"}
-    allowed |= {"variable", "hierarchy", "structural_zero"}
+    allowed = {f.name for f in fields(Dataset)} - {
+        "variables",
+        "hierarchies",
+        "structural_zeros",
+        "code_lists",
+    }
+    allowed |= {"variable", "hierarchy", "structural_zero", "code_list"}
     _only(document, allowed, "dataset.toml")
     _need(document, ("id", "label", "id_column"), "dataset.toml")
     plain = {
         k: v
         for k, v in document.items()
-        if k not in {"variable", "hierarchy", "structural_zero", "protection"}
+        if k not in {"variable", "hierarchy", "structural_zero", "code_list", "protection"}
     }
     _strings(plain, except_for={"weight_decimals", "key_decimals"})
     return Dataset(
@@ -153,6 +189,7 @@ def parse_dataset(text: str) -> Dataset:
         variables=tuple(_variable(entry) for entry in _tables(document, "variable")),
         hierarchies=tuple(_hierarchy(entry) for entry in _tables(document, "hierarchy")),
         structural_zeros=tuple(_structural_zero(entry) for entry in _tables(document, "structural_zero")),
+        code_lists=tuple(_code_list(entry) for entry in _tables(document, "code_list")),
         protection=_protection(document.get("protection", {})),
     )
 
@@ -213,6 +250,23 @@ def _structural_zero(entry: dict[str, Any]) -> StructuralZero:
         raise BadDescription("A structural zero has no `where`.", "Add `where = { variable = [codes] }`.")
     conditions = tuple(sorted((name, frozenset(map(str, codes))) for name, codes in where.items()))
     return StructuralZero(str(entry.get("label", "")), conditions)
+
+
+def _code_list(entry: dict[str, Any]) -> CodeList:
+    _only(entry, {"name", "label", "variable", "categories"}, "[[code_list]]")
+    _need(entry, ("name", "variable", "categories"), "[[code_list]]")
+    groups = []
+    for category in entry["categories"] if isinstance(entry["categories"], list) else [None]:
+        members = category.get("members") if isinstance(category, dict) else None
+        if not isinstance(category, dict) or "code" not in category or not isinstance(members, list):
+            raise BadDescription(
+                f'The code list "{entry["name"]}" has a category without code and members.',
+                'Write categories = [{ code = "A", label = "...", members = ["1", "2"] }].',
+            )
+        code = str(category["code"])
+        groups.append((code, str(category.get("label", code)), tuple(map(str, members))))
+    name = str(entry["name"])
+    return CodeList(name, str(entry.get("label", name)), str(entry["variable"]), tuple(groups))
 
 
 def _protection(entry: dict[str, Any]) -> Protection:

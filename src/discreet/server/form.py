@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 
 from discreet.errors import BadRequest
 from discreet.model.grammar import escape, parse_filter, parse_names, split, unescape, write_filter
+from discreet.model.levels import level_names
 from discreet.server.query import TABLE_PARAMETERS, read_table
 
 if TYPE_CHECKING:
@@ -72,6 +73,16 @@ class FilterField:
 
 
 @dataclass(frozen=True, slots=True)
+class LevelField:
+    """At which level a variable of the table is shown; offered where it has more than its own."""
+
+    name: str
+    label: str
+    options: tuple[tuple[str, str], ...]
+    chosen: str
+
+
+@dataclass(frozen=True, slots=True)
 class Form:
     """The form, filled in."""
 
@@ -79,6 +90,7 @@ class Form:
     options: tuple[tuple[str, tuple[Variable, ...]], ...]
     filters: tuple[FilterField, ...]
     groups: tuple[str, ...]
+    levels: tuple[LevelField, ...]
     totals: bool
 
 
@@ -99,7 +111,8 @@ def read_form(dataset: Dataset, query: QueryParams) -> TableRequest:
         (name.removeprefix(CODES_PREFIX), text) for name, text in query.multi_items() if _is_line(name, text)
     ]
     typed = tuple((name, _typed(dataset.variable(name), text)) for name, text in lines)
-    request = replace(request, filters=request.filters + typed)
+    levels = tuple(item for item in request.levels if item[0] in request.variables)
+    request = replace(request, filters=request.filters + typed, levels=levels)
     if request.variables:
         return request
     rows, columns = default_axes(dataset)
@@ -126,8 +139,34 @@ def filled_form(dataset: Dataset, query: QueryParams, request: TableRequest | No
         options=_options(dataset),
         filters=tuple(_field(v, kept.get(v.name, set()), query) for v in dataset.variables),
         groups=tuple(text for text in query.getlist("group") if text.strip()),
+        levels=_level_fields(dataset, request) if request is not None else (),
         totals="no" not in query.getlist("totals"),
     )
+
+
+def _level_fields(dataset: Dataset, request: TableRequest) -> tuple[LevelField, ...]:
+    """One select for each variable of the table that can be shown at several levels."""
+    fields = []
+    for name in request.variables:
+        names = level_names(dataset, name)
+        if len(names) > 1 and name not in dict(request.groups):
+            asked = dict(request.levels).get(name)
+            options = [("", _level_label(dataset, name))]
+            options += [(write_filter(name, (level,)), _level_label(dataset, level)) for level in names[:-1]]
+            options += [
+                (write_filter(name, (level, name)), f"{_level_label(dataset, level)}, with parts")
+                for level in names[:-1]
+            ]
+            chosen = write_filter(name, asked) if asked else ""
+            if chosen not in dict(options):
+                options.append((chosen, ", ".join(_level_label(dataset, level) for level in asked or ())))
+            fields.append(LevelField(name, dataset.variable(name).label, tuple(options), chosen))
+    return tuple(fields)
+
+
+def _level_label(dataset: Dataset, level: str) -> str:
+    lists = {code_list.name: code_list.label for code_list in dataset.code_lists}
+    return lists.get(level) or dataset.variable(level).label
 
 
 def _is_line(name: str, text: str) -> bool:

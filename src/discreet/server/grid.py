@@ -47,6 +47,7 @@ class Row:
     label: str
     total: bool
     cells: Cells
+    depth: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,7 +144,8 @@ def _groups(rows: Axis, cells: list[Cells], unit: str) -> tuple[RowGroup, ...]:
     groups = []
     for place, heading in enumerate(_labels(rows[:-1])):
         lines = cells[place * inner.length : (place + 1) * inner.length]
-        groups.append(RowGroup(heading, tuple(map(Row, inner.labels, _totals(inner), lines))))
+        depths = [output.depth for output in inner.outputs] + [0] * inner.total
+        groups.append(RowGroup(heading, tuple(map(Row, inner.labels, _totals(inner), lines, depths))))
     return tuple(groups)
 
 

@@ -76,6 +76,11 @@ def table_parameters() -> list[dict[str, Any]]:
             "A plus is written %2B in a URL.",
             [],
         ),
+        _names(
+            "levels",
+            "Levels of a variable shown instead of its categories: `district=region,district`, or a code list.",
+            [],
+        ),
         _choice("totals", ["yes", "no"], "yes", "Whether every variable has a total, with the code `_T`."),
         _choice("format", list(FORMATS), "json", "`json` is JSON-stat 2.0; `csv` is tidy CSV."),
         _choice("download", ["0", "1"], "0", "1: sent as a file to save."),

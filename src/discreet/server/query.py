@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from discreet.model.request import TableRequest
 
 #: The parameters of a table, in every address that shows one.
-TABLE_PARAMETERS = ("rows", "columns", "layers", "filter", "group", "totals")
+TABLE_PARAMETERS = ("rows", "columns", "layers", "filter", "group", "levels", "totals")
 _ANSWERS = {"yes": True, "no": False}
 
 
@@ -44,6 +44,7 @@ def read_table(dataset_id: str, query: QueryParams) -> TableRequest:
         filters=query.getlist("filter"),
         groups=query.getlist("group"),
         totals=read_yes_no(query, "totals", default=True),
+        levels=query.getlist("levels"),
     )
 
 
