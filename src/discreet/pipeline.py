@@ -11,6 +11,7 @@ Comes from: the faces. Goes to: the faces, as a `Release`.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from functools import lru_cache
 from math import ceil, floor, log10, sqrt
 from typing import TYPE_CHECKING
@@ -19,7 +20,7 @@ import numpy as np
 
 from discreet.accounting import audit
 from discreet.adjust.non_negative import non_negative
-from discreet.model.release import NOT_APPLICABLE, Release
+from discreet.model.release import NOT_APPLICABLE, Release, table_title
 from discreet.model.request import canonical
 from discreet.model.shape import structural_zeros, table_shape
 from discreet.perturb.perturb import perturb
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
     from discreet.mechanism.noise_table import NoiseTable
     from discreet.model.protection import Protection
     from discreet.model.request import TableRequest
+    from discreet.model.shape import TableShape
     from discreet.workspace.workspace import StoredDataset
 
 PERTURBED_NOTE = (
@@ -41,23 +43,48 @@ PERTURBED_NOTE = (
 )
 
 
-def release_table(stored: StoredDataset, request: TableRequest) -> Release:
-    """Answer a request, or refuse it by its shape.
+@dataclass(frozen=True, slots=True)
+class Question:
+    """A request that may be answered: readable, canonical, allowed by its shape; nothing is counted yet."""
+
+    stored: StoredDataset
+    request: TableRequest
+    shape: TableShape
+
+    @property
+    def cells(self) -> int:
+        """How many cells the answer has, totals included."""
+        return self.shape.cells
+
+    @property
+    def title(self) -> str:
+        """The title of the answer."""
+        return table_title(self.stored.dataset, self.shape.dimensions)
+
+
+def ask(stored: StoredDataset, request: TableRequest) -> Question:
+    """Check a request against its dataset and the rules of shape, before a record is read.
 
     Raises:
         BadRequest, UnknownVariable, UnknownCategory: The request cannot be read.
         Refused: A rule does not allow it; the message says which and what to do.
     """
+    asked = canonical(request, stored.dataset)
+    shape = table_shape(asked, stored.dataset)
+    refuse_by_shape(asked, shape, stored.dataset)
+    return Question(stored, asked, shape)
+
+
+def answer(question: Question) -> Release:
+    """Count, protect and release."""
+    stored, shape = question.stored, question.shape
     dataset = stored.dataset
-    asked = canonical(request, dataset)
-    shape = table_shape(asked, dataset)
-    refuse_by_shape(asked, shape, dataset)
     noisy = perturb(tabulate(stored.engine, shape), stored.cell_keys, stored.noise)
     impossible = structural_zeros(shape, dataset)
     return Release(
         dataset=dataset,
         digest=stored.digest,
-        request=asked,
+        request=question.request,
         dimensions=shape.dimensions,
         values=non_negative(noisy) if dataset.protection.non_negative else noisy.copy(),
         noisy=noisy,
@@ -66,6 +93,11 @@ def release_table(stored: StoredDataset, request: TableRequest) -> Release:
         notes=(PERTURBED_NOTE,),
         promise=promise(stored.noise, dataset.protection),
     )
+
+
+def release_table(stored: StoredDataset, request: TableRequest) -> Release:
+    """Answer a request, or refuse it."""
+    return answer(ask(stored, request))
 
 
 @lru_cache(maxsize=64)

@@ -16,7 +16,7 @@ from discreet.model.grammar import write_filter, write_group
 if TYPE_CHECKING:
     from discreet.model.dataset import Dataset
     from discreet.model.request import TableRequest
-    from discreet.server.answer import Question
+    from discreet.pipeline import Question
 
 
 @dataclass(frozen=True, slots=True)
