@@ -10,11 +10,13 @@ from __future__ import annotations
 
 import tomllib
 from dataclasses import dataclass, fields
+from fractions import Fraction
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from discreet.errors import BadDescription, UnknownVariable, nearest
 from discreet.model.protection import Protection
+from discreet.model.survey import CELLKEY_FORMS, Survey
 from discreet.model.variable import Category, CodeList, Hierarchy, StructuralZero, Variable
 
 if TYPE_CHECKING:
@@ -43,6 +45,7 @@ class Dataset:
     hierarchies: tuple[Hierarchy, ...] = ()
     structural_zeros: tuple[StructuralZero, ...] = ()
     code_lists: tuple[CodeList, ...] = ()
+    survey: Survey | None = None
     protection: Protection = Protection()  # noqa: RUF009 - frozen value
 
     def __post_init__(self) -> None:
@@ -67,6 +70,8 @@ class Dataset:
             )
         for hierarchy in self.hierarchies:
             self._check_hierarchy(hierarchy)
+        if self.survey is not None:
+            self._check_survey(self.survey)
         for zero in self.structural_zeros:
             self._check_zero(zero)
         for code_list in self.code_lists:
@@ -118,6 +123,23 @@ class Dataset:
                 nearest(name, self._by_name),
             )
         return self._by_name[name]
+
+    def _check_survey(self, survey: Survey) -> None:
+        if self.weight_column is None:
+            raise BadDescription("[survey] needs weights.", "Name their column with `weight_column`.")
+        if survey.stratum is None:
+            return
+        if survey.stratum not in self._by_name:
+            raise BadDescription(
+                f'[survey] names the variable "{survey.stratum}".', nearest(survey.stratum, self._by_name)
+            )
+        codes = self._by_name[survey.stratum].codes
+        given = [code for code, _ in survey.stratum_weights]
+        if set(given) != set(codes):
+            raise BadDescription(
+                f'The stratum weights are of {given[:5]}, the categories of "{survey.stratum}" are {codes[:5]}.',
+                "Give every category one weight.",
+            )
 
     def _check_code_list(self, code_list: CodeList) -> None:
         if code_list.variable not in self._by_name:
@@ -181,7 +203,7 @@ def parse_dataset(text: str) -> Dataset:
     plain = {
         k: v
         for k, v in document.items()
-        if k not in {"variable", "hierarchy", "structural_zero", "code_list", "protection"}
+        if k not in {"variable", "hierarchy", "structural_zero", "code_list", "protection", "survey"}
     }
     _strings(plain, except_for={"weight_decimals", "key_decimals"})
     return Dataset(
@@ -190,6 +212,7 @@ def parse_dataset(text: str) -> Dataset:
         hierarchies=tuple(_hierarchy(entry) for entry in _tables(document, "hierarchy")),
         structural_zeros=tuple(_structural_zero(entry) for entry in _tables(document, "structural_zero")),
         code_lists=tuple(_code_list(entry) for entry in _tables(document, "code_list")),
+        survey=_survey(document["survey"]) if "survey" in document else None,
         protection=_protection(document.get("protection", {})),
     )
 
@@ -267,6 +290,41 @@ def _code_list(entry: dict[str, Any]) -> CodeList:
         groups.append((code, str(category.get("label", code)), tuple(map(str, members))))
     name = str(entry["name"])
     return CodeList(name, str(entry.get("label", name)), str(entry["variable"]), tuple(groups))
+
+
+def _survey(entry: Any) -> Survey:
+    if not isinstance(entry, dict):
+        raise BadDescription("`survey` is not a section.", "Write [survey] before its lines.")
+    _only(entry, {f.name for f in fields(Survey)}, "[survey]")
+    _need(entry, ("sample_size", "population_size", "largest_weight"), "[survey]")
+    form = str(entry.get("form", CELLKEY_FORMS[0]))
+    if form not in CELLKEY_FORMS:
+        raise BadDescription(f'The weight form is "{form}".', nearest(form, CELLKEY_FORMS))
+    weights = entry.get("stratum_weights", {})
+    if not isinstance(weights, dict) or not isinstance(entry["sample_size"], int):
+        raise BadDescription(
+            "`sample_size` is no whole number, or `stratum_weights` no table.",
+            "Write sample_size = 1500 and stratum_weights = { A = 900, B = 300 }.",
+        )
+    return Survey(
+        form,
+        entry["sample_size"],
+        _fraction(entry["population_size"]),
+        _fraction(entry["largest_weight"]),
+        _fraction(entry.get("relative_variance", 0)),
+        entry.get("stratum"),
+        tuple((str(code), _fraction(weight)) for code, weight in weights.items()),
+    )
+
+
+def _fraction(value: object) -> Fraction:
+    """A number of the description as the decimal that was written."""
+    if isinstance(value, bool) or not isinstance(value, int | float | str):
+        raise BadDescription(f"[survey] has the number {value!r}.", "Give a number.")
+    try:
+        return Fraction(str(value))
+    except ValueError:
+        raise BadDescription(f"[survey] has the number {value!r}.", "Give a number.") from None
 
 
 def _protection(entry: dict[str, Any]) -> Protection:

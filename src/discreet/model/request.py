@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 from urllib.parse import urlencode
 
-from discreet.errors import BadRequest
+from discreet.errors import BadRequest, nearest
 from discreet.model.grammar import (
     escape,
     parse_filter,
@@ -25,6 +25,7 @@ from discreet.model.grammar import (
     write_group,
 )
 from discreet.model.levels import coarse_to_fine
+from discreet.model.protection import ADDITIVITY
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -32,6 +33,8 @@ if TYPE_CHECKING:
     from discreet.model.dataset import Dataset
     from discreet.model.variable import Variable
 
+#: What is counted: records, or the people whom they represent.
+MEASURES = ("count", "weighted")
 Filters = tuple[tuple[str, tuple[str, ...]], ...]
 Groups = tuple[tuple[str, tuple[tuple[str, ...], ...]], ...]
 Levels = tuple[tuple[str, tuple[str, ...]], ...]
@@ -52,6 +55,8 @@ class TableRequest:
         totals: Whether every variable has a total.
         levels: For a variable of the table the levels that are shown instead of its own categories: coarser
             levels of its hierarchy, code lists, itself.
+        measure: `count` for people counted, `weighted` for people represented, by survey weights.
+        additivity: How totals relate to their parts; empty for the dataset's own way.
     """
 
     dataset: str
@@ -62,6 +67,8 @@ class TableRequest:
     groups: Groups = ()
     totals: bool = True
     levels: Levels = ()
+    measure: str = "count"
+    additivity: str = ""
 
     @property
     def variables(self) -> tuple[str, ...]:
@@ -83,6 +90,8 @@ class TableRequest:
             self.groups,
             self.totals,
             self.levels,
+            self.measure,
+            self.additivity,
         )
 
     def to_query(self) -> list[tuple[str, str]]:
@@ -92,7 +101,9 @@ class TableRequest:
         query += [("filter", write_filter(*item)) for item in self.filters]
         query += [("group", write_group(*item)) for item in self.groups]
         query += [("levels", write_filter(*item)) for item in self.levels]
-        return query if self.totals else [*query, ("totals", "no")]
+        query += [] if self.totals else [("totals", "no")]
+        query += [("measure", self.measure)] if self.measure != "count" else []
+        return [*query, ("additivity", self.additivity)] if self.additivity else query
 
     @property
     def permalink(self) -> str:
@@ -110,6 +121,8 @@ def request_from_text(
     groups: Iterable[str] = (),
     totals: bool = True,
     levels: Iterable[str] = (),
+    measure: str = "count",
+    additivity: str = "",
 ) -> TableRequest:
     """Build a request from the one-line grammar of URLs and the command line."""
     return TableRequest(
@@ -121,6 +134,8 @@ def request_from_text(
         tuple(parse_group(text) for text in groups if text.strip()),
         totals,
         tuple(parse_levels(text) for text in levels if text.strip()),
+        measure,
+        additivity,
     )
 
 
@@ -141,7 +156,27 @@ def canonical(request: TableRequest, dataset: Dataset) -> TableRequest:
     filters = _canonical_filters(request.filters, dataset)
     groups = _canonical_groups(request, dict(filters), dataset)
     levels = _canonical_levels(request, dataset)
-    return replace(request, filters=filters, groups=groups, levels=levels)
+    asked = replace(request, filters=filters, groups=groups, levels=levels)
+    return replace(
+        asked, additivity=_canonical_additivity(request, dataset), measure=_measure(request, dataset)
+    )
+
+
+def _measure(request: TableRequest, dataset: Dataset) -> str:
+    if request.measure not in MEASURES:
+        raise BadRequest(f'There is no measure "{request.measure}".', nearest(request.measure, MEASURES))
+    if request.measure == "weighted" and dataset.survey is None:
+        raise BadRequest(f'The dataset "{dataset.id}" has no survey weights.', "Ask for the measure count.")
+    return request.measure
+
+
+def _canonical_additivity(request: TableRequest, dataset: Dataset) -> str:
+    """Empty where it is the dataset's own way."""
+    if request.additivity and request.additivity not in ADDITIVITY:
+        raise BadRequest(
+            f'There is no additivity "{request.additivity}".', nearest(request.additivity, ADDITIVITY)
+        )
+    return "" if request.additivity == dataset.protection.additivity else request.additivity
 
 
 def _canonical_filters(filters: Filters, dataset: Dataset) -> Filters:
