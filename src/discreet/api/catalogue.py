@@ -48,6 +48,8 @@ class Catalogue:
         groups: Mapping[str, Iterable[Iterable[str]]] | None = None,
         totals: bool = True,
         levels: Mapping[str, Iterable[str]] | None = None,
+        measure: str = "count",
+        additivity: str = "",
     ) -> Table:
         """A protected table.
 
@@ -60,6 +62,8 @@ class Catalogue:
             groups: For a variable of the table its groups of codes: `{"age": [["15-19", "20-24"], ["25-29"]]}`.
             totals: Whether every variable has a total.
             levels: For a variable of the table the levels to show: `{"district": ["region", "district"]}`.
+            measure: `count`, or `weighted` for people represented.
+            additivity: `independent`, `interior` or `fitted`; the dataset's own way by default.
 
         Raises:
             UnknownDataset, UnknownVariable, UnknownCategory: With the nearest match.
@@ -77,6 +81,8 @@ class Catalogue:
             ),
             totals,
             tuple((name, _codes(name, names)) for name, names in (levels or {}).items()),
+            measure,
+            additivity,
         )
         return Table(release_table(self._workspace.stored(dataset), request))
 

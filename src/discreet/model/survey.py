@@ -9,9 +9,12 @@ Comes from: `dataset.toml`. Goes to: `adjust` (weighted tables, sampling error),
 from __future__ import annotations
 
 from dataclasses import dataclass
-from fractions import Fraction
+from typing import TYPE_CHECKING
 
 from discreet.errors import BadDescription
+
+if TYPE_CHECKING:
+    from fractions import Fraction
 
 #: The ways to a weighted table under the cell key method; `adjust/weight_forms.py` says what each promises.
 CELLKEY_FORMS = ("cell-average", "overall-average", "largest-weight", "average-weight", "public-strata")

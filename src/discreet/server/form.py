@@ -29,6 +29,11 @@ if TYPE_CHECKING:
 MOST_BOXES = 40
 CODES_PREFIX = "filter."
 _AXES = (("rows", "Rows", 2), ("columns", "Columns", 2), ("layers", "Layers", 1))
+_WAYS = {
+    "independent": "adjusted on their own",
+    "interior": "sums of adjusted cells",
+    "fitted": "cells fitted to totals",
+}
 _ORDINALS = ("first", "second", "third", "fourth")
 
 
@@ -83,6 +88,16 @@ class LevelField:
 
 
 @dataclass(frozen=True, slots=True)
+class Choice:
+    """One of a few words: what is counted, or how totals relate to their parts."""
+
+    name: str
+    label: str
+    options: tuple[tuple[str, str], ...]
+    chosen: str
+
+
+@dataclass(frozen=True, slots=True)
 class Form:
     """The form, filled in."""
 
@@ -91,6 +106,7 @@ class Form:
     filters: tuple[FilterField, ...]
     groups: tuple[str, ...]
     levels: tuple[LevelField, ...]
+    choices: tuple[Choice, ...]
     totals: bool
 
 
@@ -140,8 +156,20 @@ def filled_form(dataset: Dataset, query: QueryParams, request: TableRequest | No
         filters=tuple(_field(v, kept.get(v.name, set()), query) for v in dataset.variables),
         groups=tuple(text for text in query.getlist("group") if text.strip()),
         levels=_level_fields(dataset, request) if request is not None else (),
+        choices=_choices(dataset, query),
         totals="no" not in query.getlist("totals"),
     )
+
+
+def _choices(dataset: Dataset, query: QueryParams) -> tuple[Choice, ...]:
+    """What is counted, where there are weights; how totals add up, always."""
+    own = dataset.protection.additivity
+    ways = tuple((way if way != own else "", _WAYS[way]) for way in sorted(_WAYS, key=lambda way: way != own))
+    totals = Choice("additivity", "Totals", ways, query.get("additivity", ""))
+    if dataset.survey is None:
+        return (totals,)
+    measures = (("", "Records counted"), ("weighted", f"{dataset.unit.capitalize()} represented"))
+    return Choice("measure", "Measure", measures, query.get("measure", "")), totals
 
 
 def _level_fields(dataset: Dataset, request: TableRequest) -> tuple[LevelField, ...]:

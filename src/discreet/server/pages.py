@@ -14,7 +14,7 @@ from fastapi import APIRouter, Request
 from starlette.responses import RedirectResponse, Response
 
 from discreet.errors import DiscreetError, NotFound, nearest
-from discreet.pipeline import PERTURBED_NOTE, answer, promise
+from discreet.pipeline import answer, perturbed_note, promise
 from discreet.server import snippets
 from discreet.server.answer import checked, conditional, strong_tag, tag_of
 from discreet.server.catalogue import usable
@@ -96,14 +96,15 @@ def page_router(workspace: Workspace, settings: Settings) -> APIRouter:
 
 def _table_page(request: Request, question: Question, base: str, settings: Settings) -> Response:
     """The page with its table, or with downloads only when the table is too large for a page."""
-    fits = question.cells <= settings.page_cells
+    release = answer(question) if question.cells <= settings.page_cells else None
     asked = question.request
+    told = {} if release is None else {"notes": release.notes, "promise": release.promise}
     return page(
         "table.html",
-        **_frame(request, question.stored, question),
+        **_frame(request, question.stored, question) | told,
         error=None,
         title=question.title,
-        grid=grid(answer(question)) if fits else None,
+        grid=None if release is None else grid(release),
         cells=question.cells,
         page_cells=settings.page_cells,
         facts=snippets.facts(question.stored.dataset, asked),
@@ -135,6 +136,6 @@ def _frame(request: Request, stored: StoredDataset, question: Question | None) -
         "dataset": stored.dataset,
         "digest": stored.digest,
         "form": filled_form(stored.dataset, request.query_params, asked),
-        "note": PERTURBED_NOTE,
+        "notes": [perturbed_note(stored.dataset, "" if asked is None else asked.additivity)],
         "promise": promise(stored.noise, stored.dataset.protection),
     }
