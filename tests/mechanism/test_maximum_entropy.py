@@ -124,21 +124,26 @@ def test_impossible_wishes_are_refused(wish, reason):
 def slow_row(problem):
     """The obvious way: a general-purpose solver on the primal problem."""
     v = np.array(problem.values, dtype=float)
-    rows, low, high = [np.ones_like(v), v, v * v], [1, 0, 0], [1, 0, problem.variance]
+    equal, level = [np.ones_like(v), v], [1, 0]
+    rows, low, high = [v * v], [-np.inf], [problem.variance]
     if problem.equality:
-        low[2] = problem.variance
+        equal, level = [*equal, rows.pop()], [*level, problem.variance]
+        low, high = [], []
     if problem.monotone and problem.zero is not None:
         for j in range(problem.zero):
             step = np.zeros_like(v)
             step[j], step[j + 1] = -1, 1
             rows, low, high = [*rows, step], [*low, 0], [*high, np.inf]
     bounds = [(max(SMALLEST_PROBABILITY, problem.p_stay if x == 0 else 0), 1) for x in problem.values]
+    constraints = [LinearConstraint(np.array(equal), level, level)]
+    if rows:
+        constraints.append(LinearConstraint(np.array(rows), low, high))
     found = minimize(
         lambda p: float(p @ np.log(p)),
         np.full(len(v), 1 / len(v)),
         jac=lambda p: np.log(p) + 1,
         bounds=bounds,
-        constraints=[LinearConstraint(np.array(rows), low, high)],
+        constraints=constraints,
         method="SLSQP",
         options={"maxiter": 1000, "ftol": 1e-14},
     )

@@ -7,7 +7,7 @@ import sys
 import typer
 
 from discreet import __version__
-from discreet.cli import bench, demo, describe, load, serve, table
+from discreet.cli import bench, demo, describe, design, load, serve, table
 from discreet.cli.console import report_error
 from discreet.errors import DiscreetError
 
@@ -29,12 +29,22 @@ def _version(wanted: bool) -> None:
 
 @app.callback()
 def _main(
-    version: bool = typer.Option(False, "--version", callback=_version, is_eager=True, help="Show the version."),
+    version: bool = typer.Option(
+        False, "--version", callback=_version, is_eager=True, help="Show the version."
+    ),
 ) -> None:
     """Protected frequency tables from microdata, with an exact account of what is promised."""
 
 
-for _command in (demo.demo, serve.serve, describe.describe, load.load, table.table, bench.bench):
+for _command in (
+    demo.demo,
+    serve.serve,
+    describe.describe,
+    load.load,
+    table.table,
+    design.design,
+    bench.bench,
+):
     app.command()(_command)
 
 

@@ -12,7 +12,16 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from discreet.errors import BadRequest, nearest
-from discreet.mechanism import maximum_entropy
+from discreet.mechanism import (
+    abs_by_epsilon,
+    discrete_gaussian,
+    discrete_laplace,
+    drop_add,
+    hellinger_type,
+    maximum_entropy,
+    pram_matrices,
+    truncated_normal,
+)
 from discreet.mechanism.quantise import quantise
 
 if TYPE_CHECKING:
@@ -49,7 +58,7 @@ class Family:
         return [parameter.name for parameter in self.parameters]
 
 
-def _maxent(*, D: int, V: float, symmetric: bool = False, **rest: Any) -> IdealTable:
+def _maxent(*, D: int, V: float, symmetric: bool = False, modulus: int, **rest: Any) -> IdealTable:  # noqa: ARG001
     if not symmetric:
         return maximum_entropy.ideal_maxent(D, V, **rest)
     if rest:
@@ -57,9 +66,43 @@ def _maxent(*, D: int, V: float, symmetric: bool = False, **rest: Any) -> IdealT
     return maximum_entropy.ideal_symmetric(D, V)
 
 
+def _without_modulus(design: Callable[..., IdealTable]) -> Callable[..., IdealTable]:
+    """A design that does not depend on where the keys end."""
+
+    def made(*, modulus: int, **parameters: Any) -> IdealTable:  # noqa: ARG001
+        return design(**parameters)
+
+    return made
+
+
+_EPSILON = Parameter("epsilon", "privacy loss of one cell", required=True)
+_DELTA = Parameter("delta", "the probability that the epsilon may fail")
+
 FAMILIES: dict[str, Family] = {
     family.name: family
     for family in (
+        Family(
+            "laplace",
+            "Discrete Laplace, truncated at m or cut where the keys end.",
+            (_EPSILON, Parameter("m", "largest change", int), _DELTA),
+            discrete_laplace.ideal_laplace,
+        ),
+        Family(
+            "normal",
+            "Truncated normal: the exponential mechanism of squared loss.",
+            (_EPSILON, Parameter("m", "largest change", int), _DELTA),
+            _without_modulus(truncated_normal.ideal_normal),
+        ),
+        Family(
+            "hellinger",
+            "Square-root loss: larger counts are changed more.",
+            (
+                _EPSILON,
+                Parameter("largest", "largest count with a row of its own", int),
+                Parameter("top", "largest released value", int),
+            ),
+            _without_modulus(hellinger_type.ideal_hellinger),
+        ),
         Family(
             "maxent",
             "Maximum entropy given D and V: the small-count design, or its symmetric one-row form.",
@@ -74,6 +117,43 @@ FAMILIES: dict[str, Family] = {
                 Parameter("symmetric", "one symmetric row for every count, zero included", bool),
             ),
             _maxent,
+        ),
+        Family(
+            "abs",
+            "Maximum entropy whose variance is chosen for an epsilon (the ABS guide).",
+            (_EPSILON, Parameter("D", "largest change", int), _DELTA),
+            _without_modulus(abs_by_epsilon.ideal_abs),
+            default_rule="ceiling",
+        ),
+        Family(
+            "pram",
+            "Post-randomisation matrices for small and large counts.",
+            (
+                Parameter("epsilon", "rate of the Laplace law that the matrices start from"),
+                Parameter("m", "cap of the change", int),
+                Parameter("sign", "how a large count moves: printed or invariant", str),
+            ),
+            _without_modulus(pram_matrices.ideal_pram),
+        ),
+        Family(
+            "dropadd",
+            "Uniform noise on -q..q, q a share of the count; zeros stay zero.",
+            (
+                Parameter("m", "cap of q", int),
+                Parameter("percent", "q as a share of the count, in percent"),
+            ),
+            _without_modulus(drop_add.ideal_dropadd),
+        ),
+        Family(
+            "gaussian",
+            "Discrete Gaussian, calibrated exactly to (epsilon, delta), or of a given variance.",
+            (
+                Parameter("epsilon", "privacy loss of one cell"),
+                _DELTA,
+                Parameter("V", "in place of both: the parameter σ²"),
+                Parameter("m", "where the law is cut", int),
+            ),
+            discrete_gaussian.ideal_gaussian,
         ),
     )
 }
@@ -90,8 +170,11 @@ def family(name: str) -> Family:
     return FAMILIES[name]
 
 
-def ideal(name: str, parameters: Mapping[str, Any]) -> IdealTable:
-    """The design of a family before quantisation; parameters are checked by name and kind."""
+def ideal(name: str, parameters: Mapping[str, Any], modulus: int = DEFAULT_MODULUS) -> IdealTable:
+    """The design of a family before quantisation; parameters are checked by name and kind.
+
+    The modulus matters only where an untruncated law is cut where the keys end.
+    """
     chosen = family(name)
     known = {parameter.name: parameter for parameter in chosen.parameters}
     for word in parameters:
@@ -101,7 +184,8 @@ def ideal(name: str, parameters: Mapping[str, Any]) -> IdealTable:
     if missing:
         wanted = "; ".join(f"{p.name} ({p.meaning})" for p in missing)
         raise BadRequest(f'The noise family "{name}" needs {wanted}.', f"Its parameters: {', '.join(known)}.")
-    return chosen.ideal(**{word: _checked(name, known[word], value) for word, value in parameters.items()})
+    checked = {word: _checked(name, known[word], value) for word, value in parameters.items()}
+    return chosen.ideal(modulus=modulus, **checked)
 
 
 def _checked(name: str, parameter: Parameter, value: Any) -> Any:
@@ -125,4 +209,4 @@ def build(
     >>> build("maxent", {"D": 5, "V": 3, "js": 2}, 2**32).row(2).values
     (-2, 1, 2, 3, 4, 5)
     """
-    return quantise(ideal(name, parameters), modulus, rule or family(name).default_rule)
+    return quantise(ideal(name, parameters, modulus), modulus, rule or family(name).default_rule)

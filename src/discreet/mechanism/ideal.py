@@ -3,7 +3,7 @@
 A family computes probabilities; `quantise` turns them into the integer thresholds that ship. Keeping the
 two apart lets a design be compared with what is looked up, and quantised again to another key modulus.
 Where a family knows its law as log-weights, p(v) ∝ exp(θ_v), the weights are kept as integers of some
-190 bits: double precision has 53, and a key modulus of 2^64 asks for more.
+300 bits: double precision has 53, and a key modulus of 2^64 asks for more.
 
 Comes from: the families in this folder. Goes to: `quantise`, and the printed design.
 Source: Sadeghi & Chien (2022), eqs 2-8 and 38-39.
@@ -23,9 +23,12 @@ from discreet.errors import InfeasibleDesign
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-#: Digits of the exponentials; the weights keep `WEIGHT_BITS` bits after the point, relative to the largest.
-_DIGITS = Context(prec=70, Emin=-(10**9), Emax=10**9)
-WEIGHT_BITS = 192
+#: Digits of the exponentials. Weights keep `WEIGHT_BITS` bits after the point, relative to the largest; a
+#: value less likely than 2^-`LEAST_BITS` would lose precision, and no key modulus could hold it anyway.
+DIGITS = Context(prec=70, Emin=-(10**9), Emax=10**9)
+WEIGHT_BITS = 320
+LEAST_BITS = 256
+_ONE = Decimal(2**WEIGHT_BITS)
 _SUM_TOLERANCE = 1e-9
 
 
@@ -136,11 +139,12 @@ def row_from_logs(values: Sequence[int], logs: Sequence[float | Decimal]) -> Ide
     """
     exact = [Decimal(log) for log in logs]
     top = max(exact)
-    weights = [int((log - top).exp(_DIGITS) * 2**WEIGHT_BITS) for log in exact]
-    if min(weights) < 1:
+    known = {log: int(DIGITS.multiply((log - top).exp(DIGITS), _ONE)) for log in set(exact)}
+    weights = [known[log] for log in exact]
+    if min(weights) < 2 ** (WEIGHT_BITS - LEAST_BITS):
         unlikely = values[weights.index(min(weights))]
         raise InfeasibleDesign(
-            f"The noise value {unlikely} has a probability below 2^-{WEIGHT_BITS}: no key could select it.",
+            f"The noise value {unlikely} has a probability below 2^-{LEAST_BITS}: no key could select it.",
             "Ask for a narrower support or a larger variance.",
         )
     return row_from_weights(values, weights)

@@ -90,7 +90,7 @@ def symmetric_gamma(D: int, V: float) -> float:
     highest = D * (D + 1) / 3
     if not 0 < V < highest:
         raise InfeasibleDesign(
-            f"V = {V} with D = {D}: a law on [-D, D] that falls with |z| has 0 < V < D(D+1)/3 = {highest:g}.",
+            f"V = {V:g}, D = {D}: a law on [-D, D] that falls with |z| has 0 < V < D(D+1)/3 = {highest:g}.",
             f"Take a V below {highest:g}, or a larger D.",
         )
     low, high, gamma = 0.0, _upper_gamma(D, V), min(0.5 / V, 50.0)
@@ -181,7 +181,7 @@ def _check(D: int, V: float, js: int) -> None:
         raise InfeasibleDesign(f"V = {V}: the variance must be above 0.")
     if smallest_variance(js) > V:
         raise InfeasibleDesign(
-            f"V = {V} with js = {js}: unbiased noise that never releases 1..{js} needs "
+            f"V = {V:g} with js = {js}: unbiased noise that never releases 1..{js} needs "
             f"V >= floor((js+1)^2/4) = {smallest_variance(js)}.",
             f"Take V = {smallest_variance(js)} or more, or a smaller js.",
         )

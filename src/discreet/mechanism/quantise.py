@@ -11,6 +11,7 @@ Source: Sadeghi & Chien (2022), section V (eqs 38-46); the exact rule is ours.
 
 from __future__ import annotations
 
+import heapq
 import math
 from dataclasses import dataclass
 from fractions import Fraction
@@ -125,12 +126,17 @@ def _nearest_masses(weights: Sequence[int], modulus: int) -> list[int]:
     total = sum(weights)
     masses = [max(1, weight * modulus // total) for weight in weights]
     spare = modulus - sum(masses)
-    while spare:
-        step = 1 if spare > 0 else -1
-        open_ = [j for j, mass in enumerate(masses) if step > 0 or mass > 1]
-        short = max(open_, key=lambda j: step * (weights[j] * modulus - masses[j] * total))
-        masses[short] += step
-        spare -= step
+    if spare > 0:
+        shortest = sorted(range(len(masses)), key=lambda j: masses[j] * total - weights[j] * modulus)
+        for j in shortest[:spare]:
+            masses[j] += 1
+        return masses
+    fullest = [(-mass, j) for j, mass in enumerate(masses)]
+    heapq.heapify(fullest)
+    for _ in range(-spare):  # keys lent to the rarest values come from the commonest
+        negative, j = heapq.heappop(fullest)
+        masses[j] -= 1
+        heapq.heappush(fullest, (negative + 1, j))
     return masses
 
 
