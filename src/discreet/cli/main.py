@@ -7,7 +7,7 @@ import sys
 import typer
 
 from discreet import __version__
-from discreet.cli import bench, demo, describe, design, load, serve, table
+from discreet.cli import bench, demo, describe, design, load, margins, serve, table
 from discreet.cli.console import report_error
 from discreet.errors import DiscreetError
 
@@ -43,6 +43,7 @@ for _command in (
     load.load,
     table.table,
     design.design,
+    margins.margins,
     bench.bench,
 ):
     app.command()(_command)

@@ -43,7 +43,7 @@ def gaussian_mu(epsilon: float, delta: float) -> float:
     """
     require_budget(epsilon, delta)
     if delta <= 0:
-        raise InfeasibleDesign("Gaussian noise needs a delta above 0.", "Give --delta, or take Laplace noise.")
+        raise InfeasibleDesign("Gaussian noise needs a delta above 0.", "Give a delta, or use Laplace noise.")
     high = 1.0
     while gaussian_delta(high, epsilon) < delta:
         high *= 2

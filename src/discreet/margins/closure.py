@@ -67,7 +67,8 @@ class MarginSet:
                 raise BadRequest(f"The margin {margin} is not a set of axes below {len(self.shape)}.")
         if sum(2 ** len(margin) for margin in self.margins) > MOST_TERMS:
             raise BadRequest(
-                f"The margins have more than {MOST_TERMS:,} sub-margins.", "Ask for margins of fewer variables."
+                f"The margins have more than {MOST_TERMS:,} sub-margins.",
+                "Ask for margins of fewer variables.",
             )
 
     @property
@@ -156,7 +157,7 @@ def margin_table(counts: NDArray[Number], margin: Margin) -> NDArray[Number]:
     return np.asarray(counts.sum(axis=others), dtype=counts.dtype)
 
 
-def margin_tables(counts: NDArray[np.int64], wanted: MarginSet) -> dict[Margin, NDArray[np.int64]]:
+def margin_tables(counts: NDArray[Number], wanted: MarginSet) -> dict[Margin, NDArray[Number]]:
     """The wanted margins of a full table, exactly."""
     if counts.shape != wanted.shape:
         raise BadRequest(f"The table has shape {counts.shape}, the margins were asked of {wanted.shape}.")

@@ -51,7 +51,7 @@ class Covariance:
         residual_variance: σ_S² of every S of the closure.
 
     >>> wanted = MarginSet(("A", "B"), (2, 2), ((0, 1),))
-    >>> plain = Covariance(wanted, {(): 4.0, (0,): 2.0, (1,): 2.0, (0, 1): 1.0})  # one noise of variance 1 a cell
+    >>> plain = Covariance(wanted, {(): 4.0, (0,): 2.0, (1,): 2.0, (0, 1): 1.0})  # variance 1 a cell
     >>> plain.of_cell((0, 1)), plain.between((0, 1), (0, 0), (0, 1), (0, 1))
     (1.0, 0.0)
     """

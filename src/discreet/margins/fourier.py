@@ -62,9 +62,7 @@ def fourier_coefficients(exact: Mapping[Margin, NDArray[np.int64]], wanted: Marg
     require_binary(wanted)
     tables = closure_tables(exact, wanted)
     transforms = {margin: walsh_hadamard(tables[margin]) for margin in wanted.maximal}
-    home = {
-        part: next(m for m in wanted.maximal if set(part) <= set(m)) for part in wanted.closure
-    }
+    home = {part: next(m for m in wanted.maximal if set(part) <= set(m)) for part in wanted.closure}
     return {part: int(transforms[home[part]][place(part, home[part])]) for part in wanted.closure}
 
 

@@ -1,6 +1,6 @@
 """The paper's mechanism from end to end: coefficients, integer noise, linear program, rounding, margins.
 
-    c_S + discrete Laplace(Δ/ε) on every integer coefficient  ->  non-negative table  ->  whole table  ->  margins.
+    c_S + discrete Laplace(Δ/ε) on every integer  ->  non-negative table  ->  whole table  ->  margins.
 
 The scale is the true L1 sensitivity over ε; `as_published` takes the paper's, which for Efron-Stein is too
 small where a variable has three categories or more, and then ε is larger than said. Only the coefficients see
@@ -29,8 +29,8 @@ from discreet.margins.efron_stein import (
 )
 from discreet.margins.fourier import fourier_coefficients, margin_from_fourier, require_binary
 from discreet.margins.integer_noise import laplace_noise
-from discreet.margins.laplace_sum import LaplaceSum, matched_scale
-from discreet.margins.linear_program import EfronSteinTransform, FourierTransform, fit_table
+from discreet.margins.laplace_sum import LaplaceSum
+from discreet.margins.linear_program import fit_table
 from discreet.margins.rounding import nearest
 from discreet.margins.sensitivity import (
     coefficient_scaling,
@@ -39,6 +39,7 @@ from discreet.margins.sensitivity import (
     require_neighbours,
     sensitivity,
 )
+from discreet.margins.transforms import EfronSteinTransform, FourierTransform
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -48,6 +49,7 @@ if TYPE_CHECKING:
     from discreet.margins.closure import Margin, MarginSet
     from discreet.margins.integer_noise import NoiseSource
     from discreet.margins.sensitivity import Basis
+    from discreet.margins.transforms import Transform
 
 #: The linear program needs the full table; larger ones are refused.
 MOST_CELLS = 100_000
@@ -147,17 +149,17 @@ class Holistic:
             return {margin: margin_from_fourier(values, margin) for margin in self.wanted.margins}
         return {m: margin_from_efron_stein(noisy, self.wanted, m) for m in self.wanted.margins}
 
-    def release(
-        self, exact: Mapping[Margin, NDArray[np.int64]], source: NoiseSource
-    ) -> HolisticRelease:
+    def release(self, exact: Mapping[Margin, NDArray[np.int64]], source: NoiseSource) -> HolisticRelease:
         """The whole mechanism, once."""
         if self.wanted.table_cells > MOST_CELLS:
             raise TooManyCells(
-                f"The linear program would have {self.wanted.table_cells:,} cells; at most {MOST_CELLS:,} are taken.",
+                f"The linear program would have {self.wanted.table_cells:,} cells of at most {MOST_CELLS:,}.",
                 "Take the method optimum, which needs the margins only.",
             )
         noisy = self.noisy(exact, source)
-        transform = (FourierTransform if self.basis == "fourier" else EfronSteinTransform)(self.wanted)
+        transform: Transform = EfronSteinTransform(self.wanted)
+        if self.basis == "fourier":
+            transform = FourierTransform(self.wanted)
         vector = np.concatenate([c.ravel() for c in noisy.values()]).astype(np.float64)
         fitted = fit_table(transform, vector / coefficient_scaling(self.wanted, self.basis))
         table = nearest(fitted.table)
@@ -165,7 +167,7 @@ class Holistic:
         return HolisticRelease(table, margins, fitted.b, self.unfitted(noisy))
 
     def expected_error(self, margin: Margin) -> float:
-        """E|unfitted - true| of any cell of a margin; what the program and rounding do depends on the data."""
+        """E|unfitted - true| of any cell of a margin; what the program does depends on the data."""
         return self.error_law(margin).mean_absolute()
 
     def error_law(self, margin: Margin) -> LaplaceSum:
@@ -174,23 +176,23 @@ class Holistic:
         Fourier: 2^(-|α|) times a sum of 2^|α| noises. Efron-Stein: every noise of S ⊆ α enters with
         Π_{j∈S}(1[x_j = y_j] - 1/k_j) / Π_{j∈α} k_j.
         """
-        scale = matched_scale(laplace_noise(self.scale * coefficient_scaling(self.wanted, self.basis)).variance)
+        scale = self.scale * coefficient_scaling(self.wanted, self.basis)
         cells = self.wanted.cells(margin)
         if self.basis == "fourier":
-            return LaplaceSum(np.array([scale / cells]), np.array([float(cells)]))
-        scales, times = [], []
+            return LaplaceSum.of([(1 / cells, cells, scale)])
+        terms = []
         for part in subsets(margin):
-            shape = self.wanted.margin_shape(part)
             for agree in product((True, False), repeat=len(part)):
-                pairs = list(zip(agree, shape, strict=True))
-                scales.append(scale * abs(math.prod(a - 1 / k for a, k in pairs)) / cells)
-                times.append(float(math.prod(k - 1 for a, k in pairs if not a)))
-        return LaplaceSum(np.array(scales), np.array(times))
+                pairs = list(zip(agree, self.wanted.margin_shape(part), strict=True))
+                weight = math.prod(a - 1 / k for a, k in pairs) / cells
+                terms.append((weight, math.prod(k - 1 for a, k in pairs if not a), scale))
+        return LaplaceSum.of(terms)
 
     def accuracy_bound(self, margin: Margin, failure: float) -> float:
         """The paper's bound on the L1 error of a margin, with probability 1 - failure.
 
-        Theorem 1: 2^|α| · 8 |B|/ε · log(|B|/δ) + |B|. Theorem 3: (Π_α k) · Σ_S 2/(ε Π_{j∉S} k_j) · log(N/δ) + N.
+        Theorem 1: 2^|α| · 8 |B|/ε · log(|B|/δ) + |B|.
+        Theorem 3: (Π_α k) · Σ_S 2/(ε Π_{j∉S} k_j) · log(N/δ) + N.
         Both are proved for the paper's scale and for a program with b = 0.
         """
         count = self.coefficients

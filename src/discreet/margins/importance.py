@@ -11,7 +11,7 @@ Comes from: the custodian. Goes to: `residual_basis`, `laplace_optimum`, `advice
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
@@ -24,7 +24,16 @@ if TYPE_CHECKING:
 
     from discreet.margins.closure import Margin, MarginSet
 
-Weights = "str | Mapping[Margin, float]"
+
+class Plan(Protocol):
+    """Any method at a budget, as far as its error is concerned."""
+
+    @property
+    def wanted(self) -> MarginSet:
+        """The margins that it releases."""
+
+    def expected_error(self, margin: Margin) -> float:
+        """E|released - true| of a cell of a margin."""
 
 
 def margin_weights(wanted: MarginSet, weights: str | Mapping[Margin, float] = "cells") -> NDArray[np.float64]:
@@ -40,9 +49,16 @@ def margin_weights(wanted: MarginSet, weights: str | Mapping[Margin, float] = "c
     elif weights == "tables":
         raw = [1.0] * len(wanted.margins)
     elif isinstance(weights, str):
-        raise BadRequest(f'Weights "{weights}" are not known.', 'Take "cells", "tables" or a number a margin.')
+        raise BadRequest(f'Weights "{weights}" are not known.', 'Take "cells", "tables" or numbers.')
     else:
         raw = [float(weights.get(margin, math.nan)) for margin in wanted.margins]
         if not all(value > 0 and math.isfinite(value) for value in raw):
             raise BadRequest("Every wanted margin needs an importance above zero.")
     return np.array(raw) / math.fsum(raw)
+
+
+def overall_error(plan: Plan, weights: str | Mapping[Margin, float] = "cells") -> float:
+    """The weighted mean absolute error of a plan."""
+    shares = margin_weights(plan.wanted, weights)
+    errors = (plan.expected_error(margin) for margin in plan.wanted.margins)
+    return math.fsum(float(w) * e for w, e in zip(shares, errors, strict=True))

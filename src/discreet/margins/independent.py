@@ -14,6 +14,7 @@ import math
 from typing import TYPE_CHECKING
 
 from discreet.margins.analytic_gaussian import gaussian_mu, require_budget
+from discreet.margins.importance import overall_error
 from discreet.margins.integer_noise import gaussian_noise, laplace_noise
 from discreet.margins.least_squares import MeasuredMargins
 from discreet.margins.reserve import fine_grid, gaussian_reserve
@@ -50,13 +51,14 @@ def independent(
         if law == "gaussian" or (law is None and delta > 0)
         else None,
     ]
-    return min((plan for plan in plans if plan), key=lambda plan: plan.expected_error(wanted.margins[0]))
+    return min((plan for plan in plans if plan), key=overall_error)
 
 
 def _laplace(wanted: MarginSet, epsilon: float, neighbours: str, *, consistent: bool) -> MeasuredMargins:
     changes = len(wanted.margins) * (1 if neighbours == "add-remove" else 2)
     noise = laplace_noise(changes / epsilon)
-    return MeasuredMargins(wanted, dict.fromkeys(wanted.margins, noise), "laplace", consistent)
+    each = dict.fromkeys(wanted.margins, noise)
+    return MeasuredMargins(wanted, each, "laplace", epsilon, 0.0, neighbours, consistent)
 
 
 def _gaussian(
@@ -67,4 +69,5 @@ def _gaussian(
     mu = gaussian_mu(epsilon, gaussian_reserve(epsilon, delta, cells))
     sigma = math.sqrt(changes) / mu
     noise = gaussian_noise(sigma, fine_grid(sigma, epsilon, mu))
-    return MeasuredMargins(wanted, dict.fromkeys(wanted.margins, noise), "gaussian", consistent)
+    each = dict.fromkeys(wanted.margins, noise)
+    return MeasuredMargins(wanted, each, "gaussian", epsilon, delta, neighbours, consistent)

@@ -63,7 +63,7 @@ class SeededNoise:
     def __init__(self, seed: int | None = None) -> None:
         self._random = np.random.default_rng(seed)
 
-    def __call__(self, table: NoiseTable, name: str, size: int) -> NDArray[np.int64]:
+    def __call__(self, table: NoiseTable, name: str, size: int) -> NDArray[np.int64]:  # noqa: ARG002 - the protocol's
         """Draw keys, whatever the name, and look them up."""
         keys = self._random.integers(0, table.modulus - 1, size, dtype=np.uint64, endpoint=True)
         return look_up(table, keys)
@@ -72,7 +72,7 @@ class SeededNoise:
 def look_up(table: NoiseTable, keys: NDArray[np.uint64]) -> NDArray[np.int64]:
     """The noise of each key in a table of one row: the same for every count, and so data-independent."""
     if len(table.rows) != 1:
-        raise InfeasibleDesign("Noise on coefficients needs a table of one row: the same law for every count.")
+        raise InfeasibleDesign("Noise on coefficients needs a table of one row: one law for every count.")
     values, thresholds = _arrays(table)
     return values[np.searchsorted(thresholds, keys, "right")]
 
@@ -89,12 +89,14 @@ class IntegerNoise:
 
     Args:
         parts: (step, table) pairs; the noise is Σ step · table's noise, each with keys of its own.
+        scale: Of the ideal law: 1/rate for Laplace, σ for Gaussian noise, in counts.
         variance: Of the ideal law, in counts.
         mean_absolute: E|noise| of the ideal law, in counts.
         grid: The noise is added to `grid` times the count: a fine grid of integers for small noise.
     """
 
     parts: tuple[tuple[int, NoiseTable], ...]
+    scale: float
     variance: float
     mean_absolute: float
     grid: int = 1
@@ -113,7 +115,7 @@ class IntegerNoise:
 
     @property
     def cut(self) -> float:
-        """How far the tables are from the ideal law, at most, in total variation: about a key for each value."""
+        """How far the tables are from the ideal law in total variation, at most: a key for each value."""
         return sum(2 * table.largest + 3 for _, table in self.parts) / KEYS
 
 
@@ -128,10 +130,10 @@ def laplace_noise(scale: float) -> IntegerNoise:
     widest = math.floor((math.log(KEYS) + math.log(math.tanh(rate / 2))) / rate)
     variance, absolute = 0.5 / math.sinh(rate / 2) ** 2, 1 / math.sinh(rate)
     if widest <= WIDEST_TABLE:
-        return IntegerNoise(((1, laplace(epsilon=rate, modulus=KEYS)),), variance, absolute)
+        return IntegerNoise(((1, laplace(epsilon=rate, modulus=KEYS)),), scale, variance, absolute)
     step = math.isqrt(widest)
     coarse = laplace(epsilon=step * rate, m=last_key_m(step * rate, KEYS), modulus=KEYS)
-    return IntegerNoise(((step, coarse), (1, _remainder(rate, step))), variance, absolute)
+    return IntegerNoise(((step, coarse), (1, _remainder(rate, step))), scale, variance, absolute)
 
 
 def _remainder(rate: float, step: int) -> NoiseTable:
@@ -163,7 +165,7 @@ def gaussian_noise(sigma: float, grid: int = 1) -> IntegerNoise:
     table = quantise(IdealTable((row,), 1, "gaussian", {"V": variance, "m": cut}), KEYS)
     pairs = list(zip(row.values, row.probabilities, strict=True))
     second, first = math.fsum(v * v * p for v, p in pairs), math.fsum(abs(v) * p for v, p in pairs)
-    return IntegerNoise(((1, table),), second / grid**2, first / grid, grid)
+    return IntegerNoise(((1, table),), sigma, second / grid**2, first / grid, grid)
 
 
 def _gaussian_weights(variance: float, cut: int) -> list[int]:

@@ -63,7 +63,7 @@ def laplace_optimum(
     noise: dict[Margin, IntegerNoise | None] = {(): None} if public_total else {}
     for margin, share in objective.best().items():
         noise[margin] = laplace_noise(1 / (share * spent))
-    return MeasuredMargins(wanted, noise, "laplace", consistent=True)
+    return MeasuredMargins(wanted, noise, "laplace", epsilon, 0.0, neighbours)
 
 
 class _Objective:
@@ -94,7 +94,7 @@ class _Objective:
         return float(self.weight @ sd), share * (by_share - by_share @ share)
 
     def best(self) -> dict[Margin, float]:
-        """The best shares from each start, small ones dropped; the equal split is always among the candidates."""
+        """The best shares from each start, small ones dropped; the equal split is always a candidate."""
         asked = np.isin(np.arange(len(self.parts)), [self.parts.index(m) for m in self.wanted.margins if m])
         found = [np.where(asked, 0.0, -np.inf)]
         for start in _START:
@@ -106,9 +106,7 @@ class _Objective:
         share /= share.sum()
         return {part: float(s) for part, s in zip(self.parts, share, strict=True) if s > 0}
 
-    def _without_small(
-        self, logs: NDArray[np.float64], asked: NDArray[np.bool_]
-    ) -> NDArray[np.float64]:
+    def _without_small(self, logs: NDArray[np.float64], asked: NDArray[np.bool_]) -> NDArray[np.float64]:
         share = np.exp(logs - logs.max())
         share /= share.sum()
         keep = (share >= LEAST_SHARE) | (asked & ~self._covered(share))

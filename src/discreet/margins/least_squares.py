@@ -7,7 +7,7 @@ v_T Π_{j∈T∖S} k_j would; different parts are uncorrelated. So least squares
     σ_S² = 1 / Σ_{T ⊇ S} 1 / (v_T Π_{j∈T∖S} k_j).
 
 Comes from: `independent` and `laplace_optimum`, which choose the noise. Goes to: releases and `advice`.
-Source: the residual basis of Xiao, He, Zhang & Kifer (2023) applied to plain margins; generalised least squares.
+Source: generalised least squares in the residual basis of Xiao, He, Zhang & Kifer (2023).
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from scipy.special import ndtri
 from discreet.margins.closure import Margin, MarginSet, closure_tables, margin_table, subsets
 from discreet.margins.covariance import Covariance
 from discreet.margins.efron_stein import centred, sum_of_parts
-from discreet.margins.laplace_sum import LaplaceSum, matched_scale
+from discreet.margins.laplace_sum import LaplaceSum
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -43,6 +43,9 @@ class MeasuredMargins:
         wanted: The margins that are released.
         noise: The noise of each measured margin of the closure; None is no noise at all (a public total).
         law: The family of the noise.
+        epsilon: With `delta`, what the plan promises.
+        delta: Zero for Laplace noise.
+        neighbours: The relation for which it promises it.
         consistent: Whether least squares puts the measurements together; without it the measured margins
             are released as they are.
     """
@@ -50,7 +53,27 @@ class MeasuredMargins:
     wanted: MarginSet
     noise: Mapping[Margin, IntegerNoise | None]
     law: Law
+    epsilon: float
+    delta: float
+    neighbours: str
     consistent: bool = True
+
+    @property
+    def coefficients(self) -> int:
+        """How many cells get noise."""
+        return sum(self.wanted.cells(margin) for margin, noise in self.noise.items() if noise is not None)
+
+    @property
+    def sensitivity(self) -> float:
+        """How far one person moves all measured cells: in L1 for Laplace, in L2 for Gaussian noise."""
+        measured = sum(noise is not None for noise in self.noise.values())
+        changed = measured * (1 if self.neighbours == "add-remove" else 2)
+        return float(changed) if self.law == "laplace" else math.sqrt(changed)
+
+    @property
+    def scales(self) -> dict[Margin, float]:
+        """The scale (Laplace) or standard deviation (Gaussian) of each measured margin's noise."""
+        return {margin: noise.scale if noise is not None else 0.0 for margin, noise in self.noise.items()}
 
     def release(
         self, exact: Mapping[Margin, NDArray[np.int64]], source: NoiseSource
@@ -121,22 +144,32 @@ class MeasuredMargins:
     def error_law(self, margin: Margin) -> LaplaceSum:
         """The law of the error of a cell as a sum of Laplace noises, by which coordinates agree."""
         if not self.consistent:
-            return LaplaceSum(np.array([matched_scale(self.variance(margin))]), np.ones(1))
-        scales, times = [], []
+            own = self.noise[margin]
+            return LaplaceSum.of([(1.0, 1, own.scale)] if own is not None else [])
         shares = {part: self.shares(part) for part in subsets(margin)}
+        terms = []
         for measured, noise in self.noise.items():
             if noise is None:
                 continue
             common = tuple(j for j in margin if j in measured)
             for pattern in product((True, False), repeat=len(common)):
                 agree = dict(zip(common, pattern, strict=True))
-                weight = sum(
-                    shares[part].get(measured, 0.0)
-                    * math.prod(agree[j] - 1 / self.wanted.shape[j] for j in part)
-                    / self.wanted.rest(margin, part)
-                    for part in subsets(common)
-                )
-                scales.append(abs(weight) * matched_scale(noise.variance))
                 others = math.prod(self.wanted.shape[j] - 1 for j in common if not agree[j])
-                times.append(float(others * self.wanted.rest(measured, common)))
-        return LaplaceSum(np.array(scales), np.array(times))
+                times = others * self.wanted.rest(measured, common)
+                terms.append((self._weight(margin, measured, agree, shares), times, noise.scale))
+        return LaplaceSum.of(terms)
+
+    def _weight(
+        self,
+        margin: Margin,
+        measured: Margin,
+        agree: Mapping[int, bool],
+        shares: Mapping[Margin, Mapping[Margin, float]],
+    ) -> float:
+        """How one measured cell's noise enters a released cell with which it agrees in some coordinates."""
+        return sum(
+            shares[part].get(measured, 0.0)
+            * math.prod(agree[j] - 1 / self.wanted.shape[j] for j in part)
+            / self.wanted.rest(margin, part)
+            for part in subsets(tuple(agree))
+        )

@@ -34,7 +34,7 @@ from discreet.margins.efron_stein import centred, sum_of_parts
 from discreet.margins.importance import margin_weights
 from discreet.margins.integer_noise import gaussian_noise
 from discreet.margins.reserve import fine_grid, gaussian_reserve
-from discreet.margins.sensitivity import difference_sums, require_neighbours
+from discreet.margins.sensitivity import changes_by_difference, require_neighbours
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -69,6 +69,23 @@ class GaussianOptimum:
     neighbours: str
     mu: float
     sigma: Mapping[Margin, float]
+
+    @property
+    def coefficients(self) -> int:
+        """How many cells get noise."""
+        return sum(self.wanted.cells(part) for part, sigma in self.sigma.items() if sigma > 0)
+
+    @property
+    def sensitivity(self) -> float:
+        """How far one person moves all centred parts, in L2."""
+        if self.neighbours == "add-remove":
+            return math.sqrt(sum(kept_share(self.wanted, part) for part in self.wanted.closure))
+        return math.sqrt(float(_replacement_costs(self.wanted).sum(axis=1).max()))
+
+    @property
+    def scales(self) -> dict[Margin, float]:
+        """The standard deviation σ_S of each part."""
+        return dict(self.sigma)
 
     def release(
         self, exact: Mapping[Margin, NDArray[np.int64]], source: NoiseSource
@@ -180,7 +197,7 @@ def _replace_one_solver(wanted: MarginSet) -> Callable[[NDArray[np.float64]], ND
 
 
 def _likely_worst(variables: int) -> list[int]:
-    """Rows of `_replacement_costs` to weigh when there are too many: one variable differs, or all but one, or all."""
+    """Rows of `_replacement_costs` to weigh among too many: one variable differs, all but one, or all."""
     everything = 2**variables - 1
     return [d - 1 for j in range(variables) for d in (1 << j, everything ^ (1 << j))] + [everything - 1]
 
@@ -190,17 +207,13 @@ def _replacement_costs(wanted: MarginSet) -> NDArray[np.float64]:
 
     It is 2 [Π_S (1 - 1/k_j) - Π_{S∖D} (1 - 1/k_j) Π_{S∩D} (-1/k_j)].
     """
-    columns = [
-        difference_sums(MarginSet(wanted.names, wanted.shape, (part,)), lambda w, s, p=part: _change(w, s, p))
-        for part in wanted.closure
-    ]
+    columns = [changes_by_difference(wanted, part, _change(wanted, part)) for part in wanted.closure]
     return np.stack(columns, axis=1)[1:]
 
 
-def _change(wanted: MarginSet, part: Margin, only: Margin) -> NDArray[np.float64]:
+def _change(wanted: MarginSet, part: Margin) -> NDArray[np.float64]:
+    """‖r_S(x) - r_S(y)‖² for each pattern of differing variables within S."""
     shape = wanted.margin_shape(part)
-    if part != only:
-        return np.zeros(2 ** len(part))
     same = math.prod(1 - 1 / k for k in shape)
     inner = [
         math.prod(-1 / k if pattern >> i & 1 else 1 - 1 / k for i, k in enumerate(shape))
@@ -213,7 +226,7 @@ def lattice_loss(shape: tuple[int, ...], spread: float) -> float:
     """What integer noise of standard deviation `spread` may add to ε when only the centred table is kept.
 
     Centring along an axis of length k forgets multiples of the all-ones line, a lattice of spacing √k; seen
-    through noise of spread s its cosets weigh the same up to a factor (1 ± e), where for the N lines of a table
+    through noise of spread s its cosets weigh the same up to a factor (1 ± e), where for N such lines
 
         e ≤ (1 + 2 Σ_{i≥1} e^(-2π² s² i²/k))^N - 1.
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 #: Solvers leave differences of this size: halves are halves within it.
-_HALF = 1e-7
+_HALF = 1e-5
 
 
 def nearest(table: NDArray[np.float64]) -> NDArray[np.int64]:
@@ -38,7 +38,7 @@ def total_preserving(table: NDArray[np.float64]) -> NDArray[np.int64]:
     whole = np.floor(table + _HALF).astype(np.int64)
     missing = int(np.floor(table.sum() + 0.5)) - int(whole.sum())
     remainders = (table - whole).ravel()
-    order = np.argsort(-np.round(remainders, 7), kind="stable")[: max(0, missing)]
+    order = np.argsort(-np.round(remainders, 5), kind="stable")[: max(0, missing)]
     flat = whole.ravel()
     flat[order] += 1
     return flat.reshape(table.shape)

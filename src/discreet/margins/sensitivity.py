@@ -42,7 +42,9 @@ MOST_VARIABLES = 20
 def require_neighbours(neighbours: str) -> None:
     """Refuse an unknown neighbouring relation."""
     if neighbours not in get_args(Neighbours):
-        raise BadRequest(f'Neighbours "{neighbours}" are not known.', nearest(neighbours, get_args(Neighbours)))
+        raise BadRequest(
+            f'Neighbours "{neighbours}" are not known.', nearest(neighbours, get_args(Neighbours))
+        )
 
 
 def integer_sensitivity(wanted: MarginSet, basis: str, neighbours: str) -> int:
@@ -93,15 +95,16 @@ def epsilon_of_published(wanted: MarginSet, basis: str, neighbours: str, epsilon
     return epsilon * sensitivity(wanted, basis, neighbours) / published_sensitivity(wanted, basis)
 
 
-def difference_sums(
-    wanted: MarginSet, changes: Callable[[MarginSet, Margin], NDArray[np.float64]]
+def changes_by_difference(
+    wanted: MarginSet, part: Margin, by_pattern: NDArray[np.float64]
 ) -> NDArray[np.float64]:
-    """Σ_S change of S, for every set D of differing variables at once (bit j of the index: variable j).
+    """The change of one margin for every set D of differing variables (bit j of the index: variable j).
 
     Args:
         wanted: The margins.
-        changes: For a margin, its change for each pattern of differing variables within it (bit i of the
-            pattern: its i-th variable).
+        part: One of them.
+        by_pattern: Its change for each pattern of differing variables within it (bit i of the pattern: its
+            i-th variable).
     """
     variables = len(wanted.shape)
     if variables > MOST_VARIABLES:
@@ -110,20 +113,16 @@ def difference_sums(
             f"Take add-remove neighbours, or at most {MOST_VARIABLES} variables.",
         )
     index = np.arange(2**variables)
-    total = np.zeros(index.size)
-    for part in wanted.closure:
-        pattern = np.zeros_like(index)
-        for i, axis in enumerate(part):
-            pattern |= ((index >> axis) & 1) << i
-        total += changes(wanted, part)[pattern]
-    return total
+    pattern = np.zeros_like(index)
+    for i, axis in enumerate(part):
+        pattern |= ((index >> axis) & 1) << i
+    return np.asarray(by_pattern[pattern])
 
 
-def worst_difference(
-    wanted: MarginSet, changes: Callable[[MarginSet, Margin], NDArray[np.float64]]
-) -> float:
+def worst_difference(wanted: MarginSet, changes: Callable[[MarginSet, Margin], NDArray[np.float64]]) -> float:
     """The largest total change over all replacements of one person by another."""
-    return float(difference_sums(wanted, changes)[1:].max())
+    total = sum(changes_by_difference(wanted, part, changes(wanted, part)) for part in wanted.closure)
+    return float(np.asarray(total)[1:].max())
 
 
 def _fourier_changes(_wanted: MarginSet, part: Margin) -> NDArray[np.float64]:
@@ -132,7 +131,7 @@ def _fourier_changes(_wanted: MarginSet, part: Margin) -> NDArray[np.float64]:
 
 
 def _efron_stein_changes(wanted: MarginSet, part: Margin) -> NDArray[np.float64]:
-    """‖⊗a - ⊗b‖₁ for a_j = k e_x - 1 and b_j = k e_y - 1, by the pattern of variables where x and y differ."""
+    """‖⊗a - ⊗b‖₁ for a_j = k e_x - 1 and b_j = k e_y - 1, by the pattern of where x and y differ."""
     shape = wanted.margin_shape(part)
     changes = []
     for pattern in range(2 ** len(part)):
@@ -143,7 +142,7 @@ def _efron_stein_changes(wanted: MarginSet, part: Margin) -> NDArray[np.float64]
 
 
 def _tensor_distance(shape: list[int]) -> int:
-    """‖⊗a - ⊗b‖₁ where every axis differs: an axis is at x (k-1, -1), at y (-1, k-1) or elsewhere (-1, -1)."""
+    """‖⊗a - ⊗b‖₁ where every axis differs: at x it has (k-1, -1), at y (-1, k-1), elsewhere (-1, -1)."""
     kinds = [((k - 1, -1, 1), (-1, k - 1, 1), (-1, -1, k - 2)) for k in shape]
     return sum(
         abs(math.prod(a for a, _, _ in combination) - math.prod(b for _, b, _ in combination))

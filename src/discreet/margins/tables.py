@@ -53,7 +53,9 @@ class ContingencyTable:
     def __post_init__(self) -> None:
         shape = tuple(len(labels) for labels in self.categories)
         if len(self.names) != len(self.categories) or self.counts.shape != shape:
-            raise BadData(f"Counts of shape {self.counts.shape} do not fit variables {self.names} of {shape}.")
+            raise BadData(
+                f"Counts of shape {self.counts.shape} do not fit variables {self.names} of {shape}."
+            )
         if self.counts.size and int(self.counts.min()) < 0:
             raise BadData("A count is below zero.", "Give whole numbers from 0.")
 
