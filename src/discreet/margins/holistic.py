@@ -2,8 +2,8 @@
 
     c_S + discrete Laplace(Δ/ε) on every integer  ->  non-negative table  ->  whole table  ->  margins.
 
-The scale is the true L1 sensitivity over ε; `as_published` takes the paper's, which for Efron-Stein is too
-small where a variable has three categories or more, and then ε is larger than said. Only the coefficients see
+The scale is the true L1 sensitivity over ε; `as_published` takes the paper's, which for Efron-Stein can be too
+small where variables have more than two categories, and then ε is larger than said. Only the coefficients see
 the data, so everything after the noise is free.
 
 Comes from: exact margins and ε. Goes to: `discreet margins`, `assess`.

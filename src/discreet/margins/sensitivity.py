@@ -7,7 +7,8 @@ In integers (c_S of `fourier` and `efron_stein`), for a person in cell x:
     replace-one x by y:        Σ_S ‖c_S(x) - c_S(y)‖₁, largest over the set D of variables that differ.
 
 Theorem 2 of the paper takes every entry of f^{S,x} for ±1/Π k_j; where y agrees with x the entry is
-Π_{j∈S} (k_j - 1) times that. Its scale is therefore too small as soon as a variable has three categories.
+Π_{j∈S} (k_j - 1) times that. A factor of two to spare hides it for few categories; for more (journey: 4, 4
+and 16) the paper's scale is too small. `epsilon_of_published` says what it really gives.
 
 Comes from: the wanted margins. Goes to: `holistic`, `residual_basis`, `advice`.
 Source: Yang, Fienberg & Rinaldo (2012), Theorems 1 and 2, corrected.
@@ -81,8 +82,8 @@ def sensitivity(wanted: MarginSet, basis: str, neighbours: str) -> float:
 def published_sensitivity(wanted: MarginSet, basis: str) -> float:
     """The sensitivity that the paper uses: 2|B|/2^(k/2) (Theorem 1), or Σ_S 2/Π_{j∉S} k_j (Theorem 2).
 
-    The first is valid for both neighbouring relations, and loose. The second is too small where a variable
-    has more than two categories.
+    The first is valid for both neighbouring relations, and loose. The second can be too small where a
+    variable has more than two categories.
     """
     if basis == "fourier":
         require_binary(wanted)
