@@ -15,7 +15,9 @@ from discreet.margins.analytic_gaussian import gaussian_delta, gaussian_epsilon,
 @pytest.mark.parametrize(("mu", "epsilon"), [(0.3, 0.1), (1.0, 1.0), (1.0, 3.0), (4.0, 2.0)])
 def test_delta_is_the_integral_of_the_positive_part(mu, epsilon):
     start = epsilon / mu + mu / 2
-    slow, _ = quad(lambda x: norm.pdf(x - mu) - math.exp(epsilon) * norm.pdf(x), start, start + 40, epsabs=1e-14)
+    slow, _ = quad(
+        lambda x: norm.pdf(x - mu) - math.exp(epsilon) * norm.pdf(x), start, start + 40, epsabs=1e-14
+    )
     assert gaussian_delta(mu, epsilon) == pytest.approx(slow, rel=1e-8)
 
 
@@ -29,7 +31,9 @@ def test_mu_never_exceeds_its_delta_and_wastes_nothing(epsilon, log_delta):
     assert gaussian_epsilon(mu, delta) == pytest.approx(epsilon, rel=1e-6)
 
 
-@pytest.mark.parametrize(("epsilon", "delta"), [(0.0, 1e-6), (math.inf, 1e-6), (1.0, 0.0), (1.0, 1.0), (1.0, -0.1)])
+@pytest.mark.parametrize(
+    ("epsilon", "delta"), [(0.0, 1e-6), (math.inf, 1e-6), (1.0, 0.0), (1.0, 1.0), (1.0, -0.1)]
+)
 def test_budgets_that_mean_nothing_are_refused(epsilon, delta):
     with pytest.raises(InfeasibleDesign):
         gaussian_mu(epsilon, delta)

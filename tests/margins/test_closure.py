@@ -2,7 +2,6 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from .conftest import margin_sets, random_counts, summing_matrix
 from hypothesis import given, settings
 
 from discreet.errors import BadRequest, UnknownVariable
@@ -14,6 +13,8 @@ from discreet.margins.closure import (
     margin_tables,
     parse_margins,
 )
+
+from .conftest import margin_sets, random_counts, summing_matrix
 
 
 def test_closures_of_the_papers_models_have_the_known_sizes(papers, figures):

@@ -41,9 +41,8 @@ def test_margins_come_back_from_their_coefficients(wanted):
 
 def test_the_papers_third_example_is_reproduced(figures):
     wanted = MarginSet(("A", "B", "C"), (2, 2, 2), ((2,),))
-    rows = []
-    for cell in np.eye(8, dtype=np.int64).reshape(8, 2, 2, 2):
-        rows.append(efron_stein_coefficients(margin_tables(cell, wanted), wanted)[2,] / 8)
+    persons = np.eye(8, dtype=np.int64).reshape(8, 2, 2, 2)
+    rows = [efron_stein_coefficients(margin_tables(cell, wanted), wanted)[2,] / 8 for cell in persons]
     assert np.array(rows)[:, 0].tolist() == figures["ex3.f{3},0"]
     assert np.array(rows)[:, 1].tolist() == figures["ex3.f{3},1"]
 

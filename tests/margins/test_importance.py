@@ -16,7 +16,9 @@ def test_cells_tables_and_own_numbers_give_weights_that_add_up_to_one():
     assert margin_weights(WANTED, {(0, 1): 1, (1, 2): 4}).tolist() == [0.2, 0.8]
 
 
-@pytest.mark.parametrize("weights", ["rows", {(0, 1): 1.0}, {(0, 1): 1.0, (1, 2): 0.0}, {(0, 1): 1.0, (1, 2): -1.0}])
+@pytest.mark.parametrize(
+    "weights", ["rows", {(0, 1): 1.0}, {(0, 1): 1.0, (1, 2): 0.0}, {(0, 1): 1.0, (1, 2): -1.0}]
+)
 def test_weights_that_mean_nothing_are_refused(weights):
     with pytest.raises(BadRequest):
         margin_weights(WANTED, weights)

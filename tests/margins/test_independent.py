@@ -27,9 +27,7 @@ def test_gaussian_noise_keeps_its_delta_by_exact_accounting(neighbours, changed)
 
 
 def test_with_a_delta_few_margins_take_laplace_and_many_gaussian_noise():
-    many = MarginSet(
-        tuple("ABCDEFGH"), (3,) * 8, tuple((i, j) for i in range(8) for j in range(i + 1, 8))
-    )
+    many = MarginSet(tuple("ABCDEFGH"), (3,) * 8, tuple((i, j) for i in range(8) for j in range(i + 1, 8)))
     assert independent(TWO, 1.0, 1e-6).law == "laplace"
     assert independent(many, 1.0, 1e-6).law == "gaussian"
     assert independent(many, 1.0).law == "laplace"

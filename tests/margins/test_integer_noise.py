@@ -27,7 +27,9 @@ def law_of(noise):
     """The exact law of a sum of steps times tables, by convolution."""
     law = {0: 1.0}
     for step, table in noise.parts:
-        masses = [(step * v, m / KEYS) for v, m in zip(table.rows[0].values, table.rows[0].masses(), strict=True)]
+        masses = [
+            (step * v, m / KEYS) for v, m in zip(table.rows[0].values, table.rows[0].masses(), strict=True)
+        ]
         joint: dict[int, float] = {}
         for value, p in law.items():
             for other, q in masses:

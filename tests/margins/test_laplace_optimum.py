@@ -62,5 +62,7 @@ def test_measured_errors_match_the_formula():
             errors[margin].append(np.abs(table - exact[margin]).mean())
     for margin, means in errors.items():
         spread = np.std(means) / math.sqrt(len(means))
-        assert abs(np.mean(means) - plan.expected_error(margin)) < Z * spread + 0.003 * plan.expected_error(margin)
+        assert abs(np.mean(means) - plan.expected_error(margin)) < Z * spread + 0.003 * plan.expected_error(
+            margin
+        )
         assert abs(np.mean(means) - 1.1 * plan.expected_error(margin)) > Z * spread

@@ -43,7 +43,9 @@ def test_mean_absolute_is_that_of_drawn_noise(terms):
 
 @pytest.mark.parametrize("scale", [0.3, 1.0, 3.0, 8.0])
 def test_a_single_noise_has_its_closed_form(scale):
-    assert LaplaceSum.of([(1.0, 1, scale)]).mean_absolute() == pytest.approx(1 / math.sinh(1 / scale), rel=3e-3)
+    assert LaplaceSum.of([(1.0, 1, scale)]).mean_absolute() == pytest.approx(
+        1 / math.sinh(1 / scale), rel=3e-3
+    )
 
 
 def test_equal_noises_have_the_closed_form_of_their_sum():

@@ -35,16 +35,6 @@ def dense_estimator(plan):
     return {m: summing_matrix(wanted, m) @ solve for m in wanted.margins}, variances
 
 
-class Recorder:
-    """A source of seeded noise that keeps what it gave."""
-
-    def __init__(self, seed):
-        self.inner = SeededNoise(seed)
-
-    def __call__(self, table, name, size):
-        return self.inner(table, name, size)
-
-
 @settings(max_examples=30, deadline=None)
 @given(margin_sets(variables=(2, 4), categories=(2, 4), cells=100), st.integers(0, 2**16))
 def test_closed_form_least_squares_is_the_dense_one(wanted, seed):
@@ -97,7 +87,9 @@ def test_measured_errors_and_intervals_match_their_formulas(law, consistent):
         sample = np.abs(np.array(rows))
         by_run = sample.mean(axis=1)
         spread = by_run.std() / math.sqrt(len(by_run))
-        assert abs(by_run.mean() - plan.expected_error(margin)) < Z * spread + 0.003 * plan.expected_error(margin)
+        assert abs(by_run.mean() - plan.expected_error(margin)) < Z * spread + 0.003 * plan.expected_error(
+            margin
+        )
         assert abs(by_run.mean() - 1.1 * plan.expected_error(margin)) > Z * spread
         inside = (sample <= plan.half_width(margin, 0.9)).mean(axis=1)
         assert abs(inside.mean() - 0.9) < Z * inside.std() / math.sqrt(len(inside)) + 0.005

@@ -39,7 +39,9 @@ def movement(wanted, sigma, person, other=None):
 
 
 @settings(max_examples=25, deadline=None)
-@given(margin_sets(variables=(2, 3), categories=(2, 4), cells=40), st.sampled_from([(1.0, 1e-6), (3.0, 1e-3)]))
+@given(
+    margin_sets(variables=(2, 3), categories=(2, 4), cells=40), st.sampled_from([(1.0, 1e-6), (3.0, 1e-3)])
+)
 def test_everything_together_costs_the_delta_that_was_asked_for(wanted, budget):
     epsilon, delta = budget
     for neighbours in ("add-remove", "replace-one"):

@@ -36,7 +36,9 @@ def coefficients_of_one_person(wanted, basis):
 
 
 @settings(max_examples=30, deadline=None)
-@given(margin_sets(variables=(2, 3), categories=(2, 5), cells=60), st.sampled_from(["fourier", "efron-stein"]))
+@given(
+    margin_sets(variables=(2, 3), categories=(2, 5), cells=60), st.sampled_from(["fourier", "efron-stein"])
+)
 def test_sensitivities_are_the_largest_changes_of_all_persons_and_pairs(wanted, basis):
     if basis == "fourier":
         wanted = MarginSet(wanted.names, (2,) * len(wanted.shape), wanted.margins)
@@ -71,7 +73,9 @@ def test_the_error_of_theorem_two_is_hidden_by_its_factor_two_until_the_fifth_ca
     for k, too_small in ((2, False), (3, False), (4, False), (5, True), (10, True)):
         wanted = MarginSet(("A", "B"), (k, k), ((0, 1),))
         true = sensitivity(wanted, "efron-stein", "add-remove")
-        closed = sum(math.prod(2 * (k - 1) / k for _ in part) / k ** (2 - len(part)) for part in wanted.closure)
+        closed = sum(
+            math.prod(2 * (k - 1) / k for _ in part) / k ** (2 - len(part)) for part in wanted.closure
+        )
         assert true == pytest.approx(closed)
         assert (true > published_sensitivity(wanted, "efron-stein")) == too_small
 

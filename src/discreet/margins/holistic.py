@@ -2,9 +2,9 @@
 
     c_S + discrete Laplace(Δ/ε) on every integer  ->  non-negative table  ->  whole table  ->  margins.
 
-The scale is the true L1 sensitivity over ε; `as_published` takes the paper's, which for Efron-Stein can be too
-small where variables have more than two categories, and then ε is larger than said. Only the coefficients see
-the data, so everything after the noise is free.
+The scale is the true L1 sensitivity over ε; `as_published` takes the paper's, which for Efron-Stein can be
+too small where variables have more than two categories, and then ε is larger than said. Only the coefficients
+see the data, so everything after the noise is free.
 
 Comes from: exact margins and ε. Goes to: `discreet margins`, `assess`.
 Source: Barak et al. (2007); Yang, Fienberg & Rinaldo (2012), Tables 1 and 2, Theorems 1-3.

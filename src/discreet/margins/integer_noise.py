@@ -26,7 +26,7 @@ import numpy as np
 
 from discreet.errors import InfeasibleDesign
 from discreet.mechanism.discrete_gaussian import last_key_m as last_gaussian_key
-from discreet.mechanism.discrete_laplace import laplace, last_key_m
+from discreet.mechanism.discrete_laplace import laplace
 from discreet.mechanism.ideal import DIGITS, IdealTable, row_from_weights
 from discreet.mechanism.quantise import quantise
 
@@ -85,21 +85,30 @@ def _arrays(table: NoiseTable) -> tuple[NDArray[np.int64], NDArray[np.uint64]]:
 
 @dataclass(frozen=True, slots=True)
 class IntegerNoise:
-    """An integer law as a sum of steps times looked-up noise.
+    """An integer law, known by its moments; its tables are made when it is first drawn from.
 
     Args:
-        parts: (step, table) pairs; the noise is Σ step · table's noise, each with keys of its own.
-        scale: Of the ideal law: 1/rate for Laplace, σ for Gaussian noise, in counts.
+        family: "laplace" or "gaussian".
+        scale: 1/rate for Laplace, σ for Gaussian noise, in counts.
         variance: Of the ideal law, in counts.
         mean_absolute: E|noise| of the ideal law, in counts.
         grid: The noise is added to `grid` times the count: a fine grid of integers for small noise.
     """
 
-    parts: tuple[tuple[int, NoiseTable], ...]
+    family: str
     scale: float
     variance: float
     mean_absolute: float
     grid: int = 1
+
+    @property
+    def parts(self) -> tuple[tuple[int, NoiseTable], ...]:
+        """(step, table) pairs; the noise is Σ step · table's noise, each with keys of its own."""
+        return (
+            laplace_tables(self.scale)
+            if self.family == "laplace"
+            else gaussian_tables(self.scale * self.grid)
+        )
 
     def added_to(self, counts: NDArray[np.int64], source: NoiseSource, name: str) -> NDArray[np.float64]:
         """Counts with their noise: integers first, then divided by the grid."""
@@ -119,21 +128,24 @@ class IntegerNoise:
         return sum(2 * table.largest + 3 for _, table in self.parts) / KEYS
 
 
-@lru_cache(maxsize=1024)
 def laplace_noise(scale: float) -> IntegerNoise:
     """Discrete Laplace noise p(z) ∝ e^(-|z|/scale).
 
     >>> round(laplace_noise(2.0).variance, 4)
     7.8354
     """
+    return IntegerNoise("laplace", scale, 0.5 / math.sinh(0.5 / scale) ** 2, 1 / math.sinh(1 / scale))
+
+
+@lru_cache(maxsize=1024)
+def laplace_tables(scale: float) -> tuple[tuple[int, NoiseTable], ...]:
+    """One table, or for wide noise the tables of quotient and remainder."""
     rate = 1 / scale
     widest = math.floor((math.log(KEYS) + math.log(math.tanh(rate / 2))) / rate)
-    variance, absolute = 0.5 / math.sinh(rate / 2) ** 2, 1 / math.sinh(rate)
     if widest <= WIDEST_TABLE:
-        return IntegerNoise(((1, laplace(epsilon=rate, modulus=KEYS)),), scale, variance, absolute)
+        return ((1, laplace(epsilon=rate, modulus=KEYS)),)
     step = math.isqrt(widest)
-    coarse = laplace(epsilon=step * rate, m=last_key_m(step * rate, KEYS), modulus=KEYS)
-    return IntegerNoise(((step, coarse), (1, _remainder(rate, step))), scale, variance, absolute)
+    return ((step, laplace(epsilon=step * rate, modulus=KEYS)), (1, _remainder(rate, step)))
 
 
 def _remainder(rate: float, step: int) -> NoiseTable:
@@ -146,26 +158,33 @@ def _remainder(rate: float, step: int) -> NoiseTable:
     return quantise(IdealTable((row,), 1, "geometric remainder", {"rate": rate, "step": step}), KEYS)
 
 
-@lru_cache(maxsize=1024)
 def gaussian_noise(sigma: float, grid: int = 1) -> IntegerNoise:
     """Discrete Gaussian noise p(z) ∝ e^(-z²/2σ²) on multiples of 1/grid, cut where the keys end.
 
     >>> round(gaussian_noise(3.0).variance, 6)
     9.0
     """
-    variance = (sigma * grid) ** 2
-    cut = last_gaussian_key(variance, KEYS)
-    if cut > WIDEST_GAUSSIAN:
+    spread = sigma * grid
+    if last_gaussian_key(spread**2, KEYS) > WIDEST_GAUSSIAN:
         raise InfeasibleDesign(
-            f"Gaussian noise of standard deviation {sigma:.4g} needs a table up to ±{cut}.",
-            f"At most ±{WIDEST_GAUSSIAN} fits: take a larger epsilon or delta, or fewer margins.",
+            f"Gaussian noise of standard deviation {sigma:.4g} needs a table wider than ±{WIDEST_GAUSSIAN}.",
+            "Take a larger epsilon or delta, or fewer margins.",
         )
+    z = np.arange(1.0, math.ceil(12 * spread) + 2)
+    weights = np.exp(-(z**2) / (2 * spread**2))
+    total = 1 + 2 * float(weights.sum())
+    second, first = 2 * float(weights @ z**2) / total, 2 * float(weights @ z) / total
+    return IntegerNoise("gaussian", sigma, second / grid**2, first / grid, grid)
+
+
+@lru_cache(maxsize=1024)
+def gaussian_tables(spread: float) -> tuple[tuple[int, NoiseTable], ...]:
+    """The table of discrete Gaussian noise of standard deviation `spread`, in steps of the grid."""
+    variance = spread * spread
+    cut = last_gaussian_key(variance, KEYS)
     half = _gaussian_weights(variance, cut)
     row = row_from_weights(range(-cut, cut + 1), [*reversed(half[1:]), *half])
-    table = quantise(IdealTable((row,), 1, "gaussian", {"V": variance, "m": cut}), KEYS)
-    pairs = list(zip(row.values, row.probabilities, strict=True))
-    second, first = math.fsum(v * v * p for v, p in pairs), math.fsum(abs(v) * p for v, p in pairs)
-    return IntegerNoise(((1, table),), sigma, second / grid**2, first / grid, grid)
+    return ((1, quantise(IdealTable((row,), 1, "gaussian", {"V": variance, "m": cut}), KEYS)),)
 
 
 def _gaussian_weights(variance: float, cut: int) -> list[int]:
