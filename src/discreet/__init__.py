@@ -1,9 +1,9 @@
 """Discreet: protected frequency tables from microdata, with an exact account of what is promised.
 
-    import discreet
+import discreet
 
-    catalogue = discreet.open("workspace")
-    catalogue.table("census", rows=["sex"], columns=["age"]).to_pandas()
+catalogue = discreet.open("workspace")
+catalogue.table("census", rows=["sex"], columns=["age"]).to_pandas()
 """
 
 from __future__ import annotations

@@ -69,6 +69,22 @@ class UnknownFormat(BadRequest):
     title = "Unknown format"
 
 
+class RequestTooLong(BadRequest):
+    """An address that is longer than the server reads."""
+
+    code = "request-too-long"
+    title = "The address is too long"
+    http_status = 414
+
+
+class MethodNotAllowed(BadRequest):
+    """An HTTP method that the address does not answer: tables are read, never written."""
+
+    code = "method-not-allowed"
+    title = "This method is not offered"
+    http_status = 405
+
+
 class UnknownDataset(DiscreetError):
     """A dataset that is not in the workspace."""
 
@@ -200,8 +216,7 @@ def nearest(word: str, words: Iterable[str]) -> str:
     close = difflib.get_close_matches(word.casefold(), list(folded), n=1, cutoff=0.5)
     if close:
         return f'Did you mean "{folded[close[0]]}"?'
-    shown = ", ".join(known[:12]) + (", ..." if len(known) > 12 else "")
-    return f"Known: {shown}."
+    return f"Known: {', '.join(known[:12])}{' and more' if len(known) > 12 else ''}."
 
 
 def all_errors() -> list[type[DiscreetError]]:

@@ -11,11 +11,13 @@ Comes from: the faces. Goes to: the faces, as a `Release`.
 
 from __future__ import annotations
 
-from math import sqrt
+from functools import lru_cache
+from math import ceil, floor, log10, sqrt
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from discreet.accounting import audit
 from discreet.adjust.non_negative import non_negative
 from discreet.model.release import NOT_APPLICABLE, Release
 from discreet.model.request import canonical
@@ -25,6 +27,8 @@ from discreet.rules.shape_rules import refuse_by_shape
 from discreet.tabulate.tabulate import tabulate
 
 if TYPE_CHECKING:
+    from fractions import Fraction
+
     from discreet.mechanism.noise_table import NoiseTable
     from discreet.model.protection import Protection
     from discreet.model.request import TableRequest
@@ -64,15 +68,31 @@ def release_table(stored: StoredDataset, request: TableRequest) -> Release:
     )
 
 
+@lru_cache(maxsize=64)
 def promise(noise: NoiseTable, protection: Protection) -> tuple[str, ...]:
     """What the protection does and does not promise, in sentences for the table's page."""
     spread = sqrt(max(row.variance() for row in noise.rows))
-    design = ", ".join(f"{name} = {value}" for name, value in noise.parameters.items())
-    zeros = "Counts of zero stay zero. " if noise.rows[0].values == (0,) else ""
+    design = ", ".join(
+        f"{name} = {value}"
+        for name, value in noise.parameters.items()
+        if name not in {"notes", "quantise", "zeros"} and value not in {None, False}
+    )
+    found = audit(noise, epsilon=1.0)
     return (
         f"Cell key method: noise of the family {noise.family} ({design}), looked up by who is in the cell "
         f"({protection.keys} keys). A count changes by at most {noise.largest}; the standard deviation of "
-        f"the change is at most {spread:.2f}. {zeros}Totals are perturbed on their own.",
+        f"the change is at most {spread:.2f}. Counts of zero stay zero. Totals are perturbed on their own.",
+        f"One count by itself is (1, {_up(found.delta)})-differentially private at worst, and "
+        f"(1, {_up(found.above_D.delta)}) for counts above {noise.largest}; neighbours differ by one person "
+        "added or removed.",
         "The same people show the same number in every table. Nothing is promised about what can be "
         "learned from many tables together.",
     )
+
+
+def _up(delta: Fraction) -> str:
+    """A delta in three figures, rounded up: a promise errs on the safe side."""
+    if not delta:
+        return "0"
+    places = 2 - floor(log10(delta))
+    return f"{ceil(delta * 10**places) / 10**places:.3g}"

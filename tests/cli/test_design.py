@@ -62,6 +62,7 @@ def test_the_abs_design_is_the_papers_example():
     assert found["moments"]["variance"] == pytest.approx(49.002167175291106, rel=1e-14)
     assert found["quantisation"]["paper"]["epsilon"] == pytest.approx(0.498037038323823, rel=1e-13)
     assert found["privacy"]["delta"] == pytest.approx(9.913e-5, rel=1e-3)
+    assert found["quantisation"]["exact"]["delta"] >= found["quantisation"]["paper"]["delta"]
     assert found["alternative"]["delta"] < found["privacy"]["delta"]
 
 
@@ -136,6 +137,46 @@ def test_a_modulus_that_is_none_is_refused(text):
 
 
 def test_an_epsilon_that_maxent_does_not_have_says_where_to_audit():
-    found = designed("maxent", {"D": 5, "V": 3, "symmetric": True, "epsilon": 0.25}, 2**32, None)
+    found = designed("maxent", {"D": 5, "V": 3, "symmetric": True, "epsilon": 0.25}, 2**32, None).document
     assert found["privacy"]["epsilon"] == 0.25
     assert "epsilon" not in found["parameters"]
+
+
+def test_the_file_carries_its_program_and_the_hash_of_its_integers(tmp_path):
+    from discreet.mechanism.files import read_noise_table
+
+    file = tmp_path / "maxent.json"
+    assert run("maxent", "--D", "5", "--V", "3", "--js", "2", "--out", str(file)).exception is None
+    written = json.loads(file.read_text())
+    assert written["provenance"]["program"].startswith("discreet ")
+    assert (
+        read_noise_table(file).rows == designed("maxent", {"D": 5, "V": 3.0, "js": 2}, 2**32, None).table.rows
+    )
+    written["rows"][1]["thresholds"][0] += 1
+    file.write_text(json.dumps(written))
+    with pytest.raises(DiscreetError, match="hash"):
+        read_noise_table(file)
+
+
+def test_a_file_with_lost_values_is_read_as_it_ships(tmp_path):
+    from discreet.mechanism.files import read_noise_table
+
+    file = tmp_path / "abs.json"
+    wish = {"epsilon": 0.5, "delta": 1e-4}
+    result = run("abs", "--epsilon", "0.5", "--delta", "1e-4", "--modulus", "2^8", "--out", str(file))
+    assert result.exception is None
+    assert read_noise_table(file).rows == designed("abs", wish, 2**8, None).table.rows
+
+
+@pytest.mark.parametrize("picture", ["pmf", "transition", "curve", "quantised"])
+def test_a_design_can_be_seen(picture, tmp_path):
+    file = tmp_path / "noise.svg"
+    words = ("maxent", "--D", "3", "--V", "2", "--js", "1")
+    result = run(*words, "--plot", str(file), "--picture", picture)
+    assert result.exception is None
+    assert file.read_text().startswith("<svg")
+
+
+def test_an_unknown_picture_is_refused():
+    result = run("dropadd", "--m", "1", "--plot", "x.svg", "--picture", "pfm")
+    assert 'Did you mean "pmf"' in str(result.exception)

@@ -37,7 +37,7 @@ def test_the_cut_is_where_the_keys_end_and_is_said():
     [
         ({}, "needs epsilon and delta, or V"),
         ({"epsilon": 1}, "needs epsilon and delta, or V"),
-        ({"epsilon": 1, "delta": 0.1, "V": 3}, "or V alone"),
+        ({"epsilon": 1, "delta": 0.1, "V": 3}, "delta follows"),
         ({"V": -1}, "above 0"),
         ({"V": 4, "m": 0}, "the cut must lie"),
         ({"epsilon": 1, "delta": 1e-9, "modulus": 256}, "about 1/modulus"),

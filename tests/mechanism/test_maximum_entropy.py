@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from scipy.optimize import LinearConstraint, minimize
 
 from discreet.errors import InfeasibleDesign
-from discreet.mechanism.entropy_row import SMALLEST_PROBABILITY, RowProblem, feasible_variances, solve_row
+from discreet.mechanism.entropy_row import solve_row
 from discreet.mechanism.maximum_entropy import (
     ideal_maxent,
     ideal_symmetric,
@@ -20,6 +20,7 @@ from discreet.mechanism.maximum_entropy import (
     symmetric_gamma,
     symmetric_variance,
 )
+from discreet.mechanism.row_problem import SMALLEST_PROBABILITY, RowProblem, feasible_variances
 
 ORACLES = Path(__file__).parent.parent / "oracles"
 CASES = json.loads((ORACLES / "ptables.json").read_text())["cases"]
@@ -114,6 +115,7 @@ def test_an_equality_that_no_row_can_meet_is_refused_with_the_range():
         ({"D": 3, "V": 0}, "above 0"),
         ({"D": 3, "V": 9, "js": 3}, "0 ≤ js < D"),
         ({"D": 3, "V": 1, "pstay": [0.1]}, "1 entries"),
+        ({"D": 3, "V": 1, "pstay": 1.5}, "between 0 and 1"),
     ],
 )
 def test_impossible_wishes_are_refused(wish, reason):

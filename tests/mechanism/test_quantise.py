@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 from discreet.errors import BadNoiseTable, BadRequest
 from discreet.mechanism.ideal import IdealRow, IdealTable, row_from_logs, row_from_weights
 from discreet.mechanism.maximum_entropy import ideal_maxent, ideal_symmetric
-from discreet.mechanism.quantise import paper_epsilon_delta, quantisation_report, quantise
+from discreet.mechanism.quantisation_report import paper_epsilon_delta, quantisation_report
+from discreet.mechanism.quantise import quantise
 
 MODULI = [2**8, 2**12, 2**16, 10**8, 2**32, 2**64]
 small_count = ideal_maxent(5, 3, 2)
@@ -81,6 +82,27 @@ def test_a_mean_that_no_whole_numbers_can_keep_at_zero_is_refused():
         quantise(ideal, 256)
 
 
+@settings(max_examples=100, deadline=None)
+@given(half=st.lists(st.integers(10, 1000), min_size=2, max_size=9), modulus=st.integers(2**12, 2**64))
+def test_symmetric_masses_are_within_one_key_of_the_design(half, modulus):
+    weights = [*half, *reversed(half[:-1])]
+    width = len(half) - 1
+    row = quantise(one(row_from_weights(range(-width, width + 1), weights)), modulus).row(0)
+    for weight, mass in zip(weights, row.masses(), strict=True):
+        assert abs(mass - Fraction(weight * modulus, sum(weights))) <= 1
+
+
+def test_keys_lent_to_rare_values_come_from_all_others_in_proportion():
+    masses = quantise(one(row_from_weights((0, 1, 2, 3), (600, 300, 1, 1))), 92).row(0).masses()
+    assert masses == (60, 30, 1, 1)
+
+
+def test_a_change_of_mean_is_said_only_where_it_matters():
+    biased = one(row_from_weights((0, 1), (2, 1)))
+    assert quantisation_report(biased, quantise(biased, 2**16)).notes() == ()
+    assert "adds a bias" in quantisation_report(biased, quantise(biased, 4)).notes()[0]
+
+
 def test_a_symmetric_row_without_zero_needs_an_even_modulus():
     ideal = one(row_from_weights((-1, 1), (1, 1)))
     assert quantise(ideal, 256).row(0).masses() == (128, 128)
@@ -113,6 +135,13 @@ def test_ceiling_shifts_the_mean_by_minus_its_width_in_keys_and_exact_does_not()
     report = quantisation_report(ideal, quantise(ideal, 2**16))
     assert report.last.bias == 0
     assert report.notes() == ()
+
+
+def test_a_variance_that_few_keys_change_is_said():
+    ideal = ideal_symmetric(15, 4)
+    report = quantisation_report(ideal, quantise(ideal, 2**12))
+    assert report.last.variance_error > 0.01
+    assert any("changes the variance" in note for note in report.notes())
 
 
 def test_a_large_modulus_uses_more_than_double_precision():

@@ -1,13 +1,13 @@
 """The Python face: open a workspace, ask for a table.
 
-    >>> catalogue = discreet.open("my-workspace")             # doctest: +SKIP
-    >>> catalogue.table("census", rows=["sex"], columns=["age"]).to_pandas()  # doctest: +SKIP
+>>> catalogue = discreet.open("my-workspace")             # doctest: +SKIP
+>>> catalogue.table("census", rows=["sex"], columns=["age"]).to_pandas()  # doctest: +SKIP
 """
 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Self
 
 from discreet.api.table import Table
 from discreet.errors import BadRequest
@@ -69,7 +69,10 @@ class Catalogue:
             _names(columns),
             _names(layers),
             tuple((name, _codes(name, codes)) for name, codes in (filters or {}).items()),
-            tuple((name, tuple(_codes(name, group) for group in parts)) for name, parts in (groups or {}).items()),
+            tuple(
+                (name, tuple(_codes(name, group) for group in parts))
+                for name, parts in (groups or {}).items()
+            ),
             totals,
         )
         return Table(release_table(self._workspace.stored(dataset), request))
@@ -78,7 +81,7 @@ class Catalogue:
         """Let go of the records."""
         self._workspace.close()
 
-    def __enter__(self) -> Catalogue:
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_exception: object) -> None:
@@ -106,7 +109,8 @@ def load(folder: str | Path, description: str | Path, records: object) -> str:
     Returns:
         The digest that names the new version.
     """
-    return load_dataset(Path(folder), Path(description).read_text("utf-8"), records)
+    path = Path(description)
+    return load_dataset(Path(folder), path.read_text("utf-8"), records, beside=path.parent)
 
 
 def _names(names: Iterable[str] | str) -> tuple[str, ...]:

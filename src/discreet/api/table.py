@@ -85,7 +85,11 @@ class Table:
         values = release.values.transpose(order).reshape(height, -1)
         status = release.status.transpose(order).reshape(height, -1)
         headers = [d.label for d in side]
-        headers += [" / ".join(labels) for labels in product(*(d.labels for d in top))] if top else [release.dataset.unit]
+        headers += (
+            [" / ".join(labels) for labels in product(*(d.labels for d in top))]
+            if top
+            else [release.dataset.unit]
+        )
         stubs = product(*(d.labels for d in side)) if side else [()]
         lines = [
             [*stub, *(f"{v:,}" if not s else f"[{STATUSES[s]}]" for v, s in zip(vs, ss, strict=True))]

@@ -12,7 +12,9 @@ from __future__ import annotations
 import subprocess
 import sys
 import time
+from contextlib import redirect_stdout
 from dataclasses import asdict, dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import duckdb
@@ -72,9 +74,9 @@ def measure(rows: int, folder: Path, *, repeats: int = 7, ons: bool = True) -> I
         names = ", ".join(side + top)
         sql = f"SELECT {names}, count(*) FROM records GROUP BY {names}"  # noqa: S608 - our own names
         ours, peer = _alternate(
-            [lambda r=request: release_table(stored, r), lambda q=sql: bare.execute(q).fetchnumpy()], repeats
+            [partial(release_table, stored, request), partial(_bare_count, bare, sql)], repeats
         )
-        theirs = None if frame is None else _best(lambda: _ons_table(frame, list(side + top)), 2)
+        theirs = None if frame is None else _alternate([partial(_ons_table, frame, [*side, *top])], 2)[0]
         yield Timing(
             work,
             rows,
@@ -116,8 +118,8 @@ def _alternate(functions: list[Callable[[], object]], repeats: int) -> list[floa
     return best
 
 
-def _best(function: Callable[[], object], repeats: int) -> float:
-    return _alternate([function], repeats)[0]
+def _bare_count(connection: duckdb.DuckDBPyConnection, sql: str) -> object:
+    return connection.execute(sql).fetchnumpy()
 
 
 def _ons_frame(workspace: Path) -> Any:
@@ -139,7 +141,10 @@ def _ons_table(frame: Any, names: list[str]) -> Any:
             "The ONS package is not installed.", 'Install the extra: pip install "discreet[bench]".'
         ) from None
     ptable = _ons_ptable(generate_ptable_10_5_rule)
-    return create_perturbed_table(frame, ptable, [], names, "record_key", use_existing_ons_id=False, threshold=0)
+    with redirect_stdout(sys.stderr):  # the package talks on standard output, which is for documents
+        return create_perturbed_table(
+            frame, ptable, [], names, "record_key", use_existing_ons_id=False, threshold=0
+        )
 
 
 _PTABLES: dict[str, Any] = {}

@@ -44,7 +44,9 @@ def _sizes(rows: str) -> list[int]:
     except ValueError:
         sizes = []
     if not sizes or min(sizes) < 1000:
-        raise BadRequest(f"--rows is {rows!r}.", "Give whole numbers of at least 1000, as in 1000000,10000000.")
+        raise BadRequest(
+            f"--rows is {rows!r}.", "Give whole numbers of at least 1000, as in 1000000,10000000."
+        )
     return sizes
 
 
@@ -53,7 +55,16 @@ def _show(timings: list[Timing]) -> None:
     from rich.table import Table
 
     grid = Table(box=box.SIMPLE_HEAD)
-    for header in ("work", "records", "ours", "DuckDB count(*)", "ONS", "ours / DuckDB", "ONS / ours", "peak memory"):
+    for header in (
+        "work",
+        "records",
+        "ours",
+        "DuckDB count(*)",
+        "ONS",
+        "ours / DuckDB",
+        "ONS / ours",
+        "peak memory",
+    ):
         grid.add_column(header, justify="left" if header == "work" else "right")
     for t in timings:
         seconds = [f"{value:.3f} s" if value is not None else "" for value in (t.ours_s, t.duckdb_s, t.ons_s)]

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from pathlib import Path  # noqa: TC003 - Typer reads the annotation
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import typer
 
 from discreet.cli.console import emit_json, messages, output
-from discreet.errors import BadRequest
+from discreet.cli.design_compare import compare_families
+from discreet.errors import BadRequest, nearest
 
 if TYPE_CHECKING:
+    from discreet.mechanism.ideal import IdealTable
     from discreet.mechanism.noise_table import NoiseTable
-    from discreet.mechanism.side_by_side import Side
 
 _FAMILIES = "laplace, normal, hellinger, maxent, abs, pram, dropadd, gaussian"
 
@@ -43,10 +44,12 @@ def design(
     quantise: str | None = typer.Option(None, help="exact or ceiling; abs uses ceiling by default."),
     out: Path | None = typer.Option(None, help="Write the JSON to this file."),
     as_json: bool = typer.Option(False, "--json", help="Print the JSON."),
+    plot: Path | None = typer.Option(None, help="Write a picture: FILE.svg or FILE.png."),
+    picture: str = typer.Option("pmf", help="Which picture: pmf, transition, curve or quantised."),
 ) -> None:
     """Design a noise table and audit the integers that ship."""
     if family == "compare":
-        _compare(epsilon, delta, m, match, out, as_json=as_json)
+        compare_families(epsilon, delta, m, match, out, as_json=as_json)
         return
     wishes: dict[str, Any] = {
         "epsilon": epsilon,
@@ -66,17 +69,27 @@ def design(
         "sign": sign,
     }
     given = {name: value for name, value in wishes.items() if value is not None}
-    document = designed(family, given, read_modulus(modulus), quantise)
+    found = designed(family, given, read_modulus(modulus), quantise)
+    if plot is not None:
+        _plot(found, plot, picture)
     if out is not None:
-        emit_json(document, out)
+        emit_json(found.document, out)
     if as_json:
-        emit_json(document)
+        emit_json(found.document)
     elif out is None:
-        _show(document)
+        _show(found.document)
 
 
-def designed(family: str, given: dict[str, Any], modulus: int, rule: str | None) -> dict[str, Any]:
-    """The whole document: the design, its integers, their exact account and, for abs, the optimum."""
+class Designed(NamedTuple):
+    """A design, its noise table, and the document that says both."""
+
+    ideal: IdealTable
+    table: NoiseTable
+    document: dict[str, Any]
+
+
+def designed(family: str, given: dict[str, Any], modulus: int, rule: str | None) -> Designed:
+    """The design, its integers, their exact account and, for abs, the optimum beside it."""
     from discreet.mechanism import families
     from discreet.mechanism.describe import abs_alternative, describe
     from discreet.mechanism.quantise import quantise
@@ -89,9 +102,46 @@ def designed(family: str, given: dict[str, Any], modulus: int, rule: str | None)
     document = describe(ideal, table)
     notes = document.pop("notes")
     document["privacy"] = privacy(table, given.get("epsilon"), given.get("delta"))
+    paper = document["quantisation"].get("paper")
+    if paper is not None and paper["epsilon"] is not None:
+        # The same ε^Q, both directions and every release: what the paper's δ^Q should have been.
+        exact = privacy(table, max(paper["epsilon"], 0.0), None)
+        document["quantisation"]["exact"] = {"epsilon": exact["epsilon"], "delta": exact["delta"]}
     if family == "abs":
         document["alternative"] = abs_alternative(ideal)
-    return document | {"notes": notes}
+    return Designed(ideal, table, document | {"notes": notes} | _seal(table))
+
+
+def _seal(table: NoiseTable) -> dict[str, Any]:
+    """What lets a reader of the file check it: format, program and a hash of the integers."""
+    from discreet import __version__
+    from discreet.mechanism.files.document import FORMAT, VERSION, content_hash
+
+    provenance = {"program": f"discreet {__version__}"}
+    return {
+        "format": FORMAT,
+        "version": VERSION,
+        "provenance": provenance,
+        "content_sha256": content_hash(table),
+    }
+
+
+def _plot(found: Designed, path: Path, picture: str) -> None:
+    """A picture of the table: its law, its transitions, its promise, or the integers against the design."""
+    from discreet.pictures import noise
+    from discreet.pictures.save import save
+
+    law = dict(zip(found.ideal.last.values, found.ideal.last.probabilities, strict=True))
+    charts = {
+        "pmf": lambda: noise.pmf(found.table),
+        "transition": lambda: noise.transition(found.table),
+        "curve": lambda: noise.delta_curve(found.table, epsilon=found.document["privacy"]["epsilon"]),
+        "quantised": lambda: noise.quantised_against_ideal(found.table, law),
+    }
+    if picture not in charts:
+        raise BadRequest(f'There is no picture "{picture}".', nearest(picture, charts))
+    save(charts[picture](), path)
+    messages.print(f"Written: {path}", soft_wrap=True)
 
 
 def privacy(table: NoiseTable, epsilon: float | None, delta: float | None) -> dict[str, Any]:
@@ -152,7 +202,8 @@ def _show(document: dict[str, Any]) -> None:
     )
     output.print(
         f"({_short(promise['epsilon'])}, {_short(promise['delta'])})-DP for one cell, neighbours "
-        f"{promise['neighbours']}; worst pair of counts {promise['worst_pair']}"
+        f"{promise['neighbours']}; worst pair of counts {promise['worst_pair']}",
+        soft_wrap=True,
     )
     for note in document["notes"]:
         messages.print(note, soft_wrap=True)
@@ -160,48 +211,3 @@ def _show(document: dict[str, Any]) -> None:
 
 def _short(value: Any) -> str:
     return f"{value:.6g}" if isinstance(value, float) else str(value)
-
-
-def _compare(
-    epsilon: float | None, delta: float | None, m: int | None, match: str, out: Path | None, *, as_json: bool
-) -> None:
-    """Families side by side at one ε and δ."""
-    from dataclasses import asdict
-
-    from discreet.mechanism.side_by_side import compare
-
-    if epsilon is None:
-        raise BadRequest("A comparison needs --epsilon, and --delta or --m.")
-    if match not in {"closest", "smallest"}:
-        raise BadRequest(f'--match is "{match}"; it must be closest or smallest.')
-    common, sides = compare(epsilon, delta=delta, m=m, match="closest" if match == "closest" else "smallest")
-    document = {"epsilon": epsilon, "delta": common, "match": match, "families": [asdict(s) for s in sides]}
-    if out is not None:
-        emit_json(document, out)
-    if as_json:
-        emit_json(document)
-    elif out is None:
-        _show_comparison(epsilon, common, sides)
-
-
-def _show_comparison(epsilon: float, delta: float, sides: tuple[Side, ...]) -> None:
-    """What each family needs, then how near to the truth each releases (Rinott's Table 2)."""
-    from rich.table import Table
-
-    needs = Table(title=f"At epsilon {epsilon:g} and delta {delta:.4g}", box=None)
-    needs.add_column("family")
-    for heading in ("support", "delta", "variance", "E|noise|", "P(exact)"):
-        needs.add_column(heading, justify="right")
-    near = Table(title="P(within ±k of the count), negative releases set to zero", box=None)
-    near.add_column("family")
-    for heading in ("count", *(f"±{k}" for k in range(len(sides[0].within[0])))):
-        near.add_column(heading, justify="right")
-    for side in sides:
-        width = side.parameters.get("m", side.parameters.get("D"))
-        figures = (f"{side.delta:.3g}", f"{side.variance:.4g}", f"{side.absolute:.4g}", f"{side.p_exact:.4f}")
-        needs.add_row(side.family, f"±{width}", *figures)
-        for count, line in enumerate(side.within):
-            label = f"{count}+" if count == len(side.within) - 1 else str(count)
-            near.add_row(side.family if count == 0 else "", label, *(f"{p:.2f}" for p in line))
-    output.print(needs)
-    output.print(near)

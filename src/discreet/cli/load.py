@@ -30,7 +30,7 @@ def load(
     dataset = parse_dataset(text)
     folder = workspace_folder(workspace)
     with load_bars() as progress_for:
-        digest = load_dataset(folder, text, file, progress_for(dataset.id, None))
+        digest = load_dataset(folder, text, file, progress_for(dataset.id, None), description.parent)
     if as_json:
         emit_json({"dataset": dataset.id, "digest": digest, "workspace": str(folder)})
     else:

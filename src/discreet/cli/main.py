@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import sys
+import traceback
+from pathlib import Path
 
 import typer
 
 from discreet import __version__
-from discreet.cli import bench, demo, describe, design, load, margins, serve, table
+from discreet.cli import audit, bench, demo, describe, design, load, margins, serve, table
 from discreet.cli.console import report_error
 from discreet.errors import DiscreetError
 
@@ -43,6 +45,7 @@ for _command in (
     load.load,
     table.table,
     design.design,
+    audit.audit,
     margins.margins,
     bench.bench,
 ):
@@ -55,3 +58,20 @@ def run() -> None:
         app()
     except DiscreetError as error:
         sys.exit(report_error(error))
+    except OSError as error:
+        where = f" {error.filename!r}" if error.filename else ""
+        sys.exit(
+            report_error(
+                DiscreetError(
+                    f"The system refused{where}: {error.strerror}.", "Check the path and its permissions."
+                )
+            )
+        )
+    except Exception as error:  # noqa: BLE001 - whatever it is, its text may hold a count: only its kind is shown
+        place = traceback.extract_tb(error.__traceback__)[-1]
+        kind = f"{type(error).__name__} at {Path(place.filename).name}:{place.lineno}"
+        sys.exit(
+            report_error(
+                DiscreetError(f"An unexpected error: {kind}.", "Please report it with what you did.")
+            )
+        )

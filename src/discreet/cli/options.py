@@ -13,7 +13,9 @@ if TYPE_CHECKING:
 
 WorkspaceOption = Annotated[
     Path | None,
-    typer.Option("--workspace", "-w", help="The workspace's folder; DISCREET_WORKSPACE, or the demo's, by default."),
+    typer.Option(
+        "--workspace", "-w", help="The workspace's folder; DISCREET_WORKSPACE, or the demo's, by default."
+    ),
 ]
 HostOption = Annotated[str | None, typer.Option(help="The address to listen on.")]
 PortOption = Annotated[int | None, typer.Option(help="The port to listen on.")]

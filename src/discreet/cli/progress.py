@@ -19,10 +19,17 @@ if TYPE_CHECKING:
 
 @contextmanager
 def load_bars() -> Iterator[Callable[[str, int | None], LoadProgress]]:
-    """Bars for loads: called with a dataset's id and its number of records, gives what a load reports to."""
+    """Bars for loads, shown from the first report on.
+
+    Called with a dataset's id and its number of records, it gives what a load reports to.
+    """
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
-    with Progress(*columns, console=messages, transient=not messages.is_terminal) as bars:
+    bars = Progress(*columns, console=messages)
+    try:
         yield lambda name, records: _reporter(bars, name, records)
+    finally:
+        if bars.tasks:
+            bars.stop()
 
 
 def _reporter(bars: Progress, name: str, records: int | None) -> LoadProgress:
@@ -31,6 +38,7 @@ def _reporter(bars: Progress, name: str, records: int | None) -> LoadProgress:
     def report(what: str, done: int, of: int | None) -> None:
         total = of if of is not None else records
         if what not in tasks:
+            bars.start()
             tasks[what] = bars.add_task(f"{name}: {what.lower()}", total=total)
         bars.update(tasks[what], completed=done, total=total)
 

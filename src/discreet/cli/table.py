@@ -17,12 +17,15 @@ if TYPE_CHECKING:
 def table(
     dataset: Annotated[str, typer.Argument(help="The dataset's id.")],
     rows: Annotated[list[str] | None, typer.Option(help="Variables down the side, comma-separated.")] = None,
-    columns: Annotated[list[str] | None, typer.Option(help="Variables along the top, comma-separated.")] = None,
+    columns: Annotated[
+        list[str] | None, typer.Option(help="Variables along the top, comma-separated.")
+    ] = None,
     layers: Annotated[
         list[str] | None, typer.Option(help="Variables of which each category is a table of its own.")
     ] = None,
     filters: Annotated[
-        list[str] | None, typer.Option("--filter", help="Who is counted, as in birthplace=2,3; may be repeated.")
+        list[str] | None,
+        typer.Option("--filter", help="Who is counted, as in birthplace=2,3; may be repeated."),
     ] = None,
     groups: Annotated[
         list[str] | None,
@@ -61,21 +64,14 @@ def table(
 
 
 def _show(release: Release) -> None:
-    """The table for people: as wide as it is, the note below."""
-    from rich import box
-    from rich.table import Table as RichTable
+    """The table for people, with what they must be told below it."""
     from rich.text import Text
 
     from discreet.api.table import Table
+    from discreet.cli.grid import print_grid
 
     shown = Table(release)
     headers, lines = shown.text_grid()
-    stubs = len(release.request.layers + release.request.rows)
-    grid = RichTable(title=Text(release.title), box=box.SIMPLE_HEAD, title_justify="left")
-    for place, header in enumerate(headers):
-        grid.add_column(Text(header), justify="left" if place < stubs else "right", no_wrap=place >= stubs)
-    for line in lines:
-        grid.add_row(*(Text(cell) for cell in line))
-    output.print(grid)
-    for text in (*shown.legend(), release.notes[0]):
+    print_grid(output, release.title, headers, lines, len(release.request.layers + release.request.rows))
+    for text in (*shown.legend(), *release.notes):
         output.print(Text(text), style="dim")

@@ -67,6 +67,6 @@ def _quoted(texts: tuple[str, ...]) -> pa.Array:
     fields = []
     for text in texts:
         buffer = io.StringIO()
-        csv.writer(buffer, lineterminator="").writerow([safe_text(text), ""])
-        fields.append(buffer.getvalue()[:-1])
+        csv.writer(buffer, lineterminator="\r\n").writerow([safe_text(text), ""])
+        fields.append(buffer.getvalue().removesuffix(",\r\n"))
     return pa.array(fields, pa.large_string())

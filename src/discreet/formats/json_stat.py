@@ -31,7 +31,7 @@ def json_stat(release: Release) -> dict[str, Any]:
     dataset = release.dataset
     status = release.status.ravel()
     hidden = np.flatnonzero(status)
-    values: list[int | None] = release.values.ravel().tolist()
+    values: list[int | None] = [*release.values.ravel().tolist()]
     for place in hidden.tolist():
         values[place] = None
     document: dict[str, Any] = {

@@ -23,7 +23,9 @@ def encipher(key: bytes, blocks: NDArray[np.uint8]) -> NDArray[np.uint8]:
         raise ValueError("blocks must be n rows of 16 bytes")
     encryptor = Cipher(algorithms.AES256(key), modes.ECB()).encryptor()  # noqa: S305 - see the module's docstring
     result = np.empty(blocks.size + BLOCK, dtype=np.uint8)
-    written = encryptor.update_into(np.ascontiguousarray(blocks).data.cast("B"), result.data) if blocks.size else 0
+    written = (
+        encryptor.update_into(np.ascontiguousarray(blocks).data.cast("B"), result.data) if blocks.size else 0
+    )
     return result[:written].reshape(-1, BLOCK)
 
 

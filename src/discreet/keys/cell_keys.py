@@ -44,22 +44,30 @@ class CellKeys(Protocol):
         """The cell keys of cells given by their sums and flat places in the table."""
 
 
-def cell_keys(secret: Secret, lineage: str, protection: Protection) -> CellKeys:
-    """The cell-key function of a protection."""
-    modulus, big_n = protection.modulus, protection.big_n
+def cell_keys(secret: Secret, lineage: str, protection: Protection, modulus: int) -> CellKeys:
+    """The cell-key function of a protection, for a noise table of a key modulus."""
+    big_n = protection.big_n
 
-    def hashed(key_sums: NDArray[np.uint64], shape: TableShape, places: NDArray[np.intp]) -> NDArray[np.uint64]:
+    def hashed(
+        key_sums: NDArray[np.uint64], shape: TableShape, places: NDArray[np.intp]
+    ) -> NDArray[np.uint64]:
         return _reduce(_first_words(secret.derive("cell-key", lineage), pair_blocks(key_sums)), modulus)
 
-    def described(key_sums: NDArray[np.uint64], shape: TableShape, places: NDArray[np.intp]) -> NDArray[np.uint64]:
+    def described(
+        key_sums: NDArray[np.uint64], shape: TableShape, places: NDArray[np.intp]
+    ) -> NDArray[np.uint64]:
         tokens = _descriptions(secret.derive("cell-description", lineage), shape).ravel()[places]
         key = secret.derive("cell-key-described", lineage)
         return _reduce(_first_words(key, pair_blocks(key_sums, tokens)), modulus)
 
-    def additive(key_sums: NDArray[np.uint64], shape: TableShape, places: NDArray[np.intp]) -> NDArray[np.uint64]:
+    def additive(
+        key_sums: NDArray[np.uint64], shape: TableShape, places: NDArray[np.intp]
+    ) -> NDArray[np.uint64]:
         return _reduce(key_sums, modulus)
 
-    def abs_bytes(key_sums: NDArray[np.uint64], shape: TableShape, places: NDArray[np.intp]) -> NDArray[np.uint64]:
+    def abs_bytes(
+        key_sums: NDArray[np.uint64], shape: TableShape, places: NDArray[np.intp]
+    ) -> NDArray[np.uint64]:
         return xor_of_bytes(key_sums % np.uint64(big_n))
 
     modes: dict[str, CellKeys] = {
@@ -78,7 +86,8 @@ def xor_of_bytes(sums: NDArray[np.uint64]) -> NDArray[np.uint64]:
     [15]
     """
     folded = sums ^ (sums >> np.uint64(16))
-    return (folded ^ (folded >> np.uint64(8))) & np.uint64(0xFF)
+    xored: NDArray[np.uint64] = (folded ^ (folded >> np.uint64(8))) & np.uint64(0xFF)
+    return xored
 
 
 def _first_words(key: bytes, blocks: NDArray[np.uint8]) -> NDArray[np.uint64]:

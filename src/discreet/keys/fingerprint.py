@@ -45,8 +45,15 @@ class Fingerprint:
 
     def digest(self, description: str) -> str:
         """The version's name: covers the records, their number and the text of `dataset.toml`."""
-        parts = (self._key, self._sum.to_bytes(16, "little"), self._records.to_bytes(8, "little"), description.encode())
-        return hashlib.blake2b(b"".join(parts[1:]), key=parts[0], digest_size=16, person=b"discreet-digest").hexdigest()
+        parts = (
+            self._key,
+            self._sum.to_bytes(16, "little"),
+            self._records.to_bytes(8, "little"),
+            description.encode(),
+        )
+        return hashlib.blake2b(
+            b"".join(parts[1:]), key=parts[0], digest_size=16, person=b"discreet-digest"
+        ).hexdigest()
 
 
 def _message_blocks(columns: list[NDArray[np.generic]], records: int) -> list[NDArray[np.uint8]]:

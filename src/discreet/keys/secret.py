@@ -37,7 +37,8 @@ class Secret:
     def __init__(self, material: bytes) -> None:
         if len(material) < BYTES:
             raise SecretUnusable(
-                f"The secret is shorter than {BYTES} bytes.", "Create one with `discreet load`, or 32 random bytes."
+                f"The secret is shorter than {BYTES} bytes.",
+                "Create one with `discreet load`, or 32 random bytes.",
             )
         if len(set(material)) < _FEWEST_DISTINCT:
             raise SecretUnusable("The secret is guessable.", "Use 32 random bytes.")
@@ -49,7 +50,9 @@ class Secret:
         Each label is preceded by its length, so that no two lists of labels have the same context.
         """
         context = b"".join(len(raw).to_bytes(4, "big") + raw for raw in (label.encode() for label in labels))
-        return HKDF(algorithm=hashes.SHA256(), length=32, salt=b"discreet", info=context).derive(self._material)
+        return HKDF(algorithm=hashes.SHA256(), length=32, salt=b"discreet", info=context).derive(
+            self._material
+        )
 
     def __repr__(self) -> str:
         return "<Secret>"
@@ -83,7 +86,11 @@ def read_secret(path: Path) -> Secret:
     if not stat.S_ISREG(status.st_mode):
         raise SecretUnusable("The secret is not a regular file.", advice)
     if os.name == "posix" and status.st_mode & 0o077:
-        raise SecretUnusable("The secret can be read by others.", "Run: chmod 600 on the workspace's `secret` file.")
+        raise SecretUnusable(
+            "The secret can be read by others.", "Run: chmod 600 on the workspace's `secret` file."
+        )
     if os.name == "posix" and status.st_uid not in {os.geteuid(), 0}:
-        raise SecretUnusable("The secret belongs to another user.", "Run Discreet as the owner of the workspace.")
+        raise SecretUnusable(
+            "The secret belongs to another user.", "Run Discreet as the owner of the workspace."
+        )
     return Secret(material)

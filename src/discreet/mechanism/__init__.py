@@ -15,7 +15,7 @@ from discreet.mechanism.hellinger_type import hellinger
 from discreet.mechanism.maximum_entropy import maxent
 from discreet.mechanism.noise_table import NoiseRow, NoiseTable
 from discreet.mechanism.pram_matrices import pram
-from discreet.mechanism.quantise import quantisation_report
+from discreet.mechanism.quantisation_report import quantisation_report
 from discreet.mechanism.truncated_normal import normal
 
 __all__ = [

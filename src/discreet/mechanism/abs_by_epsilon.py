@@ -15,9 +15,9 @@ import math
 from typing import TYPE_CHECKING
 
 from discreet.errors import InfeasibleDesign
-from discreet.mechanism.discrete_laplace import require_delta, require_epsilon, require_m
 from discreet.mechanism.ideal import IdealTable, row_from_logs
 from discreet.mechanism.quantise import quantise as quantise_table
+from discreet.mechanism.wishes import require_delta, require_epsilon, require_width, smallest_width
 
 if TYPE_CHECKING:
     from discreet.mechanism.noise_table import NoiseTable
@@ -62,7 +62,7 @@ def ideal_abs(epsilon: float, D: int | None = None, *, delta: float | None = Non
         parameters |= {"delta": delta}
         D = guide_support(epsilon, delta)
     assert D is not None  # noqa: S101 - one of the two was given
-    require_m(D)
+    require_width("D", D)
     gamma = guide_gamma(epsilon, D)
     row = row_from_logs(range(-D, D + 1), [-gamma * (z * z) for z in range(-D, D + 1)])
     return IdealTable((row,), 1, "abs", parameters | {"D": D, "gamma": gamma, "V": row.variance()})
@@ -89,10 +89,5 @@ def guide_support(epsilon: float, delta: float) -> int:
     """D*: the smallest D whose δ reaches the wish (III-D, step 2)."""
     require_epsilon(epsilon)
     require_delta(delta)
-    for D in range(1, _WIDEST + 1):
-        if guide_delta(epsilon, D) <= delta:
-            return D
-    raise InfeasibleDesign(
-        f"epsilon = {epsilon} and delta = {delta} need changes beyond ±{_WIDEST}.",
-        "Take a larger epsilon or delta.",
-    )
+    wish = f"epsilon = {epsilon} and delta = {delta}"
+    return smallest_width(lambda D: guide_delta(epsilon, D) <= delta, limit=_WIDEST, wish=wish)

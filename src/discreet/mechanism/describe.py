@@ -14,7 +14,7 @@ from itertools import accumulate
 from typing import TYPE_CHECKING, Any
 
 from discreet.mechanism.design import SymmetricDesign, abs_guide, least_delta, least_variance
-from discreet.mechanism.quantise import quantisation_report
+from discreet.mechanism.quantisation_report import quantisation_report
 
 if TYPE_CHECKING:
     from discreet.mechanism.ideal import IdealRow, IdealTable

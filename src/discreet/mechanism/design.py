@@ -19,9 +19,9 @@ import numpy as np
 
 from discreet.errors import InfeasibleDesign
 from discreet.mechanism.abs_by_epsilon import guide_delta, guide_gamma, guide_support
-from discreet.mechanism.discrete_laplace import require_delta, require_epsilon, require_m
 from discreet.mechanism.ideal import IdealTable, row_from_logs
 from discreet.mechanism.maximum_entropy import symmetric_variance
+from discreet.mechanism.wishes import require_delta, require_epsilon, require_width
 
 _GRID = 400
 _GOLDEN = (math.sqrt(5) - 1) / 2
@@ -81,7 +81,7 @@ def abs_guide(epsilon: float, delta: float | None = None, D: int | None = None) 
         raise InfeasibleDesign("The guide needs delta or D, and not both.")
     if D is None:
         D = guide_support(epsilon, delta or 0.0)
-    require_m(D)
+    require_width("D", D)
     gamma = guide_gamma(epsilon, D)
     return SymmetricDesign(
         "ABS guide", epsilon, guide_delta(epsilon, D), D, gamma, symmetric_variance(D, gamma)
@@ -91,7 +91,7 @@ def abs_guide(epsilon: float, delta: float | None = None, D: int | None = None) 
 def least_delta(epsilon: float, D: int) -> SymmetricDesign:
     """The γ of least δ for a support: a grid, then a golden-section search of its best stretch."""
     require_epsilon(epsilon)
-    require_m(D)
+    require_width("D", D)
     grid = np.geomspace(epsilon / (2 * D + 1) / 4, 8 * epsilon / max(2 * D - 1, 1), _GRID)
     deltas = [symmetric_delta(D, float(gamma), epsilon) for gamma in grid]
     best = int(np.argmin(deltas))

@@ -18,9 +18,9 @@ from typing import TYPE_CHECKING
 
 from discreet.errors import InfeasibleDesign
 from discreet.mechanism.design import symmetric_delta
-from discreet.mechanism.discrete_laplace import require_delta, require_epsilon
 from discreet.mechanism.ideal import DIGITS, IdealTable, row_from_logs
 from discreet.mechanism.quantise import quantise as quantise_table
+from discreet.mechanism.wishes import require_delta, require_epsilon
 
 if TYPE_CHECKING:
     from discreet.mechanism.noise_table import NoiseTable
@@ -56,19 +56,19 @@ def ideal_gaussian(
     """Discrete Gaussian noise for every count, zero included.
 
     Args:
-        epsilon: Privacy loss of one cell, with `delta`.
+        epsilon: Privacy loss of one cell; with V, only where the table is audited.
         delta: The δ that the law, cut at ±m, may have at that ε.
         V: In place of both: σ².
         m: Where the law is cut; by default the last value that still gets a key.
         modulus: The number of keys, for the cut.
     """
-    if (V is None) == (epsilon is None or delta is None) or (V is not None and (epsilon or delta)):
-        raise InfeasibleDesign("Gaussian noise needs epsilon and delta, or V alone.")
-    parameters: dict[str, object] = {}
+    if V is not None and delta is not None:
+        raise InfeasibleDesign("Gaussian noise needs epsilon and delta, or V: with V, delta follows.")
+    parameters: dict[str, object] = {} if epsilon is None else {"epsilon": epsilon}
     if V is None:
-        assert epsilon is not None  # noqa: S101 - checked above
-        assert delta is not None  # noqa: S101 - checked above
-        parameters = {"epsilon": epsilon, "delta": delta}
+        if epsilon is None or delta is None:
+            raise InfeasibleDesign("Gaussian noise needs epsilon and delta, or V.")
+        parameters |= {"delta": delta}
         V = least_sigma2(epsilon, delta, m=m, modulus=modulus)
     if not (V > 0 and math.isfinite(V)):
         raise InfeasibleDesign(f"V = {V}: σ² must be above 0 and finite.")

@@ -19,12 +19,12 @@ from typing import TYPE_CHECKING
 from discreet.errors import InfeasibleDesign
 from discreet.mechanism.ideal import DIGITS, LEAST_BITS, WEIGHT_BITS, IdealTable, row_from_weights
 from discreet.mechanism.quantise import quantise as quantise_table
+from discreet.mechanism.wishes import LARGEST_M, require_delta, require_epsilon, require_width, smallest_width
 
 if TYPE_CHECKING:
     from discreet.mechanism.noise_table import NoiseTable
 
 _GUARD_BITS = 64
-LARGEST_M = 100_000
 
 
 def laplace(
@@ -68,7 +68,7 @@ def ideal_laplace(
     elif m is None:
         m = last_key_m(epsilon, modulus)
         notes = (_cut_note(epsilon, m),)
-    require_m(m)
+    require_width("m", m)
     half = _geometric_weights(epsilon, m)
     row = row_from_weights(range(-m, m + 1), [*reversed(half[1:]), *half])
     return IdealTable((row,), 1, "laplace", parameters | {"m": m}, notes)
@@ -100,12 +100,8 @@ def end_probability(epsilon: float, m: int) -> float:
 def smallest_m(epsilon: float, delta: float) -> int:
     """The smallest truncation whose δ = p(m) is at most `delta`."""
     require_delta(delta)
-    m = max(1, math.floor(-math.log(delta) / epsilon) - math.ceil(5 + 2 / epsilon))
-    while m > 1 and end_probability(epsilon, m - 1) <= delta:
-        m -= 1
-    while end_probability(epsilon, m) > delta:
-        m += 1
-    return m
+    wish = f"epsilon = {epsilon} and delta = {delta}"
+    return smallest_width(lambda m: end_probability(epsilon, m) <= delta, limit=LARGEST_M, wish=wish)
 
 
 def last_key_m(epsilon: float, modulus: int) -> int:
@@ -145,21 +141,3 @@ def expected_absolute(epsilon: float, m: int | None = None) -> float:
         return 2 * a / (1 - a * a)
     constant = 1 + 2 * (a - a ** (m + 1)) / (1 - a)
     return 2 * a * (m * a ** (m + 1) - (m + 1) * a**m + 1) / (constant * (1 - a) ** 2)
-
-
-def require_epsilon(epsilon: float) -> None:
-    """Refuse an ε that is no privacy loss."""
-    if not (epsilon > 0 and math.isfinite(epsilon)):
-        raise InfeasibleDesign(f"epsilon = {epsilon}: it must be above 0 and finite.")
-
-
-def require_delta(delta: float) -> None:
-    """Refuse a δ that is no probability of failure."""
-    if not 0 < delta < 1:
-        raise InfeasibleDesign(f"delta = {delta}: it must lie between 0 and 1.")
-
-
-def require_m(m: int) -> None:
-    """Refuse a truncation that no table can hold."""
-    if not 1 <= m <= LARGEST_M:
-        raise InfeasibleDesign(f"m = {m}: the largest change must lie between 1 and {LARGEST_M}.")

@@ -17,9 +17,9 @@ import math
 from typing import TYPE_CHECKING
 
 from discreet.errors import InfeasibleDesign
-from discreet.mechanism.discrete_laplace import require_epsilon
 from discreet.mechanism.ideal import IdealRow, IdealTable
 from discreet.mechanism.quantise import quantise as quantise_table
+from discreet.mechanism.wishes import require_epsilon
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -19,9 +19,10 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from discreet.errors import InfeasibleDesign
-from discreet.mechanism.entropy_row import RowProblem, feasible_variances, largest_p_stay, solve_row
+from discreet.mechanism.entropy_row import solve_row
 from discreet.mechanism.ideal import IdealRow, IdealTable, point_row, row_from_logs, row_from_weights
 from discreet.mechanism.quantise import quantise as quantise_table
+from discreet.mechanism.row_problem import RowProblem, feasible_variances, largest_p_stay
 
 if TYPE_CHECKING:
     import numpy as np
@@ -152,7 +153,9 @@ def ideal_maxent(
     """
     _check(D, V, js)
     last = D if js == 0 else D + js + 1
-    stays = _per_row(pstay or 0.0, last, "pstay")
+    stays = _per_row(0.0 if pstay is None else pstay, last, "pstay")
+    if not all(0 <= stay <= 1 for stay in stays):
+        raise InfeasibleDesign(f"pstay = {pstay}: it is a probability and lies between 0 and 1.")
     chains = _per_row(monotone, last, "monotone")
     rows: list[IdealRow] = [point_row()]
     notes: list[str] = []

@@ -19,20 +19,30 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
 from discreet.errors import BadNoiseTable
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from numpy.typing import NDArray
 
 LARGEST_MODULUS = 2**64
 LARGEST_VALUE = 2**62
 GUIDE_BITS = 16
+
+
+class _Row(Protocol):
+    """What a lookup needs of a row."""
+
+    @property
+    def values(self) -> tuple[int, ...]: ...
+
+    @property
+    def thresholds(self) -> tuple[int, ...]: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -182,13 +192,19 @@ class NoiseTable:
         first = len(self.rows) - self.repeats
         return np.where(counts < len(self.rows), counts, first + (counts - first) % self.repeats)
 
+    @property
+    def _looked_up(self) -> Sequence[_Row]:
+        """The rows in which keys are looked up: those of the law, whose values ascend with the keys."""
+        return self.rows
+
     def _search(self, rows: NDArray[np.int64], keys: NDArray[np.uint64]) -> NDArray[np.int64]:
         if self._stacked is not None:
-            return self._stacked.noise(rows.astype(np.uint64) * np.uint64(self.modulus) + keys)
+            width = np.uint64(self.modulus % LARGEST_MODULUS)  # a full 2^64 has one row, which needs no shift
+            return self._stacked.noise(rows.astype(np.uint64) * width + keys)
         noise = np.empty(keys.shape, dtype=np.int64)
         for index in np.unique(rows):
             here = rows == index
-            row = self.rows[int(index)]
+            row = self._looked_up[int(index)]
             inner = np.array(row.thresholds[:-1], dtype=np.uint64)
             noise[here] = np.array(row.values, dtype=np.int64)[np.searchsorted(inner, keys[here], "right")]
         return noise
@@ -201,8 +217,8 @@ class NoiseTable:
         """
         if self.modulus * len(self.rows) > LARGEST_MODULUS:
             return None
-        thresholds = [r * self.modulus + t for r, row in enumerate(self.rows) for t in row.thresholds]
-        return _StackedRows(thresholds, [v for row in self.rows for v in row.values])
+        thresholds = [r * self.modulus + t for r, row in enumerate(self._looked_up) for t in row.thresholds]
+        return _StackedRows(thresholds, [v for row in self._looked_up for v in row.values])
 
 
 class _StackedRows:
@@ -221,11 +237,11 @@ class _StackedRows:
         starts = np.arange((last >> int(self.shift)) + 1, dtype=np.uint64) << self.shift
         place = np.searchsorted(self.thresholds, starts, "right")
         self.guide = self.values[place]
-        self.mixed = np.append(place[1:] != place[:-1], True)  # noqa: FBT003 - the last bucket is always searched
+        self.mixed = np.append(place[1:] != place[:-1], True)
 
     def noise(self, keys: NDArray[np.uint64]) -> NDArray[np.int64]:
         bucket = keys >> self.shift
-        noise = self.guide[bucket]
+        noise: NDArray[np.int64] = self.guide[bucket]
         unsure = np.flatnonzero(self.mixed[bucket])
         noise[unsure] = self.values[np.searchsorted(self.thresholds, keys[unsure], "right")]
         return noise

@@ -11,10 +11,6 @@ Source: Sadeghi & Chien (2022), section V (eqs 38-46); the exact rule is ours.
 
 from __future__ import annotations
 
-import heapq
-import math
-from dataclasses import dataclass
-from fractions import Fraction
 from typing import TYPE_CHECKING, Literal, get_args
 
 from discreet.errors import BadNoiseTable, BadRequest, nearest
@@ -102,41 +98,46 @@ def _is_symmetric(values: Sequence[int], weights: Sequence[int]) -> bool:
     return mirrored and all(a == b for a, b in zip(weights, reversed(weights), strict=True))
 
 
+def _whole_keys(weights: Sequence[int], modulus: int) -> tuple[list[int], list[int]]:
+    """Keys of each value rounded down, and the places of the others in the order of their remainders.
+
+    A value that is due less than one key gets one; the rest share the remaining keys in proportion.
+    """
+    rare: set[int] = set()
+    while True:
+        keys = modulus - len(rare)
+        total = sum(weight for j, weight in enumerate(weights) if j not in rare)
+        more = {j for j, weight in enumerate(weights) if j not in rare and weight * keys < total}
+        if not more:
+            break
+        rare |= more
+    masses = [1 if j in rare else weight * keys // total for j, weight in enumerate(weights)]
+    common = (j for j in range(len(weights)) if j not in rare)
+    return masses, sorted(common, key=lambda j: masses[j] * total - weights[j] * keys)
+
+
 def _symmetric_masses(values: Sequence[int], weights: Sequence[int], modulus: int, count: int) -> list[int]:
-    """Whole numbers of keys, the same for v and -v; noise 0 takes what the rounding leaves."""
-    half = len(values) // 2
-    if len(values) % 2 == 0:
-        if modulus % 2:
-            raise BadNoiseTable(
-                f"The row of count {count} is symmetric without a zero: {modulus} keys cannot be halved.",
-                "Take an even modulus.",
-            )
-        side = _nearest_masses(weights[:half], modulus // 2)
-        return [*side, *reversed(side)]
-    total = sum(weights)
-    side = [max(1, _round(weight * modulus, total)) for weight in weights[:half]]
-    while modulus - 2 * sum(side) < 1:
-        # Only a modulus about as small as the support gets here: the fullest value gives a key up.
-        side[side.index(max(side))] -= 1
-    return [*side, modulus - 2 * sum(side), *reversed(side)]
+    """Whole numbers of keys, the same for v and -v: pairs take two keys at a time, zero the odd one."""
+    masses, order = _whole_keys(weights, modulus)
+    last = len(values) - 1
+    pairs, odd = divmod(modulus - sum(masses), 2)
+    for j in [j for j in order if 2 * j < last][:pairs]:
+        masses[j] += 1
+        masses[last - j] += 1
+    if odd and last % 2:
+        raise BadNoiseTable(
+            f"The row of count {count} is symmetric without a zero: {modulus} keys cannot be halved.",
+            "Take an even modulus.",
+        )
+    masses[last // 2] += odd
+    return masses
 
 
 def _nearest_masses(weights: Sequence[int], modulus: int) -> list[int]:
     """Largest remainders: whole numbers that add up to the modulus, each at least one."""
-    total = sum(weights)
-    masses = [max(1, weight * modulus // total) for weight in weights]
-    spare = modulus - sum(masses)
-    if spare > 0:
-        shortest = sorted(range(len(masses)), key=lambda j: masses[j] * total - weights[j] * modulus)
-        for j in shortest[:spare]:
-            masses[j] += 1
-        return masses
-    fullest = [(-mass, j) for j, mass in enumerate(masses)]
-    heapq.heapify(fullest)
-    for _ in range(-spare):  # keys lent to the rarest values come from the commonest
-        negative, j = heapq.heappop(fullest)
-        masses[j] -= 1
-        heapq.heappush(fullest, (negative + 1, j))
+    masses, order = _whole_keys(weights, modulus)
+    for j in order[: modulus - sum(masses)]:
+        masses[j] += 1
     return masses
 
 
@@ -155,7 +156,8 @@ def _unbiased_masses(values: Sequence[int], weights: Sequence[int], modulus: int
         if move is None:
             raise BadNoiseTable(
                 f"No whole numbers of {modulus} keys give the row of count {count} a mean of exactly zero.",
-                "Take a larger modulus, or the rule 'ceiling', which accepts a bias.",
+                "Take another modulus (larger, or a multiple of the distances between the values), "
+                "or the rule 'ceiling', which accepts a bias.",
             )
         giver, taker = move
         masses[giver] -= 1
@@ -188,112 +190,3 @@ def _best_move(
         if masses[g] > 1 and 0 < (shift := sign * (values[g] - values[t])) <= abs(defect)
     ]
     return min(moves)[1:] if moves else None
-
-
-def _round(numerator: int, denominator: int) -> int:
-    """The nearest whole number, halves upward."""
-    return (2 * numerator + denominator) // (2 * denominator)
-
-
-@dataclass(frozen=True, slots=True)
-class RowReport:
-    """What quantisation did to the row of one count.
-
-    Args:
-        count: The first count that the row serves.
-        bias: The mean of the integers, exactly; the design's is in `ideal_bias`.
-        ideal_bias: The mean of the design.
-        variance: The variance of the integers, exactly.
-        variance_error: Relative: (V^Q - V) / V; 0 where the design has no variance.
-        lost: Values of the design that no key selects any more.
-        paper_epsilon: ε^Q of eq. 45: the largest log-ratio of p(z) to p(z-1) within the support, that
-            direction only; infinite where a value was lost.
-        paper_delta: δ^Q of eq. 46: the larger of the two end masses.
-    """
-
-    count: int
-    bias: Fraction
-    ideal_bias: float
-    variance: Fraction
-    variance_error: float
-    lost: tuple[int, ...]
-    paper_epsilon: float
-    paper_delta: Fraction
-
-
-@dataclass(frozen=True, slots=True)
-class QuantisationReport:
-    """What quantisation did to a design, row by row.
-
-    `paper_epsilon` and `paper_delta` look at one direction of one row, as the paper does; the exact audit of
-    both directions and all neighbouring counts is that of `discreet.accounting`.
-    """
-
-    rows: tuple[RowReport, ...]
-
-    @property
-    def last(self) -> RowReport:
-        """The report of the row of large counts."""
-        return self.rows[-1]
-
-    @property
-    def lost(self) -> tuple[tuple[int, int], ...]:
-        """Every (count, value) that the design has and no key selects."""
-        return tuple((row.count, value) for row in self.rows for value in row.lost)
-
-    def notes(self) -> tuple[str, ...]:
-        """What a reader of the table must be told: bias and lost values, if any."""
-        said = []
-        if self.lost:
-            said.append(f"Quantisation lost {len(self.lost)} value(s), as (count, value): {list(self.lost)}.")
-        biased = [row for row in self.rows if abs(row.bias - Fraction(row.ideal_bias)) > Fraction(1, 10**15)]
-        if biased:
-            worst = max(biased, key=lambda row: abs(row.bias))
-            said.append(
-                f"Quantisation leaves a bias of {float(worst.bias):.6g} in the row of count {worst.count}."
-            )
-        return tuple(said)
-
-
-def quantisation_report(ideal: IdealTable, table: NoiseTable) -> QuantisationReport:
-    """Compare a design with the integers made from it, row by row."""
-    pairs = zip(ideal.rows, table.rows, strict=True)
-    return QuantisationReport(
-        tuple(_row_report(i, ideal_row, row) for i, (ideal_row, row) in enumerate(pairs))
-    )
-
-
-def _row_report(count: int, ideal: IdealRow, row: NoiseRow) -> RowReport:
-    wanted = ideal.variance()
-    epsilon, delta = paper_epsilon_delta(row, ideal.values)
-    return RowReport(
-        count=count,
-        bias=row.mean(),
-        ideal_bias=ideal.mean(),
-        variance=row.variance(),
-        variance_error=float(row.variance() - Fraction(wanted)) / wanted if wanted else 0.0,
-        lost=tuple(v for v in ideal.values if v not in set(row.values)),
-        paper_epsilon=epsilon,
-        paper_delta=delta,
-    )
-
-
-def paper_epsilon_delta(row: NoiseRow, support: Sequence[int]) -> tuple[float, Fraction]:
-    """(ε^Q, δ^Q) of eqs 45-46 for a row whose design had this support.
-
-    The paper compares p(z) with p(z-1) only; after the ceiling the other direction can be worse, so this is
-    a figure to set beside the paper, not a guarantee.
-    """
-    mass = dict(zip(row.values, row.masses(), strict=True))
-    ratios = [
-        (mass.get(z, 0), mass.get(z - 1, 0)) for z in support[1:] if mass.get(z, 0) or mass.get(z - 1, 0)
-    ]
-    epsilon = max((_log_ratio(upper, lower) for upper, lower in ratios), default=0.0)
-    return epsilon, Fraction(max(mass.get(support[0], 0), mass.get(support[-1], 0)), row.modulus)
-
-
-def _log_ratio(upper: int, lower: int) -> float:
-    """log(upper/lower), infinite above zero."""
-    if not lower:
-        return math.inf
-    return math.log(upper / lower) if upper else -math.inf

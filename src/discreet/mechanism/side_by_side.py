@@ -19,6 +19,7 @@ from discreet.errors import InfeasibleDesign
 from discreet.mechanism import discrete_gaussian, discrete_laplace, truncated_normal
 from discreet.mechanism.abs_by_epsilon import ideal_abs
 from discreet.mechanism.design import least_variance
+from discreet.mechanism.wishes import require_epsilon
 
 if TYPE_CHECKING:
     from discreet.mechanism.ideal import IdealRow, IdealTable
@@ -66,7 +67,7 @@ def compare(
         match: Which normal truncation matches δ: the closest on the log scale, as in the paper's Table 2,
             or the smallest that keeps it.
     """
-    discrete_laplace.require_epsilon(epsilon)
+    require_epsilon(epsilon)
     if (delta is None) == (m is None):
         raise InfeasibleDesign("A comparison needs delta or the Laplace truncation m, and not both.")
     if m is None:

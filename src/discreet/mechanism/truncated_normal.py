@@ -16,9 +16,9 @@ from decimal import Decimal
 from typing import TYPE_CHECKING, Literal
 
 from discreet.errors import InfeasibleDesign
-from discreet.mechanism.discrete_laplace import require_delta, require_epsilon, require_m
 from discreet.mechanism.ideal import DIGITS, IdealTable, row_from_logs
 from discreet.mechanism.quantise import quantise as quantise_table
+from discreet.mechanism.wishes import require_delta, require_epsilon, require_width, smallest_width
 
 if TYPE_CHECKING:
     from discreet.mechanism.noise_table import NoiseTable
@@ -63,7 +63,7 @@ def ideal_normal(epsilon: float, m: int | None = None, *, delta: float | None = 
         m = matched_m(epsilon, delta, "smallest")
         parameters |= {"delta": delta}
     assert m is not None  # noqa: S101 - one of the two was given
-    require_m(m)
+    require_width("m", m)
     rate = DIGITS.divide(Decimal(epsilon), Decimal(2 * m + 1))
     row = row_from_logs(range(-m, m + 1), [-rate * (z * z) for z in range(-m, m + 1)])
     return IdealTable((row,), 1, "normal", parameters | {"m": m})
@@ -88,14 +88,8 @@ def matched_m(epsilon: float, delta: float, rule: Literal["smallest", "closest"]
     """
     require_epsilon(epsilon)
     require_delta(delta)
-    m = 1
-    while end_probability(epsilon, m) > delta:
-        m += 1
-        if m > _WIDEST:
-            raise InfeasibleDesign(
-                f"epsilon = {epsilon} and delta = {delta} need normal noise beyond ±{_WIDEST}.",
-                "Take a larger epsilon or delta.",
-            )
+    wish = f"epsilon = {epsilon} and delta = {delta} with normal noise"
+    m = smallest_width(lambda m: end_probability(epsilon, m) <= delta, limit=_WIDEST, wish=wish)
     if rule == "smallest" or m == 1:
         return m
     gaps = [abs(math.log(end_probability(epsilon, k) / delta)) for k in (m - 1, m)]

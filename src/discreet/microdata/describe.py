@@ -17,14 +17,16 @@ import duckdb
 
 from discreet.errors import BadData
 from discreet.microdata.sources import open_source, quoted
+from discreet.model.variable import RESERVED_NAMES
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from discreet.microdata.sources import Source
 
-#: A column with more different values than this is not taken for a variable, unless it looks like an area.
+#: A column with more different values than this is taken for a variable only if it nests within another.
 MOST_CATEGORIES = 400
+MOST_AREAS = 100_000
 NOT_STATED = "not-stated"
 HEADER = """\
 # Drafted from {name}. Check every line before loading:
@@ -65,7 +67,9 @@ def describe_file(path: Path) -> str:
         columns = [_look_at(source, name) for name in source.columns]
         return _draft(source, columns, path)
     except duckdb.Error:
-        raise BadData(f"The file {path.name!r} cannot be read to the end.", "Check that it is complete.") from None
+        raise BadData(
+            f"The file {path.name!r} cannot be read to the end.", "Check that it is complete."
+        ) from None
     finally:
         connection.close()
 
@@ -86,11 +90,50 @@ def _draft(source: Source, columns: list[_Column], path: Path) -> str:
     id_column = id_column or next((c for c in columns if c.unique and not c.fractional), None)
     weight = next((c for c in columns if "weight" in c.name.lower() or c.name.lower() in {"wt", "w"}), None)
     rest = [c for c in columns if c not in (id_column, weight)]
-    variables = [c for c in rest if c.distinct <= MOST_CATEGORIES and not c.fractional]
+    possible = [c for c in rest if c.distinct <= MOST_AREAS and not c.fractional and not c.unique]
+    parents = _nesting(source, possible)
+    variables = [c for c in possible if c.distinct <= MOST_CATEGORIES or c.name in parents]
+    names = _variable_names(variables)
+    sections = [
+        _variable(source, column, names[column.name], parents.get(column.name)) for column in variables
+    ]
     left_out = [c.name for c in rest if c not in variables]
-    used: set[str] = set()
-    sections = [_variable(source, column, used) for column in variables]
-    return _top(path, id_column, weight, left_out) + "".join(sections) + PROTECTION
+    hierarchies = _hierarchies(parents, names)
+    return _top(path, id_column, weight, left_out) + "".join(sections) + hierarchies + PROTECTION
+
+
+def _nesting(source: Source, columns: list[_Column]) -> dict[str, str]:
+    """For each column the next coarser one that it determines in every record, if there is one."""
+    parents = {}
+    for fine in columns:
+        coarser = [
+            c for c in columns if c.distinct >= 2 and 2 * c.distinct <= fine.distinct and not c.missing
+        ]
+        for coarse in sorted(coarser, key=lambda c: -c.distinct):
+            pair = f"({quoted(fine.name)}, {quoted(coarse.name)})"
+            if source.relation.aggregate(f"count(DISTINCT {pair})").fetchall()[0][0] == fine.distinct:
+                parents[fine.name] = coarse.name
+                break
+    return {fine: coarse for fine, coarse in parents.items() if not _missing(columns, fine)}
+
+
+def _missing(columns: list[_Column], name: str) -> bool:
+    return any(column.missing for column in columns if column.name == name)
+
+
+def _hierarchies(parents: dict[str, str], names: dict[str, str]) -> str:
+    """A section for each chain of nested columns, from the finest upward."""
+    sections = []
+    for fine in (name for name in parents if name not in parents.values()):
+        levels = [fine]
+        while levels[0] in parents:
+            levels.insert(0, parents[levels[0]])
+        listed = ", ".join(_text(names[level]) for level in levels)
+        note = "# These columns nest in the file. Set geography = true if they are places."
+        sections.append(
+            f"\n{note}\n[[hierarchy]]\nname = {_text(names[fine])}\nlevels = [{listed}]\ngeography = false\n"
+        )
+    return "".join(sections)
 
 
 def _top(path: Path, id_column: _Column | None, weight: _Column | None, left_out: list[str]) -> str:
@@ -114,33 +157,37 @@ def _top(path: Path, id_column: _Column | None, weight: _Column | None, left_out
     return "\n".join(lines) + "\n"
 
 
-def _variable(source: Source, column: _Column, used: set[str]) -> str:
-    text = f"{quoted(column.name)}::VARCHAR"
-    values = source.relation.project(f"{text} AS c").filter("c IS NOT NULL AND c != ''").distinct().fetchall()
-    codes = sorted((value[0] for value in values), key=_natural)
-    name = _variable_name(column.name, used)
+def _variable(source: Source, column: _Column, name: str, parent: str | None) -> str:
+    chosen = f"{quoted(column.name)}::VARCHAR AS c, {f'{quoted(parent)}::VARCHAR' if parent else 'NULL'} AS p"
+    values = source.relation.project(chosen).filter("c IS NOT NULL AND c != ''").distinct().fetchall()
+    categories = sorted(values, key=lambda value: _natural(value[0]))
     lines = ["", "[[variable]]", f"name = {_text(name)}", f"label = {_text(column.name)}"]
     if name != column.name:
         lines.append(f"column = {_text(column.name)}")
     if column.missing:
         lines.append(f"not_stated = {_text(NOT_STATED)}")
-        codes.append(NOT_STATED)
+        categories.append((NOT_STATED, None))
     lines.append("categories = [")
-    lines += [f"  {{ code = {_text(code)}, label = {_text('Not stated' if code == NOT_STATED else code)} }}," for code in codes]
+    for code, above in categories:
+        label = "Not stated" if code == NOT_STATED else code
+        within = f", parent = {_text(above)}" if above is not None else ""
+        lines.append(f"  {{ code = {_text(code)}, label = {_text(label)}{within} }},")
     return "\n".join([*lines, "]", ""])
 
 
-def _variable_name(column: str, used: set[str]) -> str:
-    """A usable variable name that no other column has."""
-    name = re.sub(r"[^A-Za-z0-9_]+", "_", column).strip("_").lower() or "variable"
-    name = name if name[0].isalpha() else f"v_{name}"
-    if name in {"count", "value", "status", "weight", "weighted", "measure", "total", "record_key"}:
-        name = f"{name}_1"
-    candidate, number = name[:60], 2
-    while candidate in used:
-        candidate, number = f"{name[:56]}_{number}", number + 1
-    used.add(candidate)
-    return candidate
+def _variable_names(columns: list[_Column]) -> dict[str, str]:
+    """A usable name for each column, different for each."""
+    names: dict[str, str] = {}
+    for column in columns:
+        name = re.sub(r"[^A-Za-z0-9_]+", "_", column.name).strip("_").lower() or "variable"
+        name = name if name[0].isalpha() else f"v_{name}"
+        if name in RESERVED_NAMES or name.endswith("_label"):
+            name = f"{name}_1"
+        candidate, number = name[:60], 2
+        while candidate in names.values():
+            candidate, number = f"{name[:56]}_{number}", number + 1
+        names[column.name] = candidate
+    return names
 
 
 def _natural(text: str) -> list[tuple[int, int, str]]:

@@ -95,6 +95,8 @@ def _check_columns(source: Source, dataset: Dataset) -> None:
     wanted.append((dataset.id_column, "the id"))
     if dataset.weight_column is not None:
         wanted.append((dataset.weight_column, "the weight"))
+    if dataset.key_column is not None:
+        wanted.append((dataset.key_column, "the record key"))
     for column, what in wanted:
         if column not in source.columns:
             raise BadDescription(
@@ -120,10 +122,13 @@ def _stage(
             for check in checks:
                 check(codes)
             hashes = _hash_bytes(batch.column("h"))
-            columns = {**codes, RECORD_KEY: record_keys(secret, dataset.lineage, hashes)}
+            own_keys = batch.column("k").to_numpy() if dataset.key_column is not None else None
+            keys = record_keys(secret, dataset.lineage, hashes) if own_keys is None else own_keys
+            columns = {**codes, RECORD_KEY: keys}
             if dataset.weight_column is not None:
                 columns[WEIGHT] = batch.column("w").to_numpy()
-            values = [array for name, array in sorted(columns.items()) if name != RECORD_KEY]
+            derived = {RECORD_KEY} if own_keys is None else set()
+            values = [array for name, array in sorted(columns.items()) if name not in derived]
             fingerprint.add(hashes, values)
             prefixes.append(np.ascontiguousarray(hashes[:, :8]).view("<u8").ravel())
             writer.write_batch(pa.record_batch(columns).select(column_names(dataset)))
@@ -148,10 +153,13 @@ def _coded_batches(
         chosen.append(code)
         wrong.append(problem)
     if dataset.weight_column is not None:
-        weight = f"(TRY_CAST({quoted(dataset.weight_column)} AS DECIMAL(18, {dataset.weight_decimals}))"
-        weight += f" * {10**dataset.weight_decimals})::BIGINT"
+        weight = _fixed_point(dataset.weight_column, dataset.weight_decimals)
         chosen.append(f"{weight} AS w")
         wrong.append(f"CASE WHEN coalesce({weight}, -1) < 0 THEN 'w' END")
+    if dataset.key_column is not None:
+        key = f"TRY_CAST({_fixed_point(dataset.key_column, dataset.key_decimals)} AS UINTEGER)"
+        chosen.append(f"coalesce({key}, 0)::UINTEGER AS k")
+        wrong.append(f"CASE WHEN {key} IS NULL THEN 'k' END")
     chosen.append(f"coalesce({', '.join(wrong)}) AS bad")
     relation = source.relation.project(", ".join(chosen))
     yield from relation.to_arrow_reader(CHUNK)
@@ -172,9 +180,17 @@ def _code_sql(variable: Variable, place: int) -> tuple[str, str]:
     if variable.not_stated is None:
         known, absent = code, f"{missing} 'm{place}:' "
     else:
-        known, absent = f"CASE {missing} {variable.position(variable.not_stated)} ELSE {code} END", f"{missing} NULL "
+        known, absent = (
+            f"CASE {missing} {variable.position(variable.not_stated)} ELSE {code} END",
+            f"{missing} NULL ",
+        )
     problem = f"CASE {absent}WHEN {code} IS NULL THEN 'u{place}:' || {column} END"
     return f"coalesce({known}, 0)::{column_type(variable)} AS v{place}", problem
+
+
+def _fixed_point(column: str, decimals: int) -> str:
+    """The SQL of a column's value as an integer with so many decimals; NULL where it is no number."""
+    return f"(TRY_CAST({quoted(column)} AS DECIMAL(18, {decimals})) * {10**decimals})::BIGINT"
 
 
 def _refuse_bad(batch: pa.RecordBatch, dataset: Dataset) -> None:
@@ -185,9 +201,15 @@ def _refuse_bad(batch: pa.RecordBatch, dataset: Dataset) -> None:
     found: str = bad.drop_null()[0].as_py()
     if found == "i":
         raise BadData("A record has no id.", f"Fill the column {dataset.id_column!r}.")
+    if found == "k":
+        raise BadData(
+            "A record has a record key that is missing, negative, no number or too large.",
+            f"Mend the column {dataset.key_column!r}: whole numbers below 2^32 once key_decimals are shifted.",
+        )
     if found == "w":
         raise BadData(
-            "A record has a weight that is missing, negative or no number.", f"Mend the column {dataset.weight_column!r}."
+            "A record has a weight that is missing, negative or no number.",
+            f"Mend the column {dataset.weight_column!r}.",
         )
     place, _, raw = found[1:].partition(":")
     variable = dataset.variables[int(place)]
@@ -197,7 +219,8 @@ def _refuse_bad(batch: pa.RecordBatch, dataset: Dataset) -> None:
             f'Add a category and `not_stated = "its code"` to "{variable.name}", or fill the value.',
         )
     raise BadData(
-        f'The value {raw[:60]!r} of "{variable.name}" is not among its categories.', nearest(raw, variable.codes)
+        f'The value {raw[:60]!r} of "{variable.name}" is not among its categories.',
+        nearest(raw, variable.codes),
     )
 
 

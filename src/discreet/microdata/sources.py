@@ -19,7 +19,14 @@ import pyarrow as pa
 from discreet.errors import BadData, NotFound
 
 #: File endings and how they are read.
-READERS = {".csv": "csv", ".tsv": "csv", ".parquet": "parquet", ".arrow": "arrow", ".feather": "arrow", ".ipc": "arrow"}
+READERS = {
+    ".csv": "csv",
+    ".tsv": "csv",
+    ".parquet": "parquet",
+    ".arrow": "arrow",
+    ".feather": "arrow",
+    ".ipc": "arrow",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +91,14 @@ def _open_file(connection: duckdb.DuckDBPyConnection, path: Path) -> Source:
 
 def _read(connection: duckdb.DuckDBPyConnection, path: Path, kind: str) -> Source:
     if kind == "csv":
-        relation = connection.read_csv(str(path), header=True, all_varchar=True, sample_size=20_000)
+        relation = connection.read_csv(
+            str(path),
+            header=True,
+            all_varchar=True,
+            delimiter=_delimiter(path),
+            quotechar='"',
+            escapechar='"',
+        )
         return Source(relation, None, path.name)
     if kind == "parquet":
         import pyarrow.parquet as pq  # noqa: PLC0415 - only Parquet files need it
@@ -92,6 +106,13 @@ def _read(connection: duckdb.DuckDBPyConnection, path: Path, kind: str) -> Sourc
         return Source(connection.read_parquet(str(path)), pq.read_metadata(path).num_rows, path.name)
     table = pa.ipc.open_file(pa.memory_map(str(path))).read_all()
     return Source(connection.from_arrow(table), table.num_rows, path.name)
+
+
+def _delimiter(path: Path) -> str:
+    """The separator of the header line; guessing it from all lines would take a torn line for a dialect."""
+    with path.open(encoding="utf-8-sig", errors="replace") as file:
+        header = file.readline()
+    return max(",;\t|", key=header.count)
 
 
 def _open_batches(connection: duckdb.DuckDBPyConnection, batches: Iterator[Any]) -> Source:

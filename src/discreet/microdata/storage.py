@@ -39,7 +39,7 @@ def column_type(variable: Variable) -> str:
 
 def column_names(dataset: Dataset) -> list[str]:
     """The columns of stored records."""
-    return storage_schema(dataset).names
+    return list(storage_schema(dataset).names)
 
 
 def storage_schema(dataset: Dataset) -> pa.Schema:
@@ -60,11 +60,12 @@ def rollup_variables(dataset: Dataset) -> list[str]:
 
 def store(staged: Path, dataset: Dataset, folder: Path) -> None:
     """Write staged records to the database of a version, sorted, with their roll-up."""
-    config = {"memory_limit": MEMORY_LIMIT, "temp_directory": str(folder)}
-    with pa.memory_map(str(staged)) as source, duckdb.connect(str(folder / DATABASE), config=config) as database:
+    path = folder / DATABASE
+    database = duckdb.connect(str(path), config={"memory_limit": MEMORY_LIMIT, "temp_directory": str(folder)})
+    with pa.memory_map(str(staged)) as source, database:
         database.register("staged", pa.ipc.open_file(source).read_all())
         order = f' ORDER BY "{dataset.finest_geography}"' if dataset.finest_geography else ""
-        database.execute(f"CREATE TABLE {RECORDS} AS SELECT * FROM staged{order}")  # noqa: S608 - a variable's name
+        database.execute(f"CREATE TABLE {RECORDS} AS SELECT * FROM staged{order}")
         database.unregister("staged")
         _roll_up(database, dataset)
 
@@ -74,7 +75,9 @@ def _roll_up(database: duckdb.DuckDBPyConnection, dataset: Dataset) -> None:
     sums = f"count(*)::UINTEGER AS n, sum({RECORD_KEY})::UBIGINT AS k"
     if dataset.weight_column is not None:
         sums += f", sum({WEIGHT})::BIGINT AS w"
-    database.execute(f"CREATE TEMP TABLE rolled AS SELECT {names}, {sums} FROM {RECORDS} GROUP BY {names}")  # noqa: S608
-    sizes = database.execute(f"SELECT (SELECT count(*) FROM rolled), (SELECT count(*) FROM {RECORDS})").fetchone()  # noqa: S608
+    database.execute(f"CREATE TEMP TABLE rolled AS SELECT {names}, {sums} FROM {RECORDS} GROUP BY {names}")
+    sizes = database.execute(
+        f"SELECT (SELECT count(*) FROM rolled), (SELECT count(*) FROM {RECORDS})"
+    ).fetchone()
     if sizes is not None and sizes[0] * ROLLUP_GAIN <= sizes[1]:
         database.execute(f"CREATE TABLE {ROLLUP} AS SELECT * FROM rolled")

@@ -35,6 +35,8 @@ class Dataset:
     lineage: str = ""
     weight_column: str | None = None
     weight_decimals: int = 4
+    key_column: str | None = None
+    key_decimals: int = 0
     hierarchies: tuple[Hierarchy, ...] = ()
     structural_zeros: tuple[StructuralZero, ...] = ()
     protection: Protection = Protection()  # noqa: RUF009 - frozen value
@@ -54,8 +56,11 @@ class Dataset:
             )
         if not self.variables:
             raise BadDescription("The dataset has no variables.", "Add a [[variable]] section for each.")
-        if not 0 <= self.weight_decimals <= 9:
-            raise BadDescription(f"weight_decimals is {self.weight_decimals}.", "It must lie between 0 and 9.")
+        if not 0 <= self.weight_decimals <= 9 or not 0 <= self.key_decimals <= 9:
+            raise BadDescription(
+                f"weight_decimals is {self.weight_decimals} and key_decimals is {self.key_decimals}.",
+                "Both must lie between 0 and 9.",
+            )
         for hierarchy in self.hierarchies:
             self._check_hierarchy(hierarchy)
         for zero in self.structural_zeros:
@@ -105,7 +110,9 @@ class Dataset:
 
     def _check_zero(self, zero: StructuralZero) -> None:
         if not zero.where:
-            raise BadDescription("A structural zero names no variable.", "Add `where = { variable = [codes] }`.")
+            raise BadDescription(
+                "A structural zero names no variable.", "Add `where = { variable = [codes] }`."
+            )
         for name, codes in zero.where:
             if name not in self._by_name:
                 raise BadDescription(
@@ -128,13 +135,19 @@ def parse_dataset(text: str) -> Dataset:
     try:
         document = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
-        raise BadDescription(f"dataset.toml is not valid TOML: {error}.", "Mend the line that it names.") from None
+        raise BadDescription(
+            f"dataset.toml is not valid TOML: {error}.", "Mend the line that it names."
+        ) from None
     allowed = {f.name for f in fields(Dataset)} - {"variables", "hierarchies", "structural_zeros"}
     allowed |= {"variable", "hierarchy", "structural_zero"}
     _only(document, allowed, "dataset.toml")
     _need(document, ("id", "label", "id_column"), "dataset.toml")
-    plain = {k: v for k, v in document.items() if k not in {"variable", "hierarchy", "structural_zero", "protection"}}
-    _strings(plain, except_for={"weight_decimals"})
+    plain = {
+        k: v
+        for k, v in document.items()
+        if k not in {"variable", "hierarchy", "structural_zero", "protection"}
+    }
+    _strings(plain, except_for={"weight_decimals", "key_decimals"})
     return Dataset(
         **plain,
         variables=tuple(_variable(entry) for entry in _tables(document, "variable")),
@@ -149,7 +162,9 @@ def _variable(entry: dict[str, Any]) -> Variable:
     _need(entry, ("name", "categories"), "[[variable]]")
     where = f'the variable "{entry["name"]}"'
     if not isinstance(entry["categories"], list):
-        raise BadDescription(f"The categories of {where} are not a list.", 'Write [{ code = "1", label = "..." }, ...].')
+        raise BadDescription(
+            f"The categories of {where} are not a list.", 'Write [{ code = "1", label = "..." }, ...].'
+        )
     categories = tuple(_category(category, where) for category in entry["categories"])
     return Variable(
         name=str(entry["name"]),
@@ -164,7 +179,9 @@ def _category(entry: Any, where: str) -> Category:
     if isinstance(entry, str):
         return Category(entry, entry)
     if not isinstance(entry, dict) or not isinstance(entry.get("code"), str):
-        raise BadDescription(f"{where} has a category without a code in quotes.", 'Write { code = "1", label = "..." }.')
+        raise BadDescription(
+            f"{where} has a category without a code in quotes.", 'Write { code = "1", label = "..." }.'
+        )
     _only(entry, {"code", "label", "parent"}, where)
     label = entry.get("label", entry["code"])
     parent = entry.get("parent")
@@ -177,10 +194,15 @@ def _hierarchy(entry: dict[str, Any]) -> Hierarchy:
     _only(entry, {"name", "label", "levels", "geography"}, "[[hierarchy]]")
     _need(entry, ("name", "levels"), "[[hierarchy]]")
     if not isinstance(entry["levels"], list):
-        raise BadDescription("The levels of a hierarchy are not a list.", 'Write levels = ["coarse", "fine"].')
+        raise BadDescription(
+            "The levels of a hierarchy are not a list.", 'Write levels = ["coarse", "fine"].'
+        )
     levels = tuple(str(level) for level in entry["levels"])
     return Hierarchy(
-        str(entry["name"]), str(entry.get("label", entry["name"])), levels, bool(entry.get("geography", False))
+        str(entry["name"]),
+        str(entry.get("label", entry["name"])),
+        levels,
+        bool(entry.get("geography", False)),
     )
 
 
@@ -203,7 +225,9 @@ def _protection(entry: dict[str, Any]) -> Protection:
         if name in values and (not isinstance(values[name], int) or isinstance(values[name], bool)):
             raise BadDescription(f"{name} of [protection] is {values[name]!r}.", "Give a whole number.")
     if not isinstance(values.get("noise", {}), dict):
-        raise BadDescription("[protection.noise] is not a table.", 'Write [protection.noise] and `family = "maxent"`.')
+        raise BadDescription(
+            "[protection.noise] is not a table.", 'Write [protection.noise] and `family = "maxent"`.'
+        )
     if not isinstance(values.get("non_negative", True), bool):
         raise BadDescription("non_negative of [protection] is not true or false.", "Write true or false.")
     return Protection(**values)

@@ -29,7 +29,8 @@ def split(text: str, separator: str, *, limit: int = -1) -> list[str]:
     >>> split(r"a\,b,c", ",")
     ['a\\,b', 'c']
     """
-    parts, current, skip = [], "", False
+    parts: list[str] = []
+    current, skip = "", False
     for character in text:
         if skip or character != separator or len(parts) == limit:
             current += character

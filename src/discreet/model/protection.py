@@ -29,9 +29,9 @@ class Protection:
 
     Args:
         method: `cellkey`: noise keyed by who is in the cell.
-        noise: The family and parameters of the noise table.
+        noise: The family and parameters of the noise table, or the file that holds it.
         keys: One of `KEY_MODES`.
-        modulus: The number of cell keys.
+        modulus: The number of cell keys; by default that of the noise table's file, or 2^32.
         additivity: `independent`: totals are perturbed on their own.
         non_negative: Released counts below zero become zero.
         max_variables: How many variables one table may cross, geography not counted.
@@ -42,7 +42,7 @@ class Protection:
     method: str = "cellkey"
     noise: Mapping[str, Any] = field(default_factory=lambda: {"family": "maxent", "D": 5, "V": 3, "js": 2})
     keys: str = "hashed"
-    modulus: int = DEFAULT_MODULUS
+    modulus: int | None = None
     additivity: str = "independent"
     non_negative: bool = True
     max_variables: int = 3
@@ -53,11 +53,14 @@ class Protection:
         _one_of("method", self.method, METHODS)
         _one_of("keys", self.keys, KEY_MODES)
         _one_of("additivity", self.additivity, ADDITIVITY)
-        if "family" not in self.noise:
-            raise BadDescription("The noise has no family.", 'Add `family = "maxent"` to [protection.noise].')
-        if not 1 <= self.modulus <= 2**64:
+        if ("family" in self.noise) == ("file" in self.noise):
+            raise BadDescription(
+                "The noise has no family and no file, or both.",
+                'Write `family = "maxent"` with its parameters, or `file = "noise.json"`, in [protection.noise].',
+            )
+        if self.modulus is not None and not 1 <= self.modulus <= 2**64:
             raise BadDescription(f"The key modulus is {self.modulus}.", "It must lie between 1 and 2^64.")
-        if self.keys == "abs" and self.modulus != 256:
+        if self.keys == "abs" and self.modulus not in {None, 256}:
             raise BadDescription("The `abs` keys are one byte.", "Set `modulus = 256`.")
         if not 2 <= self.big_n < 2**63:
             raise BadDescription(f"big_n is {self.big_n}.", "It must lie between 2 and 2^63.")
@@ -66,7 +69,15 @@ class Protection:
         object.__setattr__(self, "noise", MappingProxyType(dict(self.noise)))
 
     def __hash__(self) -> int:
-        return hash((self.method, tuple(sorted(self.noise.items())), self.keys, self.modulus, self.additivity))
+        return hash(
+            (
+                self.method,
+                tuple(sorted((name, repr(value)) for name, value in self.noise.items())),
+                self.keys,
+                self.modulus,
+                self.additivity,
+            )
+        )
 
 
 def _one_of(name: str, value: str, allowed: tuple[str, ...]) -> None:

@@ -13,9 +13,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 if TYPE_CHECKING:
+    import numpy as np
     from numpy.typing import NDArray
 
     from discreet.mechanism.noise_table import NoiseTable
@@ -25,7 +24,10 @@ if TYPE_CHECKING:
 
 #: Status letters by their number in `Release.status`; 0 is a released value.
 STATUSES = ("", "c", "z")
-STATUS_MEANING = {"c": "Not released: withheld to protect confidentiality", "z": "Not applicable: cannot occur"}
+STATUS_MEANING = {
+    "c": "Not released: withheld to protect confidentiality",
+    "z": "Not applicable: cannot occur",
+}
 WITHHELD, NOT_APPLICABLE = 1, 2
 
 
@@ -67,10 +69,7 @@ class Release:
     @property
     def title(self) -> str:
         """What is counted, by what: "Persons by sex and age"."""
-        names = [dimension.label.lower() for dimension in self.dimensions]
-        listed = names[0] if len(names) == 1 else ", ".join(names[:-1]) + " and " + names[-1]
-        unit = self.dataset.unit
-        return f"{unit[:1].upper()}{unit[1:]} by {listed}"
+        return table_title(self.dataset, self.dimensions)
 
     @property
     def cells(self) -> int:
@@ -81,3 +80,10 @@ class Release:
         """The released count of one cell, by its codes in the order of the dimensions; None if not released."""
         place = tuple(d.codes.index(code) for d, code in zip(self.dimensions, codes, strict=True))
         return None if self.status[place] else int(self.values[place])
+
+
+def table_title(dataset: Dataset, dimensions: tuple[Dimension, ...]) -> str:
+    """The title of a table, known before anything is counted."""
+    names = [dimension.label.lower() for dimension in dimensions]
+    listed = names[0] if len(names) == 1 else ", ".join(names[:-1]) + " and " + names[-1]
+    return f"{dataset.unit[:1].upper()}{dataset.unit[1:]} by {listed}"

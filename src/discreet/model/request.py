@@ -133,7 +133,9 @@ def _canonical_filters(filters: Filters, dataset: Dataset) -> Filters:
         variable = dataset.variable(name)
         positions = {variable.position(code) for code in codes}
         if not positions:
-            raise BadRequest(f'The filter on "{name}" keeps nobody.', "Name at least one category, or leave it out.")
+            raise BadRequest(
+                f'The filter on "{name}" keeps nobody.', "Name at least one category, or leave it out."
+            )
         kept.setdefault(name, set()).update(positions)
     return tuple(
         (name, _codes(dataset.variable(name), kept[name]))
@@ -142,19 +144,25 @@ def _canonical_filters(filters: Filters, dataset: Dataset) -> Filters:
     )
 
 
-def _canonical_groups(request: TableRequest, filters: Mapping[str, tuple[str, ...]], dataset: Dataset) -> Groups:
+def _canonical_groups(
+    request: TableRequest, filters: Mapping[str, tuple[str, ...]], dataset: Dataset
+) -> Groups:
     canonical_groups = {}
     for name, groups in request.groups:
         variable = dataset.variable(name)
         if name in canonical_groups:
             raise BadRequest(f'"{name}" is grouped twice.', "Give all groups of a variable together.")
         if name not in request.variables:
-            raise BadRequest(f'"{name}" is grouped and not in the table.', "Use a filter, or add it to the table.")
+            raise BadRequest(
+                f'"{name}" is grouped and not in the table.', "Use a filter, or add it to the table."
+            )
         kept = filters.get(name, variable.codes)
         positions = [_group_positions(variable, group, kept) for group in groups]
         members = [position for group in positions for position in group]
         if len(set(members)) != len(members):
-            raise BadRequest(f'Two groups of "{name}" share a category.', "Put each category in one group only.")
+            raise BadRequest(
+                f'Two groups of "{name}" share a category.', "Put each category in one group only."
+            )
         singles = [[variable.position(code)] for code in kept]
         ordered = sorted(positions)
         if ordered != singles:
@@ -163,10 +171,13 @@ def _canonical_groups(request: TableRequest, filters: Mapping[str, tuple[str, ..
 
 
 def _group_positions(variable: Variable, group: tuple[str, ...], kept: tuple[str, ...]) -> list[int]:
-    positions = sorted({variable.position(code) for code in group} & {variable.position(code) for code in kept})
+    positions = sorted(
+        {variable.position(code) for code in group} & {variable.position(code) for code in kept}
+    )
     if not positions:
         raise BadRequest(
-            f'A group of "{variable.name}" has no category left by the filter.', "Leave the group out, or widen the filter."
+            f'A group of "{variable.name}" has no category left by the filter.',
+            "Leave the group out, or widen the filter.",
         )
     return positions
 

@@ -18,7 +18,9 @@ from discreet.errors import BadDescription, UnknownCategory, nearest
 #: The code of a total, in every table and format.
 TOTAL = "_T"
 #: Words that a table's own columns use: a variable of this name would make a file ambiguous.
-RESERVED_NAMES = frozenset({"count", "value", "status", "weight", "weighted", "measure", "total", "record_key"})
+RESERVED_NAMES = frozenset(
+    {"count", "value", "status", "weight", "weighted", "measure", "total", "record_key"}
+)
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]{0,63}\Z")
 
 
@@ -33,7 +35,8 @@ class Category:
     def __post_init__(self) -> None:
         if not self.code or self.code != self.code.strip():
             raise BadDescription(
-                f"The category code {self.code!r} is empty or has blanks at an end.", "Give each category a code."
+                f"The category code {self.code!r} is empty or has blanks at an end.",
+                "Give each category a code.",
             )
         if self.code == TOTAL:
             raise BadDescription(f'The code "{TOTAL}" is reserved for totals.', "Choose another code.")
@@ -77,9 +80,10 @@ class Variable:
         if not self.categories:
             raise BadDescription(f'The variable "{self.name}" has no categories.', "List its categories.")
         if len(self._positions) != len(self.categories):
-            repeated = sorted({c.code for c in self.categories if self._is_repeated(c.code)})[0]
+            repeated = min({c.code for c in self.categories if self._is_repeated(c.code)})
             raise BadDescription(
-                f'The variable "{self.name}" lists the code {repeated!r} twice.', "Give every category its own code."
+                f'The variable "{self.name}" lists the code {repeated!r} twice.',
+                "Give every category its own code.",
             )
         if self.not_stated is not None and self.not_stated not in self._positions:
             raise BadDescription(
@@ -129,7 +133,8 @@ class Hierarchy:
     def __post_init__(self) -> None:
         if len(self.levels) < 2 or len(set(self.levels)) != len(self.levels):
             raise BadDescription(
-                f'The hierarchy "{self.name}" needs two or more different levels.', "List its variables, coarse to fine."
+                f'The hierarchy "{self.name}" needs two or more different levels.',
+                "List its variables, coarse to fine.",
             )
 
 

@@ -1,1 +1,1 @@
-"""The web face: routes, pages, templates and static files."""
+"""The web face: an HTTP API and pages that work without JavaScript."""

@@ -41,7 +41,8 @@ class DuckDBEngine:
             self._connection = duckdb.connect(str(path), read_only=True)
         except duckdb.Error:
             raise WorkspaceUnusable(
-                f"The stored records {path.parent.name}/{path.name} cannot be opened.", "Load the dataset again."
+                f"The stored records {path.parent.name}/{path.name} cannot be opened.",
+                "Load the dataset again.",
             ) from None
         self._connection.execute(f"SET perfect_ht_threshold = {PERFECT_HASH_BITS}")
         if threads is not None:
@@ -54,7 +55,9 @@ class DuckDBEngine:
         try:
             columns = self._cursor().execute(self._sql(query)).fetchnumpy()
         except duckdb.Error:
-            raise WorkspaceUnusable("The stored records could not be counted.", "Load the dataset again.") from None
+            raise WorkspaceUnusable(
+                "The stored records could not be counted.", "Load the dataset again."
+            ) from None
         codes = tuple(_plain(columns[f"g{place}"]) for place in range(len(query.group_by)))
         weights = _plain(columns["w"]).astype(np.int64, copy=False) if query.weights else None
         counts = _plain(columns["n"]).astype(np.int64, copy=False)
@@ -97,7 +100,8 @@ def aggregate_sql(
     chosen = [f"{_identifier(name)} AS g{place}" for place, name in enumerate(query.group_by)]
     chosen += [f"{count} AS n", f"{key_sum} AS k", *([f"{weight_sum} AS w"] if query.weights else [])]
     where = " AND ".join(
-        f"{_identifier(name)} IN ({', '.join(str(int(code)) for code in codes)})" for name, codes in query.filters
+        f"{_identifier(name)} IN ({', '.join(str(int(code)) for code in codes)})"
+        for name, codes in query.filters
     )
     sql = f"SELECT {', '.join(chosen)} FROM {table}"  # noqa: S608 - names and integers only
     return sql + (f" WHERE {where}" if where else "") + " GROUP BY ALL"

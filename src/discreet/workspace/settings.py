@@ -54,8 +54,20 @@ class Setting:
 SETTINGS = (
     Setting("host", "127.0.0.1", None, None, "The address that the server listens on."),
     Setting("port", 8000, 1, 65_535, "The port that the server listens on."),
-    Setting("threads", None, 1, 1024, "Threads for one aggregate; all cores by default. Numbers do not depend on it."),
-    Setting("page_cells", 20_000, 100, 1_000_000, "The largest table that a page shows; larger ones are downloaded."),
+    Setting(
+        "threads",
+        None,
+        1,
+        1024,
+        "Threads for one aggregate; all cores by default. Numbers do not depend on it.",
+    ),
+    Setting(
+        "page_cells",
+        20_000,
+        100,
+        1_000_000,
+        "The largest table that a page shows; larger ones are downloaded.",
+    ),
 )
 #: The one setting that cannot stand in `workspace.toml`: it says where that is.
 WORKSPACE_ENVIRONMENT = "DISCREET_WORKSPACE"
@@ -91,7 +103,9 @@ def read_settings(folder: Path, **options: int | str | None) -> Settings:
     return Settings(**{setting.name: _value(setting, options, in_file) for setting in SETTINGS})  # type: ignore[arg-type]
 
 
-def _value(setting: Setting, options: Mapping[str, object], in_file: Mapping[str, object]) -> int | str | None:
+def _value(
+    setting: Setting, options: Mapping[str, object], in_file: Mapping[str, object]
+) -> int | str | None:
     if options.get(setting.name) is not None:
         return setting.read(options[setting.name], "the option")
     if os.environ.get(setting.environment):
@@ -107,7 +121,9 @@ def _workspace_file(path: Path) -> dict[str, Any]:
     try:
         document = tomllib.loads(path.read_text("utf-8"))
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise BadSetting(f"{WORKSPACE_FILE} is not valid TOML: {error}.", "Mend the line that it names.") from None
+        raise BadSetting(
+            f"{WORKSPACE_FILE} is not valid TOML: {error}.", "Mend the line that it names."
+        ) from None
     known = [setting.name for setting in SETTINGS]
     for key in document:
         if key not in known:

@@ -5,6 +5,7 @@
     datasets/<id>/current                    the digest of the version that is served
     datasets/<id>/<digest>/dataset.toml      the description
     datasets/<id>/<digest>/noise.json        the noise table, as integers
+    datasets/<id>/<digest>/secret.check      tells whether the secret is the one of the load
     datasets/<id>/<digest>/data.duckdb       the records
 
 A load writes a new version beside the others and then replaces `current` by a rename: a reader sees the
@@ -19,32 +20,47 @@ import os
 import re
 import secrets
 import shutil
+import threading
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from filelock import FileLock
 
-from discreet.errors import BadDescription, BadRequest, NotFound, UnknownDataset, WorkspaceUnusable, nearest
+from discreet.errors import (
+    BadDescription,
+    BadRequest,
+    DiscreetError,
+    NotFound,
+    SecretUnusable,
+    UnknownDataset,
+    WorkspaceUnusable,
+    nearest,
+)
 from discreet.keys.cell_keys import cell_keys
 from discreet.keys.secret import create_secret, read_secret
 from discreet.mechanism.families import build
+from discreet.mechanism.files import content_hash, read_noise_table, write_noise_table
+from discreet.mechanism.kept_zero import with_kept_zero
 from discreet.microdata.load import load_records
 from discreet.microdata.storage import DATABASE
 from discreet.model.dataset import parse_dataset
+from discreet.model.protection import DEFAULT_MODULUS
 from discreet.tabulate.duckdb_engine import DuckDBEngine
-from discreet.workspace.noise_file import NOISE, read_noise, write_noise
 
 if TYPE_CHECKING:
     from discreet.keys.cell_keys import CellKeys
+    from discreet.keys.secret import Secret
     from discreet.mechanism.noise_table import NoiseTable
     from discreet.microdata.load import Progress
     from discreet.model.dataset import Dataset
+    from discreet.model.protection import Protection
     from discreet.tabulate.engine import Engine
 
 _DIGEST = re.compile(r"[0-9a-f]{32}\Z")
 DESCRIPTION = "dataset.toml"
-
+NOISE = "noise.json"
+SECRET_CHECK = "secret.check"  # noqa: S105 - a file name
 
 
 @dataclass(frozen=True)
@@ -72,11 +88,13 @@ class Workspace:
     def __init__(self, folder: Path, *, threads: int | None = None) -> None:
         if not (folder / "datasets").is_dir():
             raise NotFound(
-                f"{str(folder)!r} is not a workspace.", "Load a dataset into it, or run `discreet demo` for the demo's."
+                f"{str(folder)!r} is not a workspace.",
+                "Load a dataset into it, or run `discreet demo` for the demo's.",
             )
         self.folder = folder
         self._threads = threads
         self._open: dict[str, StoredDataset] = {}
+        self._opening = threading.Lock()
 
     def ids(self) -> list[str]:
         """The datasets that can be asked."""
@@ -93,9 +111,10 @@ class Workspace:
         if dataset_id not in self.ids():
             raise UnknownDataset(f'There is no dataset "{dataset_id}".', nearest(dataset_id, self.ids()))
         digest = self._current(dataset_id)
-        if digest not in self._open:
-            self._open[digest] = self._read(dataset_id, digest)
-        return self._open[digest]
+        with self._opening:  # the server asks from many threads
+            if digest not in self._open:
+                self._open[digest] = self._read(dataset_id, digest)
+            return self._open[digest]
 
     def close(self) -> None:
         """Let go of all records."""
@@ -104,7 +123,9 @@ class Workspace:
         self._open.clear()
 
     def _current(self, dataset_id: str) -> str:
-        digest = (self.folder / "datasets" / dataset_id / "current").read_text("ascii", errors="replace").strip()
+        digest = (
+            (self.folder / "datasets" / dataset_id / "current").read_text("ascii", errors="replace").strip()
+        )
         if not _DIGEST.match(digest):
             raise WorkspaceUnusable(f'The pointer of "{dataset_id}" is damaged.', "Load the dataset again.")
         return digest
@@ -118,21 +139,33 @@ class Workspace:
                 f'The version {digest[:8]} of "{dataset_id}" is not complete.', "Load the dataset again."
             ) from None
         secret = read_secret(self.folder / "secret")
-        noise = read_noise(version / NOISE)
-        keys = cell_keys(secret, dataset.lineage, dataset.protection)
+        _refuse_other_secret(version, secret)
+        noise = _read_noise(version / NOISE)
+        keys = cell_keys(secret, dataset.lineage, dataset.protection, noise.modulus)
         engine = DuckDBEngine(version / DATABASE, threads=self._threads)
         return StoredDataset(dataset, digest, engine, noise, keys)
 
 
 def load_dataset(
-    folder: Path, description: str, records: object, progress: Progress = lambda _what, _done, _of: None
+    folder: Path,
+    description: str,
+    records: object,
+    progress: Progress = lambda _what, _done, _of: None,
+    beside: Path = Path(),
 ) -> str:
     """Load records into a workspace, creating it if need be; returns the new version's digest.
 
     Nothing is left behind when the load is refused, and the version that was served is still served.
+
+    Args:
+        folder: The workspace.
+        description: The text of `dataset.toml`.
+        records: A path, frame, table or stream.
+        progress: Told as the load goes on.
+        beside: The folder of the description: a noise table's file is looked for there.
     """
     dataset = parse_dataset(description)
-    noise = write_noise(design_noise(dataset))
+    noise = noise_of(dataset, beside)
     home = folder / "datasets" / dataset.id
     home.mkdir(parents=True, exist_ok=True)
     folder.chmod(0o700)
@@ -143,9 +176,12 @@ def load_dataset(
         loading = home / f".loading-{secrets.token_hex(8)}"
         loading.mkdir(mode=0o700)
         try:
-            digest = load_records(records, dataset, description + noise, secret, loading, progress)
+            digest = load_records(
+                records, dataset, description + content_hash(noise), secret, loading, progress
+            )
             (loading / DESCRIPTION).write_text(description, "utf-8")
-            (loading / NOISE).write_text(noise, "utf-8")
+            write_noise_table(noise, loading / NOISE)
+            (loading / SECRET_CHECK).write_text(_secret_check(secret, digest), "ascii")
             if (home / digest).exists():
                 shutil.rmtree(loading)
             else:
@@ -156,19 +192,61 @@ def load_dataset(
     return digest
 
 
-def design_noise(dataset: Dataset) -> NoiseTable:
-    """The noise table that a dataset's protection asks for."""
-    parameters = dict(dataset.protection.noise)
+def noise_of(dataset: Dataset, beside: Path = Path()) -> NoiseTable:
+    """The noise table that a dataset's protection asks for: designed, or read from a file; zeros are kept.
+
+    Raises:
+        BadDescription: It cannot be had, or has another number of keys.
+    """
+    protection = dataset.protection
+    parameters = dict(protection.noise)
     try:
-        table = build(str(parameters.pop("family")), parameters, dataset.protection.modulus)
-    except BadRequest as error:
-        raise BadDescription(f"[protection.noise]: {error.message}", error.advice) from None
-    if not table.keeps_zero:
+        if "file" in parameters:
+            table = read_noise_table(beside / str(parameters.pop("file")), **parameters)
+        else:
+            modulus = protection.modulus or (256 if protection.keys == "abs" else DEFAULT_MODULUS)
+            table = build(str(parameters.pop("family")), parameters, modulus)
+    except (BadRequest, NotFound, TypeError) as error:
+        message = error.message if isinstance(error, DiscreetError) else f"{error}."
+        raise BadDescription(f"[protection.noise]: {message}", getattr(error, "advice", "")) from None
+    _refuse_other_keys(table, protection)
+    return with_kept_zero(table)
+
+
+def _refuse_other_keys(table: NoiseTable, protection: Protection) -> None:
+    """A noise table must cover the protection's keys."""
+    wanted = 256 if protection.keys == "abs" else protection.modulus
+    if wanted is not None and wanted != table.modulus:
         raise BadDescription(
-            f"The noise family {table.family} changes empty cells, which have no cell key.",
-            "Choose a family whose row of count 0 is the single value 0, such as maxent without `symmetric`.",
+            f"The noise table covers {table.modulus} keys, and the protection asks for {wanted}.",
+            "Leave out `modulus`, or use a table of that size.",
         )
-    return table
+
+
+def _secret_check(secret: Secret, digest: str) -> str:
+    """A value that only the secret of the load gives, and that tells nothing about it."""
+    return secret.derive("secret-check", digest).hex() + "\n"
+
+
+def _refuse_other_secret(version: Path, secret: Secret) -> None:
+    """Records keyed by one secret and cells by another would change every published number."""
+    path = version / SECRET_CHECK
+    if not path.is_file() or path.read_text("ascii", errors="replace") != _secret_check(secret, version.name):
+        raise SecretUnusable(
+            f"The secret is not the one with which version {version.name[:8]} was loaded.",
+            "Restore the workspace's `secret` from your backup, or load the dataset again.",
+        )
+
+
+def _read_noise(path: Path) -> NoiseTable:
+    """The stored integers; anything wrong with them means no answers."""
+    try:
+        return read_noise_table(path)
+    except DiscreetError as error:
+        raise WorkspaceUnusable(
+            f"The noise table of version {path.parent.name[:8]} cannot be used. {error.message}",
+            "Load the dataset again.",
+        ) from None
 
 
 def _sweep(home: Path) -> None:

@@ -166,8 +166,7 @@ def census_description(rows: int = ROWS, *, seed: int = SEED) -> str:
             "label": f"Census of {COUNTRY} 2026 (synthetic)",
             "description": "Everybody in an invented country by place, sex, age, work, education and "
             "birthplace. Made for trying out tables: the dependence looks real, the persons are not.",
-            "source": f"Synthetic data made by Discreet from seed {seed}: {rows} invented records, "
-            "no real person among them.",
+            "source": f"Synthetic data made by Discreet from seed {seed}: no real person is among them.",
             "version": "2026",
             "reference_date": "2026-03-01",
             "unit": "persons",

@@ -162,7 +162,7 @@ def spudlandia_description() -> str:
             "id": "spudlandia",
             "label": "Spudlandia potato survey (synthetic)",
             "description": "What people in an invented country think of potatoes and how often they eat "
-            f"them: {SAMPLE} respondents, weighted to a population of {POPULATION}.",
+            f"them: a sample survey, weighted to a population of {POPULATION:,}.",
             "source": "Synthetic data made by Discreet after an example in Bailie (2020): "
             "invented answers, no real person among them.",
             "version": "2020",

@@ -1,0 +1,61 @@
+"""A table on the screen: as many columns beside each other as fit, the rest below, the stub repeated."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from rich import box
+from rich.table import Table
+from rich.text import Text
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from rich.console import Console
+
+WIDEST_HEADER = 14
+WIDEST_STUB = 36
+_GAP = 2
+_SEPARATOR = 1
+
+
+def print_grid(console: Console, title: str, headers: list[str], lines: list[list[str]], stubs: int) -> None:
+    """Print a table of text: the first `stubs` columns are labels, the others are numbers."""
+    console.print(Text(title, style="bold"))
+    widths = [_width(place, headers, lines, stubs) for place in range(len(headers))]
+    for numbers in _blocks(widths, stubs, console.width):
+        shown = [*range(stubs), *numbers]
+        grid = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, _GAP, 0, 0))
+        for place in shown:
+            grid.add_column(
+                Text(headers[place]),
+                justify="left" if place < stubs else "right",
+                min_width=widths[place],
+                max_width=widths[place],
+            )
+        for line in lines:
+            grid.add_row(*(Text(line[place]) for place in shown))
+        console.print(grid)
+
+
+def _width(place: int, headers: list[str], lines: list[list[str]], stubs: int) -> int:
+    """Numbers are never cut; a header wraps between words."""
+    longest = max((len(line[place]) for line in lines), default=0)
+    if place < stubs:
+        return min(WIDEST_STUB, max(longest, len(headers[place])))
+    words = max((len(word) for word in headers[place].split()), default=0)
+    return max(longest, min(WIDEST_HEADER, max(words, min(len(headers[place]), 8))))
+
+
+def _blocks(widths: list[int], stubs: int, room: int) -> Iterator[list[int]]:
+    """Groups of number columns that fit beside the stub."""
+    stub_width = sum(widths[:stubs]) + (_GAP + _SEPARATOR) * stubs + 2
+    block: list[int] = []
+    used = stub_width
+    for place in range(stubs, len(widths)):
+        if block and used + widths[place] + _GAP + _SEPARATOR > room:
+            yield block
+            block, used = [], stub_width
+        block.append(place)
+        used += widths[place] + _GAP + _SEPARATOR
+    yield block

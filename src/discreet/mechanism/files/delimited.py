@@ -1,0 +1,56 @@
+"""Lines of numbers as other programs write them: semicolons, commas, tabs or blanks, padded or not.
+
+Comes from: a file's text. Goes to: the reader of each format.
+"""
+
+from __future__ import annotations
+
+from decimal import Decimal, InvalidOperation
+from typing import NamedTuple
+
+from discreet.errors import BadNoiseTable
+
+
+class Line(NamedTuple):
+    """One line of a file with its number, fields stripped of blanks and quotes."""
+
+    number: int
+    fields: tuple[str, ...]
+
+
+def split_lines(text: str) -> list[Line]:
+    """All lines that are not blank, split at the separator that the first one uses."""
+    lines = [(n, line) for n, line in enumerate(text.lstrip("\ufeff").splitlines(), 1) if line.strip()]
+    separator = next((mark for mark in ";,\t" if lines and mark in lines[0][1]), None)
+    return [
+        Line(n, tuple(each.strip().strip('"') for each in line.strip().split(separator))) for n, line in lines
+    ]
+
+
+def whole(text: str, line: int, name: str) -> int:
+    """A whole number, also when written as 3.0."""
+    if text.lstrip("+-").isdecimal():
+        return int(text)
+    number = decimal(text, line, name)
+    if number != number.to_integral_value():
+        raise BadNoiseTable(f"Line {line}: {name} is {text}; it must be a whole number.")
+    return int(number)
+
+
+def decimal(text: str, line: int, name: str) -> Decimal:
+    """A number exactly as written; a decimal comma is read as a point."""
+    try:
+        number = Decimal(text.replace(",", "."))
+    except InvalidOperation:
+        raise BadNoiseTable(f'Line {line}: {name} is "{text}"; it must be a number.') from None
+    if not number.is_finite():
+        raise BadNoiseTable(f'Line {line}: {name} is "{text}"; it must be a finite number.')
+    return number
+
+
+def is_number(text: str) -> bool:
+    """Whether a field is a number: tells a header from data."""
+    try:
+        return Decimal(text.replace(",", ".")).is_finite()
+    except InvalidOperation:
+        return False

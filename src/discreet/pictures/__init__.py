@@ -1,0 +1,1 @@
+"""Every chart, for the command line, reports and the web alike."""

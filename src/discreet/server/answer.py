@@ -1,0 +1,111 @@
+"""A question that has been checked, its ETag, and the answer with it or without.
+
+A release never changes: it is a pure function of the stored version and the canonical request. So its strong
+ETag follows from the question alone,
+
+    ETag = SHA-256(digest, canonical request with its layout, format, version of Discreet),
+
+and a reader who has the table already gets 304 before a single record is read.
+
+Comes from: `query`. Goes to: `api_routes` and `pages`.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from starlette.responses import Response
+
+from discreet import __version__
+from discreet.errors import UnknownCategory
+from discreet.model.release import table_title
+from discreet.model.request import canonical
+from discreet.model.shape import table_shape
+from discreet.pipeline import release_table
+from discreet.rules.shape_rules import refuse_by_shape
+from discreet.server.query import explain_plus
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from starlette.requests import Request
+
+    from discreet.model.release import Release
+    from discreet.model.request import TableRequest
+    from discreet.model.shape import TableShape
+    from discreet.workspace.workspace import StoredDataset
+
+#: Anybody may keep a copy, and asks whether it still holds: a new version may have been loaded.
+CACHE_CONTROL = "public, max-age=0, must-revalidate"
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """A request that may be answered: readable, canonical, allowed by its shape; nothing is counted yet."""
+
+    stored: StoredDataset
+    request: TableRequest
+    shape: TableShape
+
+    @property
+    def cells(self) -> int:
+        """How many cells the answer has, totals included."""
+        return self.shape.cells
+
+    @property
+    def title(self) -> str:
+        """The title of the answer."""
+        return table_title(self.stored.dataset, self.shape.dimensions)
+
+    def tag(self, *presentation: object) -> str:
+        """The ETag of the answer in one presentation."""
+        return strong_tag(self.stored.digest, self.request.dataset, self.request.to_query(), *presentation)
+
+    def answer(self) -> Release:
+        """Count, protect and release."""
+        return release_table(self.stored, self.request)
+
+
+def checked(stored: StoredDataset, request: TableRequest) -> Question:
+    """Check a request against its dataset and the rules of shape.
+
+    Raises:
+        BadRequest, UnknownVariable, UnknownCategory: The request cannot be read.
+        Refused: A rule does not allow it.
+    """
+    try:
+        asked = canonical(request, stored.dataset)
+    except UnknownCategory as error:
+        raise explain_plus(error, request) from None
+    shape = table_shape(asked, stored.dataset)
+    refuse_by_shape(asked, shape, stored.dataset)
+    return Question(stored, asked, shape)
+
+
+def strong_tag(*parts: object) -> str:
+    """A strong ETag of everything that decides a response.
+
+    >>> strong_tag("digest", "csv") == strong_tag("digest", "csv") != strong_tag("digest", "json")
+    True
+    """
+    text = json.dumps([__version__, *parts], ensure_ascii=True)
+    return f'"{hashlib.sha256(text.encode()).hexdigest()[:32]}"'
+
+
+def conditional(request: Request, tag: str, respond: Callable[[], Response]) -> Response:
+    """304 when the reader's copy is this one; otherwise make the response and tag it."""
+    headers = {"etag": tag, "cache-control": CACHE_CONTROL}
+    if _has(request.headers.get("if-none-match", ""), tag):
+        return Response(status_code=304, headers=headers)
+    response = respond()
+    response.headers.update(headers)
+    return response
+
+
+def _has(if_none_match: str, tag: str) -> bool:
+    """Whether a list of ETags names this one; a proxy may have weakened it."""
+    named = {item.strip().removeprefix("W/") for item in if_none_match.split(",")}
+    return tag in named or "*" in named

@@ -1,0 +1,110 @@
+"""The HTTP API: datasets, their descriptions, and tables.
+
+    GET /api/datasets    GET /api/datasets/{id}    GET /api/datasets/{id}/table?rows=..&columns=..&format=..
+
+Everything is a plain `def`, so that counting runs in the thread pool and never holds up the server.
+
+Comes from: the reader's programs. Goes to: `answer`, and out through `formats`.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Annotated
+
+from fastapi import APIRouter, Path, Request
+from starlette.responses import Response
+
+from discreet.errors import BadRequest
+from discreet.formats import named_format
+from discreet.server.answer import checked, conditional, strong_tag
+from discreet.server.catalogue import usable
+from discreet.server.documents import DatasetDocument, ListDocument, description, summary
+from discreet.server.openapi import problem_responses, table_parameters, table_responses
+from discreet.server.query import TABLE_PARAMETERS, read_table, refuse_unknown
+
+if TYPE_CHECKING:
+    from starlette.datastructures import QueryParams
+
+    from discreet.formats import Format
+    from discreet.server.answer import Question
+    from discreet.workspace.workspace import Workspace
+
+#: What a program may ask beside the table itself.
+API_PARAMETERS = (*TABLE_PARAMETERS, "format", "download")
+DEFAULT_FORMAT = "json"
+DatasetId = Annotated[str, Path(description="The dataset's id.", examples=["census"])]
+
+
+def api_router(workspace: Workspace) -> APIRouter:
+    """The routes under /api."""
+    router = APIRouter(prefix="/api", tags=["tables"])
+
+    @router.get("/datasets", response_model=ListDocument, responses=problem_responses(400, 414, 503))
+    def list_datasets(request: Request) -> Response:
+        """All datasets, in a few words each."""
+        refuse_unknown(request.query_params, ())
+        stored = usable(workspace)
+        tag = strong_tag("datasets", [item.digest for item in stored])
+        return conditional(
+            request, tag, lambda: _json(ListDocument([summary(item.dataset) for item in stored]))
+        )
+
+    @router.get(
+        "/datasets/{dataset_id}",
+        response_model=DatasetDocument,
+        responses=problem_responses(400, 404, 414, 503),
+    )
+    def describe_dataset(request: Request, dataset_id: DatasetId) -> Response:
+        """One dataset: what is counted, its variables with their categories, and what protects it."""
+        refuse_unknown(request.query_params, ())
+        stored = workspace.stored(dataset_id)
+        return conditional(request, strong_tag("dataset", stored.digest), lambda: _json(description(stored)))
+
+    @router.get(
+        "/datasets/{dataset_id}/table",
+        response_class=Response,
+        responses=table_responses(),
+        openapi_extra={"parameters": table_parameters()},
+    )
+    def protected_table(request: Request, dataset_id: DatasetId) -> Response:
+        """One protected table, in one of the formats."""
+        query = request.query_params
+        refuse_unknown(query, API_PARAMETERS)
+        form = named_format(_once(query, "format", DEFAULT_FORMAT))
+        download = _download(query)
+        question = checked(workspace.stored(dataset_id), read_table(dataset_id, query))
+        return conditional(
+            request, question.tag(form.name), lambda: _table(question, form, download=download)
+        )
+
+    return router
+
+
+def _table(question: Question, form: Format, *, download: bool) -> Response:
+    response = Response(form.write(question.answer()), media_type=form.media_type)
+    if download:
+        # The id holds letters, digits and hyphens only: no label ever names a file.
+        name = f"{question.request.dataset}.{form.extension}"
+        response.headers["content-disposition"] = f'attachment; filename="{name}"'
+    return response
+
+
+def _json(document: ListDocument | DatasetDocument) -> Response:
+    text = json.dumps(asdict(document), ensure_ascii=False, allow_nan=False)
+    return Response(text.encode(), media_type="application/json; charset=utf-8")
+
+
+def _download(query: QueryParams) -> bool:
+    text = _once(query, "download", "0")
+    if text not in {"0", "1"}:
+        raise BadRequest(f'download is "{text}".', "Write 0 or 1.")
+    return text == "1"
+
+
+def _once(query: QueryParams, name: str, default: str) -> str:
+    given = query.getlist(name)
+    if len(given) > 1:
+        raise BadRequest(f'The parameter "{name}" is given {len(given)} times.', "Give it once.")
+    return given[0] if given else default

@@ -1,0 +1,125 @@
+"""The server: the application with its routes and layers, and the loop that serves it.
+
+Comes from: `cli/serve.py`. Goes to: `api_routes`, `pages`; data only through `pipeline` and `Workspace`.
+"""
+
+from __future__ import annotations
+
+import errno
+import socket
+import sys
+from typing import TYPE_CHECKING
+
+import uvicorn
+from fastapi import FastAPI
+from starlette.middleware import Middleware
+from starlette.staticfiles import StaticFiles
+
+from discreet import __version__
+from discreet.errors import BadSetting
+from discreet.server.api_routes import api_router
+from discreet.server.openapi import install_openapi
+from discreet.server.pages import page_router
+from discreet.server.problems import install
+from discreet.server.security import LastResort, Limits, SecurityHeaders
+from discreet.server.templating import STATIC
+
+if TYPE_CHECKING:
+    from discreet.workspace.settings import Settings
+    from discreet.workspace.workspace import Workspace
+
+#: What is longer is cut off by the server; what is shorter and still too long gets a 414 that says so.
+LONGEST_REQUEST = 65_536
+#: Tables that are still being sent when the server is stopped get this long.
+SECONDS_TO_FINISH = 5
+
+
+def create_app(workspace: Workspace, settings: Settings) -> FastAPI:
+    """The web application over one workspace."""
+    app = FastAPI(
+        title="Discreet",
+        version=__version__,
+        docs_url=None,
+        redoc_url=None,
+        redirect_slashes=False,
+        middleware=[Middleware(SecurityHeaders), Middleware(Limits), Middleware(LastResort)],
+    )
+    install(app)
+    app.include_router(api_router(workspace))
+    app.include_router(page_router(workspace, settings))
+    app.mount("/static", StaticFiles(directory=STATIC), name="static")
+    install_openapi(app)
+    return app
+
+
+def serve(workspace: Workspace, settings: Settings) -> None:
+    """Serve until Ctrl-C.
+
+    Raises:
+        BadSetting: The address cannot be listened on.
+    """
+    listening = listen(settings.host, settings.port)
+    config = uvicorn.Config(
+        create_app(workspace, settings),
+        log_config=None,
+        access_log=False,
+        server_header=False,
+        h11_max_incomplete_event_size=LONGEST_REQUEST,
+        timeout_graceful_shutdown=SECONDS_TO_FINISH,
+    )
+    try:
+        _Announced(config, _address(listening)).run(sockets=[listening])
+    except KeyboardInterrupt:
+        pass
+    finally:
+        listening.close()
+        workspace.close()
+
+
+def listen(host: str, port: int) -> socket.socket:
+    """A socket that listens, or an error that says how to choose another address."""
+    try:
+        family, kind, protocol, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
+        listening = socket.socket(family, kind, protocol)
+    except OSError:
+        raise _bad_host(host) from None
+    listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        listening.bind(address)
+        listening.listen()
+    except OSError as error:
+        listening.close()
+        raise (_bad_port(port) if error.errno == errno.EADDRINUSE else _bad_host(f"{host}:{port}")) from None
+    return listening
+
+
+class _Announced(uvicorn.Server):
+    """Says where it serves as soon as it does, in one line on standard error."""
+
+    def __init__(self, config: uvicorn.Config, address: str) -> None:
+        super().__init__(config)
+        self._address = address
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        await super().startup(sockets)
+        print(f"Discreet is serving {self._address}", file=sys.stderr, flush=True)  # noqa: T201 - the one line
+
+
+def _address(listening: socket.socket) -> str:
+    host, port = listening.getsockname()[:2]
+    return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
+
+
+def _bad_port(port: int) -> BadSetting:
+    other = port + 1 if port < 65_535 else port - 1
+    return BadSetting(
+        f"The port {port} is in use.",
+        f"Choose another: `--port {other}`, DISCREET_PORT or `port` in workspace.toml.",
+    )
+
+
+def _bad_host(address: str) -> BadSetting:
+    return BadSetting(
+        f"The server cannot listen on {address!r}.",
+        "Choose another address: `--host 127.0.0.1 --port 8000`, DISCREET_HOST or `host` in workspace.toml.",
+    )

@@ -1,0 +1,35 @@
+"""The datasets that can be asked now: one damaged version does not take the others down.
+
+Comes from: the workspace. Goes to: the lists of `api_routes` and `pages`.
+"""
+
+from __future__ import annotations
+
+import logging
+from typing import TYPE_CHECKING
+
+from discreet.errors import DiscreetError
+
+if TYPE_CHECKING:
+    from discreet.workspace.workspace import StoredDataset, Workspace
+
+log = logging.getLogger("discreet.server")
+
+
+def usable(workspace: Workspace) -> list[StoredDataset]:
+    """Every dataset that can be opened; what cannot be is told to the log.
+
+    Raises:
+        DiscreetError: There are datasets and none can be opened.
+    """
+    found: list[StoredDataset] = []
+    failures: list[DiscreetError] = []
+    for dataset_id in workspace.ids():
+        try:
+            found.append(workspace.stored(dataset_id))
+        except DiscreetError as error:
+            log.error("The dataset %s is left out: %s", dataset_id, error)  # noqa: TRY400 - the message is complete
+            failures.append(error)
+    if failures and not found:
+        raise failures[0]
+    return found

@@ -1,0 +1,163 @@
+"""What the API tells about a dataset: its public description, never a number of records.
+
+Comes from: a `StoredDataset`. Goes to: `api_routes` as JSON, and OpenAPI as schemas.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from discreet.pipeline import PERTURBED_NOTE, promise
+
+if TYPE_CHECKING:
+    from discreet.model.dataset import Dataset
+    from discreet.model.variable import Variable
+    from discreet.workspace.workspace import StoredDataset
+
+
+@dataclass(frozen=True, slots=True)
+class CategoryDocument:
+    """One category; `parent` is its code one level up a hierarchy."""
+
+    code: str
+    label: str
+    parent: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class VariableDocument:
+    """One variable with its categories in order."""
+
+    name: str
+    label: str
+    geography: bool
+    categories: list[CategoryDocument]
+
+
+@dataclass(frozen=True, slots=True)
+class HierarchyDocument:
+    """The levels of a classification, coarse to fine, as names of variables."""
+
+    name: str
+    label: str
+    levels: list[str]
+    geography: bool
+
+
+@dataclass(frozen=True, slots=True)
+class ProtectionDocument:
+    """What is done to the counts, in words and limits."""
+
+    method: str
+    promise: list[str]
+    max_variables: int
+    max_cells: int
+
+
+@dataclass(frozen=True, slots=True)
+class SummaryDocument:
+    """A dataset in a list."""
+
+    id: str
+    label: str
+    unit: str
+    population: str
+    source: str
+    reference_date: str
+    version: str
+    variables: list[str]
+    href: str
+
+
+@dataclass(frozen=True, slots=True)
+class ListDocument:
+    """All datasets of the server."""
+
+    datasets: list[SummaryDocument]
+
+
+@dataclass(frozen=True, slots=True)
+class DatasetDocument:
+    """A dataset in full."""
+
+    id: str
+    label: str
+    description: str
+    unit: str
+    population: str
+    source: str
+    reference_date: str
+    version: str
+    digest: str
+    note: str
+    variables: list[VariableDocument]
+    hierarchies: list[HierarchyDocument]
+    protection: ProtectionDocument
+    table_href: str
+
+
+@dataclass(frozen=True, slots=True)
+class ProblemDocument:
+    """Why a request was not answered (RFC 9457), with a stable code and advice."""
+
+    type: str
+    title: str
+    status: int
+    detail: str
+    instance: str
+    code: str
+    advice: str
+
+
+def summary(dataset: Dataset) -> SummaryDocument:
+    """A dataset in a few words."""
+    return SummaryDocument(
+        id=dataset.id,
+        label=dataset.label,
+        unit=dataset.unit,
+        population=dataset.population,
+        source=dataset.source,
+        reference_date=dataset.reference_date,
+        version=dataset.version,
+        variables=[variable.name for variable in dataset.variables],
+        href=f"/api/datasets/{dataset.id}",
+    )
+
+
+def description(stored: StoredDataset) -> DatasetDocument:
+    """A dataset with all its variables and what protects it."""
+    dataset = stored.dataset
+    return DatasetDocument(
+        id=dataset.id,
+        label=dataset.label,
+        description=dataset.description,
+        unit=dataset.unit,
+        population=dataset.population,
+        source=dataset.source,
+        reference_date=dataset.reference_date,
+        version=dataset.version,
+        digest=stored.digest,
+        note=PERTURBED_NOTE,
+        variables=[_variable(variable, dataset) for variable in dataset.variables],
+        hierarchies=[
+            HierarchyDocument(h.name, h.label, list(h.levels), h.geography) for h in dataset.hierarchies
+        ],
+        protection=_protection(stored),
+        table_href=f"/api/datasets/{dataset.id}/table",
+    )
+
+
+def _variable(variable: Variable, dataset: Dataset) -> VariableDocument:
+    categories = [CategoryDocument(c.code, c.label, c.parent) for c in variable.categories]
+    return VariableDocument(variable.name, variable.label, variable.name in dataset.geography, categories)
+
+
+def _protection(stored: StoredDataset) -> ProtectionDocument:
+    protection = stored.dataset.protection
+    return ProtectionDocument(
+        method=protection.method,
+        promise=list(promise(stored.noise, protection)),
+        max_variables=protection.max_variables,
+        max_cells=protection.max_cells,
+    )

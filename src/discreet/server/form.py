@@ -1,0 +1,199 @@
+"""The form of the table page: a plain GET form whose URL is the state, filled in from that URL.
+
+A variable with few categories has a box for each (`filter=birthplace=2`); one with many has a line for codes
+(`filter.area=R01D01A01, ...`), since no page should hold thousands of boxes. What a browser sends is full of
+empty parameters; `is_raw` recognises it, and the page then redirects to the clean permalink.
+
+Comes from: the query string, however wrong: a form is filled in even when its request is refused.
+Goes to: `templates/_form.html`; `read_form` goes to `answer`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from discreet.errors import BadRequest
+from discreet.model.grammar import escape, parse_filter, parse_names, split, unescape, write_filter
+from discreet.server.query import TABLE_PARAMETERS, read_table
+
+if TYPE_CHECKING:
+    from starlette.datastructures import QueryParams
+
+    from discreet.model.dataset import Dataset
+    from discreet.model.request import TableRequest
+    from discreet.model.variable import Variable
+
+#: Up to so many categories a filter has a box for each; beyond, a line for codes.
+MOST_BOXES = 40
+CODES_PREFIX = "filter."
+_AXES = (("rows", "Rows", 2), ("columns", "Columns", 2), ("layers", "Layers", 1))
+_ORDINALS = ("first", "second", "third", "fourth")
+
+
+@dataclass(frozen=True, slots=True)
+class Slot:
+    """One select: which variable stands there, if any."""
+
+    id: str
+    parameter: str
+    label: str
+    chosen: str
+
+
+@dataclass(frozen=True, slots=True)
+class Axis:
+    """The selects of one axis."""
+
+    name: str
+    label: str
+    slots: tuple[Slot, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Box:
+    """One category of a filter, as a box to tick."""
+
+    value: str
+    label: str
+    ticked: bool
+
+
+@dataclass(frozen=True, slots=True)
+class FilterField:
+    """The filter of one variable: boxes, or a line of codes where `boxes` is empty."""
+
+    name: str
+    label: str
+    categories: int
+    boxes: tuple[Box, ...]
+    codes: str
+    chosen: int
+
+
+@dataclass(frozen=True, slots=True)
+class Form:
+    """The form, filled in."""
+
+    axes: tuple[Axis, ...]
+    options: tuple[tuple[str, tuple[Variable, ...]], ...]
+    filters: tuple[FilterField, ...]
+    groups: tuple[str, ...]
+    totals: bool
+
+
+def form_parameters(dataset: Dataset) -> list[str]:
+    """Every parameter that the page takes."""
+    return [*TABLE_PARAMETERS, *(CODES_PREFIX + v.name for v in dataset.variables if len(v) > MOST_BOXES)]
+
+
+def is_raw(query: QueryParams) -> bool:
+    """Whether a browser sent the form: empty fields and lines of codes are not part of a permalink."""
+    return any(not text.strip() or name.startswith(CODES_PREFIX) for name, text in query.multi_items())
+
+
+def read_form(dataset: Dataset, query: QueryParams) -> TableRequest:
+    """The request of the page; with no variable chosen, the dataset's first two are shown."""
+    request = read_table(dataset.id, query)
+    lines = [
+        (name.removeprefix(CODES_PREFIX), text) for name, text in query.multi_items() if _is_line(name, text)
+    ]
+    typed = tuple((name, _typed(dataset.variable(name), text)) for name, text in lines)
+    request = replace(request, filters=request.filters + typed)
+    if request.variables:
+        return request
+    rows, columns = default_axes(dataset)
+    return replace(request, rows=rows, columns=columns)
+
+
+def default_axes(dataset: Dataset) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """The first two variables beside geography; the longer one down the side, where there is room."""
+    plain_variables = [v for v in dataset.variables if v.name not in dataset.geography] or list(
+        dataset.variables
+    )
+    first = sorted(plain_variables[:2], key=len, reverse=True)
+    return (first[0].name,), tuple(v.name for v in first[1:])
+
+
+def filled_form(dataset: Dataset, query: QueryParams, request: TableRequest | None) -> Form:
+    """The form as the reader left it; `request` is what was understood, None where it was not."""
+    chosen = {name: _names(query, name) for name, _, _ in _AXES}
+    if request is not None:
+        chosen = {"rows": request.rows, "columns": request.columns, "layers": request.layers}
+    kept = _kept(query) if request is None else {name: set(codes) for name, codes in request.filters}
+    return Form(
+        axes=tuple(_axis(name, label, least, chosen[name]) for name, label, least in _AXES),
+        options=_options(dataset),
+        filters=tuple(_field(v, kept.get(v.name, set()), query) for v in dataset.variables),
+        groups=tuple(text for text in query.getlist("group") if text.strip()),
+        totals="no" not in query.getlist("totals"),
+    )
+
+
+def _is_line(name: str, text: str) -> bool:
+    return name.startswith(CODES_PREFIX) and bool(text.strip())
+
+
+def _typed(variable: Variable, text: str) -> tuple[str, ...]:
+    """The codes of a typed line; a label that only one category has will do."""
+    return tuple(_code(variable, unescape(item)) for item in split(text, ",") if item.strip())
+
+
+def _code(variable: Variable, text: str) -> str:
+    if text in variable:
+        return text
+    same = [category.code for category in variable.categories if category.label.casefold() == text.casefold()]
+    return same[0] if len(same) == 1 else text
+
+
+def _names(query: QueryParams, name: str) -> tuple[str, ...]:
+    try:
+        return parse_names(query.getlist(name))
+    except BadRequest:
+        return ()
+
+
+def _kept(query: QueryParams) -> dict[str, set[str]]:
+    """What the filters say, as far as they can be read."""
+    kept: dict[str, set[str]] = {}
+    for text in query.getlist("filter"):
+        try:
+            name, codes = parse_filter(text)
+        except BadRequest:
+            continue
+        kept.setdefault(name, set()).update(codes)
+    return kept
+
+
+def _axis(name: str, label: str, least: int, chosen: tuple[str, ...]) -> Axis:
+    places = range(max(least, len(chosen)))
+    slots = tuple(
+        Slot(
+            id=f"{name}-{place + 1}",
+            parameter=name,
+            label=f"{label}: {_ORDINALS[min(place, 3)]} variable"
+            if len(places) > 1
+            else f"{label}: variable",
+            chosen=chosen[place] if place < len(chosen) else "",
+        )
+        for place in places
+    )
+    return Axis(name, label, slots)
+
+
+def _options(dataset: Dataset) -> tuple[tuple[str, tuple[Variable, ...]], ...]:
+    geography = tuple(v for v in dataset.variables if v.name in dataset.geography)
+    other = tuple(v for v in dataset.variables if v.name not in dataset.geography)
+    return tuple((label, group) for label, group in (("Geography", geography), ("Other", other)) if group)
+
+
+def _field(variable: Variable, kept: set[str], query: QueryParams) -> FilterField:
+    typed = query.get(CODES_PREFIX + variable.name, "")
+    known = [code for code in variable.codes if code in kept]
+    codes = typed or ", ".join(map(escape, [*known, *sorted(kept - set(known))]))
+    boxes: tuple[Box, ...] = ()
+    if len(variable) <= MOST_BOXES:
+        boxes = tuple(
+            Box(write_filter(variable.name, (c.code,)), c.label, c.code in kept) for c in variable.categories
+        )
+    return FilterField(variable.name, variable.label, len(variable), boxes, codes, len(known))

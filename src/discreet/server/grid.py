@@ -1,0 +1,190 @@
+"""A release as the grid of a page: header cells with their spans, groups of rows, one grid a layer.
+
+The release's axes are rows, columns, layers; each is the product of its variables, the last running fastest.
+The outer row variables become headings of groups of rows, so that one narrow column of labels stands beside
+the numbers however many variables there are; the column variables become header rows with spans.
+
+Comes from: a `Release`. Goes to: `templates/_grid.html`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import product
+from math import prod
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from discreet.model.release import STATUS_MEANING, STATUSES
+from discreet.model.variable import TOTAL
+
+if TYPE_CHECKING:
+    from discreet.model.release import Release
+    from discreet.model.shape import Dimension
+
+    Axis = tuple[Dimension, ...]
+    Cells = tuple[tuple[str, str], ...]
+
+#: A label of so many characters fits the narrow column on one line.
+SHORT_LABEL = 18
+
+
+@dataclass(frozen=True, slots=True)
+class Header:
+    """One header cell over columns: its label, how many columns it heads, and how it looks."""
+
+    label: str
+    span: int
+    total: bool
+    starts_group: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One row: its label and its cells, each as text and the class of how it looks."""
+
+    label: str
+    total: bool
+    cells: Cells
+
+
+@dataclass(frozen=True, slots=True)
+class RowGroup:
+    """Rows under one heading; the heading is empty where there is one row variable only."""
+
+    heading: tuple[str, ...]
+    rows: tuple[Row, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Layer:
+    """The grid of one layer; its label is empty where the table has no layers."""
+
+    label: tuple[str, ...]
+    groups: tuple[RowGroup, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Grid:
+    """All that a page shows of a release.
+
+    Args:
+        row_title: The row variables, over the column of labels.
+        column_title: The column variables, over the header rows.
+        headers: The header rows, outer first.
+        layers: One or more grids with the same headers.
+        legend: The statuses that occur, with their meaning.
+    """
+
+    row_title: str
+    column_title: str
+    headers: tuple[tuple[Header, ...], ...]
+    layers: tuple[Layer, ...]
+    legend: tuple[tuple[str, str], ...]
+
+    @property
+    def narrow(self) -> bool:
+        """Whether short labels let the column of labels be narrow."""
+        return all(len(row.label) <= SHORT_LABEL for group in self.layers[0].groups for row in group.rows)
+
+    @property
+    def width(self) -> int:
+        """The number of columns with numbers."""
+        return sum(header.span for header in self.headers[0])
+
+
+def grid(release: Release) -> Grid:
+    """Lay a release out."""
+    rows, columns, layers = _axes(release)
+    lengths = [prod(d.length for d in axis) for axis in (rows, columns, layers)]
+    values = release.values.reshape(lengths).transpose(2, 0, 1).tolist()
+    status = release.status.reshape(lengths).transpose(2, 0, 1).tolist()
+    unit = release.dataset.unit[:1].upper() + release.dataset.unit[1:]
+    classes = _column_classes(columns)
+
+    def layer(label: tuple[str, ...], layer_values: list[list[int]], layer_status: list[list[int]]) -> Layer:
+        cells = [tuple(map(_cell, *line, classes)) for line in zip(layer_values, layer_status, strict=True)]
+        return Layer(label, _groups(rows, cells, unit))
+
+    return Grid(
+        row_title=_listed(rows),
+        column_title=_listed(columns),
+        headers=_headers(columns) if columns else ((Header(unit if rows else "Number", 1, False, False),),),
+        layers=tuple(map(layer, _labels(layers), values, status)),
+        legend=_legend(release),
+    )
+
+
+def _axes(release: Release) -> tuple[Axis, Axis, Axis]:
+    request = release.request
+    by_name = {dimension.name: dimension for dimension in release.dimensions}
+
+    def axis(names: tuple[str, ...]) -> Axis:
+        return tuple(by_name[name] for name in names)
+
+    return axis(request.rows), axis(request.columns), axis(request.layers)
+
+
+def _labels(axis: Axis) -> list[tuple[str, ...]]:
+    """The labels of every place along an axis."""
+    return list(product(*(dimension.labels for dimension in axis)))
+
+
+def _totals(dimension: Dimension) -> list[bool]:
+    return [code == TOTAL for code in dimension.codes]
+
+
+def _groups(rows: Axis, cells: list[Cells], unit: str) -> tuple[RowGroup, ...]:
+    """Rows by the last row variable, under the headings of the ones before."""
+    if not rows:
+        return (RowGroup((), (Row(unit, False, cells[0]),)),)
+    inner = rows[-1]
+    groups = []
+    for place, heading in enumerate(_labels(rows[:-1])):
+        lines = cells[place * inner.length : (place + 1) * inner.length]
+        groups.append(RowGroup(heading, tuple(map(Row, inner.labels, _totals(inner), lines))))
+    return tuple(groups)
+
+
+def _headers(columns: Axis) -> tuple[tuple[Header, ...], ...]:
+    """One header row a variable; each category spans all that stands below it."""
+    levels = []
+    for depth, dimension in enumerate(columns):
+        span = prod(d.length for d in columns[depth + 1 :])
+        repeats = prod(d.length for d in columns[:depth])
+        grouped = len(columns) > 1
+        level = [
+            Header(label, span, total, grouped and (depth < len(columns) - 1 or place == 0))
+            for place, (label, total) in enumerate(zip(dimension.labels, _totals(dimension), strict=True))
+        ]
+        levels.append(tuple(level * repeats))
+    return tuple(levels)
+
+
+def _column_classes(columns: Axis) -> tuple[str, ...]:
+    """The classes of each column's cells: `t` in a total, `g` where a group of columns starts."""
+    if not columns:
+        return ("",)
+    inner = columns[-1]
+    one_group = [
+        " ".join(name for name, holds in (("t", total), ("g", place == 0 and len(columns) > 1)) if holds)
+        for place, total in enumerate(_totals(inner))
+    ]
+    return tuple(one_group * prod(d.length for d in columns[:-1]))
+
+
+def _cell(value: int, status: int, look: str) -> tuple[str, str]:
+    """A number with separators for the eye, or the letter of why there is none."""
+    return (f"[{STATUSES[status]}]", f"{look} s".strip()) if status else (f"{value:,}", look)
+
+
+def _listed(axis: Axis) -> str:
+    """The variables of an axis, outer first, as in "Region and sex"."""
+    names = [axis[0].label, *(dimension.label.lower() for dimension in axis[1:])] if axis else [""]
+    return names[0] if len(names) == 1 else ", ".join(names[:-1]) + " and " + names[-1]
+
+
+def _legend(release: Release) -> tuple[tuple[str, str], ...]:
+    present = [STATUSES[number] for number in np.unique(release.status) if number]
+    return tuple((f"[{letter}]", STATUS_MEANING[letter]) for letter in present)

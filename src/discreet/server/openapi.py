@@ -1,0 +1,116 @@
+"""The OpenAPI description: what the routes take and give, as data beside the code that reads it.
+
+Parameters are read by `query` and described here; a test holds the two together. FastAPI's own 422 is taken
+out, since every unreadable request is answered by a 400 problem.
+
+Comes from: `formats`, `query`, `documents`. Goes to: /openapi.json.
+"""
+
+from __future__ import annotations
+
+from http import HTTPStatus
+from typing import TYPE_CHECKING, Any
+
+from fastapi.openapi.utils import get_openapi
+from pydantic import TypeAdapter
+
+from discreet import __version__
+from discreet.formats import FORMATS
+from discreet.server.documents import ProblemDocument
+from discreet.server.problems import PROBLEM_JSON
+
+if TYPE_CHECKING:
+    from fastapi import FastAPI
+
+_ABOUT = (
+    "Protected frequency tables from microdata. Counts are randomly adjusted before they leave; the note of "
+    "a table says how. A release never changes: it has a strong ETag, and If-None-Match gives 304."
+)
+_PROBLEMS = {
+    400: "The request cannot be read; `code` says why and `advice` what to do.",
+    403: "The table is not released: a rule that looks at its shape does not allow it.",
+    404: "There is no such dataset.",
+    414: "The query is longer than the server reads.",
+    503: "The server cannot answer at the moment; nothing is ever answered unprotected.",
+}
+
+
+def problem_responses(*statuses: int) -> dict[int | str, dict[str, Any]]:
+    """The problems that an operation may answer with."""
+    schema = {"$ref": "#/components/schemas/Problem"}
+    return {s: {"description": _PROBLEMS[s], "content": {PROBLEM_JSON: {"schema": schema}}} for s in statuses}
+
+
+def table_responses() -> dict[int | str, dict[str, Any]]:
+    """What a table's address answers: a document in one of the formats, not modified, or a problem."""
+    schemas = {
+        "csv": {"type": "string"},
+        "json": {"type": "object", "description": "A JSON-stat 2.0 dataset."},
+    }
+    content = {
+        form.media_type.partition(";")[0]: {
+            "schema": schemas.get(name, {"type": "string", "format": "binary"})
+        }
+        for name, form in FORMATS.items()
+    }
+    headers = {
+        "ETag": {"description": "Names this release in this format for ever.", "schema": {"type": "string"}}
+    }
+    return {
+        200: {"description": "The protected table.", "content": content, "headers": headers},
+        304: {"description": "Not modified: the copy named by If-None-Match still holds."},
+        **problem_responses(400, 403, 404, 414, 503),
+    }
+
+
+def table_parameters() -> list[dict[str, Any]]:
+    """The query parameters of a table."""
+    return [
+        _names("rows", "Variables down the side, comma-separated or repeated.", ["age"]),
+        _names("columns", "Variables along the top, comma-separated or repeated.", ["sex"]),
+        _names("layers", "Variables of which each category is a table of its own.", []),
+        _names("filter", "Who is counted: `variable=code,code`. Repeated filters on one variable unite.", []),
+        _names(
+            "group",
+            "Groups of categories shown instead of the categories: `age=15-19+20-24,25-29`. "
+            "A plus is written %2B in a URL.",
+            [],
+        ),
+        _choice("totals", ["yes", "no"], "yes", "Whether every variable has a total, with the code `_T`."),
+        _choice("format", list(FORMATS), "json", "`json` is JSON-stat 2.0; `csv` is tidy CSV."),
+        _choice("download", ["0", "1"], "0", "1: sent as a file to save."),
+    ]
+
+
+def install_openapi(app: FastAPI) -> None:
+    """Let the application describe itself in these words."""
+
+    def describe() -> dict[str, Any]:
+        if app.openapi_schema is None:
+            app.openapi_schema = _document(app)
+        return app.openapi_schema
+
+    app.openapi = describe  # type: ignore[method-assign]
+
+
+def _document(app: FastAPI) -> dict[str, Any]:
+    document = get_openapi(title="Discreet", version=__version__, description=_ABOUT, routes=app.routes)
+    schemas = document.setdefault("components", {}).setdefault("schemas", {})
+    for name in ("HTTPValidationError", "ValidationError"):
+        schemas.pop(name, None)
+    schemas["Problem"] = TypeAdapter(ProblemDocument).json_schema()
+    for operations in document["paths"].values():
+        for operation in operations.values():
+            operation["responses"].pop(str(int(HTTPStatus.UNPROCESSABLE_ENTITY)), None)
+    return document
+
+
+def _names(name: str, meaning: str, example: list[str]) -> dict[str, Any]:
+    schema = {"type": "array", "items": {"type": "string"}, "default": []}
+    parameter = {"name": name, "in": "query", "required": False, "description": meaning, "schema": schema}
+    return parameter | {"style": "form", "explode": True} | ({"example": example} if example else {})
+
+
+def _choice(name: str, choices: list[str], default: str, meaning: str) -> dict[str, Any]:
+    schema = {"type": "string", "enum": choices, "default": default}
+    return {"name": name, "in": "query", "required": False, "description": meaning, "schema": schema}

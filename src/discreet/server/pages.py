@@ -1,0 +1,140 @@
+"""The pages: the list of datasets, the table builder, code lists and what an error means.
+
+Every page is rendered here and works without JavaScript; the address is the whole state. A later builder adds
+to these pages and asks the same routes.
+
+Comes from: the reader's browser. Goes to: `answer` for the table, `templates/` for the page.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from fastapi import APIRouter, Request
+from starlette.responses import RedirectResponse, Response
+
+from discreet.errors import DiscreetError, NotFound, nearest
+from discreet.pipeline import PERTURBED_NOTE, promise
+from discreet.server import snippets
+from discreet.server.answer import checked, conditional, strong_tag
+from discreet.server.catalogue import usable
+from discreet.server.form import filled_form, form_parameters, is_raw, read_form
+from discreet.server.grid import grid
+from discreet.server.problems import explanations, meaning, public
+from discreet.server.query import refuse_unknown
+from discreet.server.templating import FINGERPRINT, page
+
+if TYPE_CHECKING:
+    from discreet.server.answer import Question
+    from discreet.workspace.settings import Settings
+    from discreet.workspace.workspace import StoredDataset, Workspace
+
+
+def page_router(workspace: Workspace, settings: Settings) -> APIRouter:
+    """The routes of the pages."""
+    router = APIRouter(include_in_schema=False)
+
+    @router.get("/")
+    def landing(request: Request) -> Response:
+        """All datasets, as cards."""
+        stored = usable(workspace)
+        tag = strong_tag("landing", FINGERPRINT, [item.digest for item in stored])
+        return conditional(
+            request, tag, lambda: page("landing.html", datasets=[item.dataset for item in stored])
+        )
+
+    @router.get("/datasets/{dataset_id}")
+    def table_builder(request: Request, dataset_id: str) -> Response:
+        """The form and the table that it asks for."""
+        stored = workspace.stored(dataset_id)
+        query = request.query_params
+        try:
+            refuse_unknown(query, form_parameters(stored.dataset))
+            question = checked(stored, read_form(stored.dataset, query))
+        except DiscreetError as error:
+            return _refused(request, stored, error)
+        if is_raw(query):
+            return RedirectResponse(
+                snippets.page_path(question.request) + "#table", 303, {"cache-control": "no-store"}
+            )
+        base = str(request.base_url).rstrip("/")
+        tag = question.tag("page", FINGERPRINT, base, settings.page_cells)
+        return conditional(request, tag, lambda: _table_page(request, question, base, settings))
+
+    @router.get("/datasets/{dataset_id}/variables/{name}")
+    def code_list(request: Request, dataset_id: str, name: str) -> Response:
+        """The codes of one variable, to look up and copy."""
+        stored = workspace.stored(dataset_id)
+        names = [variable.name for variable in stored.dataset.variables]
+        if name not in names:
+            raise NotFound(f'The dataset "{dataset_id}" has no variable "{name}".', nearest(name, names))
+        variable = stored.dataset.variable(name)
+        tag = strong_tag("codes", FINGERPRINT, stored.digest, name)
+        return conditional(
+            request, tag, lambda: page("codes.html", dataset=stored.dataset, variable=variable)
+        )
+
+    @router.get("/errors")
+    def error_list(request: Request) -> Response:
+        """Every error by its code."""
+        tag = strong_tag("errors", FINGERPRINT)
+        kinds = [(kind, meaning(kind)) for kind in explanations().values()]
+        return conditional(request, tag, lambda: page("errors.html", kinds=kinds))
+
+    @router.get("/errors/{code}")
+    def error_meaning(request: Request, code: str) -> Response:
+        """What an error means."""
+        kinds = explanations()
+        if code not in kinds:
+            raise NotFound("There is no error of this code.", "All codes are listed under /errors.")
+        tag = strong_tag("error", FINGERPRINT, code)
+        kind = kinds[code]
+        return conditional(request, tag, lambda: page("error_meaning.html", kind=kind, meaning=meaning(kind)))
+
+    return router
+
+
+def _table_page(request: Request, question: Question, base: str, settings: Settings) -> Response:
+    """The page with its table, or with downloads only when the table is too large for a page."""
+    fits = question.cells <= settings.page_cells
+    asked = question.request
+    return page(
+        "table.html",
+        **_frame(request, question.stored, question),
+        error=None,
+        title=question.title,
+        grid=grid(question.answer()) if fits else None,
+        cells=question.cells,
+        page_cells=settings.page_cells,
+        facts=snippets.facts(question.stored.dataset, asked),
+        downloads=snippets.downloads(asked),
+        permalink=base + snippets.page_path(asked),
+        codes={
+            "From a shell": snippets.curl(asked, base),
+            "In Python": snippets.python(asked),
+            "On the command line": snippets.command(asked),
+        },
+        citation=snippets.citation(question, base),
+    )
+
+
+def _refused(request: Request, stored: StoredDataset, error: DiscreetError) -> Response:
+    """The form as it was left, and why there is no table."""
+    shown = public(error)
+    response = page(
+        "table.html", status=shown.http_status, **_frame(request, stored, None), error=shown, title=""
+    )
+    response.headers["cache-control"] = "no-store"
+    return response
+
+
+def _frame(request: Request, stored: StoredDataset, question: Question | None) -> dict[str, Any]:
+    """What the page has with and without a table."""
+    asked = None if question is None else question.request
+    return {
+        "dataset": stored.dataset,
+        "digest": stored.digest,
+        "form": filled_form(stored.dataset, request.query_params, asked),
+        "note": PERTURBED_NOTE,
+        "promise": promise(stored.noise, stored.dataset.protection),
+    }

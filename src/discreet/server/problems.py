@@ -1,0 +1,124 @@
+"""Errors as answers: problem+json for the API, a page for people, the same words in both.
+
+    {type, title, status, detail, instance, code, advice}        RFC 9457
+
+`type` is the address of a page that explains the code. What concerns whoever runs the server (a status of 500
+and more) is told to the log, and to the reader only by its code.
+
+Comes from: every route. Goes to: the reader.
+"""
+
+from __future__ import annotations
+
+import inspect
+import json
+import logging
+from typing import TYPE_CHECKING, Any
+
+from fastapi.exceptions import RequestValidationError
+from starlette.exceptions import HTTPException
+from starlette.responses import Response
+
+from discreet.errors import BadRequest, DiscreetError, MethodNotAllowed, NotFound, all_errors
+from discreet.server.templating import page
+
+if TYPE_CHECKING:
+    from fastapi import FastAPI
+    from starlette.requests import Request
+
+PROBLEM_JSON = "application/problem+json"
+#: Addresses below these are for programs: their errors are documents, not pages.
+_FOR_PROGRAMS = ("/api", "/openapi.json")
+log = logging.getLogger("discreet.server")
+
+
+def install(app: FastAPI) -> None:
+    """Let every error of the application become a problem."""
+    app.add_exception_handler(DiscreetError, _on_discreet)
+    app.add_exception_handler(RequestValidationError, _on_validation)
+    app.add_exception_handler(HTTPException, _on_http)
+
+
+def public(error: DiscreetError) -> DiscreetError:
+    """The error as a reader may see it: the state of the server is told to its log only."""
+    if error.http_status < 500 or type(error) is DiscreetError:
+        return error
+    log.error("%s: %s", error.code, error)
+    return type(error)(
+        "The server cannot answer at the moment.",
+        "Whoever runs it finds the reason in its log; try again later.",
+    )
+
+
+def problem_document(error: DiscreetError, instance: str) -> dict[str, Any]:
+    """The problem as RFC 9457 has it, with the code and the advice beside."""
+    return {
+        "type": f"/errors/{error.code}",
+        "title": error.title,
+        "status": error.http_status,
+        "detail": error.message,
+        "instance": instance,
+        "code": error.code,
+        "advice": error.advice,
+    }
+
+
+def problem_response(request: Request, error: DiscreetError) -> Response:
+    """An error as a document or a page, by who asks at this address."""
+    shown = public(error)
+    if request.url.path.startswith(_FOR_PROGRAMS):
+        document = problem_document(shown, request.url.path)
+        body = json.dumps(document, ensure_ascii=True).encode()
+        response = Response(body, shown.http_status, media_type=PROBLEM_JSON)
+    else:
+        response = page("error.html", status=shown.http_status, error=shown)
+    response.headers["cache-control"] = "no-store"
+    return response
+
+
+def explanations() -> dict[str, type[DiscreetError]]:
+    """Every error by its code."""
+    return {kind.code: kind for kind in all_errors()}
+
+
+def meaning(kind: type[DiscreetError]) -> str:
+    """What an error means: its docstring, without the marks of code."""
+    if kind is DiscreetError:
+        return (
+            "Something unexpected happened on the server. Its log has the number of the incident and no more."
+        )
+    return (inspect.getdoc(kind) or "").replace("`", "")
+
+
+def _on_discreet(request: Request, error: Exception) -> Response:
+    assert isinstance(error, DiscreetError)  # noqa: S101 - what the handler is registered for
+    return problem_response(request, error)
+
+
+def _on_validation(request: Request, error: Exception) -> Response:
+    """FastAPI's own checks, in our words."""
+    assert isinstance(error, RequestValidationError)  # noqa: S101 - what the handler is registered for
+    first = error.errors()[0]
+    name = first["loc"][-1]
+    return problem_response(
+        request, BadRequest(f'The parameter "{name}" cannot be read.', f"{first['msg']}.")
+    )
+
+
+def _on_http(request: Request, error: Exception) -> Response:
+    """What Starlette itself refuses: an address or a method that does not exist."""
+    assert isinstance(error, HTTPException)  # noqa: S101 - what the handler is registered for
+    if error.status_code == 404:
+        return problem_response(request, NotFound("There is nothing at this address.", _where_to_go(request)))
+    if error.status_code == 405:
+        refusal = MethodNotAllowed(f"{request.method} is not offered here.", "Use GET or HEAD.")
+        response = problem_response(request, refusal)
+        response.headers["allow"] = "GET, HEAD"
+        return response
+    return problem_response(request, BadRequest("The request cannot be read.", "Check the address."))
+
+
+def _where_to_go(request: Request) -> str:
+    if request.url.path.startswith(_FOR_PROGRAMS):
+        return "The API starts at /api/datasets and is described at /openapi.json."
+    return "Check the address, or start from the list of datasets."

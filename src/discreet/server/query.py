@@ -1,0 +1,63 @@
+"""From a URL to a table request, the same for the API and the page.
+
+List parameters are comma-separated, repeated, or both; `filter` and `group` follow `model/grammar.py`. A
+parameter that has no meaning is refused: a misspelt `column=age` must never give another table silently.
+
+Comes from: the query string. Goes to: `answer`, as a `TableRequest`.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from discreet.errors import BadRequest, UnknownCategory, nearest
+from discreet.model.request import request_from_text
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from starlette.datastructures import QueryParams
+
+    from discreet.model.request import TableRequest
+
+#: The parameters of a table, in every address that shows one.
+TABLE_PARAMETERS = ("rows", "columns", "layers", "filter", "group", "totals")
+_ANSWERS = {"yes": True, "no": False}
+
+
+def refuse_unknown(query: QueryParams, known: Iterable[str]) -> None:
+    """Refuse a parameter that the address does not have, naming the nearest that it has."""
+    allowed = list(known)
+    for name in query:
+        if name not in allowed:
+            advice = nearest(name, allowed) if allowed else "This address takes no parameters."
+            raise BadRequest(f'There is no parameter "{name}" here.', advice)
+
+
+def read_table(dataset_id: str, query: QueryParams) -> TableRequest:
+    """The table that a query string asks for."""
+    return request_from_text(
+        dataset_id,
+        rows=query.getlist("rows"),
+        columns=query.getlist("columns"),
+        layers=query.getlist("layers"),
+        filters=query.getlist("filter"),
+        groups=query.getlist("group"),
+        totals=read_yes_no(query, "totals", default=True),
+    )
+
+
+def read_yes_no(query: QueryParams, name: str, *, default: bool) -> bool:
+    """A parameter that is yes or no, given at most once."""
+    given = [text for text in query.getlist(name) if text]
+    if not given:
+        return default
+    if len(given) > 1 or given[0] not in _ANSWERS:
+        raise BadRequest(f'{name} is "{", ".join(given)}".', "Write yes or no.")
+    return _ANSWERS[given[0]]
+
+
+def explain_plus(error: UnknownCategory, request: TableRequest) -> UnknownCategory:
+    """A plus that was not encoded arrives as a blank: say so where that is the likely mistake."""
+    blank = any(" " in code for _, groups in request.groups for group in groups for code in group)
+    return UnknownCategory(error.message, f"{error.advice} In a URL, write + as %2B.") if blank else error

@@ -1,0 +1,112 @@
+"""What holds for every response: headers that allow nothing but our own pages, and limits on a request.
+
+Three ASGI layers, from the outside in: headers, limits with HEAD, and the end of every unexpected exception.
+No exception's text reaches a response or a log, since it could hold a value: the type and a random number do.
+
+Source: OWASP Secure Headers Project; RFC 9110, section 9.3.2 (HEAD).
+"""
+
+from __future__ import annotations
+
+import logging
+import secrets
+from typing import TYPE_CHECKING
+
+from starlette.datastructures import MutableHeaders
+from starlette.requests import Request
+
+from discreet.errors import DiscreetError, RequestTooLong
+from discreet.server.problems import problem_response
+
+if TYPE_CHECKING:
+    from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+MAX_QUERY_BYTES = 16_384
+CONTENT_SECURITY_POLICY = (
+    "default-src 'none'; style-src 'self'; img-src 'self' data:; form-action 'self'; base-uri 'none'; "
+    "frame-ancestors 'none'"
+)
+HEADERS = {
+    "content-security-policy": CONTENT_SECURITY_POLICY,
+    "x-content-type-options": "nosniff",
+    "referrer-policy": "no-referrer",
+    "cross-origin-opener-policy": "same-origin",
+}
+log = logging.getLogger("discreet.server")
+
+
+class SecurityHeaders:
+    """Adds the headers to every response."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self.app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass on, with headers on the way back."""
+
+        async def with_headers(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                MutableHeaders(scope=message).update(HEADERS)
+            await send(message)
+
+        await self.app(scope, receive, with_headers if scope["type"] == "http" else send)
+
+
+class Limits:
+    """Refuses an over-long query, and answers HEAD as GET without its body."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self.app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass on what is short enough."""
+        if scope["type"] != "http":
+            await self.app(scope, receive, send)
+            return
+        if scope["method"] == "HEAD":
+            scope, send = {**scope, "method": "GET"}, _without_body(send)
+        if len(scope.get("query_string", b"")) > MAX_QUERY_BYTES:
+            error = RequestTooLong(
+                f"The query has more than {MAX_QUERY_BYTES:,} bytes.",
+                "Filter on a coarser level, or download the whole table and filter it yourself.",
+            )
+            await problem_response(Request(scope), error)(scope, receive, send)
+            return
+        await self.app(scope, receive, send)
+
+
+class LastResort:
+    """Turns an unexpected exception into a response that says nothing about it."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self.app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass on, and end what comes back as an exception."""
+        started = False
+
+        async def watched(message: Message) -> None:
+            nonlocal started
+            started = True
+            await send(message)
+
+        try:
+            await self.app(scope, receive, watched)
+        except Exception as exception:  # noqa: BLE001 - whatever it is, it ends here
+            incident = secrets.token_hex(6)
+            log.error("%s, incident %s", type(exception).__name__, incident)  # noqa: TRY400 - no traceback: it quotes values
+            if scope["type"] == "http" and not started:
+                error = DiscreetError(
+                    f"The incident is noted as {incident}.",
+                    "Try again; if it happens again, tell whoever runs this server that number.",
+                )
+                await problem_response(Request(scope), error)(scope, receive, send)
+
+
+def _without_body(send: Send) -> Send:
+    async def headers_only(message: Message) -> None:
+        if message["type"] == "http.response.body":
+            message = {**message, "body": b""}
+        await send(message)
+
+    return headers_only

@@ -1,0 +1,130 @@
+"""The same table elsewhere: its address, `curl`, Python, the command line, and how to cite it.
+
+Comes from: a canonical `TableRequest`. Goes to: the table's page.
+"""
+
+from __future__ import annotations
+
+import json
+import shlex
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from discreet.formats import FORMATS
+from discreet.model.grammar import write_filter, write_group
+
+if TYPE_CHECKING:
+    from discreet.model.dataset import Dataset
+    from discreet.model.request import TableRequest
+    from discreet.server.answer import Question
+
+
+@dataclass(frozen=True, slots=True)
+class Download:
+    """A link to a file."""
+
+    label: str
+    href: str
+
+
+def page_path(request: TableRequest) -> str:
+    """The address of the table's page."""
+    return f"/datasets/{request.dataset}?{request.permalink}"
+
+
+def api_path(request: TableRequest, form: str) -> str:
+    """The address of the table's document."""
+    return f"/api/datasets/{request.dataset}/table?{request.permalink}&format={form}"
+
+
+def downloads(request: TableRequest) -> list[Download]:
+    """A link for every format."""
+    return [Download(form.label, api_path(request, name) + "&download=1") for name, form in FORMATS.items()]
+
+
+def curl(request: TableRequest, base: str) -> str:
+    """The call of the API from a shell."""
+    return f"curl {shlex.quote(base + api_path(request, 'csv'))}"
+
+
+def command(request: TableRequest) -> str:
+    """The call of the command line.
+
+    >>> from discreet.model.request import TableRequest
+    >>> command(TableRequest("census", ("age",), ("sex",)))
+    'discreet table census --rows age --columns sex --format csv'
+    """
+    words = ["discreet", "table", request.dataset]
+    for option, names in (
+        ("--rows", request.rows),
+        ("--columns", request.columns),
+        ("--layers", request.layers),
+    ):
+        words += [option, ",".join(names)] if names else []
+    for name, codes in request.filters:
+        words += ["--filter", write_filter(name, codes)]
+    for name, groups in request.groups:
+        words += ["--group", write_group(name, groups)]
+    words += [] if request.totals else ["--no-totals"]
+    return shlex.join([*words, "--format", "csv"])
+
+
+def python(request: TableRequest) -> str:
+    """The call from Python.
+
+    >>> from discreet.model.request import TableRequest
+    >>> print(python(TableRequest("census", ("age",), ("sex",))))
+    import discreet
+    <BLANKLINE>
+    table = discreet.open().table("census", rows=["age"], columns=["sex"])
+    table.to_pandas()
+    """
+    arguments = [_quoted(request.dataset)]
+    for name, names in (("rows", request.rows), ("columns", request.columns), ("layers", request.layers)):
+        arguments += [f"{name}={_listed(names)}"] if names else []
+    if request.filters:
+        arguments.append(
+            "filters={" + ", ".join(f"{_quoted(n)}: {_listed(codes)}" for n, codes in request.filters) + "}"
+        )
+    if request.groups:
+        parts = (f"{_quoted(n)}: [{', '.join(map(_listed, groups))}]" for n, groups in request.groups)
+        arguments.append("groups={" + ", ".join(parts) + "}")
+    arguments += [] if request.totals else ["totals=False"]
+    return f"import discreet\n\ntable = discreet.open().table({', '.join(arguments)})\ntable.to_pandas()"
+
+
+def citation(question: Question, base: str) -> str:
+    """How to cite the table: what, from where, which version, at which address."""
+    dataset = question.stored.dataset
+    version = f"version {dataset.version} ({question.stored.digest[:8]})"
+    parts = [question.title, f"{dataset.label}, {version}", dataset.source]
+    address = base + page_path(question.request)
+    return " ".join([*(part.rstrip(".") + "." for part in parts if part), address])
+
+
+def facts(dataset: Dataset, request: TableRequest) -> list[tuple[str, str]]:
+    """What is counted, of whom and when: the lines under a table's title."""
+    lines = [("Counted", dataset.unit), ("Population", dataset.population)]
+    lines += [("Only", _labels(dataset, name, codes)) for name, codes in request.filters]
+    lines += [("Reference date", dataset.reference_date)]
+    lines += [("Weights", "not applied: records are counted")] if dataset.weight_column else []
+    return [(name, text) for name, text in lines if text]
+
+
+def _labels(dataset: Dataset, name: str, codes: tuple[str, ...]) -> str:
+    variable = dataset.variable(name)
+    labels = [variable.categories[variable.position(code)].label for code in codes]
+    return (
+        f"{variable.label}: "
+        + ", ".join(labels[:8])
+        + (f" and {len(labels) - 8} more" if len(labels) > 8 else "")
+    )
+
+
+def _listed(texts: tuple[str, ...]) -> str:
+    return "[" + ", ".join(map(_quoted, texts)) + "]"
+
+
+def _quoted(text: str) -> str:
+    """A Python string in double quotes: JSON writes it the same way."""
+    return json.dumps(text, ensure_ascii=False)

@@ -1,0 +1,88 @@
+import pandas as pd
+import pytest
+
+import discreet
+from discreet.errors import BadRequest, Refused, UnknownVariable
+
+
+@pytest.fixture
+def catalogue(town_workspace):
+    with discreet.open(town_workspace.folder) as opened:
+        yield opened
+
+
+def test_a_catalogue_lists_and_describes_its_datasets(catalogue):
+    assert catalogue.datasets == ["town"]
+    assert "town" in repr(catalogue)
+    assert catalogue.describe("town").variable("sex").codes == ("1", "2")
+
+
+def test_a_table_is_the_same_from_python_as_from_the_pipeline(catalogue):
+    table = catalogue.table(
+        "town",
+        rows=["sex"],
+        columns="age",
+        filters={"job": ["0", "1"]},
+        groups={"age": [["child", "adult"], ["old"]]},
+    )
+    assert (
+        table.release.request.permalink == "rows=sex&columns=age&filter=job=0,1&group=age=child%2Badult,old"
+    )
+
+
+def test_to_pandas_has_codes_labels_values_and_status(catalogue):
+    frame = catalogue.table("town", rows=["age"], columns=["job"]).to_pandas()
+    assert list(frame.columns) == ["age", "age_label", "job", "job_label", "value", "status"]
+    assert frame["value"].dtype == "Int64"
+    assert len(frame) == 20
+    impossible = frame[(frame["age"] == "child") & (frame["job"] == "1")]
+    assert impossible["value"].isna().all()
+    assert impossible["status"].tolist() == ["z"]
+    assert not frame[frame["status"] == ""]["value"].isna().any()
+
+
+def test_to_csv_is_what_pandas_reads_back(catalogue, tmp_path):
+    table = catalogue.table("town", rows=["age"], columns=["sex"])
+    assert table.to_csv(tmp_path / "table.csv") is None
+    frame = pd.read_csv(tmp_path / "table.csv", dtype=str, keep_default_na=False)
+    assert frame["value"].tolist() == [str(value) for value in table.to_pandas()["value"]]
+    assert (tmp_path / "table.csv").read_text("utf-8") == table.to_csv()
+    table.save(tmp_path / "table.json")
+    assert (tmp_path / "table.json").read_text("utf-8") == table.to_json_stat()
+
+
+def test_a_notebook_shows_the_table_with_its_note_and_legend(catalogue):
+    html = catalogue.table("town", rows=["age"], columns=["job"])._repr_html_()
+    assert "randomly adjusted" in html
+    assert "[z] Not applicable" in html
+    assert html.count("<tr>") == 5
+    assert "Persons by age and job" in html
+
+
+def test_a_long_table_is_shown_in_part_and_says_so(catalogue):
+    html = catalogue.table("town", rows=["area", "age", "job"])._repr_html_()
+    assert "Shown in part" in html
+
+
+def test_codes_given_as_one_text_are_refused_rather_than_cut_into_letters(catalogue):
+    with pytest.raises(BadRequest, match=r'\["12"\]'):
+        catalogue.table("town", rows=["sex"], filters={"job": "12"})
+
+
+def test_errors_are_the_same_as_everywhere(catalogue):
+    with pytest.raises(UnknownVariable):
+        catalogue.table("town", rows=["sx"])
+    with pytest.raises(Refused):
+        catalogue.table("town", rows=["region"], groups={"region": [["N", "S"]]})
+
+
+def test_the_module_has_the_names_that_people_guess():
+    assert {"open", "load", "Catalogue", "Table", "mechanism", "accounting"} <= set(discreet.__all__)
+    with pytest.raises(AttributeError):
+        _ = discreet.nothing
+
+
+def test_load_and_open_from_python(town, tmp_path):
+    (tmp_path / "dataset.toml").write_text(town.description)
+    digest = discreet.load(tmp_path / "workspace", tmp_path / "dataset.toml", town.records.to_pandas())
+    assert discreet.open(tmp_path / "workspace").table("town", rows=["sex"]).release.digest == digest

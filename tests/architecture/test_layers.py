@@ -1,0 +1,156 @@
+"""Imports point down, exact and released meet in one place, and every library has one home."""
+
+import ast
+from pathlib import Path
+
+import pytest
+
+import discreet
+
+SOURCE = Path(discreet.__file__).parent
+
+#: High to low. A folder may import from lower lines, and from its own.
+LAYERS = [
+    {"cli"},
+    {"bench"},
+    {"server", "api"},
+    {"assess", "attacks", "inference"},
+    {"pipeline"},
+    {"formats", "pictures"},
+    {"adjust"},
+    {"perturb", "margins"},
+    {"rules"},
+    {"workspace"},
+    {"tabulate"},
+    {"microdata"},
+    {"accounting"},
+    {"keys", "mechanism"},
+    {"model"},
+    {"errors"},
+]
+#: Third-party libraries and the folders that may import them.
+HOMES = {
+    "duckdb": {"microdata", "tabulate", "bench"},
+    "fastapi": {"server"},
+    "starlette": {"server"},
+    "uvicorn": {"server"},
+    "jinja2": {"server"},
+    "typer": {"cli"},
+    "rich": {"cli"},
+    "cryptography": {"keys"},
+    "filelock": {"workspace"},
+    "platformdirs": {"workspace"},
+    "pandas": {"api", "bench"},
+    "altair": {"pictures"},
+    "vl_convert": {"pictures"},
+    "cell_key_perturbation": {"bench"},
+}
+#: What the public knows: all that readers' tools and attackers may import.
+PUBLIC = {"model", "mechanism", "accounting", "formats", "errors"}
+
+
+def modules():
+    return sorted(path for path in SOURCE.rglob("*.py"))
+
+
+def folder_of(path: Path) -> str:
+    parts = path.relative_to(SOURCE).with_suffix("").parts
+    return parts[0]
+
+
+def imports_of(path: Path):
+    """Modules that a file imports when it runs; imports for type checkers only are left out."""
+    tree = ast.parse(path.read_text("utf-8"))
+    skipped = {
+        id(node)
+        for block in ast.walk(tree)
+        if isinstance(block, ast.If) and ast.unparse(block.test) == "TYPE_CHECKING"
+        for statement in block.body
+        for node in ast.walk(statement)
+    }
+    for node in ast.walk(tree):
+        if id(node) in skipped:
+            continue
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
+            yield node.module
+            yield from (f"{node.module}.{alias.name}" for alias in node.names)
+
+
+def own(path: Path):
+    """The folders of ours that a file imports from."""
+    for name in imports_of(path):
+        parts = name.split(".")
+        if (
+            parts[0] == "discreet"
+            and len(parts) > 1
+            and ((SOURCE / parts[1]).is_dir() or (SOURCE / f"{parts[1]}.py").is_file())
+        ):
+            yield parts[1]
+
+
+def level(folder: str) -> int:
+    return next(number for number, layer in enumerate(LAYERS) if folder in layer)
+
+
+def test_every_folder_has_a_layer():
+    known = set().union(*LAYERS) | {"__init__"}
+    assert {folder_of(path) for path in modules()} <= known
+
+
+@pytest.mark.parametrize("path", modules(), ids=lambda p: str(p.relative_to(SOURCE)))
+def test_imports_point_down(path):
+    here = folder_of(path)
+    if here == "__init__":
+        return
+    for there in set(own(path)) - {here}:
+        assert level(there) > level(here), f"{here} imports {there}"
+
+
+@pytest.mark.parametrize("path", modules(), ids=lambda p: str(p.relative_to(SOURCE)))
+def test_a_library_has_one_home(path):
+    used = {name.split(".")[0] for name in imports_of(path)}
+    for library in used & set(HOMES):
+        assert folder_of(path) in HOMES[library], f"{library} is at home in {HOMES[library]}"
+
+
+def test_faces_reach_data_only_through_the_pipeline():
+    closed = {"tabulate", "perturb", "keys"}
+    for path in modules():
+        if folder_of(path) in {"server", "cli", "api", "formats"}:
+            assert not set(own(path)) & closed, path
+            assert "discreet.model.exact" not in set(imports_of(path)), path
+
+
+def test_readers_and_attackers_know_only_what_the_public_knows():
+    for path in modules():
+        if folder_of(path) in {"attacks", "inference"}:
+            assert set(own(path)) - {folder_of(path)} <= PUBLIC | {"margins"}, path
+
+
+def test_exact_and_released_meet_only_in_the_pipeline_and_in_assess():
+    for path in modules():
+        text = path.read_text("utf-8")
+        both = "ExactTable" in _names(text) and "Release" in _names(text)
+        if both:
+            assert folder_of(path) in {"pipeline", "assess"}, path
+
+
+def _names(text: str) -> set[str]:
+    tree = ast.parse(text)
+    names = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)}
+    return names | {
+        alias.name for node in ast.walk(tree) if isinstance(node, ast.ImportFrom) for alias in node.names
+    }
+
+
+def test_the_contract_itself_finds_an_upward_import(tmp_path):
+    bad = tmp_path / "bad.py"
+    bad.write_text("from discreet.server import app\nimport duckdb\n")
+    assert "server" in set(own(bad))
+    assert "duckdb" in set(imports_of(bad))
+
+
+def test_the_pipeline_fits_one_page():
+    assert len((SOURCE / "pipeline.py").read_text("utf-8").splitlines()) < 150

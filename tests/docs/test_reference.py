@@ -1,0 +1,144 @@
+"""If the docs do not mention it, the suite fails."""
+
+import doctest
+import importlib
+import pkgutil
+import re
+from dataclasses import fields
+from pathlib import Path
+
+import pytest
+import typer
+
+import discreet
+from discreet.cli.main import app
+from discreet.errors import all_errors
+from discreet.formats import FORMATS
+from discreet.mechanism.families import FAMILIES
+from discreet.model.dataset import Dataset, parse_dataset
+from discreet.model.protection import ADDITIVITY, KEY_MODES, METHODS, Protection
+from discreet.model.release import STATUS_MEANING
+from discreet.model.variable import RESERVED_NAMES
+from discreet.rules.shape_rules import SHAPE_RULES
+from discreet.workspace.settings import SETTINGS, WORKSPACE_ENVIRONMENT
+from discreet.workspace.workspace import noise_of
+
+ROOT = Path(__file__).parents[2]
+DOCS = ROOT / "docs"
+MODULES = sorted(
+    module.name
+    for module in pkgutil.walk_packages(discreet.__path__, "discreet.")
+    if not module.name.startswith("discreet.bench")
+)
+
+
+def page(name: str) -> str:
+    return (DOCS / name).read_text("utf-8")
+
+
+def commands():
+    group = typer.main.get_command(app)
+    for name, command in group.commands.items():
+        nested = getattr(command, "commands", None)
+        if nested:
+            yield from ((f"{name} {inner}", each) for inner, each in nested.items())
+        else:
+            yield name, command
+
+
+@pytest.mark.parametrize(("name", "command"), list(commands()), ids=str)
+def test_every_command_and_option_is_documented(name, command):
+    text = page("reference/cli.md")
+    assert f"## discreet {name}" in text
+    section = text.split(f"## discreet {name}")[1].split("\n## ")[0]
+    for parameter in command.params:
+        for option in parameter.opts:
+            if option.startswith("--") and option not in {"--help", "--workspace", "--threads"}:
+                assert option in section, option
+
+
+@pytest.mark.parametrize("setting", SETTINGS, ids=lambda s: s.name)
+def test_every_setting_is_documented(setting):
+    text = page("reference/settings.md")
+    assert f"`{setting.name}`" in text
+    assert setting.environment in text
+    assert WORKSPACE_ENVIRONMENT in text
+
+
+@pytest.mark.parametrize("error", all_errors(), ids=lambda e: e.code)
+def test_every_error_is_documented_with_its_numbers(error):
+    assert f"| `{error.code}` | {error.http_status} | {error.exit_code} |" in page("reference/errors.md")
+    assert error.__doc__
+
+
+def test_error_codes_are_different():
+    codes = [error.code for error in all_errors()]
+    assert len(set(codes)) == len(codes)
+
+
+@pytest.mark.parametrize("rule", SHAPE_RULES, ids=lambda r: r.__name__)
+def test_every_rule_is_documented(rule):
+    assert f"| `{rule.__name__.replace('_', '-')}` |" in page("reference/rules.md")
+
+
+@pytest.mark.parametrize("family", FAMILIES.values(), ids=lambda f: f.name)
+def test_every_mechanism_is_documented_with_its_parameters(family):
+    lines = [line for line in page("reference/mechanisms.md").splitlines() if f"[`{family.name}`]" in line]
+    assert len(lines) == 1
+    for parameter in family.parameters:
+        assert f"`{parameter.name}`" in lines[0], parameter.name
+
+
+@pytest.mark.parametrize("name", FORMATS)
+def test_every_format_and_status_is_documented(name):
+    text = page("reference/formats.md")
+    assert f"| `{name}` |" in text
+    for letter in STATUS_MEANING:
+        assert f"| `{letter}` |" in text
+
+
+@pytest.mark.parametrize("kind", [Dataset, Protection], ids=lambda k: k.__name__)
+def test_every_key_of_dataset_toml_is_documented(kind):
+    text = page("reference/dataset-toml.md")
+    sections = {"variables": "variable", "hierarchies": "hierarchy", "structural_zeros": "structural_zero"}
+    for each in fields(kind):
+        name = sections.get(each.name, each.name)
+        assert f"`{name}`" in text or f"[[{name}]]" in text or f"[{name}]" in text, name
+    for value in (*KEY_MODES, *METHODS, *ADDITIVITY, *RESERVED_NAMES):
+        assert f"`{value}`" in text, value
+
+
+def test_the_example_of_dataset_toml_is_a_dataset():
+    example = re.search(r"```toml\n(id = .*?)```", page("reference/dataset-toml.md"), re.DOTALL)
+    noise_of(parse_dataset(example.group(1)))
+
+
+@pytest.mark.parametrize("name", MODULES)
+def test_the_examples_of_every_module_run_and_every_module_says_what_it_is(name):
+    module = importlib.import_module(name)
+    assert module.__doc__, name
+    assert doctest.testmod(module).failed == 0
+
+
+def documents():
+    return sorted([*ROOT.glob("*.md"), *DOCS.rglob("*.md")])
+
+
+@pytest.mark.parametrize("path", documents(), ids=lambda p: str(p.relative_to(ROOT)))
+def test_links_between_pages_lead_somewhere(path):
+    for target in re.findall(r"\]\(([^)#\s]+)(?:#[^)]*)?\)", path.read_text("utf-8")):
+        if not target.startswith(("http://", "https://")):
+            assert (path.parent / target).exists(), target
+
+
+@pytest.mark.parametrize("path", documents(), ids=lambda p: str(p.relative_to(ROOT)))
+def test_paths_that_a_page_names_exist(path):
+    for target in re.findall(r"`((?:src|tests|docs|benchmarks|scripts)/[\w./-]+)`", path.read_text("utf-8")):
+        assert (ROOT / target.rstrip("/")).exists(), target
+
+
+def test_architecture_names_every_folder():
+    text = (ROOT / "ARCHITECTURE.md").read_text("utf-8")
+    for folder in (ROOT / "src" / "discreet").iterdir():
+        if folder.is_dir() and not folder.name.startswith("__"):
+            assert folder.name in text, folder.name

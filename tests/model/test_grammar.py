@@ -1,0 +1,28 @@
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from discreet.errors import BadRequest
+from discreet.model.grammar import parse_filter, parse_group, parse_names, write_filter, write_group
+
+codes = st.text(min_size=1, max_size=8).filter(lambda text: text == text.strip())
+
+
+@given(st.lists(codes, min_size=1, max_size=4))
+def test_a_filter_of_any_codes_reads_back_as_written(chosen):
+    assert parse_filter(write_filter("age", tuple(chosen))) == ("age", tuple(chosen))
+
+
+@given(st.lists(st.lists(codes, min_size=1, max_size=3).map(tuple), min_size=1, max_size=3))
+def test_groups_of_any_codes_read_back_as_written(groups):
+    assert parse_group(write_group("age", tuple(groups))) == ("age", tuple(groups))
+
+
+def test_names_may_be_given_together_or_repeatedly():
+    assert parse_names(["sex,age", " region "]) == ("sex", "age", "region")
+
+
+@pytest.mark.parametrize("text", ["age", "age=", "=1", "", "age=1\\"])
+def test_what_cannot_be_read_is_refused_with_an_example(text):
+    with pytest.raises(BadRequest):
+        parse_filter(text)

@@ -1,0 +1,165 @@
+import csv
+import io
+import json
+
+import pytest
+
+from discreet.model.request import request_from_text
+from discreet.pipeline import PERTURBED_NOTE, release_table
+
+TABLE = "/api/datasets/people/table"
+
+
+def rows_of(response):
+    return list(csv.DictReader(io.StringIO(response.text)))
+
+
+def test_the_list_names_every_dataset_and_where_it_is_described(client):
+    datasets = client.get("/api/datasets").json()["datasets"]
+    assert [dataset["id"] for dataset in datasets] == ["hostile", "people"]
+    assert datasets[1]["href"] == "/api/datasets/people"
+    assert datasets[1]["unit"] == "persons"
+
+
+def test_a_description_has_variables_hierarchies_and_the_protection_in_words(client):
+    described = client.get("/api/datasets/people").json()
+    assert [v["name"] for v in described["variables"]] == [
+        "region",
+        "district",
+        "sex",
+        "age",
+        "job",
+        "origin",
+    ]
+    assert described["variables"][2]["categories"][1] == {"code": "2", "label": "Female", "parent": None}
+    assert described["variables"][1]["categories"][0]["parent"] == "R2"
+    assert described["variables"][1]["geography"]
+    assert described["hierarchies"][0]["levels"] == ["region", "district"]
+    assert described["note"] == PERTURBED_NOTE
+    assert "at most" in described["protection"]["promise"][0]
+    assert (described["version"], described["reference_date"]) == ("7", "2026-01-01")
+
+
+def test_a_description_tells_no_number_of_records(client):
+    text = client.get("/api/datasets/people").text + client.get("/api/datasets").text
+    assert "617" not in text
+
+
+def test_a_table_is_json_stat_unless_another_format_is_asked_for(client):
+    response = client.get(TABLE, params={"rows": "sex", "columns": "age"})
+    assert response.headers["content-type"] == "application/json; charset=utf-8"
+    document = response.json()
+    assert (document["version"], document["id"], document["size"]) == ("2.0", ["sex", "age"], [3, 4])
+    assert document["note"][0] == PERTURBED_NOTE
+
+
+def test_the_csv_is_what_the_pipeline_releases(client, small_workspace):
+    response = client.get(TABLE, params={"rows": "sex", "columns": "job", "format": "csv"})
+    assert response.headers["content-type"] == "text/csv; charset=utf-8"
+    release = release_table(
+        small_workspace.stored("people"), request_from_text("people", rows=["sex"], columns=["job"])
+    )
+    assert [int(row["value"]) for row in rows_of(response)] == release.values.ravel().tolist()
+
+
+def test_lists_may_be_separated_by_commas_or_repeated(client):
+    together = client.get(f"{TABLE}?rows=sex,age&format=csv")
+    repeated = client.get(f"{TABLE}?rows=sex&rows=age&format=csv")
+    assert together.content == repeated.content
+    assert len(rows_of(together)) == 12
+
+
+def test_repeated_filters_on_one_variable_unite(client):
+    apart = client.get(f"{TABLE}?rows=sex&filter=origin=2&filter=origin=3&format=csv")
+    united = client.get(f"{TABLE}?rows=sex&filter=origin=3,2&format=csv")
+    assert apart.content == united.content
+    assert apart.headers["etag"] == united.headers["etag"]
+
+
+def test_groups_and_layers_and_no_totals_are_understood(client):
+    query = {"rows": "age", "layers": "sex", "group": "age=15-64+65+", "totals": "no", "format": "csv"}
+    response = client.get(TABLE, params={**query, "group": "age=0-14+15-64"})
+    assert [(row["age"], row["sex"]) for row in rows_of(response)] == [
+        ("0-14+15-64", "1"),
+        ("0-14+15-64", "2"),
+    ]
+
+
+def test_a_download_is_a_file_named_by_the_dataset_only(client):
+    response = client.get("/api/datasets/hostile/table?rows=bad&format=csv&download=1")
+    assert response.headers["content-disposition"] == 'attachment; filename="hostile.csv"'
+    assert "content-disposition" not in client.get("/api/datasets/hostile/table?rows=bad&format=csv").headers
+
+
+@pytest.mark.parametrize(
+    ("query", "status", "code", "words"),
+    [
+        ("rows=sexx", 400, "unknown-variable", 'Did you mean "sex"?'),
+        ("rows=sex&filter=age=0-15", 400, "unknown-category", 'Did you mean "0-14"?'),
+        ("rows=sex&format=cvs", 400, "unknown-format", 'Did you mean "csv"?'),
+        ("rows=sex&format=csv&format=json", 400, "bad-request", "once"),
+        ("rows=sex&column=age", 400, "bad-request", 'Did you mean "columns"?'),
+        ("rows=sex&totals=maybe", 400, "bad-request", "yes or no"),
+        ("rows=sex&download=please", 400, "bad-request", "0 or 1"),
+        ("rows=sex&filter=age", 400, "bad-request", "birthplace=2,3"),
+        ("rows=sex&filter=age=0-14%5C", 400, "bad-request", "two backslashes"),
+        ("", 400, "bad-request", "at least one"),
+        ("rows=sex&columns=sex", 400, "bad-request", "once"),
+        ("rows=age&group=age=0-14+15-64", 400, "unknown-category", "%2B"),
+        ("rows=sex,age,job,origin", 403, "too-many-variables", "Take out 1"),
+        ("rows=district,region,sex&columns=age,job", 403, "too-many-cells", "coarser"),
+        ("rows=district&group=district=D01%2BD02", 403, "groups-on-geography", "coarser level"),
+        (f"rows=sex&filter=origin={'1,' * 9000}1", 414, "request-too-long", "coarser"),
+    ],
+)
+def test_what_cannot_be_answered_is_a_problem_with_advice(client, query, status, code, words):
+    response = client.get(f"{TABLE}?{query}")
+    assert response.status_code == status
+    assert response.headers["content-type"] == "application/problem+json"
+    assert response.headers["cache-control"] == "no-store"
+    problem = response.json()
+    assert set(problem) == {"type", "title", "status", "detail", "instance", "code", "advice"}
+    assert (problem["type"], problem["code"], problem["status"]) == (f"/errors/{code}", code, status)
+    assert words in problem["advice"]
+    assert problem["instance"] == TABLE
+
+
+@pytest.mark.parametrize("address", ["/api/datasets/peple", "/api/datasets/peple/table?rows=sex"])
+def test_an_unknown_dataset_is_404_with_the_nearest(client, address):
+    problem = client.get(address)
+    assert problem.status_code == 404
+    assert (problem.json()["code"], problem.json()["advice"]) == ("unknown-dataset", 'Did you mean "people"?')
+
+
+@pytest.mark.parametrize("address", ["/api/datasets", "/api/datasets/people"])
+def test_addresses_without_parameters_refuse_them(client, address):
+    assert client.get(address, params={"rows": "sex"}).json()["code"] == "bad-request"
+
+
+def test_an_unknown_address_and_method_are_problems_too(client):
+    missing = client.get("/api/nothing")
+    assert (missing.status_code, missing.json()["code"]) == (404, "not-found")
+    wrong = client.post(TABLE)
+    assert (wrong.status_code, wrong.json()["code"]) == (405, "method-not-allowed")
+    assert wrong.headers["allow"] == "GET, HEAD"
+
+
+def test_an_astronomical_table_is_refused_with_no_engine_call(watched, watched_client):
+    response = watched_client.get(f"{TABLE}?rows=district,region&columns=sex,age,job")
+    assert response.json()["code"] == "too-many-cells"
+    assert watched.engines["people"].calls == 0
+
+
+def test_json_keeps_hostile_labels_as_data(client):
+    text = client.get("/api/datasets/hostile/table?rows=bad").text
+    labels = json.loads(text)["dimension"]["bad"]["category"]["label"]
+    assert labels["a,b"] == "<script>alert('label')</script>"
+    assert labels["x\\y"] == "nul \x00 and bell \x07"
+
+
+def test_hostile_codes_can_be_filtered_by_their_permalink(client):
+    document = client.get(
+        "/api/datasets/hostile/table", params={"rows": "good", "filter": r"bad=a\,b,c\+d\=e"}
+    ).json()
+    again = client.get(f"/api/datasets/hostile/table?{document['extension']['query']}")
+    assert again.json() == document

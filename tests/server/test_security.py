@@ -1,0 +1,165 @@
+"""Headers, limits, what an exception may say, and that no exact count ever leaves."""
+
+import logging
+import re
+from dataclasses import replace
+
+import pytest
+from fastapi.testclient import TestClient
+from starlette.exceptions import HTTPException
+
+from discreet.errors import SecretUnusable
+from discreet.mechanism.noise_table import NoiseRow, NoiseTable
+from discreet.server.app import create_app
+from discreet.server.security import CONTENT_SECURITY_POLICY, MAX_QUERY_BYTES
+from discreet.tabulate.engine import AggregateQuery
+
+ADDRESSES = [
+    "/",
+    "/datasets/people",
+    "/datasets/people?rows=nonsense",
+    "/datasets/people/variables/sex",
+    "/api/datasets",
+    "/api/datasets/people",
+    "/api/datasets/people/table?rows=sex",
+    "/api/datasets/people/table?rows=sexx",
+    "/openapi.json",
+    "/errors",
+    "/errors/refused",
+    "/static/discreet.css",
+    "/static/../app.py",
+    "/nothing",
+    "/?" + "x" * (MAX_QUERY_BYTES + 1),
+]
+
+
+@pytest.mark.parametrize("address", ADDRESSES)
+def test_every_response_has_the_headers(client, address):
+    headers = client.get(address).headers
+    assert headers["content-security-policy"] == CONTENT_SECURITY_POLICY
+    assert headers["x-content-type-options"] == "nosniff"
+    assert headers["referrer-policy"] == "no-referrer"
+    assert "server" not in headers
+
+
+def test_the_policy_allows_no_script_no_frame_and_no_foreign_form():
+    assert CONTENT_SECURITY_POLICY.startswith("default-src 'none'; style-src 'self';")
+    for rule in ("form-action 'self'", "base-uri 'none'", "frame-ancestors 'none'"):
+        assert rule in CONTENT_SECURITY_POLICY
+    assert "unsafe" not in CONTENT_SECURITY_POLICY
+
+
+def test_a_query_as_long_as_the_limit_is_read_and_one_longer_is_not(client):
+    start = "rows=sex&filter=origin=1"
+    longest = start + "&rows=" * ((MAX_QUERY_BYTES - len(start)) // 6)
+    longest += "," * (MAX_QUERY_BYTES - len(longest))
+    assert client.get(f"/api/datasets/people/table?{longest}").status_code == 200
+    assert client.get(f"/api/datasets/people/table?{longest},").status_code == 414
+    page = client.get(f"/datasets/people?{longest},")
+    assert (page.status_code, page.headers["content-type"]) == (414, "text/html; charset=utf-8")
+
+
+class BrokenWorkspace:
+    def __init__(self, exception):
+        self.exception = exception
+
+    def ids(self):
+        return ["people"]
+
+    def stored(self, dataset_id):
+        raise self.exception
+
+
+@pytest.mark.parametrize("address", ["/api/datasets/people/table?rows=sex", "/datasets/people"])
+def test_nothing_of_an_unexpected_exception_is_told(small_settings, caplog, address):
+    caplog.set_level(logging.DEBUG)
+    broken = create_app(BrokenWorkspace(RuntimeError("canary 4711 in the exception")), small_settings)
+    response = TestClient(broken).get(address)
+    assert response.status_code == 500
+    assert "4711" not in response.text
+    assert "4711" not in caplog.text
+    incident = re.search(r"noted as (?:<bdi>)?([0-9a-f]{12})", response.text)[1]
+    assert f"RuntimeError, incident {incident}" in caplog.text
+    assert response.headers["content-security-policy"] == CONTENT_SECURITY_POLICY
+
+
+def test_two_incidents_have_two_numbers(small_settings):
+    client = TestClient(create_app(BrokenWorkspace(ValueError()), small_settings))
+    details = [client.get("/api/datasets/people").json() for _ in range(2)]
+    assert details[0]["code"] == "internal"
+    assert details[0]["detail"] != details[1]["detail"]
+
+
+@pytest.mark.parametrize("address", ["/api/datasets", "/api/datasets/people", "/", "/datasets/people"])
+def test_the_state_of_the_server_is_told_to_its_log_only(small_settings, caplog, address):
+    error = SecretUnusable("The secret can be read by others.", "Run chmod 600.")
+    response = TestClient(create_app(BrokenWorkspace(error), small_settings)).get(address)
+    assert response.status_code == 503
+    assert "chmod" not in response.text
+    assert "read by others" not in response.text
+    assert "secret-unusable" in response.text
+    assert "read by others" in caplog.text
+
+
+def test_an_http_error_of_the_framework_becomes_a_problem(small_workspace, small_settings):
+    app = create_app(small_workspace, small_settings)
+
+    @app.get("/api/teapot")
+    def teapot(cups: int):
+        raise HTTPException(418, "short and stout")
+
+    client = TestClient(app)
+    assert client.get("/api/teapot?cups=2").json()["code"] == "bad-request"
+    unread = client.get("/api/teapot?cups=two").json()
+    assert (unread["status"], unread["detail"]) == (400, 'The parameter "cups" cannot be read.')
+
+
+# A noise table that never leaves a count unchanged: every number that leaves differs from the truth by 3.
+CANARY_NOISE = NoiseTable(
+    2**32, (NoiseRow((0,), (2**32,)), NoiseRow((-3, 3), (2**31, 2**32))), 1, "canary", {"D": 3}
+)
+
+
+class CanaryWorkspace:
+    """Whoever asks gets exact counts that are far apart, and noise that changes each of them."""
+
+    def __init__(self, workspace):
+        self.workspace = workspace
+
+    def ids(self):
+        return ["people"]
+
+    def stored(self, dataset_id):
+        return replace(self.workspace.stored(dataset_id), noise=CANARY_NOISE)
+
+
+def _exact(workspace, *names):
+    cells = workspace.stored("people").engine.aggregate(AggregateQuery(names))
+    return {int(count) for count in cells.counts}
+
+
+def _numbers(text):
+    """Every whole number that stands by itself; digests and addresses are words, not numbers."""
+    return {int(found.replace(",", "")) for found in re.findall(r"(?<![\w.\-])\d[\d,]*(?![\w\-])", text)}
+
+
+def test_no_exact_count_is_in_any_response_or_log(small_workspace, small_settings, caplog):
+    caplog.set_level(logging.DEBUG)
+    exact = _exact(small_workspace) | _exact(small_workspace, "sex") | _exact(small_workspace, "region")
+    released = {count + change for count in exact for change in (-3, 3)}
+    assert not exact & released, "the canary counts must be told apart from their releases"
+    client = TestClient(create_app(CanaryWorkspace(small_workspace), small_settings))
+    seen = set()
+    for names in ("rows=sex", "rows=region", "rows=sex&layers=", "columns=sex&filter=sex=1", "layers=region"):
+        for address in (
+            f"/api/datasets/people/table?{names}",
+            f"/api/datasets/people/table?{names}&format=csv",
+            f"/datasets/people?{names}",
+        ):
+            seen |= _numbers(client.get(address).text)
+    for address in ADDRESSES:
+        seen |= _numbers(client.get(address).text)
+    seen |= _numbers(caplog.text)
+    assert not exact & seen
+    assert exact
+    assert all({count - 3, count + 3} & seen for count in exact), "the released counts must have been seen"

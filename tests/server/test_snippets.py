@@ -1,0 +1,60 @@
+import ast
+import shlex
+from dataclasses import replace
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from discreet.model.request import TableRequest, request_from_text
+from discreet.server import snippets
+
+#: What a category may have for a code: anything without blanks at its ends.
+CODES = st.text(st.characters(codec="utf-8"), min_size=1, max_size=6).filter(
+    lambda code: code == code.strip()
+)
+
+
+@given(st.lists(CODES, min_size=1, max_size=3, unique=True))
+def test_the_command_line_asks_the_same_question(codes):
+    request = TableRequest("people", ("age",), ("sex",), filters=(("bad", tuple(codes)),), totals=False)
+    words = shlex.split(snippets.command(request))
+    given_filter = words[words.index("--filter") + 1]
+    assert request_from_text("people", filters=[given_filter]).filters == request.filters
+    assert "--no-totals" in words
+
+
+@given(st.lists(CODES, min_size=1, max_size=3, unique=True))
+def test_the_python_code_asks_the_same_question(codes):
+    request = TableRequest(
+        "people",
+        ("age",),
+        layers=("sex",),
+        filters=(("bad", tuple(codes)),),
+        groups=(("age", (("1", "2"), ("3",))),),
+    )
+    call = ast.parse(snippets.python(request)).body[1].value
+    arguments = {keyword.arg: ast.literal_eval(keyword.value) for keyword in call.keywords}
+    assert ast.literal_eval(call.args[0]) == "people"
+    assert arguments == {
+        "rows": ["age"],
+        "layers": ["sex"],
+        "filters": {"bad": codes},
+        "groups": {"age": [["1", "2"], ["3"]]},
+    }
+
+
+def test_a_survey_says_that_its_counts_are_not_weighted(small_workspace):
+    dataset = small_workspace.stored("people").dataset
+    request = TableRequest("people", ("sex",))
+    assert "Weights" not in dict(snippets.facts(dataset, request))
+    weighted = replace(dataset, weight_column="weight")
+    assert dict(snippets.facts(weighted, request))["Weights"] == "not applied: records are counted"
+
+
+def test_long_filters_are_cut_short_in_the_facts(small_workspace):
+    dataset = small_workspace.stored("people").dataset
+    request = TableRequest(
+        "people", ("sex",), filters=(("district", tuple(f"D{d:02}" for d in range(1, 11))),)
+    )
+    only = dict(snippets.facts(dataset, request))["Only"]
+    assert only.endswith("District 8 and 2 more")

@@ -1,0 +1,107 @@
+"""The noise that is released follows the published table, and a table that is 5 % wrong is found out."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import stats
+
+from discreet.model.request import TableRequest
+from discreet.pipeline import release_table
+from discreet.workspace.workspace import Workspace, load_dataset
+
+#: Of each chi-square test below; a fixed secret and fixed records make the outcome fixed.
+FALSE_ALARM = 1e-6
+AREAS = 60_000
+
+DESCRIPTION = """
+id = "many"
+label = "Many small cells"
+id_column = "id"
+[[variable]]
+name = "area"
+categories = [{areas}]
+[[variable]]
+name = "sex"
+categories = ["1", "2"]
+[protection]
+keys = "{keys}"
+max_variables = 3
+[protection.noise]
+family = "maxent"
+D = 5
+V = 3
+js = 2
+"""
+
+
+@pytest.fixture(scope="module")
+def records():
+    rng = np.random.default_rng(17)
+    size = rng.poisson(8, AREAS)
+    area = np.repeat(np.arange(AREAS), size)
+    sex = rng.choice(["1", "2"], area.size)
+    return pd.DataFrame({"id": np.arange(area.size), "area": area.astype(str), "sex": sex})
+
+
+def changes(records, folder, keys):
+    """The true count and the change of every cell with people in it."""
+    folder.mkdir()
+    (folder / "secret").write_bytes(bytes(range(7, 39)))
+    (folder / "secret").chmod(0o600)
+    listed = ", ".join(f'"{n}"' for n in range(AREAS))
+    load_dataset(folder, DESCRIPTION.format(areas=listed, keys=keys), records)
+    stored = Workspace(folder).stored("many")
+    release = release_table(stored, TableRequest("many", ("area",), ("sex",), totals=False))
+    exact = records.groupby(["area", "sex"]).size().unstack(fill_value=0)
+    exact = exact.reindex([str(n) for n in range(AREAS)], fill_value=0).to_numpy()
+    people = exact > 0
+    return exact[people], (release.noisy - exact)[people], stored.noise
+
+
+def p_value(observed, probabilities):
+    """Chi-square of observed changes against a law, rare values taken together."""
+    expected = np.array(list(probabilities.values()), dtype=float) * observed.size
+    counts = np.array([(observed == value).sum() for value in probabilities])
+    assert counts.sum() == observed.size
+    rare = expected < 10
+    if rare.any():
+        expected, counts = (
+            np.append(expected[~rare], expected[rare].sum()),
+            np.append(counts[~rare], counts[rare].sum()),
+        )
+    keep = expected > 0
+    return stats.chisquare(counts[keep], expected[keep]).pvalue
+
+
+@pytest.mark.parametrize("keys", ["hashed", "participants-and-description", "additive"])
+def test_the_noise_of_every_row_follows_the_table(records, tmp_path, keys):
+    counts, noise, table = changes(records, tmp_path / "workspace", keys)
+    for count in range(1, 9):
+        observed = noise[np.minimum(counts, 8) == count]
+        law = {value: float(p) for value, p in table.row(count).probabilities().items()}
+        assert observed.size > 1500
+        assert p_value(observed, law) > FALSE_ALARM
+
+
+def test_a_table_that_is_five_percent_wrong_is_rejected(records, tmp_path):
+    """The same test on all counts from 3 up, against a law whose chance of no change is 5 % too small."""
+    counts, noise, table = changes(records, tmp_path / "workspace", "hashed")
+    observed = noise[counts >= 3]
+    truth = _mixture(counts[counts >= 3], table)
+    assert p_value(observed, truth) > FALSE_ALARM
+    wrong = {value: p * (0.95 if value == 0 else 1.0) for value, p in truth.items()}
+    missing = 1 - sum(wrong.values())
+    for value in wrong:
+        if value != 0:
+            wrong[value] += missing * truth[value] / (1 - truth[0])
+    assert p_value(observed, wrong) < FALSE_ALARM
+
+
+def _mixture(counts, table):
+    """The law of the changes of cells with these counts taken together."""
+    law: dict[int, float] = {}
+    values, times = np.unique(counts, return_counts=True)
+    for count, share in zip(values.tolist(), (times / times.sum()).tolist(), strict=True):
+        for value, p in table.row(count).probabilities().items():
+            law[value] = law.get(value, 0.0) + share * float(p)
+    return dict(sorted(law.items()))

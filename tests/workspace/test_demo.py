@@ -1,0 +1,45 @@
+import threading
+
+import pytest
+
+from discreet.microdata import demo as demo_data
+from discreet.workspace import demo
+from discreet.workspace.workspace import Workspace
+
+
+@pytest.fixture
+def small_demo(monkeypatch):
+    """The demo with a census of 5,000 persons, and a note of every load."""
+    from discreet.microdata.demo import Demo, census_batches, census_description
+
+    small = Demo(lambda: census_description(5000), lambda: census_batches(5000), 5000)
+    monkeypatch.setattr(demo, "DEMOS", {"census": small, "spudlandia": demo_data.DEMOS["spudlandia"]})
+    loads = []
+    original = demo.load_dataset
+
+    def counted(*arguments, **options):
+        loads.append(threading.get_ident())
+        return original(*arguments, **options)
+
+    monkeypatch.setattr(demo, "load_dataset", counted)
+    return loads
+
+
+def quiet(_name, _rows):
+    return lambda _what, _done, _of: None
+
+
+def test_the_demo_is_built_on_first_use_and_found_afterwards(small_demo, tmp_path):
+    assert demo.build_demo(tmp_path / "demo", quiet)
+    assert not demo.build_demo(tmp_path / "demo", quiet)
+    assert Workspace(tmp_path / "demo").ids() == ["census", "spudlandia"]
+    assert len(small_demo) == 2
+
+
+def test_two_who_find_it_missing_build_it_once(small_demo, tmp_path):
+    threads = [threading.Thread(target=demo.build_demo, args=(tmp_path / "demo", quiet)) for _ in range(2)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(small_demo) == 2
