@@ -47,6 +47,14 @@ def test_json_goes_to_a_file(tmp_path):
     assert json.loads(path.read_text(encoding="utf-8"))["method"] == "optimum"
 
 
+@pytest.mark.parametrize("picture", ["errors", "runs"])
+def test_a_picture_is_written(tmp_path, picture):
+    path = tmp_path / "p.svg"
+    words = ["--method", "independent", "--seed", "1", "--plot", str(path), "--picture", picture]
+    assert invoke("edwards", *words).exit_code == 0
+    assert path.read_bytes().startswith(b"<svg")
+
+
 @pytest.mark.parametrize(
     ("words", "error"),
     [
@@ -56,6 +64,7 @@ def test_json_goes_to_a_file(tmp_path):
         (["journey", "--method", "fourier"], BadRequest),
         (["czech", "--neighbours", "all"], BadRequest),
         (["czech", "--weights", "rows"], BadRequest),
+        (["czech", "--plot", "p.svg", "--picture", "cake"], BadRequest),
     ],
 )
 def test_what_cannot_be_done_is_refused(words, error):

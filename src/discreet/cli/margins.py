@@ -40,6 +40,10 @@ def margins(
     seed: Annotated[int | None, typer.Option(help="Makes the runs repeatable.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print the study as JSON.")] = False,
     out: Annotated[Path | None, typer.Option("--out", "-o", help="Write the JSON to this file.")] = None,
+    plot: Annotated[Path | None, typer.Option(help="Write a picture: FILE.svg or FILE.png.")] = None,
+    picture: Annotated[
+        str, typer.Option(help="errors (every method by epsilon) or runs (one method, as in the paper).")
+    ] = "errors",
 ) -> None:
     """Many margins at once: the expected error of every method, and runs of one beside the true counts."""
     from discreet.margins.closure import parse_margins
@@ -61,6 +65,8 @@ def margins(
     )
     for note in done.notes():
         messages.print(note, soft_wrap=True)
+    if plot is not None:
+        _plot(opened, done, plot, picture, weights, seed)
     if as_json or out is not None:
         emit_json(done.as_json(), out)
     else:
@@ -81,6 +87,33 @@ def _margins_of(table: str, wanted: str | None) -> str:
     if not wanted:
         raise BadRequest("No margins are asked for.", 'Give them as in --margins "AD,AB,BE".')
     return wanted
+
+
+def _plot(
+    table: ContingencyTable, done: Study, path: Path, picture: str, weights: str, seed: int | None
+) -> None:
+    from discreet.margins.holistic import Holistic
+    from discreet.pictures.margins import expected_errors, runs_by_epsilon
+    from discreet.pictures.save import save
+
+    plan = done.plan
+    if picture == "errors":
+        chart = expected_errors(plan.wanted, done.delta, neighbours=plan.neighbours, weights=weights)
+    elif picture == "runs":
+        published = isinstance(plan, Holistic) and plan.as_published
+        chart = runs_by_epsilon(
+            table.counts,
+            plan.wanted,
+            done.method,
+            neighbours=plan.neighbours,
+            as_published=published,
+            reps=len(done.runs),
+            seed=seed,
+        )
+    else:
+        raise BadRequest(f'The picture "{picture}" is not known.', "Take errors or runs.")
+    save(chart, path)
+    messages.print(f"Written: {path}", soft_wrap=True)
 
 
 def _show(done: Study) -> None:

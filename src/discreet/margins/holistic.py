@@ -47,7 +47,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from discreet.margins.closure import Margin, MarginSet
-    from discreet.margins.integer_noise import NoiseSource
+    from discreet.margins.integer_noise import IntegerNoise, NoiseSource
     from discreet.margins.sensitivity import Basis
     from discreet.margins.transforms import Transform
 
@@ -128,11 +128,21 @@ class Holistic:
             return self.epsilon
         return epsilon_of_published(self.wanted, self.basis, self.neighbours, self.epsilon)
 
+    @property
+    def noise(self) -> IntegerNoise:
+        """The noise of every integer coefficient."""
+        return laplace_noise(self.scale * coefficient_scaling(self.wanted, self.basis))
+
+    @property
+    def cut_delta(self) -> float:
+        """What the cut of the noise tables adds to δ, at most."""
+        return (1 + math.exp(self.epsilon)) * self.coefficients * self.noise.cut
+
     def noisy(
         self, exact: Mapping[Margin, NDArray[np.int64]], source: NoiseSource
     ) -> dict[Margin, NDArray[np.int64]]:
         """The integer coefficients with integer noise, one for each (S, x_S)."""
-        noise = laplace_noise(self.scale * coefficient_scaling(self.wanted, self.basis))
+        noise = self.noise
         if self.basis == "fourier":
             plain = {part: np.array(c) for part, c in fourier_coefficients(exact, self.wanted).items()}
         else:
@@ -176,7 +186,7 @@ class Holistic:
         Fourier: 2^(-|α|) times a sum of 2^|α| noises. Efron-Stein: every noise of S ⊆ α enters with
         Π_{j∈S}(1[x_j = y_j] - 1/k_j) / Π_{j∈α} k_j.
         """
-        scale = self.scale * coefficient_scaling(self.wanted, self.basis)
+        scale = self.noise.scale
         cells = self.wanted.cells(margin)
         if self.basis == "fourier":
             return LaplaceSum.of([(1 / cells, cells, scale)])

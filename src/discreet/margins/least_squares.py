@@ -71,6 +71,14 @@ class MeasuredMargins:
         return float(changed) if self.law == "laplace" else math.sqrt(changed)
 
     @property
+    def cut_delta(self) -> float:
+        """What the cut of the noise tables adds to δ, at most; Gaussian noise has set it aside already."""
+        if self.law == "gaussian":
+            return 0.0
+        each = (noise.cut * self.wanted.cells(m) for m, noise in self.noise.items() if noise is not None)
+        return (1 + math.exp(self.epsilon)) * sum(each)
+
+    @property
     def scales(self) -> dict[Margin, float]:
         """The scale (Laplace) or standard deviation (Gaussian) of each measured margin's noise."""
         return {margin: noise.scale if noise is not None else 0.0 for margin, noise in self.noise.items()}

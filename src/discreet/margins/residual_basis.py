@@ -83,6 +83,11 @@ class GaussianOptimum:
         return math.sqrt(float(_replacement_costs(self.wanted).sum(axis=1).max()))
 
     @property
+    def cut_delta(self) -> float:
+        """What the cut of the noise tables adds to δ: nothing, it was set aside before μ was computed."""
+        return 0.0
+
+    @property
     def scales(self) -> dict[Margin, float]:
         """The standard deviation σ_S of each part."""
         return dict(self.sigma)

@@ -80,6 +80,10 @@ class Study:
                 else f"As published: the paper's scale is larger than needed; this is {true:.4g}-DP for "
                 f"{plan.neighbours} neighbours."
             ]
+        if plan.cut_delta:
+            said.append(
+                f"The noise tables are cut where their keys end: delta is below {plan.cut_delta:.1e}, not 0."
+            )
         return (*said, f"Recommended: {self.advice.recommended}. {self.advice.why}")
 
     @property
