@@ -98,7 +98,7 @@ class _Objective:
         asked = np.isin(np.arange(len(self.parts)), [self.parts.index(m) for m in self.wanted.margins if m])
         found = [np.where(asked, 0.0, -np.inf)]
         for start in _START:
-            solved = minimize(self, np.where(asked, 0.0, start), jac=True, method="L-BFGS-B")
+            solved = minimize(self, np.where(asked, 0.0, start), jac=True, method="TNC")
             found.append(self._without_small(solved.x, asked))
         values = [self(logs)[0] for logs in found]
         best = found[int(np.argmin(values))]

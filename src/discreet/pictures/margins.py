@@ -126,7 +126,7 @@ def _epsilon_axis() -> Any:
 def _panel(records: list[dict[str, Any]], what: str, title: str, total: int) -> Any:
     own = [r for r in records if r["what"] == what]
     base = alt.Chart(alt.InlineData(values=own)).encode(x=_epsilon_axis())
-    y = alt.Y("mean:Q").title(title).axis(format=",", tickCount=5)
+    y = alt.Y("mean:Q").title(title).axis(format=",d", tickCount=5)
     band = base.mark_area(color=SKY, opacity=0.35).encode(y=alt.Y("low:Q").title(title), y2="high:Q")
     line = base.mark_line(color=BLUE, strokeWidth=2.5, point={"size": 28, "color": BLUE}).encode(y=y)
     truth = (
