@@ -9,7 +9,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import linprog, nnls
 
-from discreet.margins.closure import MarginSet
+from discreet.margins.closure import MarginSet, margin_tables
+from discreet.margins.holistic import Holistic
+from discreet.margins.integer_noise import SeededNoise
 from discreet.margins.linear_program import fit_table, least_deviation
 from discreet.margins.nearest_table import nearest_table
 from discreet.margins.transforms import EfronSteinTransform, FourierTransform
@@ -113,3 +115,11 @@ def test_ten_thousand_cells_pass_both_stages():
     assert fitted.table.min() >= 0
     reached = np.abs(transform.forward(fitted.table) - noisy).max()
     assert math.isclose(reached, fitted.b, rel_tol=1e-3, abs_tol=1e-5)
+
+
+def test_a_table_whose_multipliers_are_in_the_thousands_is_solved_too():
+    wanted = MarginSet(tuple("ABC"), (5, 4, 4), ((0, 1, 2),))
+    exact = margin_tables(np.random.default_rng(0).poisson(1.0, wanted.shape), wanted)
+    released = Holistic(wanted, "efron-stein", 0.05).release(exact, SeededNoise(2))
+    assert released.table.min() >= 0
+    assert released.lp_b > 100

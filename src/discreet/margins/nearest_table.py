@@ -37,6 +37,9 @@ ACCURACY = 1e-9
 STATIONARY = 1e-7
 _MOST_STEPS = 100
 _BACK_OFF = 0.995
+_LARGER = 1e-14
+_REFINEMENTS = 3
+_ROUNDING = 1e-13
 
 
 @dataclass(slots=True)
@@ -139,22 +142,39 @@ class _Problem:
     def _solver(self, p: _Point) -> Callable[[Vector, Vector, Vector], _Point]:
         """The Newton step as a function of the complementarity to remove; one factorisation serves two."""
         stationary, off_s, off_t = self.residuals(p)
+        # slacks near 1e-12 cannot bear the rounding of a residual: what is met within it is met
+        off_s, off_t = (np.where(np.abs(off) < _ROUNDING, 0.0, off) for off in (off_s, off_t))
         weight = 1 / (1 + p.z / p.w)
         gain = 1 / (p.u / p.s + p.v / p.t)
         system = self.transform.weighted_gram(weight)
         system[np.diag_indices_from(system)] += gain
-        size = 1 / np.sqrt(np.diag(system))
-        scaled = system * size * size[:, None]
-        scaled[np.diag_indices_from(scaled)] += 1e-14
-        factor = cho_factor(scaled, check_finite=False)
+        inverse = _refined(system)
 
         def solve(cw: Vector, cs: Vector, ct: Vector) -> _Point:
             pull = (cs + p.u * off_s) / p.s - (ct + p.v * off_t) / p.t
             right = weight * (-stationary - cw / p.w + self.transform.backward(pull))
-            inner = size * cho_solve(factor, size * self.transform.forward(right), check_finite=False)
+            inner = inverse(self.transform.forward(right))
             w = right - weight * self.transform.backward(inner)
-            answer = self.transform.forward(w)
+            answer = gain * inner  # A w, without the cancellation of computing it from w
             s, t = off_s - answer, off_t + answer
             return _Point(w, s, t, -(cw + p.z * w) / p.w, -(cs + p.u * s) / p.s, -(ct + p.v * t) / p.t)
 
         return solve
+
+
+def _refined(system: Vector) -> Callable[[Vector], Vector]:
+    """Solve a nearly singular system: one factorisation of a slightly larger one, then refinement."""
+    size = 1 / np.sqrt(np.diag(system))
+    scaled = system * size * size[:, None]
+    larger = scaled.copy()
+    larger[np.diag_indices_from(larger)] += _LARGER
+    factor = cho_factor(larger, check_finite=False)
+
+    def solve(right: Vector) -> Vector:
+        goal = size * right
+        answer = cho_solve(factor, goal, check_finite=False)
+        for _ in range(_REFINEMENTS):
+            answer = answer + cho_solve(factor, goal - scaled @ answer, check_finite=False)
+        return np.asarray(size * answer)
+
+    return solve
