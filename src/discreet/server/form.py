@@ -30,9 +30,9 @@ MOST_BOXES = 40
 CODES_PREFIX = "filter."
 _AXES = (("rows", "Rows", 2), ("columns", "Columns", 2), ("layers", "Layers", 1))
 _WAYS = {
-    "independent": "adjusted on their own",
-    "interior": "sums of adjusted cells",
-    "fitted": "cells fitted to totals",
+    "independent": "Adjusted on their own",
+    "interior": "Sums of adjusted cells",
+    "fitted": "Cells fitted to totals",
 }
 _ORDINALS = ("first", "second", "third", "fourth")
 
