@@ -96,6 +96,19 @@ def test_structural_zeros_stay_zero(table, seed):
     assert not values[impossible].any()
 
 
+@given(st.integers(0, 2**32), st.integers(1, 4))
+@settings(max_examples=30, deadline=None)
+def test_noise_far_above_the_counts_is_fitted_in_steps_larger_than_one(seed, ways):
+    random = np.random.default_rng(seed)
+    structure = Additive(tuple(AxisTree.plain(int(n)) for n in random.integers(2, 6, ways)))
+    shape = tuple(tree.leaves.size for tree in structure.axes)
+    noisy = structure.add_up(random.poisson(5, shape)) + random.integers(-(10**6), 10**6, structure.shape)
+    values, report = fitted(noisy, structure, keep_zeros=False)
+    assert structure.holds(values)
+    assert (values >= 0).all()
+    assert report.optimal or ways > 2
+
+
 def test_the_report_measures_the_change_of_all_cells():
     noisy = np.array([[4, 2, 7], [3, 0, 3], [6, 3, 9]])
     values, report = fitted(noisy, Additive((AxisTree.plain(2), AxisTree.plain(2))))

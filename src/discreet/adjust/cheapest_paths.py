@@ -73,7 +73,7 @@ def flow_out(
         lack: What each row and then each column lacks; negative where it has too much.
 
     Returns:
-        The table, whether it is proven the cheapest with these sums, whether all are met, and the moves.
+        The table, whether it is proven the cheapest with these sums, whether all are met, and the paths.
     """
     network = _Network(costs, cells, lack)
     moved = 0
@@ -92,7 +92,7 @@ class _Network:
         self.prices = np.zeros(lack.size, dtype=np.int64)
 
     def advance(self) -> bool:
-        """Move one unit along a cheapest path; False when no line that lacks can be reached."""
+        """Move units along a cheapest path; False when no line that lacks can be reached."""
         rows = self.cells.shape[0]
         # A row that lacks must send more, a column that has too much must give back: both are sources.
         gives = np.concatenate([self.lack[:rows] > 0, self.lack[rows:] < 0])
@@ -131,16 +131,26 @@ class _Network:
         return prices, before
 
     def _move(self, end: int, before: NDArray[np.int64]) -> None:
-        """Move a unit along the way that ends here."""
+        """Move as many units along the way that ends here as cost the same each."""
         rows = self.cells.shape[0]
-        line = end
+        arcs, line = [], end
         while before[line] >= 0:
             last, line = line, int(before[line])
-            place = (line, last - rows) if line < rows else (last, line - rows)
-            self.cells[place] += 1 if line < rows else -1
+            arcs.append(((line, last - rows), 1) if line < rows else ((last, line - rows), -1))
+        units = min(abs(int(self.lack[line])), abs(int(self.lack[end])))
+        units = min([units, *(self._room(place, sign) for place, sign in arcs)])
+        for place, sign in arcs:
+            self.cells[place] += sign * units
             self._update(place)
-        self.lack[line] -= 1 if line < rows else -1
-        self.lack[end] += 1 if end < rows else -1
+        self.lack[line] -= units if line < rows else -units
+        self.lack[end] += units if end < rows else -units
+
+    def _room(self, place: tuple[int, int], sign: int) -> int:
+        """How many units a cell can move before its cost changes."""
+        wish, cell = int(self.costs.wish[place]), int(self.cells[place])
+        if sign > 0:
+            return wish - cell if cell < wish else CLOSED
+        return cell - wish if cell > wish else cell
 
     def _update(self, place: tuple[int, int]) -> None:
         wish, cell, rise = self.costs.wish[place], self.cells[place], self.costs.rise[place]

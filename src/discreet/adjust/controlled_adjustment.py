@@ -33,8 +33,9 @@ if TYPE_CHECKING:
 MARGIN, STAGES = 4, (0, 1, 2)
 #: Raising a wished zero counts as so many units of change.
 ZERO = 8
-#: In one cell every further change of so many units costs one more a unit: changes spread.
-SPREAD = 3
+#: In one cell the first so many units of change cost 1 each, the next 2, all further ones 3: changes spread.
+#: The units are larger where noise is: times 1 + what lacks per cell.
+SPREAD, STEEPEST = 3, 2
 #: Passes over all axes, all stages together; the sum falls in each, and mostly stands still after twenty.
 PASSES = 100
 NEVER = 2**40
@@ -114,6 +115,7 @@ class _Work:
         self.strides = np.array([_strides(wish.shape, margin) for margin in self.margins])
         self.weigh(STAGES[0])
         self.bound = max(int(np.abs(lack).sum()) for lack in lacks)
+        self.spread = SPREAD * (1 + self.bound // wish.size)
 
     def weigh(self, stage: int) -> None:
         """Set what a unit that is missing in each margin weighs."""
@@ -154,8 +156,8 @@ class _Work:
 
     def _gains(self, axis: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """What one unit more, and one less, would gain in each cell, sums along the axis left aside."""
-        up = -raising(self.cells, self.wish, self.rise)
-        down = -lowering(self.cells, self.wish, self.rise)
+        up = -raising(self.cells, self.wish, self.rise, self.spread)
+        down = -lowering(self.cells, self.wish, self.rise, self.spread)
         for m, margin in enumerate(self.margins):
             if axis not in margin and self.weights[m]:
                 lacking = self.lacking(m)
@@ -171,7 +173,7 @@ class _Line:
         across = tuple(place[:axis]), tuple(place[axis:])
         index: Any = (*across[0], slice(None), *across[1])
         self.cells, self.wish, self.rise = work.cells[index], work.wish[index], work.rise[index]
-        self.lack = work.lack
+        self.lack, self.spread = work.lack, work.spread
         start = np.array([*across[0], 0, *across[1]])
         chosen = np.array([everything or axis not in margin for margin in work.margins])
         first = work.first[chosen] + work.strides[chosen] @ start
@@ -185,52 +187,75 @@ class _Line:
         sign = 1 if units > 0 else -1
         left = abs(units)
         while left:
-            wanted = self.weights[self.varies] @ np.sign(sign * self.lack[self.places[self.varies]])
-            cost = raising if sign > 0 else lowering
-            gain = wanted - cost(self.cells, self.wish, self.rise)
+            lack = sign * self.lack[self.places[self.varies]]
+            gain = self.weights[self.varies] @ np.sign(lack) - self._cost(sign)
             open_ = np.flatnonzero(gain > -NEVER // 2)
             if not open_.size:
                 return
             order = open_[np.lexsort((-self.wish[open_], -gain[open_]))]
             chosen = order[: min(left, max(1, int((gain[open_] > 0).sum())))]
-            self._change(chosen, sign)
-            left -= chosen.size
+            # One unit at a time, so that changes spread; more where very many are lacking.
+            step, most = np.full(chosen.size, max(1, left // (2 * open_.size))), lack[:, chosen].max(axis=0)
+            step = np.where(most > 0, np.minimum(step, most), step)
+            step = step if sign > 0 else np.minimum(step, self.cells[chosen])
+            self._change(chosen, sign * step)
+            left -= int(step.sum())
 
     def improve(self) -> int:
         """Move units from one cell to another while that lowers the sum."""
         moved = 0
         while True:
             lack = self.lack[self.places]
-            up = self.weights @ np.where(lack > 0, 1, -1) - raising(self.cells, self.wish, self.rise)
-            down = self.weights @ np.where(lack < 0, 1, -1) - lowering(self.cells, self.wish, self.rise)
+            up = self.weights @ np.where(lack > 0, 1, -1) - self._cost(1)
+            down = self.weights @ np.where(lack < 0, 1, -1) - self._cost(-1)
             to, from_ = int(up.argmax()), int(down.argmax())
             if to == from_ or up[to] + down[from_] <= 0:
                 return moved
-            self._change(np.array([to]), 1)
-            self._change(np.array([from_]), -1)
-            moved += 1
+            units = min(self._room(to, 1, lack[:, to]), self._room(from_, -1, -lack[:, from_]))
+            self._change(np.array([to, from_]), np.array([units, -units]))
+            moved += units
 
-    def _change(self, chosen: NDArray[np.int64], sign: int) -> None:
-        self.cells[chosen] += sign
-        # A margin that sums over the axis has one place for all: subtract.at counts each unit.
-        np.subtract.at(self.lack, self.places[:, chosen], sign)
+    def _cost(self, sign: int) -> NDArray[np.int64]:
+        if sign > 0:
+            return raising(self.cells, self.wish, self.rise, self.spread)
+        return lowering(self.cells, self.wish, self.rise, self.spread)
+
+    def _room(self, place: int, sign: int, lack: NDArray[np.int64]) -> int:
+        """How many units a cell can move at least before the gain of one more is another."""
+        away = sign * int(self.cells[place] - self.wish[place])
+        step = self.spread - away % self.spread if away >= 0 else (-away - 1) % self.spread + 1
+        wanted = int(lack[lack > 0].min()) if (lack > 0).any() else step
+        return min(step, wanted) if sign > 0 else min(step, wanted, int(self.cells[place]))
+
+    def _change(self, chosen: NDArray[np.int64], units: NDArray[np.int64]) -> None:
+        self.cells[chosen] += units
+        # A margin that sums over the axis has one place for all: subtract.at counts each unit. Indices and
+        # units are flat, since NumPy (2.4) reads beyond units that are to be broadcast to indices.
+        places = self.places[:, chosen]
+        np.subtract.at(self.lack, places.ravel(), np.tile(units, places.shape[0]))
 
 
-def raising(cells: NDArray[np.int64], wish: NDArray[np.int64], rise: NDArray[np.int64]) -> NDArray[np.int64]:
+def raising(
+    cells: NDArray[np.int64], wish: NDArray[np.int64], rise: NDArray[np.int64], spread: int
+) -> NDArray[np.int64]:
     """What the next unit up costs in each cell; less than nothing towards the wish."""
     away = cells - wish
-    return np.where(away < 0, -1 - (-away - 1) // SPREAD, rise + away // SPREAD)
+    towards = 1 + np.minimum((-away - 1) // spread, STEEPEST)
+    cost: NDArray[np.int64] = np.where(away < 0, -towards, rise + np.minimum(away // spread, STEEPEST))
+    return cost
 
 
-def lowering(cells: NDArray[np.int64], wish: NDArray[np.int64], rise: NDArray[np.int64]) -> NDArray[np.int64]:
+def lowering(
+    cells: NDArray[np.int64], wish: NDArray[np.int64], rise: NDArray[np.int64], spread: int
+) -> NDArray[np.int64]:
     """What the next unit down costs in each cell; less than nothing towards the wish.
 
-    >>> lowering(np.array([9, 6, 5, 2, 0]), np.array([5, 5, 5, 5, 5]), np.ones(5, dtype=np.int64)).tolist()
+    >>> lowering(np.array([9, 6, 5, 2, 0]), np.full(5, 5), np.ones(5, dtype=np.int64), 3).tolist()
     [-2, -1, 1, 2, 1099511627776]
     """
     away = cells - wish
-    down = np.where(cells > 0, 1 + -away // SPREAD, NEVER)
-    return np.where(away > 0, -rise - (away - 1) // SPREAD, down)
+    further = np.where(cells > 0, 1 + np.minimum(-away // spread, STEEPEST), NEVER)
+    return np.where(away > 0, -rise - np.minimum((away - 1) // spread, STEEPEST), further)
 
 
 def _strides(shape: tuple[int, ...], margin: tuple[int, ...]) -> list[int]:

@@ -38,7 +38,7 @@ class Transported:
         cells: The integers.
         optimal: Whether it is proven that no table with these sums is nearer.
         met: Whether all row and column sums are as wanted; structural zeros can make that impossible.
-        paths: How many units had to flow after the greedy pass.
+        paths: How many paths were needed after the greedy pass.
     """
 
     cells: NDArray[np.int64]
@@ -97,8 +97,13 @@ def _row_by_row(
                 break
             wanted = sign * lack[open_]
             order = open_[np.lexsort((-costs.wish[i, open_], -wanted))]
-            chosen = order[: min(abs(int(row_lack[i])), max(1, int((wanted > 0).sum())))]
-            cells[i, chosen] += sign
-            lack[chosen] -= sign
-            row_lack[i] -= sign * chosen.size
+            units = abs(int(row_lack[i]))
+            chosen = order[: min(units, max(1, int((wanted > 0).sum())))]
+            # One unit at a time, so that changes spread; more where very many are lacking.
+            step = np.full(chosen.size, max(1, units // (2 * open_.size)))
+            step = np.where(sign * lack[chosen] > 0, np.minimum(step, sign * lack[chosen]), step)
+            step = step if sign > 0 else np.minimum(step, cells[i, chosen])
+            cells[i, chosen] += sign * step
+            lack[chosen] -= sign * step
+            row_lack[i] -= sign * int(step.sum())
     return cells, np.concatenate([row_lack, lack])
