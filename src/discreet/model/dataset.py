@@ -9,13 +9,16 @@ Comes from: `dataset.toml`. Goes to: every stage.
 from __future__ import annotations
 
 import tomllib
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from discreet.errors import BadDescription, UnknownVariable, nearest
 from discreet.model.protection import Protection
 from discreet.model.variable import Category, Hierarchy, StructuralZero, Variable
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
 
 @dataclass(frozen=True)
@@ -40,6 +43,8 @@ class Dataset:
     hierarchies: tuple[Hierarchy, ...] = ()
     structural_zeros: tuple[StructuralZero, ...] = ()
     protection: Protection = Protection()  # noqa: RUF009 - frozen value
+    #: The [[rule]] sections as they stand; `rules.declared.parse_rules` reads them.
+    rules: tuple[Mapping[str, Any], ...] = field(default=(), hash=False)
 
     def __post_init__(self) -> None:
         if not _is_id(self.id):
@@ -140,12 +145,13 @@ def parse_dataset(text: str) -> Dataset:
         ) from None
     allowed = {f.name for f in fields(Dataset)} - {"variables", "hierarchies", "structural_zeros"}
     allowed |= {"variable", "hierarchy", "structural_zero"}
+    allowed = allowed - {"rules"} | {"rule"}
     _only(document, allowed, "dataset.toml")
     _need(document, ("id", "label", "id_column"), "dataset.toml")
     plain = {
         k: v
         for k, v in document.items()
-        if k not in {"variable", "hierarchy", "structural_zero", "protection"}
+        if k not in {"variable", "hierarchy", "structural_zero", "protection", "rule"}
     }
     _strings(plain, except_for={"weight_decimals", "key_decimals"})
     return Dataset(
@@ -154,6 +160,7 @@ def parse_dataset(text: str) -> Dataset:
         hierarchies=tuple(_hierarchy(entry) for entry in _tables(document, "hierarchy")),
         structural_zeros=tuple(_structural_zero(entry) for entry in _tables(document, "structural_zero")),
         protection=_protection(document.get("protection", {})),
+        rules=tuple(_tables(document, "rule")),
     )
 
 
