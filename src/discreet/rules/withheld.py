@@ -89,7 +89,7 @@ def _laid_out(
             inside &= _spread(each, dimension.name, place, dataset)
         parts.append(lookup.along(fine, inside))
     lengths = [d.length for d in wide] + ([fine.length] if fine else [])
-    laid = np.concatenate(parts).reshape(*lengths, *judged.shape[1:])
+    laid = np.concatenate(parts).reshape((*lengths, *judged.shape[1:]))
     order = [[*wide, *([fine] if fine else [])].index(d) for d in shown]
     laid = laid.transpose(*order, *range(len(shown), laid.ndim))
     return np.moveaxis(laid, range(len(shown)), range(axis, axis + len(shown)))

@@ -1,0 +1,54 @@
+"""Fixtures of the rules' tests: the town with more geography, and noisy tables made of plain integers."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from discreet.model.dataset import parse_dataset
+from discreet.model.request import canonical, request_from_text
+from discreet.model.shape import structural_zeros, table_shape
+from discreet.rules.declared import parse_rules
+from discreet.rules.noisy_table import NoisyTable
+from discreet.rules.unfiltered import unfiltered
+
+
+@pytest.fixture(scope="session")
+def dataset(town):
+    return parse_dataset(town.description)
+
+
+@pytest.fixture(scope="session")
+def ask(dataset):
+    """A canonical request of the town and its shape, from the one-line grammar."""
+
+    def asked(**parts):
+        request = canonical(request_from_text("town", **parts), dataset)
+        return request, table_shape(request, dataset)
+
+    return asked
+
+
+@pytest.fixture(scope="session")
+def rules(dataset):
+    """Rules from plain sections: `rules({"kind": ...}, ...)`."""
+    return lambda *entries: parse_rules(entries, dataset)
+
+
+@pytest.fixture(scope="session")
+def noisy(dataset):
+    """The noisy table by which a request is judged, from any interior integers (or a seed for some)."""
+
+    def table(request, interior=0):
+        shape = table_shape(canonical(unfiltered(request, dataset), dataset), dataset)
+        impossible = structural_zeros(shape, dataset)
+        lengths = tuple(length - 1 for length in shape.lengths)
+        if isinstance(interior, int):
+            interior = np.random.default_rng(interior).poisson(3, lengths)
+        counts = np.broadcast_to(np.asarray(interior, dtype=np.int64), lengths).copy()
+        counts[impossible[tuple(slice(-1) for _ in lengths)]] = 0
+        for axis in range(counts.ndim):
+            counts = np.concatenate([counts, counts.sum(axis=axis, keepdims=True)], axis=axis)
+        return NoisyTable(shape, counts, impossible)
+
+    return table
