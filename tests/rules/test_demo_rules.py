@@ -6,7 +6,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from discreet.errors import Refused
+from discreet.errors import BadRequest, Refused
 from discreet.microdata.demo import census_batches, census_description
 from discreet.model.dataset import parse_dataset
 from discreet.model.request import TableRequest, canonical
@@ -96,9 +96,7 @@ def random_request(rng):
     )
     try:
         return canonical(request, dataset)
-    except Refused:
-        raise
-    except Exception:  # noqa: BLE001 - a filter may leave a group empty: no question then
+    except BadRequest:  # a filter may leave a group empty: no question then
         return random_request(rng)
 
 
@@ -130,10 +128,7 @@ def test_the_demo_shows_a_refusal_with_its_advice():
     assert refusal.code == "forbidden-combination"
     assert 'use "district" in place of "area"' in refusal.advice
     instead = advised(request, dataset, rules, refusal_of)
-    assert instead.variables == ("district", "occupation", "education") or instead.variables == (
-        "area",
-        "occupation",
-    )
+    assert instead.variables == ("district", "occupation", "education")
 
 
 @pytest.mark.parametrize("names", [("sex", "age"), ("region", "sex", "age"), ("district", "employment")])

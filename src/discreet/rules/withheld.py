@@ -122,9 +122,10 @@ class _Lookup:
         unions = fine.members()
         rows = np.zeros((len(unions), *self.judged.shape[1:]), dtype=np.bool_)
         lone = np.array([members[0] if len(members) == 1 else -1 for members in unions])
-        simple = (lone >= 0) & (self.single[lone] >= 0) & inside[lone]
-        rows[simple] = self.judged[self.single[lone[simple]]]
-        for number in np.flatnonzero(~simple):
+        alone = (lone >= 0) & (self.single[lone] >= 0)
+        counted = alone & inside[lone]
+        rows[counted] = self.judged[self.single[lone[counted]]]
+        for number in np.flatnonzero(~alone):
             members = np.array(unions[number], dtype=np.int64)
             rows[number] = self.of(members[inside[members]])
         return rows
