@@ -70,6 +70,17 @@ label = "Geography"
 levels = ["region", "area"]
 geography = true
 
+[[code_list]]
+name = "grown"
+label = "Grown up or not"
+variable = "age"
+categories = [{ code = "grown", label = "Grown up", members = ["adult", "old"] }]
+
+[[code_list]]
+name = "work"
+variable = "job"
+categories = [{ code = "any", label = "Any job", members = ["1", "2"] }, { code = "0", label = "None", members = ["0"] }]
+
 [[structural_zero]]
 label = "Children have no job"
 where = { age = ["child"], job = ["1", "2", "9"] }

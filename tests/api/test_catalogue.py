@@ -86,3 +86,14 @@ def test_load_and_open_from_python(town, tmp_path):
     (tmp_path / "dataset.toml").write_text(town.description)
     digest = discreet.load(tmp_path / "workspace", tmp_path / "dataset.toml", town.records.to_pandas())
     assert discreet.open(tmp_path / "workspace").table("town", rows=["sex"]).release.digest == digest
+
+
+def test_levels_show_regions_and_their_areas_with_one_number_for_the_same_people(catalogue):
+    mixed = catalogue.table("town", rows=["area"], levels={"area": ["region", "area"]})
+    plain = catalogue.table("town", rows=["region"]).release
+    assert mixed.release.value("N") == plain.value("N")
+    assert [line[0] for line in mixed.text_grid()[1]][:3] == ["North", "\u2003North one", "\u2003North two"]
+    import json
+
+    child = json.loads(mixed.to_json_stat())["dimension"]["area"]["category"]["child"]
+    assert child == {"N": ["N1", "N2"], "S": ["S1", "S2", "S3"]}

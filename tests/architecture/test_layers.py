@@ -16,6 +16,7 @@ LAYERS = [
     {"server", "api"},
     {"assess", "attacks", "inference"},
     {"pipeline"},
+    {"weighted"},
     {"formats", "pictures"},
     {"adjust"},
     {"perturb", "margins"},

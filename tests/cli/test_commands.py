@@ -152,3 +152,10 @@ def test_every_command_has_help(command):
 
 def test_the_version_is_said():
     assert run("--version").stdout.startswith("discreet ")
+
+
+def test_levels_arrive(folder):
+    done = run("table", "town", "--rows", "age", "--levels", "age=grown,age", "--json", "-w", folder)
+    document = json.loads(done.stdout)
+    assert list(document["dimension"]["age"]["category"]["index"]) == ["grown", "adult", "old", "child", "_T"]
+    assert document["extension"]["query"] == "rows=age&levels=age=grown,age"

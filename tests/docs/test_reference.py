@@ -112,8 +112,13 @@ def test_every_format_and_status_is_documented(name):
 @pytest.mark.parametrize("kind", [Dataset, Protection], ids=lambda k: k.__name__)
 def test_every_key_of_dataset_toml_is_documented(kind):
     text = page("reference/dataset-toml.md")
-    sections = {"variables": "variable", "hierarchies": "hierarchy", "structural_zeros": "structural_zero"}
-    sections["rules"] = "rule"
+    sections = {
+        "variables": "variable",
+        "hierarchies": "hierarchy",
+        "structural_zeros": "structural_zero",
+        "code_lists": "code_list",
+        "rules": "rule",
+    }
     for each in fields(kind):
         name = sections.get(each.name, each.name)
         assert f"`{name}`" in text or f"[[{name}]]" in text or f"[{name}]" in text, name

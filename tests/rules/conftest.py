@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -37,18 +39,19 @@ def rules(dataset):
 
 @pytest.fixture(scope="session")
 def noisy(dataset):
-    """The noisy table by which a request is judged, from any interior integers (or a seed for some)."""
+    """The noisy table by which a request is judged, from counts of its variables' own categories, or a seed."""
 
     def table(request, interior=0):
-        shape = table_shape(canonical(unfiltered(request, dataset), dataset), dataset)
-        impossible = structural_zeros(shape, dataset)
-        lengths = tuple(length - 1 for length in shape.lengths)
+        judged = unfiltered(request, dataset)
+        shape = table_shape(judged, dataset)
+        base = table_shape(canonical(replace(judged, levels=(), totals=False), dataset), dataset)
         if isinstance(interior, int):
-            interior = np.random.default_rng(interior).poisson(3, lengths)
-        counts = np.broadcast_to(np.asarray(interior, dtype=np.int64), lengths).copy()
-        counts[impossible[tuple(slice(-1) for _ in lengths)]] = 0
-        for axis in range(counts.ndim):
-            counts = np.concatenate([counts, counts.sum(axis=axis, keepdims=True)], axis=axis)
-        return NoisyTable(shape, counts, impossible)
+            interior = np.random.default_rng(interior).poisson(3, base.lengths)
+        counts = np.broadcast_to(np.asarray(interior, dtype=np.int64), base.lengths).copy()
+        counts[structural_zeros(base, dataset)] = 0
+        for axis, dimension in enumerate(shape.dimensions):
+            parts = [counts.take(list(members), axis).sum(axis) for members in dimension.members()]
+            counts = np.stack(parts, axis)
+        return NoisyTable(shape, counts, structural_zeros(shape, dataset))
 
     return table

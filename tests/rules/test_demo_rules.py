@@ -14,7 +14,7 @@ from discreet.model.shape import structural_zeros, table_shape
 from discreet.rules.advice import advised
 from discreet.rules.declared import KINDS, parse_rules, refuse_by_rules
 from discreet.rules.noisy_table import NoisyTable
-from discreet.rules.unfiltered import needs_table, unfiltered_shape
+from discreet.rules.unfiltered import needs_table, unfiltered, unfiltered_shape
 from discreet.rules.verdict import judge
 from discreet.rules.withheld import blocked_cells, refuse_by_verdict
 
@@ -38,15 +38,16 @@ def positions():
 
 
 @cache
-def verdict_on(names):
+def verdict_on(request):
     """The verdict on a whole table with a noise of its own: uniform on -2 to 2, zeros kept."""
     dataset, rules = census()
-    shape = table_shape(canonical(TableRequest("census", rows=names), dataset), dataset)
-    lengths = [length - 1 for length in shape.lengths]
-    flat = np.ravel_multi_index([positions()[name] for name in names], lengths)
+    shape = table_shape(request, dataset)
+    lengths = [len(dimension.base) for dimension in shape.dimensions]
+    flat = np.ravel_multi_index([positions()[name] for name in request.variables], lengths)
     counts = np.bincount(flat, minlength=int(np.prod(lengths))).reshape(lengths)
-    for axis in range(counts.ndim):
-        counts = np.concatenate([counts, counts.sum(axis=axis, keepdims=True)], axis=axis)
+    for axis, dimension in enumerate(shape.dimensions):
+        parts = [counts.take(list(members), axis).sum(axis) for members in dimension.members()]
+        counts = np.stack(parts, axis)
     noise = np.random.default_rng(SEED).integers(-2, 3, counts.shape)
     noisy = np.where(counts > 0, np.maximum(counts + noise, 0), 0).astype(np.int64)
     return judge(rules, NoisyTable(shape, noisy, structural_zeros(shape, dataset)), dataset)
@@ -63,7 +64,8 @@ def answer(request):
     refuse_by_rules(request, shape, dataset, rules)
     if not needs_table(rules, request, dataset):
         return np.zeros(shape.lengths, dtype=bool)
-    verdict = verdict_on(tuple(d.name for d in unfiltered_shape(request, dataset).dimensions))
+    unfiltered_shape(request, dataset)
+    verdict = verdict_on(unfiltered(request, dataset))
     refuse_by_verdict(verdict, shape, dataset)
     return blocked_cells(verdict, shape, dataset)
 

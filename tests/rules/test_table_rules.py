@@ -99,7 +99,7 @@ def test_the_verdict_is_plain_data(two_regions, rules, dataset):
             {
                 "code": "share-of-zeros",
                 "message": "In 1 of 2 areas more than 50% of the cells are empty.",
-                "advice": "Take a variable out, filters included, or leave the geography out.",
+                "advice": "Take a variable out, filters included, or use larger areas or none.",
             }
         ],
     }

@@ -1,6 +1,8 @@
 """Blocked areas become withheld cells, and no filter, group or layout shows what the whole table withholds."""
 
 import itertools
+from dataclasses import replace
+from typing import ClassVar
 
 import numpy as np
 import pytest
@@ -11,6 +13,9 @@ from discreet.errors import Refused, TableNotReleased, TooManyCells
 from discreet.model.dataset import parse_dataset
 from discreet.model.request import TableRequest, canonical
 from discreet.model.shape import table_shape
+from discreet.rules.declared import first_refusal, parse_rules
+from discreet.rules.edits import larger_areas
+from discreet.rules.noisy_table import NoisyTable
 from discreet.rules.places import ancestors, finer
 from discreet.rules.unfiltered import needs_table, unfiltered, unfiltered_shape
 from discreet.rules.verdict import judge
@@ -32,17 +37,18 @@ def requests(draw, dataset):
         for name in filtered
     )
     cut = draw(st.integers(0, len(shown)))
+    levels = draw(st.sampled_from([(), ("region",), ("region", "area")])) if "area" in shown else ()
     request = TableRequest(
         "town", tuple(shown[:cut]), tuple(shown[cut:]), (), filters, (), draw(st.booleans())
     )
-    return canonical(request, dataset)
+    return canonical(replace(request, levels=(("area", levels),) if levels else ()), dataset)
 
 
 def areas_of_cells(request, shape, dataset):
     """For each cell, the set of areas (or regions, if no area is used) whose people it counts: the slow way."""
     finest = "area" if "area" in request.used else "region" if "region" in request.used else None
     if finest is None:
-        return None, None
+        return None
     everything = set(range(len(dataset.variable(finest))))
 
     def spread(name, members):
@@ -60,7 +66,7 @@ def areas_of_cells(request, shape, dataset):
         for dimension, number in zip(shape.dimensions, place, strict=True):
             inside &= spread(dimension.name, dimension.members()[number])
         cells[place] = inside
-    return everything, cells
+    return cells
 
 
 @settings(max_examples=150)
@@ -68,11 +74,12 @@ def areas_of_cells(request, shape, dataset):
 def test_withheld_cells_agree_with_the_slow_definition(data, seed, mean, dataset, noisy, rules):
     request = data.draw(requests(dataset))
     shape = table_shape(request, dataset)
-    lengths = [length - 1 for length in unfiltered_shape(request, dataset).lengths]
+    lengths = [len(dimension.base) for dimension in unfiltered_shape(request, dataset).dimensions]
     table = noisy(request, np.random.default_rng(seed).poisson(mean, lengths))
     verdict = judge(rules(ZEROS, ONES), table, dataset)
     withheld = blocked_cells(verdict, shape, dataset)
-    everything, cells = areas_of_cells(request, shape, dataset)
+    cells = areas_of_cells(request, shape, dataset)
+    judged = {frozenset(m): number for place in verdict.places for number, m in enumerate(place.members())}
     for place in itertools.product(*map(range, shape.lengths)):
         if verdict.table_error is not None:
             assert withheld[place]
@@ -80,16 +87,19 @@ def test_withheld_cells_agree_with_the_slow_definition(data, seed, mean, dataset
             assert not withheld[place]
         else:
             inside = cells[place]
-            own = verdict.mask[-1] if inside == everything else any(verdict.mask[area] for area in inside)
-            assert withheld[place] == own
+            own = judged.get(frozenset(inside))
+            touched = [
+                number for members, number in judged.items() if len(members) == 1 and members <= inside
+            ]
+            assert withheld[place] == (any(verdict.mask[touched]) if own is None else verdict.mask[own])
 
 
 @settings(max_examples=100)
 @given(data=st.data(), seed=st.integers(1, 10**6))
 def test_a_filter_a_group_and_the_layout_do_not_change_the_verdict(data, seed, dataset, noisy, rules):
     request = data.draw(requests(dataset))
-    whole = canonical(unfiltered(request, dataset), dataset)
-    plain = TableRequest("town", rows=tuple(sorted(finest_of(request, dataset))))
+    whole = unfiltered(request, dataset)
+    plain = TableRequest("town", rows=tuple(sorted(finest_of(request, dataset))), levels=whole.levels)
     assert unfiltered(canonical(plain, dataset), dataset) == whole
     assert unfiltered(whole, dataset) == whole
     verdicts = [
@@ -167,6 +177,72 @@ def test_two_levels_in_one_table_are_told_apart(north_two_blocked, ask, dataset)
     assert released[2, 5]
 
 
+def test_where_totals_are_sums_they_are_withheld_with_the_area(north_two_blocked, ask, dataset):
+    _, shape = ask(rows=["area"], columns=["sex"], layers=["age"])
+    assert not blocked_cells(north_two_blocked, shape, dataset)[5].any()
+    assert blocked_cells(north_two_blocked, shape, dataset, sums=True)[5].all()
+    _, one = ask(rows=["area"], columns=["sex"], filters=["area=N1,S1", "age=old"])
+    assert not blocked_cells(north_two_blocked, one, dataset, sums=True).any()
+
+
+class TestLevels:
+    """Several levels of an area in one table: each row is judged as what it is."""
+
+    mixed: ClassVar = {"rows": ["area"], "columns": ["sex", "age"], "levels": ["area=region,area"]}
+    sparse: ClassVar = np.array([[[9] * 3] * 2, [[9, 0, 0], [0, 0, 9]], *[[[9] * 3] * 2] * 3])
+
+    def test_a_region_is_shown_though_one_of_its_areas_is_not(self, ask, noisy, rules, dataset):
+        request, shape = ask(**self.mixed)
+        verdict = judge(rules(ZEROS), noisy(request, self.sparse), dataset)
+        codes = shape.dimensions[0].codes
+        withheld = blocked_cells(verdict, shape, dataset)[:, 0, 0]
+        assert [code for code, gone in zip(codes, withheld, strict=True) if gone] == ["N2"]
+        assert (verdict.blocked, verdict.total) == (1, 7)
+
+    def test_a_filter_to_the_blocked_area_does_not_show_it_as_its_region(self, ask, noisy, rules, dataset):
+        request, shape = ask(**self.mixed, filters=["area=N2,S1"])
+        assert unfiltered(request, dataset).levels == ()
+        verdict = judge(rules(ZEROS), noisy(request, self.sparse), dataset)
+        codes = shape.dimensions[0].codes
+        withheld = blocked_cells(verdict, shape, dataset)[:, 0, 0]
+        assert [code for code, gone in zip(codes, withheld, strict=True) if gone] == ["N", "N2", "_T"]
+
+    def test_a_rule_for_small_areas_leaves_the_regions_alone(self, ask, noisy, rules, dataset):
+        request, _ = ask(**self.mixed)
+        empty = np.zeros((5, 2, 3), dtype=int)
+        verdict = judge(rules({**ZEROS, "level": "area"}), noisy(request, empty), dataset)
+        assert verdict.mask.tolist() == [False, True, True, False, True, True, True, False]
+
+    def test_areas_shown_as_regions_are_judged_as_regions(self, ask, noisy, rules, dataset):
+        parts = {**self.mixed, "levels": ["area=region"]}
+        request, shape = ask(**parts)
+        verdict = judge(rules(ZEROS, ONES), noisy(request, self.sparse), dataset)
+        assert (verdict.blocked, verdict.total) == (0, 2)
+        assert not blocked_cells(verdict, shape, dataset).any()
+        at_area = rules({"kind": "max-variables", "most": 1, "level": "area"})
+        assert first_refusal(request, shape, dataset, at_area) is None
+        assert first_refusal(*ask(**parts, filters=["area=N1"]), dataset, at_area) is not None
+        assert first_refusal(*ask(**self.mixed), dataset, at_area) is not None
+
+    def test_of_another_variable_the_finest_level_shown_is_crossed(self, noisy, dataset):
+        request = canonical(TableRequest("town", rows=("job",), levels=(("job", ("work", "job")),)), dataset)
+        assert unfiltered(request, dataset) == TableRequest("town", rows=("job",))
+        coarse = canonical(TableRequest("town", rows=("job",), levels=(("job", ("work",)),)), dataset)
+        assert unfiltered(coarse, dataset) == coarse
+        assert noisy(coarse, 1).noisy.shape == (3,)
+        filtered = replace(coarse, filters=(("job", ("1", "2")),))
+        assert unfiltered(filtered, dataset) == TableRequest("town", rows=("job",))
+
+
+def test_larger_areas_are_larger_whatever_the_levels(ask, dataset):
+    (fewer,) = larger_areas(ask(**TestLevels.mixed)[0], dataset)
+    assert fewer.levels == (("area", ("region",)),)
+    (none,) = larger_areas(fewer, dataset)
+    assert (none.variables, none.levels) == (("sex", "age"), ())
+    (region,) = larger_areas(ask(rows=["area"], columns=["sex"])[0], dataset)
+    assert region.variables == ("region", "sex")
+
+
 def test_a_verdict_of_another_geography_is_refused(ask, noisy, rules, dataset):
     verdict = judge(rules(ZEROS), noisy(ask(rows=["sex"])[0], 3), dataset)
     with pytest.raises(ValueError, match="another table"):
@@ -190,9 +266,6 @@ def test_two_geographies_are_judged_by_their_intersections(town):
     """Slivers between geographies that do not nest are areas of their own."""
     text = town.description + SCHOOLS
     dataset = parse_dataset(text)
-    from discreet.rules.declared import parse_rules
-    from discreet.rules.noisy_table import NoisyTable
-
     request = canonical(TableRequest("town", rows=("region", "school"), columns=("sex",)), dataset)
     shape = unfiltered_shape(request, dataset)
     assert [d.name for d in shape.dimensions if d.geography] == ["region", "school"]

@@ -5,7 +5,7 @@ import json
 import pytest
 
 from discreet.model.request import request_from_text
-from discreet.pipeline import PERTURBED_NOTE, release_table
+from discreet.pipeline import perturbed_note, release_table
 
 TABLE = "/api/datasets/people/table"
 
@@ -21,7 +21,7 @@ def test_the_list_names_every_dataset_and_where_it_is_described(client):
     assert datasets[1]["unit"] == "persons"
 
 
-def test_a_description_has_variables_hierarchies_and_the_protection_in_words(client):
+def test_a_description_has_variables_hierarchies_and_the_protection_in_words(client, small_workspace):
     described = client.get("/api/datasets/people").json()
     assert [v["name"] for v in described["variables"]] == [
         "region",
@@ -35,7 +35,7 @@ def test_a_description_has_variables_hierarchies_and_the_protection_in_words(cli
     assert described["variables"][1]["categories"][0]["parent"] == "R2"
     assert described["variables"][1]["geography"]
     assert described["hierarchies"][0]["levels"] == ["region", "district"]
-    assert described["note"] == PERTURBED_NOTE
+    assert described["note"] == perturbed_note(small_workspace.stored("people").dataset)
     assert "at most" in described["protection"]["promise"][0]
     assert (described["version"], described["reference_date"]) == ("7", "2026-01-01")
 
@@ -45,12 +45,12 @@ def test_a_description_tells_no_number_of_records(client):
     assert "617" not in text
 
 
-def test_a_table_is_json_stat_unless_another_format_is_asked_for(client):
+def test_a_table_is_json_stat_unless_another_format_is_asked_for(client, small_workspace):
     response = client.get(TABLE, params={"rows": "sex", "columns": "age"})
     assert response.headers["content-type"] == "application/json; charset=utf-8"
     document = response.json()
     assert (document["version"], document["id"], document["size"]) == ("2.0", ["sex", "age"], [3, 4])
-    assert document["note"][0] == PERTURBED_NOTE
+    assert document["note"][0] == perturbed_note(small_workspace.stored("people").dataset)
 
 
 def test_the_csv_is_what_the_pipeline_releases(client, small_workspace):

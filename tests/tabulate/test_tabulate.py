@@ -8,6 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from discreet.model.dataset import parse_dataset
+from discreet.model.levels import level_names
 from discreet.model.request import TableRequest, canonical
 from discreet.model.shape import table_shape
 from discreet.tabulate.engine import AggregateQuery, SparseCells
@@ -71,6 +72,11 @@ def requests(draw, dataset):
             at = draw(st.integers(0, size))
             parts = [tuple(shuffled[:at]), tuple(shuffled[at:size])]
             groups.append((name, tuple(part for part in parts if part)))
+    levels = [
+        (name, tuple(draw(st.sets(st.sampled_from(level_names(dataset, name)), min_size=1))))
+        for name in chosen
+        if name not in dict(groups) and draw(st.booleans())
+    ]
     return TableRequest(
         "town",
         tuple(chosen[:cut]),
@@ -79,6 +85,7 @@ def requests(draw, dataset):
         tuple(filters),
         tuple(groups),
         draw(st.booleans()),
+        tuple(levels),
     )
 
 

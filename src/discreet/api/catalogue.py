@@ -47,6 +47,9 @@ class Catalogue:
         filters: Mapping[str, Iterable[str]] | None = None,
         groups: Mapping[str, Iterable[Iterable[str]]] | None = None,
         totals: bool = True,
+        levels: Mapping[str, Iterable[str]] | None = None,
+        measure: str = "count",
+        additivity: str = "",
     ) -> Table:
         """A protected table.
 
@@ -58,6 +61,9 @@ class Catalogue:
             filters: For a variable the codes of those who are counted: `{"birthplace": ["2", "3"]}`.
             groups: For a variable of the table its groups of codes: `{"age": [["15-19", "20-24"], ["25-29"]]}`.
             totals: Whether every variable has a total.
+            levels: For a variable of the table the levels to show: `{"district": ["region", "district"]}`.
+            measure: `count`, or `weighted` for people represented.
+            additivity: `independent`, `interior` or `fitted`; the dataset's own way by default.
 
         Raises:
             UnknownDataset, UnknownVariable, UnknownCategory: With the nearest match.
@@ -74,6 +80,9 @@ class Catalogue:
                 for name, parts in (groups or {}).items()
             ),
             totals,
+            tuple((name, _codes(name, names)) for name, names in (levels or {}).items()),
+            measure,
+            additivity,
         )
         return Table(release_table(self._workspace.stored(dataset), request))
 

@@ -10,12 +10,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from discreet.formats import FORMATS, named_format
-from discreet.model.release import STATUS_MEANING, STATUSES
+from discreet.model.release import NOT_APPLICABLE, STATUS_MEANING, STATUSES, WITHHELD
 
 if TYPE_CHECKING:
     import pandas as pd
 
     from discreet.model.release import Release
+    from discreet.model.shape import Dimension
 
 #: The most rows and columns that a notebook shows.
 SHOWN = 60
@@ -49,8 +50,11 @@ class Table:
             columns[dimension.name] = pd.Categorical.from_codes(place, list(dimension.codes), ordered=False)
             columns[f"{dimension.name}_label"] = np.array(dimension.labels, dtype=object)[place]
         status = release.status.ravel()
-        columns["value"] = pd.arrays.IntegerArray(release.values.ravel().copy(), status != 0)
+        columns["value"] = pd.arrays.IntegerArray(release.values.ravel().copy(), release.missing.ravel())
         columns["status"] = np.array(STATUSES, dtype=object)[status]
+        if release.errors is not None:
+            errors = np.where(release.missing | (release.errors < 0), np.nan, release.errors / 10)
+            columns["relative_standard_error"] = errors.ravel()
         return pd.DataFrame(columns)
 
     def to_csv(self, path: str | Path | None = None) -> str | None:
@@ -90,9 +94,9 @@ class Table:
             if top
             else [release.dataset.unit]
         )
-        stubs = product(*(d.labels for d in side)) if side else [()]
+        stubs = product(*(_indented(d) for d in side)) if side else [()]
         lines = [
-            [*stub, *(f"{v:,}" if not s else f"[{STATUSES[s]}]" for v, s in zip(vs, ss, strict=True))]
+            [*stub, *(_cell(v, s) for v, s in zip(vs, ss, strict=True))]
             for stub, vs, ss in zip(stubs, values.tolist(), status.tolist(), strict=True)
         ]
         return headers, lines
@@ -123,3 +127,15 @@ class Table:
 
     def __repr__(self) -> str:
         return f"<Table: {self.release.title}, {self.release.cells:,} cells>"
+
+
+def _cell(value: int, status: int) -> str:
+    """A value, its status, or both."""
+    mark = f"[{STATUSES[status]}]" if status else ""
+    return mark if status in {WITHHELD, NOT_APPLICABLE} else f"{value:,} {mark}".rstrip()
+
+
+def _indented(dimension: Dimension) -> list[str]:
+    """Labels down the side: a finer level of a hierarchy stands within the coarser one above it."""
+    depths = [output.depth for output in dimension.outputs] + [0] * dimension.total
+    return ["\u2003" * depth + label for depth, label in zip(depths, dimension.labels, strict=True)]

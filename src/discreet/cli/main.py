@@ -9,7 +9,7 @@ from pathlib import Path
 import typer
 
 from discreet import __version__
-from discreet.cli import audit, bench, demo, describe, design, load, serve, table
+from discreet.cli import audit, bench, demo, describe, design, load, margins, serve, table
 from discreet.cli.console import report_error
 from discreet.errors import DiscreetError
 
@@ -46,6 +46,7 @@ for _command in (
     table.table,
     design.design,
     audit.audit,
+    margins.margins,
     bench.bench,
 ):
     app.command()(_command)

@@ -31,6 +31,18 @@ def table(
         list[str] | None,
         typer.Option("--group", help="Groups of categories, as in age=15-19+20-24,25-29; may be repeated."),
     ] = None,
+    levels: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--levels", help="Levels to show, as in district=region,district or age=broad; may be repeated."
+        ),
+    ] = None,
+    measure: Annotated[
+        str, typer.Option(help="count, or weighted for datasets with survey weights.")
+    ] = "count",
+    additivity: Annotated[
+        str, typer.Option(help="independent, interior or fitted; the dataset's own way by default.")
+    ] = "",
     no_totals: Annotated[bool, typer.Option("--no-totals", help="Leave out all totals.")] = False,
     form: Annotated[str | None, typer.Option("--format", help="csv or json (JSON-stat 2.0).")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="The same as --format json.")] = False,
@@ -54,6 +66,9 @@ def table(
         filters=filters or (),
         groups=groups or (),
         totals=not no_totals,
+        levels=levels or (),
+        measure=measure,
+        additivity=additivity,
     )
     opened, _ = open_workspace(workspace, threads=threads)
     release = release_table(opened.stored(dataset), request)

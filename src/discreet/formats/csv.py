@@ -1,8 +1,9 @@
 """Tidy CSV: one header row, one line a cell, UTF-8.
 
 For each variable a column of codes under its name and a column `<name>_label`; then `value`, empty where
-nothing is released, and `status`. Text that a spreadsheet would take for a formula is led by an
-apostrophe. Each category is quoted once and the lines are joined by Arrow: a million cells take a second.
+nothing is released, and `status`; a weighted table also has `relative_standard_error`, in percent. Text that
+a spreadsheet would take for a formula is led by an apostrophe. Each category is quoted once and the lines
+are joined by Arrow: a million cells take a second.
 """
 
 from __future__ import annotations
@@ -19,6 +20,8 @@ import pyarrow.compute as pc
 from discreet.model.release import STATUSES
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
     from discreet.model.release import Release
 
 MEDIA_TYPE = "text/csv; charset=utf-8"
@@ -30,7 +33,8 @@ _NUMBER = re.compile(r"-?\d+(\.\d+)?(-\d+)?\Z")
 def to_csv(release: Release) -> bytes:
     """The release as tidy CSV."""
     names = [name for d in release.dimensions for name in (d.name, f"{d.name}_label")]
-    header = ",".join([*names, "value", "status"]) + "\n"
+    extra = [] if release.errors is None else ["relative_standard_error"]
+    header = ",".join([*names, "value", "status", *extra]) + "\n"
     return header.encode() + _lines(release)
 
 
@@ -51,10 +55,24 @@ def _lines(release: Release) -> bytes:
         place = np.broadcast_to(np.arange(dimension.length, dtype=np.int32).reshape(along), lengths).ravel()
         columns += [_quoted(texts).take(pa.array(place)) for texts in (dimension.codes, dimension.labels)]
     status = release.status.ravel()
-    value = pa.array(release.values.ravel(), mask=status != 0).cast(pa.large_string()).fill_null("")
-    ending = pa.array([f"{letter}\n" for letter in STATUSES], pa.large_string()).take(pa.array(status))
-    lines = pc.binary_join_element_wise(*columns, value, ending, pa.scalar(",", pa.large_string()))
+    value = (
+        pa.array(release.values.ravel(), mask=release.missing.ravel()).cast(pa.large_string()).fill_null("")
+    )
+    letter = pa.array(STATUSES, pa.large_string()).take(pa.array(status))
+    columns += [value, letter]
+    if release.errors is not None:
+        columns.append(_percent(np.where(release.missing, -1, release.errors)))
+    comma, nothing = (pa.scalar(text, pa.large_string()) for text in (",", ""))
+    ended = pc.binary_join_element_wise(columns.pop(), pa.scalar("\n", pa.large_string()), nothing)
+    lines = pc.binary_join_element_wise(*columns, ended, comma)
     return b"".join(line_block.buffers()[2].to_pybytes() for line_block in _blocks(lines))
+
+
+def _percent(errors: NDArray[np.int64]) -> pa.Array:
+    """Tenths of a percent as percent with one decimal; empty where negative."""
+    known, places = np.unique(errors.ravel(), return_inverse=True)
+    texts = ["" if error < 0 else f"{error // 10}.{error % 10}" for error in known.tolist()]
+    return pa.array(texts, pa.large_string()).take(pa.array(places))
 
 
 def _blocks(lines: pa.Array | pa.ChunkedArray) -> list[pa.Array]:

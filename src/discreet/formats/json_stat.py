@@ -30,9 +30,9 @@ def json_stat(release: Release) -> dict[str, Any]:
     """The release as the JSON-stat 2.0 structure."""
     dataset = release.dataset
     status = release.status.ravel()
-    hidden = np.flatnonzero(status)
+    marked = np.flatnonzero(status)
     values: list[int | None] = [*release.values.ravel().tolist()]
-    for place in hidden.tolist():
+    for place in np.flatnonzero(release.missing.ravel()).tolist():
         values[place] = None
     document: dict[str, Any] = {
         "version": "2.0",
@@ -44,7 +44,7 @@ def json_stat(release: Release) -> dict[str, Any]:
         "size": [dimension.length for dimension in release.dimensions],
         "dimension": {dimension.name: _dimension(dimension) for dimension in release.dimensions},
         "value": values,
-        "status": {str(place): STATUSES[status[place]] for place in hidden.tolist()},
+        "status": {str(place): STATUSES[status[place]] for place in marked.tolist()},
         "extension": _extension(release),
     }
     geography = [dimension.name for dimension in release.dimensions if dimension.geography]
@@ -56,7 +56,22 @@ def json_stat(release: Release) -> dict[str, Any]:
 def _dimension(dimension: Dimension) -> dict[str, Any]:
     index = {code: place for place, code in enumerate(dimension.codes)}
     labels = dict(zip(dimension.codes, dimension.labels, strict=True))
-    return {"label": dimension.label, "category": {"index": index, "label": labels}}
+    category: dict[str, Any] = {"index": index, "label": labels}
+    children: dict[str, list[str]] = {}
+    for output in dimension.outputs:
+        if output.parent >= 0:
+            children.setdefault(dimension.outputs[output.parent].code, []).append(output.code)
+    if children:
+        category["child"] = children
+    return {"label": dimension.label, "category": category}
+
+
+def _errors(release: Release) -> dict[str, Any]:
+    """Relative standard errors in percent, in the order of the values; null where there is none."""
+    if release.errors is None:
+        return {}
+    errors = np.where(release.missing, -1, release.errors).ravel().tolist()
+    return {"relative_standard_error": [None if error < 0 else error / 10 for error in errors]}
 
 
 def _extension(release: Release) -> dict[str, Any]:
@@ -69,11 +84,13 @@ def _extension(release: Release) -> dict[str, Any]:
         "population": dataset.population,
         "reference_date": dataset.reference_date,
         "query": release.request.permalink,
+        "measure": release.request.measure,
+        **_errors(release),
         "status": {"label": STATUS_MEANING},
         "confidentiality": {
             "method": dataset.protection.method,
             "perturbed": True,
-            "additivity": dataset.protection.additivity,
+            "additivity": release.request.additivity or dataset.protection.additivity,
             "largest_change": release.noise.largest,
             "promise": list(release.promise),
         },

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from discreet.model.dataset import Dataset
+    from discreet.model.survey import Survey
     from discreet.model.variable import StructuralZero
 
     Check = Callable[[Mapping[str, NDArray[np.integer]]], None]
@@ -71,3 +72,47 @@ def _outside(dataset: Dataset, zero: StructuralZero) -> Check:
             )
 
     return check
+
+
+class WeightSums:
+    """Adds up weights and their squares, to check what the description declares of them."""
+
+    def __init__(self) -> None:
+        self.records = self.total = self.squares = self.largest = 0
+
+    def add(self, weights: NDArray[np.int64]) -> None:
+        """Add a chunk of fixed-point weights."""
+        self.records += weights.size
+        self.total += int(weights.sum(dtype=object))
+        self.squares += int((weights.astype(object) ** 2).sum())
+        self.largest = max(self.largest, int(weights.max(initial=0)))
+
+    def refuse_others(self, survey: Survey, decimals: int) -> None:
+        """Refuse records that contradict the survey's declared constants: claims and errors rest on them.
+
+        Raises:
+            BadData: With what the records say, for the custodian.
+        """
+        scale = 10**decimals
+        variance = self.records * self.squares / self.total**2 - 1 if self.total else 0.0
+        wrong = (
+            (
+                self.records != survey.sample_size,
+                f"sample_size is {survey.sample_size}; there are {self.records}",
+            ),
+            (
+                abs(self.total - survey.population_size * scale) * 1000 > survey.population_size * scale,
+                f"population_size is {float(survey.population_size):g}; the weights add up to {self.total / scale:g}",
+            ),
+            (
+                self.largest > survey.largest_weight * scale,
+                f"largest_weight is {float(survey.largest_weight):g}; a weight of {self.largest / scale:g} occurs",
+            ),
+            (
+                abs(variance - float(survey.relative_variance)) > 0.005,
+                f"relative_variance is {float(survey.relative_variance):g}; it is {variance:.4f}",
+            ),
+        )
+        for fails, what in wrong:
+            if fails:
+                raise BadData(f"The survey's {what}.", "Mend [survey] in dataset.toml, or the weights.")

@@ -19,7 +19,7 @@ import pyarrow as pa
 from discreet.errors import BadData, BadDescription, nearest
 from discreet.keys.fingerprint import Fingerprint
 from discreet.keys.record_keys import MOST_RECORDS, record_keys
-from discreet.microdata.checks import record_checks
+from discreet.microdata.checks import WeightSums, record_checks
 from discreet.microdata.sources import open_source, quoted
 from discreet.microdata.storage import (
     MEMORY_LIMIT,
@@ -115,6 +115,7 @@ def _stage(
 ) -> None:
     """The first pass: every chunk is checked and keyed, and waits in an Arrow file."""
     checks, prefixes, done = record_checks(dataset), [], 0
+    weights = WeightSums()
     with pa.ipc.new_file(staged, storage_schema(dataset)) as writer:
         for batch in _coded_batches(reading, source, dataset):
             _refuse_bad(batch, dataset)
@@ -127,6 +128,7 @@ def _stage(
             columns = {**codes, RECORD_KEY: keys}
             if dataset.weight_column is not None:
                 columns[WEIGHT] = batch.column("w").to_numpy()
+                weights.add(columns[WEIGHT])
             derived = {RECORD_KEY} if own_keys is None else set()
             values = [array for name, array in sorted(columns.items()) if name not in derived]
             fingerprint.add(hashes, values)
@@ -139,6 +141,8 @@ def _stage(
     if not done:
         raise BadData(f"{source.name} has no records.", "Check that it is the right file.")
     _refuse_duplicates(prefixes)
+    if dataset.survey is not None:
+        weights.refuse_others(dataset.survey, dataset.weight_decimals)
 
 
 def _coded_batches(

@@ -10,15 +10,19 @@ from __future__ import annotations
 
 import tomllib
 from dataclasses import dataclass, field, fields
+from fractions import Fraction
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from discreet.errors import BadDescription, UnknownVariable, nearest
 from discreet.model.protection import Protection
-from discreet.model.variable import Category, Hierarchy, StructuralZero, Variable
+from discreet.model.survey import CELLKEY_FORMS, Survey
+from discreet.model.variable import Category, CodeList, Hierarchy, StructuralZero, Variable
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+
+    from discreet.model.levels import Group
 
 
 @dataclass(frozen=True)
@@ -42,6 +46,8 @@ class Dataset:
     key_decimals: int = 0
     hierarchies: tuple[Hierarchy, ...] = ()
     structural_zeros: tuple[StructuralZero, ...] = ()
+    code_lists: tuple[CodeList, ...] = ()
+    survey: Survey | None = None
     protection: Protection = Protection()  # noqa: RUF009 - frozen value
     #: The [[rule]] sections as they stand; `rules.declared.parse_rules` reads them.
     rules: tuple[Mapping[str, Any], ...] = field(default=(), hash=False)
@@ -68,8 +74,12 @@ class Dataset:
             )
         for hierarchy in self.hierarchies:
             self._check_hierarchy(hierarchy)
+        if self.survey is not None:
+            self._check_survey(self.survey)
         for zero in self.structural_zeros:
             self._check_zero(zero)
+        for code_list in self.code_lists:
+            self._check_code_list(code_list)
 
     @cached_property
     def _by_name(self) -> dict[str, Variable]:
@@ -94,6 +104,11 @@ class Dataset:
         """The finest level of the geography, by which records are sorted."""
         return next((h.levels[-1] for h in self.hierarchies if h.geography), None)
 
+    @cached_property
+    def known_levels(self) -> dict[tuple[str, str], tuple[Group, ...]]:
+        """The levels of variables that have been worked out; `levels` fills it."""
+        return {}
+
     def _check_hierarchy(self, hierarchy: Hierarchy) -> None:
         for coarse, fine in zip(hierarchy.levels, hierarchy.levels[1:], strict=False):
             parents = self._level(hierarchy, coarse)
@@ -112,6 +127,43 @@ class Dataset:
                 nearest(name, self._by_name),
             )
         return self._by_name[name]
+
+    def _check_survey(self, survey: Survey) -> None:
+        if self.weight_column is None:
+            raise BadDescription("[survey] needs weights.", "Name their column with `weight_column`.")
+        if survey.stratum is None:
+            return
+        if survey.stratum not in self._by_name:
+            raise BadDescription(
+                f'[survey] names the variable "{survey.stratum}".', nearest(survey.stratum, self._by_name)
+            )
+        codes = self._by_name[survey.stratum].codes
+        given = [code for code, _ in survey.stratum_weights]
+        if set(given) != set(codes):
+            raise BadDescription(
+                f'The stratum weights are of {given[:5]}, the categories of "{survey.stratum}" are {codes[:5]}.',
+                "Give every category one weight.",
+            )
+
+    def _check_code_list(self, code_list: CodeList) -> None:
+        if code_list.variable not in self._by_name:
+            raise BadDescription(
+                f'The code list "{code_list.name}" is of the variable "{code_list.variable}".',
+                nearest(code_list.variable, self._by_name),
+            )
+        taken = [*self._by_name, *(other.name for other in self.code_lists)]
+        if taken.count(code_list.name) > 1:
+            raise BadDescription(
+                f'"{code_list.name}" names a code list and something else.',
+                "Give every code list its own name.",
+            )
+        own = self._by_name[code_list.variable]
+        unknown = [member for _, _, group in code_list.groups for member in group if member not in own]
+        if unknown:
+            raise BadDescription(
+                f'The code list "{code_list.name}" groups {unknown[0]!r}, which "{own.name}" does not have.',
+                nearest(unknown[0], own.codes),
+            )
 
     def _check_zero(self, zero: StructuralZero) -> None:
         if not zero.where:
@@ -143,15 +195,20 @@ def parse_dataset(text: str) -> Dataset:
         raise BadDescription(
             f"dataset.toml is not valid TOML: {error}.", "Mend the line that it names."
         ) from None
-    allowed = {f.name for f in fields(Dataset)} - {"variables", "hierarchies", "structural_zeros"}
-    allowed |= {"variable", "hierarchy", "structural_zero"}
-    allowed = allowed - {"rules"} | {"rule"}
+    allowed = {f.name for f in fields(Dataset)} - {
+        "variables",
+        "hierarchies",
+        "structural_zeros",
+        "code_lists",
+        "rules",
+    }
+    allowed |= {"variable", "hierarchy", "structural_zero", "code_list", "rule"}
     _only(document, allowed, "dataset.toml")
     _need(document, ("id", "label", "id_column"), "dataset.toml")
     plain = {
         k: v
         for k, v in document.items()
-        if k not in {"variable", "hierarchy", "structural_zero", "protection", "rule"}
+        if k not in {"variable", "hierarchy", "structural_zero", "code_list", "protection", "survey", "rule"}
     }
     _strings(plain, except_for={"weight_decimals", "key_decimals"})
     return Dataset(
@@ -159,6 +216,8 @@ def parse_dataset(text: str) -> Dataset:
         variables=tuple(_variable(entry) for entry in _tables(document, "variable")),
         hierarchies=tuple(_hierarchy(entry) for entry in _tables(document, "hierarchy")),
         structural_zeros=tuple(_structural_zero(entry) for entry in _tables(document, "structural_zero")),
+        code_lists=tuple(_code_list(entry) for entry in _tables(document, "code_list")),
+        survey=_survey(document["survey"]) if "survey" in document else None,
         protection=_protection(document.get("protection", {})),
         rules=tuple(_tables(document, "rule")),
     )
@@ -220,6 +279,58 @@ def _structural_zero(entry: dict[str, Any]) -> StructuralZero:
         raise BadDescription("A structural zero has no `where`.", "Add `where = { variable = [codes] }`.")
     conditions = tuple(sorted((name, frozenset(map(str, codes))) for name, codes in where.items()))
     return StructuralZero(str(entry.get("label", "")), conditions)
+
+
+def _code_list(entry: dict[str, Any]) -> CodeList:
+    _only(entry, {"name", "label", "variable", "categories"}, "[[code_list]]")
+    _need(entry, ("name", "variable", "categories"), "[[code_list]]")
+    groups = []
+    for category in entry["categories"] if isinstance(entry["categories"], list) else [None]:
+        members = category.get("members") if isinstance(category, dict) else None
+        if not isinstance(category, dict) or "code" not in category or not isinstance(members, list):
+            raise BadDescription(
+                f'The code list "{entry["name"]}" has a category without code and members.',
+                'Write categories = [{ code = "A", label = "...", members = ["1", "2"] }].',
+            )
+        code = str(category["code"])
+        groups.append((code, str(category.get("label", code)), tuple(map(str, members))))
+    name = str(entry["name"])
+    return CodeList(name, str(entry.get("label", name)), str(entry["variable"]), tuple(groups))
+
+
+def _survey(entry: Any) -> Survey:
+    if not isinstance(entry, dict):
+        raise BadDescription("`survey` is not a section.", "Write [survey] before its lines.")
+    _only(entry, {f.name for f in fields(Survey)}, "[survey]")
+    _need(entry, ("sample_size", "population_size", "largest_weight"), "[survey]")
+    form = str(entry.get("form", CELLKEY_FORMS[0]))
+    if form not in CELLKEY_FORMS:
+        raise BadDescription(f'The weight form is "{form}".', nearest(form, CELLKEY_FORMS))
+    weights = entry.get("stratum_weights", {})
+    if not isinstance(weights, dict) or not isinstance(entry["sample_size"], int):
+        raise BadDescription(
+            "`sample_size` is no whole number, or `stratum_weights` no table.",
+            "Write sample_size = 1500 and stratum_weights = { A = 900, B = 300 }.",
+        )
+    return Survey(
+        form,
+        entry["sample_size"],
+        _fraction(entry["population_size"]),
+        _fraction(entry["largest_weight"]),
+        _fraction(entry.get("relative_variance", 0)),
+        entry.get("stratum"),
+        tuple((str(code), _fraction(weight)) for code, weight in weights.items()),
+    )
+
+
+def _fraction(value: object) -> Fraction:
+    """A number of the description as the decimal that was written."""
+    if isinstance(value, bool) or not isinstance(value, int | float | str):
+        raise BadDescription(f"[survey] has the number {value!r}.", "Give a number.")
+    try:
+        return Fraction(str(value))
+    except ValueError:
+        raise BadDescription(f"[survey] has the number {value!r}.", "Give a number.") from None
 
 
 def _protection(entry: dict[str, Any]) -> Protection:

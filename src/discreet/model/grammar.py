@@ -2,6 +2,7 @@ r"""How filters and groups are written in one line, the same in a URL, on the co
 
     filter   birthplace=2,3
     group    age=15-19+20-24,25-29
+    levels   district=region,district
 
 A comma separates items, a plus joins the codes of one group, and a backslash takes the next character
 literally (`a\,b` is the code "a,b"). Writing and reading are inverse for every code.
@@ -72,6 +73,16 @@ def parse_filter(text: str) -> tuple[str, tuple[str, ...]]:
     """
     name, codes = _assignment(text, "filter", "birthplace=2,3")
     return name, tuple(unescape(code) for code in split(codes, ","))
+
+
+def parse_levels(text: str) -> tuple[str, tuple[str, ...]]:
+    """Read the levels of one variable.
+
+    >>> parse_levels("district=region,district")
+    ('district', ('region', 'district'))
+    """
+    name, levels = _assignment(text, "level", "district=region,district")
+    return name, tuple(unescape(level) for level in split(levels, ","))
 
 
 def parse_group(text: str) -> tuple[str, tuple[tuple[str, ...], ...]]:

@@ -15,7 +15,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 METHODS = ("cellkey",)
-ADDITIVITY = ("independent",)
+#: How totals relate to their parts: perturbed on their own, sums of perturbed cells, or cells fitted to them.
+ADDITIVITY = ("independent", "interior", "fitted")
 #: How a cell's key follows from the records in it; `keys/cell_keys.py` has the formulas.
 KEY_MODES = ("hashed", "additive", "abs", "participants-and-description")
 
@@ -32,7 +33,8 @@ class Protection:
         noise: The family and parameters of the noise table, or the file that holds it.
         keys: One of `KEY_MODES`.
         modulus: The number of cell keys; by default that of the noise table's file, or 2^32.
-        additivity: `independent`: totals are perturbed on their own.
+        additivity: `independent`: totals are perturbed on their own; `interior`: they are sums of perturbed
+            cells; `fitted`: cells are changed to add up to totals that are perturbed on their own.
         non_negative: Released counts below zero become zero.
         max_variables: How many variables one table may cross, geography not counted.
         max_cells: How many cells one table may have, totals included.

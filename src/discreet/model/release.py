@@ -5,6 +5,10 @@ that is their law. A value that is not released is null with a status:
 
     c  withheld by a disclosure rule      z  cannot occur (structural zero)
 
+A value with a status may also be released and of low reliability:
+
+    u  the relative standard error passes the limit (weighted tables)
+
 Comes from: `pipeline`. Goes to: `formats`, `inference`, the faces.
 """
 
@@ -13,8 +17,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 if TYPE_CHECKING:
-    import numpy as np
     from numpy.typing import NDArray
 
     from discreet.mechanism.noise_table import NoiseTable
@@ -23,12 +28,13 @@ if TYPE_CHECKING:
     from discreet.model.shape import Dimension
 
 #: Status letters by their number in `Release.status`; 0 is a released value.
-STATUSES = ("", "c", "z")
+STATUSES = ("", "c", "z", "u")
 STATUS_MEANING = {
     "c": "Not released: withheld to protect confidentiality",
     "z": "Not applicable: cannot occur",
+    "u": "Low reliability: use with caution",
 }
-WITHHELD, NOT_APPLICABLE = 1, 2
+WITHHELD, NOT_APPLICABLE, UNRELIABLE = 1, 2, 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,12 +46,14 @@ class Release:
         digest: Which version of the records and their description it was made from.
         request: The canonical request.
         dimensions: The variables in the order of the arrays' axes.
-        values: Released counts; meaningless where `status` is not 0.
+        values: Released counts, or people represented; meaningless where `missing`.
         noisy: Counts with their noise, before any adjustment.
         status: Index into `STATUSES` for each cell.
         noise: The law of the noise.
         notes: What every reader must be told; the first is mandatory in every format.
         promise: What the protection promises, in plain sentences.
+        errors: Of a weighted table, the relative standard error of each cell in tenths of a percent, noise
+            included; negative where there is none.
     """
 
     dataset: Dataset
@@ -58,10 +66,12 @@ class Release:
     noise: NoiseTable
     notes: tuple[str, ...]
     promise: tuple[str, ...]
+    errors: NDArray[np.int64] | None = None
 
     def __post_init__(self) -> None:
         lengths = tuple(dimension.length for dimension in self.dimensions)
-        for array in (self.values, self.noisy, self.status):
+        arrays: list[NDArray[np.generic]] = [self.values, self.noisy, self.status]
+        for array in arrays if self.errors is None else [*arrays, self.errors]:
             if array.shape != lengths:
                 raise ValueError("the arrays of a release must have its shape")
             array.flags.writeable = False
@@ -69,7 +79,12 @@ class Release:
     @property
     def title(self) -> str:
         """What is counted, by what: "Persons by sex and age"."""
-        return table_title(self.dataset, self.dimensions)
+        return table_title(self.dataset, self.dimensions, self.request.measure)
+
+    @property
+    def missing(self) -> NDArray[np.bool_]:
+        """Which cells have no released value."""
+        return np.isin(self.status, (WITHHELD, NOT_APPLICABLE))
 
     @property
     def cells(self) -> int:
@@ -79,11 +94,16 @@ class Release:
     def value(self, *codes: str) -> int | None:
         """The released count of one cell, by its codes in the order of the dimensions; None if not released."""
         place = tuple(d.codes.index(code) for d, code in zip(self.dimensions, codes, strict=True))
-        return None if self.status[place] else int(self.values[place])
+        return None if self.missing[place] else int(self.values[place])
 
 
-def table_title(dataset: Dataset, dimensions: tuple[Dimension, ...]) -> str:
+def table_title(dataset: Dataset, dimensions: tuple[Dimension, ...], measure: str = "count") -> str:
     """The title of a table, known before anything is counted."""
     names = [dimension.label.lower() for dimension in dimensions]
     listed = names[0] if len(names) == 1 else ", ".join(names[:-1]) + " and " + names[-1]
-    return f"{dataset.unit[:1].upper()}{dataset.unit[1:]} by {listed}"
+    what = (
+        f"Estimated {dataset.unit}"
+        if measure == "weighted"
+        else f"{dataset.unit[:1].upper()}{dataset.unit[1:]}"
+    )
+    return f"{what} by {listed}"

@@ -14,15 +14,18 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 from urllib.parse import urlencode
 
-from discreet.errors import BadRequest
+from discreet.errors import BadRequest, nearest
 from discreet.model.grammar import (
     escape,
     parse_filter,
     parse_group,
+    parse_levels,
     parse_names,
     write_filter,
     write_group,
 )
+from discreet.model.levels import coarse_to_fine
+from discreet.model.protection import ADDITIVITY
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -30,8 +33,11 @@ if TYPE_CHECKING:
     from discreet.model.dataset import Dataset
     from discreet.model.variable import Variable
 
+#: What is counted: records, or the people whom they represent.
+MEASURES = ("count", "weighted")
 Filters = tuple[tuple[str, tuple[str, ...]], ...]
 Groups = tuple[tuple[str, tuple[tuple[str, ...], ...]], ...]
+Levels = tuple[tuple[str, tuple[str, ...]], ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +53,10 @@ class TableRequest:
         groups: For a variable of the table, the groups of codes that are shown instead of its categories.
             People in no group still count in the variable's total.
         totals: Whether every variable has a total.
+        levels: For a variable of the table the levels that are shown instead of its own categories: coarser
+            levels of its hierarchy, code lists, itself.
+        measure: `count` for people counted, `weighted` for people represented, by survey weights.
+        additivity: How totals relate to their parts; empty for the dataset's own way.
     """
 
     dataset: str
@@ -56,6 +66,9 @@ class TableRequest:
     filters: Filters = ()
     groups: Groups = ()
     totals: bool = True
+    levels: Levels = ()
+    measure: str = "count"
+    additivity: str = ""
 
     @property
     def variables(self) -> tuple[str, ...]:
@@ -70,7 +83,16 @@ class TableRequest:
     @property
     def question(self) -> tuple[object, ...]:
         """What is asked, whatever the layout: equal for a canonical request exactly when the cells are."""
-        return (self.dataset, tuple(sorted(self.variables)), self.filters, self.groups, self.totals)
+        return (
+            self.dataset,
+            tuple(sorted(self.variables)),
+            self.filters,
+            self.groups,
+            self.totals,
+            self.levels,
+            self.measure,
+            self.additivity,
+        )
 
     def to_query(self) -> list[tuple[str, str]]:
         """The request as URL parameters, the dataset left to the path."""
@@ -78,7 +100,10 @@ class TableRequest:
         query = [(name, ",".join(map(escape, names))) for name, names in axes if names]
         query += [("filter", write_filter(*item)) for item in self.filters]
         query += [("group", write_group(*item)) for item in self.groups]
-        return query if self.totals else [*query, ("totals", "no")]
+        query += [("levels", write_filter(*item)) for item in self.levels]
+        query += [] if self.totals else [("totals", "no")]
+        query += [("measure", self.measure)] if self.measure != "count" else []
+        return [*query, ("additivity", self.additivity)] if self.additivity else query
 
     @property
     def permalink(self) -> str:
@@ -95,6 +120,9 @@ def request_from_text(
     filters: Iterable[str] = (),
     groups: Iterable[str] = (),
     totals: bool = True,
+    levels: Iterable[str] = (),
+    measure: str = "count",
+    additivity: str = "",
 ) -> TableRequest:
     """Build a request from the one-line grammar of URLs and the command line."""
     return TableRequest(
@@ -105,6 +133,9 @@ def request_from_text(
         tuple(parse_filter(text) for text in filters if text.strip()),
         tuple(parse_group(text) for text in groups if text.strip()),
         totals,
+        tuple(parse_levels(text) for text in levels if text.strip()),
+        measure,
+        additivity,
     )
 
 
@@ -124,7 +155,28 @@ def canonical(request: TableRequest, dataset: Dataset) -> TableRequest:
         raise BadRequest(f'The variable "{repeated[0]}" is used twice.', "Use each variable once.")
     filters = _canonical_filters(request.filters, dataset)
     groups = _canonical_groups(request, dict(filters), dataset)
-    return replace(request, filters=filters, groups=groups)
+    levels = _canonical_levels(request, dataset)
+    asked = replace(request, filters=filters, groups=groups, levels=levels)
+    return replace(
+        asked, additivity=_canonical_additivity(request, dataset), measure=_measure(request, dataset)
+    )
+
+
+def _measure(request: TableRequest, dataset: Dataset) -> str:
+    if request.measure not in MEASURES:
+        raise BadRequest(f'There is no measure "{request.measure}".', nearest(request.measure, MEASURES))
+    if request.measure == "weighted" and dataset.survey is None:
+        raise BadRequest(f'The dataset "{dataset.id}" has no survey weights.', "Ask for the measure count.")
+    return request.measure
+
+
+def _canonical_additivity(request: TableRequest, dataset: Dataset) -> str:
+    """Empty where it is the dataset's own way."""
+    if request.additivity and request.additivity not in ADDITIVITY:
+        raise BadRequest(
+            f'There is no additivity "{request.additivity}".', nearest(request.additivity, ADDITIVITY)
+        )
+    return "" if request.additivity == dataset.protection.additivity else request.additivity
 
 
 def _canonical_filters(filters: Filters, dataset: Dataset) -> Filters:
@@ -168,6 +220,23 @@ def _canonical_groups(
         if ordered != singles:
             canonical_groups[name] = tuple(_codes(variable, group) for group in ordered)
     return tuple(sorted(canonical_groups.items()))
+
+
+def _canonical_levels(request: TableRequest, dataset: Dataset) -> Levels:
+    found = {}
+    for name, levels in request.levels:
+        dataset.variable(name)
+        if name not in request.variables:
+            raise BadRequest(f'"{name}" has levels and is not in the table.', "Add it to the table.")
+        if name in dict(request.groups) or name in found:
+            raise BadRequest(
+                f'"{name}" has levels twice, or levels and groups.',
+                "Give its levels once, or groups of your own.",
+            )
+        ordered = coarse_to_fine(dataset, name, levels)
+        if ordered and ordered != (name,):
+            found[name] = ordered
+    return tuple(sorted(found.items()))
 
 
 def _group_positions(variable: Variable, group: tuple[str, ...], kept: tuple[str, ...]) -> list[int]:

@@ -1,8 +1,9 @@
 """The shape of a table: which cells it has, before a single record is read.
 
-Each dimension lists its outputs; an output is a set of base categories (one, or a group). A dimension
-may have a total, which stands last in the arrays. Sizes are Python integers: a table of 10^300 cells
-has a size, and is refused, before anything is allocated.
+Each dimension lists its outputs; an output is a set of base categories: one, a group, or a category of a
+coarser level that holds the outputs below it. A dimension may have a total, which stands last in the
+arrays. Sizes are Python integers: a table of 10^300 cells has a size, and is refused, before anything is
+allocated.
 
 Comes from: a canonical `TableRequest`. Goes to: `rules`, `tabulate`, `keys` (descriptions), the release.
 """
@@ -10,6 +11,7 @@ Comes from: a canonical `TableRequest`. Goes to: `rules`, `tabulate`, `keys` (de
 from __future__ import annotations
 
 import math
+from collections import Counter
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING
@@ -17,23 +19,35 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from discreet.model.grammar import escape
+from discreet.model.levels import level_groups
 from discreet.model.variable import TOTAL
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from discreet.model.dataset import Dataset
+    from discreet.model.levels import Group
     from discreet.model.request import TableRequest
     from discreet.model.variable import Variable
 
 
 @dataclass(frozen=True, slots=True)
 class Output:
-    """One shown category of a dimension: its code, its label and the base categories in it."""
+    """One shown category of a dimension.
+
+    Args:
+        code: Its code, different from all others of the dimension.
+        label: Its label.
+        members: The base categories in it.
+        parent: The place of the output of a coarser level that holds it; -1 without one.
+        depth: How many outputs hold it.
+    """
 
     code: str
     label: str
     members: tuple[int, ...]
+    parent: int = -1
+    depth: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +57,7 @@ class Dimension:
     Args:
         name: The variable's name.
         label: The variable's label.
-        outputs: The shown categories, disjoint, in order.
+        outputs: The shown categories in order, each after its parent; disjoint but for parents.
         population: The base categories whose people count in the total.
         base: The codes of the variable's own categories.
         total: Whether there is a total, last.
@@ -108,11 +122,7 @@ class TableShape:
 def table_shape(request: TableRequest, dataset: Dataset) -> TableShape:
     """The shape of a canonical request."""
     filters = {name: _positions(dataset.variable(name), codes) for name, codes in request.filters}
-    groups = dict(request.groups)
-    dimensions = tuple(
-        _dimension(dataset, name, filters.get(name), groups.get(name), total=request.totals)
-        for name in request.variables
-    )
+    dimensions = tuple(_dimension(dataset, request, name, filters.get(name)) for name in request.variables)
     hidden = tuple(
         HiddenFilter(name, positions, dataset.variable(name).codes)
         for name, positions in filters.items()
@@ -149,24 +159,55 @@ def _along(values: NDArray[np.bool_], axis: int, ndim: int) -> NDArray[np.bool_]
     return values.reshape(tuple(-1 if a == axis else 1 for a in range(ndim)))
 
 
-def _dimension(
-    dataset: Dataset,
-    name: str,
-    kept: tuple[int, ...] | None,
-    groups: tuple[tuple[str, ...], ...] | None,
-    *,
-    total: bool,
-) -> Dimension:
+def _dimension(dataset: Dataset, request: TableRequest, name: str, kept: tuple[int, ...] | None) -> Dimension:
     variable = dataset.variable(name)
+    groups, levels = dict(request.groups).get(name), dict(request.levels).get(name)
     population = tuple(range(len(variable))) if kept is None else kept
-    if groups is None and kept is None:
-        outputs = plain_outputs(variable)
-    elif groups is None:
-        outputs = tuple(plain_outputs(variable)[position] for position in population)
-    else:
+    if groups is not None:
         outputs = tuple(_group(variable, group) for group in groups)
+    elif levels is not None:
+        outputs = level_outputs(dataset, name, levels, population)
+    elif kept is None:
+        outputs = plain_outputs(variable)
+    else:
+        outputs = tuple(plain_outputs(variable)[position] for position in population)
     geography = name in dataset.geography
-    return Dimension(name, variable.label, outputs, population, variable.codes, total, geography)
+    return Dimension(name, variable.label, outputs, population, variable.codes, request.totals, geography)
+
+
+def level_outputs(
+    dataset: Dataset, name: str, levels: tuple[str, ...], population: tuple[int, ...]
+) -> tuple[Output, ...]:
+    """The outputs of several nested levels, coarse to fine: each is followed by what lies within it."""
+    kept = set(population)
+    nodes: list[tuple[str, Group, tuple[int, ...], int]] = []
+    owner: dict[int, int] = {}
+    for level in levels:
+        finer: dict[int, int] = {}
+        for group in level_groups(dataset, name, level):
+            members = tuple(member for member in group.members if member in kept)
+            if members:
+                finer |= dict.fromkeys(members, len(nodes))
+                nodes.append((level, group, members, owner.get(members[0], -1)))
+        owner |= finer
+    return _depth_first(nodes)
+
+
+def _depth_first(nodes: list[tuple[str, Group, tuple[int, ...], int]]) -> tuple[Output, ...]:
+    """Every node after its parent; a code that two levels share is led by its level's name."""
+    children: dict[int, list[int]] = {}
+    for node, (_, _, _, parent) in enumerate(nodes):
+        children.setdefault(parent, []).append(node)
+    times = Counter(group.code for _, group, _, _ in nodes)
+    outputs: list[Output] = []
+    waiting = [(node, -1, 0) for node in reversed(children.get(-1, []))]
+    while waiting:
+        node, parent, depth = waiting.pop()
+        level, group, members, _ = nodes[node]
+        code = group.code if times[group.code] == 1 else f"{level}:{group.code}"
+        waiting += [(child, len(outputs), depth + 1) for child in reversed(children.get(node, []))]
+        outputs.append(Output(code, group.label, members, parent, depth))
+    return tuple(outputs)
 
 
 @lru_cache(maxsize=256)

@@ -149,3 +149,34 @@ class StructuralZero:
 
     label: str
     where: tuple[tuple[str, frozenset[str]], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class CodeList:
+    """The custodian's named grouping of a variable's categories: broad age bands, planning regions.
+
+    Args:
+        name: How requests call it, among the levels of its variable.
+        label: How people call it.
+        variable: Whose categories it groups.
+        groups: For each group its code, its label and the codes of its members; groups do not overlap.
+    """
+
+    name: str
+    label: str
+    variable: str
+    groups: tuple[tuple[str, str, tuple[str, ...]], ...]
+
+    def __post_init__(self) -> None:
+        codes = [code for code, _, _ in self.groups]
+        if not codes or len(set(codes)) != len(codes) or TOTAL in codes or "" in codes:
+            raise BadDescription(
+                f'The code list "{self.name}" needs one or more categories, each with a code of its own.',
+                'Write categories = [{ code = "A", label = "...", members = ["1", "2"] }].',
+            )
+        members = [member for _, _, group in self.groups for member in group]
+        if len(set(members)) != len(members) or not all(group for _, _, group in self.groups):
+            raise BadDescription(
+                f'A category of the code list "{self.name}" is empty or shares a member with another.',
+                "Put each code in one category at most.",
+            )

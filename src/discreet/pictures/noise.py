@@ -243,9 +243,9 @@ def _marked_point(epsilon: float, delta: float, end: float) -> Any:
     words = f"({epsilon:.4g}, {_readable(delta)})"
     base = alt.Chart(alt.InlineData(values=[{"epsilon": epsilon, "delta": delta, "text": words}]))
     point = base.mark_point(filled=True, size=90, color=GREEN, opacity=1).encode(x="epsilon:Q", y="delta:Q")
-    right = epsilon < end * 0.7
+    right = epsilon < end * 0.85
     text = base.mark_text(
-        align="left" if right else "right", dx=9 if right else -9, dy=-12, color=INK, fontSize=12
+        align="left" if right else "right", dx=9 if right else -9, dy=-14, color=INK, fontSize=12
     )
     return point + text.encode(x="epsilon:Q", y="delta:Q", text="text:N")
 

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, ClassVar
 from discreet.errors import ForbiddenCombination, MandatoryVariables, TooManyCells, TooManyVariables
 from discreet.rules import reading
 from discreet.rules.edits import added, larger_areas, one_less, without
-from discreet.rules.places import at_or_below, coarser, finer
+from discreet.rules.places import at_or_below, coarser, finer, shows
 from discreet.rules.reading import key
 
 if TYPE_CHECKING:
@@ -88,7 +88,7 @@ class ForbiddenTogether:
 
     def refuse(self, request: TableRequest, shape: TableShape, dataset: Dataset) -> Refused | None:
         """Refuse a request that uses all of them."""
-        used = [_uses(request, dataset, name) for name in self.variables]
+        used = [shows(request, dataset, name) for name in self.variables]
         if not all(used) or not at_or_below(request, dataset, self.level):
             return None
         names = listed(sorted(set().union(*used)))
@@ -102,7 +102,7 @@ class ForbiddenTogether:
         if self.level is not None:
             yield from larger_areas(request, dataset)
         for name in reversed(self.variables):
-            yield from without(request, *_uses(request, dataset, name))
+            yield from without(request, *shows(request, dataset, name))
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,11 +126,11 @@ class MandatoryTogether:
     def mends(self, request: TableRequest, dataset: Dataset) -> Iterator[TableRequest]:
         """What the advice means."""
         yield from added(request, *self._missing(request, dataset))
-        yield from without(request, *_uses(request, dataset, self.variable))
+        yield from without(request, *shows(request, dataset, self.variable))
 
     def _missing(self, request: TableRequest, dataset: Dataset) -> list[str]:
         """Only what stands in the table counts as used: a filter shows one slice and leaves out the rest."""
-        if not _uses(request, dataset, self.variable):
+        if not shows(request, dataset, self.variable):
             return []
         shown = frozenset(request.variables)
         return [name for name in self.needs if not ({name} | finer(dataset, name)) & shown]
@@ -152,11 +152,6 @@ def or_coarser(dataset: Dataset, level: str | None) -> str:
         return ""
     above = coarser(dataset, level)
     return f', or use "{above[0]}" in place of "{level}"' if above else ", or leave the geography out"
-
-
-def _uses(request: TableRequest, dataset: Dataset, name: str) -> frozenset[str]:
-    """Which variables of a request show a variable: itself and the finer levels of its hierarchy."""
-    return request.used & ({name} | finer(dataset, name))
 
 
 def _at(level: str | None) -> str:

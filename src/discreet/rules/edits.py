@@ -52,9 +52,16 @@ def one_less(request: TableRequest, dataset: Dataset) -> Iterator[TableRequest]:
 
 
 def larger_areas(request: TableRequest, dataset: Dataset) -> Iterator[TableRequest]:
-    """Replace the finest geography by the next coarser level, or take it out where there is none."""
+    """Leave out the finest level, or replace it by the next coarser one, or take the geography out."""
     for name in finest(dataset, request.used & dataset.geography):
-        above = coarser(dataset, name)
+        levels = dict(request.levels).get(name, (name,))
+        if len(levels) > 1:
+            fewer = tuple((each, levels[:-1] if each == name else kept) for each, kept in request.levels)
+            yield replace(request, **_unsaid(request, (name,), ("filters",)), levels=fewer)
+            continue
+        above = coarser(dataset, levels[0]) or (
+            () if levels[0] in dataset.geography else coarser(dataset, name)
+        )
         upper = above[0] if above else None
         if upper is None or upper in request.variables or name not in request.variables:
             yield from without(request, name)
@@ -71,7 +78,5 @@ def _unsaid(request: TableRequest, names: Iterable[str], what: tuple[str, ...] =
     """The fields of a request without what they say of some variables."""
     gone = set(names)
     return {
-        saying: tuple(entry for entry in getattr(request, saying) if entry[0] not in gone)
-        for saying in what
-        if hasattr(request, saying)
+        saying: tuple(entry for entry in getattr(request, saying) if entry[0] not in gone) for saying in what
     }

@@ -150,10 +150,10 @@ class NestedUnions:
 def _declared(dataset: Dataset, name: str) -> list[tuple[str, frozenset[int]]]:
     """The unions that can be asked without a group: of coarser levels, of code lists, and everybody."""
     unions = [
-        (f'the group {code!r} of "{level}"', frozenset(members.tolist()))
+        (f'the group {group.code!r} of "{level}"', frozenset(group.members))
         for level, groups in groupings(dataset, name).items()
-        for code, members in groups.items()
-        if len(members) > 1
+        for group in groups
+        if len(group.members) > 1
     ]
     return [*unions, ("the total", frozenset(range(len(dataset.variable(name)))))]
 

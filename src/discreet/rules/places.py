@@ -14,10 +14,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from discreet.model.levels import level_groups, level_names
+
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from discreet.model.dataset import Dataset
+    from discreet.model.levels import Group
     from discreet.model.request import TableRequest
     from discreet.model.variable import Variable
 
@@ -52,27 +55,25 @@ def finest(dataset: Dataset, names: frozenset[str]) -> tuple[str, ...]:
     return tuple(v.name for v in dataset.variables if v.name in names and not finer(dataset, v.name) & names)
 
 
-def looked_at(request: TableRequest, name: str) -> tuple[str, ...]:
-    """The levels at which a request sees a variable: its own where it is filtered or freely grouped."""
+def looked_at(request: TableRequest, dataset: Dataset, name: str) -> frozenset[str]:
+    """The levels at which a request sees a variable: its own where it is filtered, grouped or by a code list."""
     chosen = {name for name, _ in (*request.filters, *request.groups)}
-    levels = dict(getattr(request, "levels", ()))
-    return (name,) if name in chosen or not levels.get(name) else tuple(levels[name])
+    levels = dict(request.levels).get(name, (name,))
+    if name in chosen:
+        return frozenset({name})
+    above = coarser(dataset, name)
+    return frozenset(level if level in above else name for level in levels)
+
+
+def shows(request: TableRequest, dataset: Dataset, name: str) -> frozenset[str]:
+    """The variables of a request by which it sees a variable: itself, or a finer level of its hierarchy."""
+    telling = {name} | finer(dataset, name)
+    return frozenset(used for used in request.used if looked_at(request, dataset, used) & telling)
 
 
 def at_or_below(request: TableRequest, dataset: Dataset, level: str | None) -> bool:
-    """Whether a request uses this level of a geography, or a finer one; no level means always.
-
-    A code list of areas counts as the level that it groups.
-    """
-    if level is None:
-        return True
-    reached = {level} | finer(dataset, level)
-    for name in request.used:
-        known = {name, *coarser(dataset, name)}
-        seen = {each if each in known else name for each in looked_at(request, name)}
-        if seen & reached:
-            return True
-    return False
+    """Whether a request uses this level of a geography, or a finer one; no level means always."""
+    return level is None or bool(shows(request, dataset, level))
 
 
 def ancestors(dataset: Dataset, fine: str, coarse: str) -> NDArray[np.int64]:
@@ -95,27 +96,8 @@ def _parents(upper: Variable, lower: Variable) -> NDArray[np.int64]:
     return np.array([upper.position(c.parent or "") for c in lower.categories], dtype=np.int64)
 
 
-def groupings(dataset: Dataset, name: str) -> dict[str, dict[str, NDArray[np.int64]]]:
-    """The declared unions of a variable's categories: for each coarser level and code list, its groups.
-
-    Returns:
-        By level or list, by code, the positions of the members, ascending.
-    """
-    found: dict[str, dict[str, NDArray[np.int64]]] = {}
-    for level in coarser(dataset, name):
-        owner = ancestors(dataset, name, level)
-        order = np.argsort(owner, kind="stable")
-        starts = np.searchsorted(owner[order], np.arange(len(dataset.variable(level)) + 1))
-        found[level] = {
-            code: order[starts[place] : starts[place + 1]]
-            for place, code in enumerate(dataset.variable(level).codes)
-            if starts[place] < starts[place + 1]
-        }
-    for code_list in getattr(dataset, "code_lists", ()):
-        if code_list.variable == name:
-            own = dataset.variable(name)
-            found[code_list.name] = {
-                code: np.array(sorted(map(own.position, members)), dtype=np.int64)
-                for code, _, members in code_list.groups
-            }
-    return found
+def groupings(dataset: Dataset, name: str) -> dict[str, tuple[Group, ...]]:
+    """The declared unions of a variable's categories, by coarser level or code list."""
+    return {
+        level: level_groups(dataset, name, level) for level in level_names(dataset, name) if level != name
+    }

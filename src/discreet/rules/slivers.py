@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from discreet.model.dataset import Dataset
+    from discreet.model.levels import Group
 
 #: The categories of a list that a base category lies in, none as -1; and the codes of the list.
 _Owners = tuple["NDArray[np.int64]", tuple[str, ...]]
@@ -34,7 +35,7 @@ _Owners = tuple["NDArray[np.int64]", tuple[str, ...]]
 def counted_variables(dataset: Dataset) -> tuple[str, ...]:
     """The variables whose one-way counts `slivers` needs: finest levels, and those with code lists."""
     levels = {level for hierarchy in dataset.hierarchies for level in hierarchy.levels}
-    lists = {code_list.variable for code_list in getattr(dataset, "code_lists", ())}
+    lists = {code_list.variable for code_list in dataset.code_lists}
     needed = {name for name in levels if not finer(dataset, name)} | lists
     return tuple(v.name for v in dataset.variables if v.name in needed)
 
@@ -72,11 +73,11 @@ def _of_variable(dataset: Dataset, name: str, counts: Mapping[str, int], fewer_t
             )
 
 
-def _owners(groups: Mapping[str, NDArray[np.int64]], length: int) -> _Owners:
+def _owners(groups: tuple[Group, ...], length: int) -> _Owners:
     owner = np.full(length, -1, dtype=np.int64)
-    for number, members in enumerate(groups.values()):
-        owner[members] = number
-    return owner, tuple(groups)
+    for number, group in enumerate(groups):
+        owner[list(group.members)] = number
+    return owner, tuple(group.code for group in groups)
 
 
 def _close(

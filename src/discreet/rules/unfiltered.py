@@ -9,10 +9,10 @@ Comes from: a canonical request. Goes to: `tabulate` and `perturb`, by way of `p
 
 from __future__ import annotations
 
-from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from discreet.errors import TooManyCells
+from discreet.model.request import TableRequest, canonical
 from discreet.model.shape import table_shape
 from discreet.rules.area_rules import MinimumAreaSize
 from discreet.rules.places import at_or_below, finest
@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from discreet.model.dataset import Dataset
-    from discreet.model.request import TableRequest
     from discreet.model.shape import TableShape
 
 
@@ -38,15 +37,16 @@ def needs_table(rules: Iterable[object], request: TableRequest, dataset: Dataset
 
 
 def unfiltered(request: TableRequest, dataset: Dataset) -> TableRequest:
-    """The request whose perturbed table the rules look at: equal for all that use the same variables."""
+    """The request whose perturbed table the rules look at: equal for all that see the same levels."""
     names = finest(dataset, request.used)
     chosen = {name for name, _ in (*request.filters, *request.groups)}
-    changes: dict[str, Any] = {}
-    if hasattr(request, "levels"):
-        changes["levels"] = tuple(
-            (name, levels) for name, levels in request.levels if name in names and name not in chosen
-        )
-    return replace(request, rows=names, columns=(), layers=(), filters=(), groups=(), totals=True, **changes)
+    levels = tuple(
+        # Areas of every level shown are judged; of another variable only the finest level is crossed.
+        (name, shown if name in dataset.geography else shown[-1:])
+        for name, shown in request.levels
+        if name in names and name not in chosen
+    )
+    return canonical(TableRequest(request.dataset, rows=names, levels=levels), dataset)
 
 
 def unfiltered_shape(request: TableRequest, dataset: Dataset) -> TableShape:

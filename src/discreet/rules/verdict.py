@@ -163,9 +163,9 @@ def _finding(rule: CountRule, blocked: int, total: int, slices: Slices) -> Findi
 
 def advice_on(places: tuple[Dimension, ...], dataset: Dataset) -> str:
     """What helps against sparse areas."""
-    above = [coarser(dataset, place.name) for place in places]
-    upper = next((levels[0] for levels in above if levels), None)
-    if upper is not None:
-        return f'Use "{upper}" in place of "{places[0].name}", or take a variable out, filters included.'
+    for place in places:
+        above = coarser(dataset, place.name)
+        if above and all(len(output.members) == 1 for output in place.outputs):
+            return f'Use "{above[0]}" in place of "{place.name}", or take a variable out, filters included.'
     fewer = "Take a variable out, filters included"
-    return f"{fewer}, or leave the geography out." if places else f"{fewer}, or use broader categories."
+    return f"{fewer}, or use larger areas or none." if places else f"{fewer}, or use broader categories."

@@ -27,8 +27,17 @@ if TYPE_CHECKING:
     from discreet.rules.verdict import Verdict
 
 
-def blocked_cells(verdict: Verdict, shape: TableShape, dataset: Dataset) -> NDArray[np.bool_]:
+def blocked_cells(
+    verdict: Verdict, shape: TableShape, dataset: Dataset, *, sums: bool = False
+) -> NDArray[np.bool_]:
     """Which cells of a requested shape are withheld.
+
+    Args:
+        verdict: On the unfiltered table of the same request.
+        shape: The requested shape.
+        dataset: Its dataset.
+        sums: Whether totals are sums of what is shown (additivity `interior` or `fitted`): one withheld
+            area could then be had by subtraction, so every union that holds it is withheld with it.
 
     Raises:
         ValueError: The verdict is of a table with another geography.
@@ -40,7 +49,9 @@ def blocked_cells(verdict: Verdict, shape: TableShape, dataset: Dataset) -> NDAr
     axes: list[int] = []
     for place in verdict.places:
         own = [axis for axis, d in enumerate(shape.dimensions) if owners.get(d.name) == place.name]
-        mask = _laid_out(mask, len(axes), place, [shape.dimensions[a] for a in own], shape, dataset)
+        lookup = _Lookup(np.moveaxis(mask, len(axes), 0), place, sums=sums)
+        laid = _laid_out(lookup, [shape.dimensions[a] for a in own], shape, dataset)
+        mask = np.moveaxis(laid, range(len(own)), range(len(axes), len(axes) + len(own)))
         axes += own
     free = [axis for axis in range(len(shape.dimensions)) if axis not in axes]
     laid = mask.reshape(mask.shape + (1,) * len(free)).transpose(np.argsort([*axes, *free]))
@@ -66,22 +77,16 @@ def _owner(name: str, verdict: Verdict, dataset: Dataset) -> str:
 
 
 def _laid_out(
-    mask: NDArray[np.bool_],
-    axis: int,
-    place: Dimension,
-    shown: list[Dimension],
-    shape: TableShape,
-    dataset: Dataset,
+    lookup: _Lookup, shown: list[Dimension], shape: TableShape, dataset: Dataset
 ) -> NDArray[np.bool_]:
-    """Replace one judged axis of a mask by the requested dimensions that lie along it."""
+    """The answers along the requested dimensions in place of the judged one, which stands first."""
+    place = lookup.place
     kept = np.ones(len(place.base), dtype=np.bool_)
     for hidden in shape.filters:
         if hidden.name == place.name or hidden.name in coarser(dataset, place.name):
             kept &= _spread(hidden.members, hidden.name, place, dataset)
     wide = [d for d in shown if d.name != place.name]
     fine = next((d for d in shown if d.name == place.name), None)
-    judged = np.moveaxis(mask, axis, 0)
-    lookup = _Lookup(judged, place)
     parts = []
     for members in product(*(d.members() for d in wide)):
         inside = kept.copy()
@@ -89,10 +94,9 @@ def _laid_out(
             inside &= _spread(each, dimension.name, place, dataset)
         parts.append(lookup.along(fine, inside))
     lengths = [d.length for d in wide] + ([fine.length] if fine else [])
-    laid = np.concatenate(parts).reshape((*lengths, *judged.shape[1:]))
+    laid = np.concatenate(parts).reshape((*lengths, *lookup.judged.shape[1:]))
     order = [[*wide, *([fine] if fine else [])].index(d) for d in shown]
-    laid = laid.transpose(*order, *range(len(shown), laid.ndim))
-    return np.moveaxis(laid, range(len(shown)), range(axis, axis + len(shown)))
+    return laid.transpose(*order, *range(len(shown), laid.ndim))
 
 
 def _spread(members: tuple[int, ...], name: str, place: Dimension, dataset: Dataset) -> NDArray[np.bool_]:
@@ -105,8 +109,10 @@ def _spread(members: tuple[int, ...], name: str, place: Dimension, dataset: Data
 class _Lookup:
     """What was judged along one dimension, by the set of areas."""
 
-    def __init__(self, judged: NDArray[np.bool_], place: Dimension) -> None:
+    def __init__(self, judged: NDArray[np.bool_], place: Dimension, *, sums: bool) -> None:
         self.judged = judged
+        self.place = place
+        self.sums = sums
         self.single = np.full(len(place.base), -1, dtype=np.int64)
         self.unions: dict[bytes, int] = {}
         for number, members in enumerate(place.members()):
@@ -139,9 +145,12 @@ class _Lookup:
         if len(areas) == 1 and self.single[areas[0]] >= 0:
             return self.single[areas]
         judged = self.unions.get(areas.tobytes())
-        return self._touching(areas) if judged is None else np.array([judged])
+        own = set() if judged is None else {judged}
+        if judged is None or self.sums:
+            own |= self._touching(areas)
+        return np.array(sorted(own), dtype=np.int64)
 
-    def _touching(self, areas: NDArray[np.int64]) -> NDArray[np.int64]:
+    def _touching(self, areas: NDArray[np.int64]) -> set[int]:
         """The judged areas, and where areas were judged in groups only the groups, that a set touches."""
         numbers = self.single[areas]
         found = set(numbers[numbers >= 0].tolist())
@@ -150,4 +159,4 @@ class _Lookup:
             for key, number in self.unions.items():
                 if wanted & set(np.frombuffer(key, dtype=np.int64).tolist()):
                     found.add(number)
-        return np.array(sorted(found), dtype=np.int64)
+        return found

@@ -14,18 +14,13 @@ from __future__ import annotations
 
 import hashlib
 import json
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from starlette.responses import Response
 
 from discreet import __version__
 from discreet.errors import UnknownCategory
-from discreet.model.release import table_title
-from discreet.model.request import canonical
-from discreet.model.shape import table_shape
-from discreet.pipeline import release_table
-from discreet.rules.shape_rules import refuse_by_shape
+from discreet.pipeline import ask
 from discreet.server.query import explain_plus
 
 if TYPE_CHECKING:
@@ -33,56 +28,31 @@ if TYPE_CHECKING:
 
     from starlette.requests import Request
 
-    from discreet.model.release import Release
     from discreet.model.request import TableRequest
-    from discreet.model.shape import TableShape
+    from discreet.pipeline import Question
     from discreet.workspace.workspace import StoredDataset
 
 #: Anybody may keep a copy, and asks whether it still holds: a new version may have been loaded.
 CACHE_CONTROL = "public, max-age=0, must-revalidate"
 
 
-@dataclass(frozen=True, slots=True)
-class Question:
-    """A request that may be answered: readable, canonical, allowed by its shape; nothing is counted yet."""
-
-    stored: StoredDataset
-    request: TableRequest
-    shape: TableShape
-
-    @property
-    def cells(self) -> int:
-        """How many cells the answer has, totals included."""
-        return self.shape.cells
-
-    @property
-    def title(self) -> str:
-        """The title of the answer."""
-        return table_title(self.stored.dataset, self.shape.dimensions)
-
-    def tag(self, *presentation: object) -> str:
-        """The ETag of the answer in one presentation."""
-        return strong_tag(self.stored.digest, self.request.dataset, self.request.to_query(), *presentation)
-
-    def answer(self) -> Release:
-        """Count, protect and release."""
-        return release_table(self.stored, self.request)
-
-
 def checked(stored: StoredDataset, request: TableRequest) -> Question:
-    """Check a request against its dataset and the rules of shape.
+    """Check a request against its dataset and the rules of shape; nothing is counted yet.
 
     Raises:
         BadRequest, UnknownVariable, UnknownCategory: The request cannot be read.
         Refused: A rule does not allow it.
     """
     try:
-        asked = canonical(request, stored.dataset)
+        return ask(stored, request)
     except UnknownCategory as error:
         raise explain_plus(error, request) from None
-    shape = table_shape(asked, stored.dataset)
-    refuse_by_shape(asked, shape, stored.dataset)
-    return Question(stored, asked, shape)
+
+
+def tag_of(question: Question, *presentation: object) -> str:
+    """The ETag of the answer to a question in one presentation."""
+    asked = question.request
+    return strong_tag(question.stored.digest, asked.dataset, asked.to_query(), *presentation)
 
 
 def strong_tag(*parts: object) -> str:

@@ -18,7 +18,8 @@ from starlette.responses import Response
 
 from discreet.errors import BadRequest
 from discreet.formats import named_format
-from discreet.server.answer import checked, conditional, strong_tag
+from discreet.pipeline import answer
+from discreet.server.answer import checked, conditional, strong_tag, tag_of
 from discreet.server.catalogue import usable
 from discreet.server.documents import DatasetDocument, ListDocument, description, summary
 from discreet.server.openapi import problem_responses, table_parameters, table_responses
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
     from starlette.datastructures import QueryParams
 
     from discreet.formats import Format
-    from discreet.server.answer import Question
+    from discreet.pipeline import Question
     from discreet.workspace.workspace import Workspace
 
 #: What a program may ask beside the table itself.
@@ -76,14 +77,14 @@ def api_router(workspace: Workspace) -> APIRouter:
         download = _download(query)
         question = checked(workspace.stored(dataset_id), read_table(dataset_id, query))
         return conditional(
-            request, question.tag(form.name), lambda: _table(question, form, download=download)
+            request, tag_of(question, form.name), lambda: _table(question, form, download=download)
         )
 
     return router
 
 
 def _table(question: Question, form: Format, *, download: bool) -> Response:
-    response = Response(form.write(question.answer()), media_type=form.media_type)
+    response = Response(form.write(answer(question)), media_type=form.media_type)
     if download:
         # The id holds letters, digits and hyphens only: no label ever names a file.
         name = f"{question.request.dataset}.{form.extension}"

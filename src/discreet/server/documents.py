@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from discreet.pipeline import PERTURBED_NOTE, promise
+from discreet.pipeline import perturbed_note, promise
 
 if TYPE_CHECKING:
     from discreet.model.dataset import Dataset
@@ -138,7 +138,7 @@ def description(stored: StoredDataset) -> DatasetDocument:
         reference_date=dataset.reference_date,
         version=dataset.version,
         digest=stored.digest,
-        note=PERTURBED_NOTE,
+        note=perturbed_note(stored.dataset),
         variables=[_variable(variable, dataset) for variable in dataset.variables],
         hierarchies=[
             HierarchyDocument(h.name, h.label, list(h.levels), h.geography) for h in dataset.hierarchies

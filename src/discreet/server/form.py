@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 
 from discreet.errors import BadRequest
 from discreet.model.grammar import escape, parse_filter, parse_names, split, unescape, write_filter
+from discreet.model.levels import level_names
 from discreet.server.query import TABLE_PARAMETERS, read_table
 
 if TYPE_CHECKING:
@@ -28,6 +29,11 @@ if TYPE_CHECKING:
 MOST_BOXES = 40
 CODES_PREFIX = "filter."
 _AXES = (("rows", "Rows", 2), ("columns", "Columns", 2), ("layers", "Layers", 1))
+_WAYS = {
+    "independent": "adjusted on their own",
+    "interior": "sums of adjusted cells",
+    "fitted": "cells fitted to totals",
+}
 _ORDINALS = ("first", "second", "third", "fourth")
 
 
@@ -72,6 +78,26 @@ class FilterField:
 
 
 @dataclass(frozen=True, slots=True)
+class LevelField:
+    """At which level a variable of the table is shown; offered where it has more than its own."""
+
+    name: str
+    label: str
+    options: tuple[tuple[str, str], ...]
+    chosen: str
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """One of a few words: what is counted, or how totals relate to their parts."""
+
+    name: str
+    label: str
+    options: tuple[tuple[str, str], ...]
+    chosen: str
+
+
+@dataclass(frozen=True, slots=True)
 class Form:
     """The form, filled in."""
 
@@ -79,6 +105,8 @@ class Form:
     options: tuple[tuple[str, tuple[Variable, ...]], ...]
     filters: tuple[FilterField, ...]
     groups: tuple[str, ...]
+    levels: tuple[LevelField, ...]
+    choices: tuple[Choice, ...]
     totals: bool
 
 
@@ -99,7 +127,8 @@ def read_form(dataset: Dataset, query: QueryParams) -> TableRequest:
         (name.removeprefix(CODES_PREFIX), text) for name, text in query.multi_items() if _is_line(name, text)
     ]
     typed = tuple((name, _typed(dataset.variable(name), text)) for name, text in lines)
-    request = replace(request, filters=request.filters + typed)
+    levels = tuple(item for item in request.levels if item[0] in request.variables)
+    request = replace(request, filters=request.filters + typed, levels=levels)
     if request.variables:
         return request
     rows, columns = default_axes(dataset)
@@ -126,8 +155,46 @@ def filled_form(dataset: Dataset, query: QueryParams, request: TableRequest | No
         options=_options(dataset),
         filters=tuple(_field(v, kept.get(v.name, set()), query) for v in dataset.variables),
         groups=tuple(text for text in query.getlist("group") if text.strip()),
+        levels=_level_fields(dataset, request) if request is not None else (),
+        choices=_choices(dataset, query),
         totals="no" not in query.getlist("totals"),
     )
+
+
+def _choices(dataset: Dataset, query: QueryParams) -> tuple[Choice, ...]:
+    """What is counted, where there are weights; how totals add up, always."""
+    own = dataset.protection.additivity
+    ways = tuple((way if way != own else "", _WAYS[way]) for way in sorted(_WAYS, key=lambda way: way != own))
+    totals = Choice("additivity", "Totals", ways, query.get("additivity", ""))
+    if dataset.survey is None:
+        return (totals,)
+    measures = (("", "Records counted"), ("weighted", f"{dataset.unit.capitalize()} represented"))
+    return Choice("measure", "Measure", measures, query.get("measure", "")), totals
+
+
+def _level_fields(dataset: Dataset, request: TableRequest) -> tuple[LevelField, ...]:
+    """One select for each variable of the table that can be shown at several levels."""
+    fields = []
+    for name in request.variables:
+        names = level_names(dataset, name)
+        if len(names) > 1 and name not in dict(request.groups):
+            asked = dict(request.levels).get(name)
+            options = [("", _level_label(dataset, name))]
+            options += [(write_filter(name, (level,)), _level_label(dataset, level)) for level in names[:-1]]
+            options += [
+                (write_filter(name, (level, name)), f"{_level_label(dataset, level)}, with parts")
+                for level in names[:-1]
+            ]
+            chosen = write_filter(name, asked) if asked else ""
+            if chosen not in dict(options):
+                options.append((chosen, ", ".join(_level_label(dataset, level) for level in asked or ())))
+            fields.append(LevelField(name, dataset.variable(name).label, tuple(options), chosen))
+    return tuple(fields)
+
+
+def _level_label(dataset: Dataset, level: str) -> str:
+    lists = {code_list.name: code_list.label for code_list in dataset.code_lists}
+    return lists.get(level) or dataset.variable(level).label
 
 
 def _is_line(name: str, text: str) -> bool:

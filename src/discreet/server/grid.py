@@ -16,15 +16,17 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from discreet.model.release import STATUS_MEANING, STATUSES
+from discreet.model.release import STATUS_MEANING, STATUSES, UNRELIABLE
 from discreet.model.variable import TOTAL
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
     from discreet.model.release import Release
     from discreet.model.shape import Dimension
 
     Axis = tuple[Dimension, ...]
-    Cells = tuple[tuple[str, str], ...]
+    Cells = tuple[tuple[str, str, str], ...]
 
 #: A label of so many characters fits the narrow column on one line.
 SHORT_LABEL = 18
@@ -42,11 +44,12 @@ class Header:
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One row: its label and its cells, each as text and the class of how it looks."""
+    """One row: its label and its cells, each as text, the class of how it looks, and its sampling error."""
 
     label: str
     total: bool
     cells: Cells
+    depth: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,18 +103,19 @@ def grid(release: Release) -> Grid:
     lengths = [prod(d.length for d in axis) for axis in (rows, columns, layers)]
     values = release.values.reshape(lengths).transpose(2, 0, 1).tolist()
     status = release.status.reshape(lengths).transpose(2, 0, 1).tolist()
+    errors = _errors(release).reshape(lengths).transpose(2, 0, 1).tolist()
     unit = release.dataset.unit[:1].upper() + release.dataset.unit[1:]
     classes = _column_classes(columns)
 
-    def layer(label: tuple[str, ...], layer_values: list[list[int]], layer_status: list[list[int]]) -> Layer:
-        cells = [tuple(map(_cell, *line, classes)) for line in zip(layer_values, layer_status, strict=True)]
+    def layer(label: tuple[str, ...], *arrays: list[list[int]]) -> Layer:
+        cells = [tuple(map(_cell, *line, classes)) for line in zip(*arrays, strict=True)]
         return Layer(label, _groups(rows, cells, unit))
 
     return Grid(
         row_title=_listed(rows),
         column_title=_listed(columns),
         headers=_headers(columns) if columns else ((Header(unit if rows else "Number", 1, False, False),),),
-        layers=tuple(map(layer, _labels(layers), values, status)),
+        layers=tuple(map(layer, _labels(layers), values, status, errors)),
         legend=_legend(release),
     )
 
@@ -143,7 +147,8 @@ def _groups(rows: Axis, cells: list[Cells], unit: str) -> tuple[RowGroup, ...]:
     groups = []
     for place, heading in enumerate(_labels(rows[:-1])):
         lines = cells[place * inner.length : (place + 1) * inner.length]
-        groups.append(RowGroup(heading, tuple(map(Row, inner.labels, _totals(inner), lines))))
+        depths = [output.depth for output in inner.outputs] + [0] * inner.total
+        groups.append(RowGroup(heading, tuple(map(Row, inner.labels, _totals(inner), lines, depths))))
     return tuple(groups)
 
 
@@ -174,9 +179,20 @@ def _column_classes(columns: Axis) -> tuple[str, ...]:
     return tuple(one_group * prod(d.length for d in columns[:-1]))
 
 
-def _cell(value: int, status: int, look: str) -> tuple[str, str]:
-    """A number with separators for the eye, or the letter of why there is none."""
-    return (f"[{STATUSES[status]}]", f"{look} s".strip()) if status else (f"{value:,}", look)
+def _errors(release: Release) -> NDArray[np.int64]:
+    """Relative standard errors in tenths of a percent; negative where none is shown."""
+    if release.errors is None:
+        return np.full(release.values.shape, -1, dtype=np.int64)
+    return np.where(release.missing, -1, release.errors)
+
+
+def _cell(value: int, status: int, error: int, look: str) -> tuple[str, str, str]:
+    """A number with separators for the eye, or the letter of why there is none, and the number's error."""
+    note = f"±{error // 10}.{error % 10} %" if error >= 0 else ""
+    if not status:
+        return f"{value:,}", look, note
+    mark = f"[{STATUSES[status]}]"
+    return (f"{value:,} {mark}", look, note) if status == UNRELIABLE else (mark, f"{look} s".strip(), "")
 
 
 def _listed(axis: Axis) -> str:
@@ -187,4 +203,7 @@ def _listed(axis: Axis) -> str:
 
 def _legend(release: Release) -> tuple[tuple[str, str], ...]:
     present = [STATUSES[number] for number in np.unique(release.status) if number]
-    return tuple((f"[{letter}]", STATUS_MEANING[letter]) for letter in present)
+    legend = [(f"[{letter}]", STATUS_MEANING[letter]) for letter in present]
+    if release.errors is not None:
+        legend.append(("±", "Relative standard error, of sampling and of the noise together"))
+    return tuple(legend)

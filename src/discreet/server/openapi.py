@@ -16,6 +16,8 @@ from pydantic import TypeAdapter
 
 from discreet import __version__
 from discreet.formats import FORMATS
+from discreet.model.protection import ADDITIVITY
+from discreet.model.request import MEASURES
 from discreet.server.documents import ProblemDocument
 from discreet.server.problems import PROBLEM_JSON
 
@@ -76,7 +78,21 @@ def table_parameters() -> list[dict[str, Any]]:
             "A plus is written %2B in a URL.",
             [],
         ),
+        _names(
+            "levels",
+            "Levels of a variable shown instead of its categories: `district=region,district`, or a code list.",
+            [],
+        ),
         _choice("totals", ["yes", "no"], "yes", "Whether every variable has a total, with the code `_T`."),
+        _choice(
+            "measure", list(MEASURES), "count", "People counted, or people represented by survey weights."
+        ),
+        _choice(
+            "additivity",
+            list(ADDITIVITY),
+            "independent",
+            "How totals relate to their parts; the dataset's own way by default.",
+        ),
         _choice("format", list(FORMATS), "json", "`json` is JSON-stat 2.0; `csv` is tidy CSV."),
         _choice("download", ["0", "1"], "0", "1: sent as a file to save."),
     ]

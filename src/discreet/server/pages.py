@@ -14,9 +14,9 @@ from fastapi import APIRouter, Request
 from starlette.responses import RedirectResponse, Response
 
 from discreet.errors import DiscreetError, NotFound, nearest
-from discreet.pipeline import PERTURBED_NOTE, promise
+from discreet.pipeline import answer, perturbed_note, promise
 from discreet.server import snippets
-from discreet.server.answer import checked, conditional, strong_tag
+from discreet.server.answer import checked, conditional, strong_tag, tag_of
 from discreet.server.catalogue import usable
 from discreet.server.form import filled_form, form_parameters, is_raw, read_form
 from discreet.server.grid import grid
@@ -25,7 +25,7 @@ from discreet.server.query import refuse_unknown
 from discreet.server.templating import FINGERPRINT, page
 
 if TYPE_CHECKING:
-    from discreet.server.answer import Question
+    from discreet.pipeline import Question
     from discreet.workspace.settings import Settings
     from discreet.workspace.workspace import StoredDataset, Workspace
 
@@ -58,7 +58,7 @@ def page_router(workspace: Workspace, settings: Settings) -> APIRouter:
                 snippets.page_path(question.request) + "#table", 303, {"cache-control": "no-store"}
             )
         base = str(request.base_url).rstrip("/")
-        tag = question.tag("page", FINGERPRINT, base, settings.page_cells)
+        tag = tag_of(question, "page", FINGERPRINT, base, settings.page_cells)
         return conditional(request, tag, lambda: _table_page(request, question, base, settings))
 
     @router.get("/datasets/{dataset_id}/variables/{name}")
@@ -96,14 +96,15 @@ def page_router(workspace: Workspace, settings: Settings) -> APIRouter:
 
 def _table_page(request: Request, question: Question, base: str, settings: Settings) -> Response:
     """The page with its table, or with downloads only when the table is too large for a page."""
-    fits = question.cells <= settings.page_cells
+    release = answer(question) if question.cells <= settings.page_cells else None
     asked = question.request
+    told = {} if release is None else {"notes": release.notes, "promise": release.promise}
     return page(
         "table.html",
-        **_frame(request, question.stored, question),
+        **_frame(request, question.stored, question) | told,
         error=None,
         title=question.title,
-        grid=grid(question.answer()) if fits else None,
+        grid=None if release is None else grid(release),
         cells=question.cells,
         page_cells=settings.page_cells,
         facts=snippets.facts(question.stored.dataset, asked),
@@ -135,6 +136,6 @@ def _frame(request: Request, stored: StoredDataset, question: Question | None) -
         "dataset": stored.dataset,
         "digest": stored.digest,
         "form": filled_form(stored.dataset, request.query_params, asked),
-        "note": PERTURBED_NOTE,
+        "notes": [perturbed_note(stored.dataset, "" if asked is None else asked.additivity)],
         "promise": promise(stored.noise, stored.dataset.protection),
     }

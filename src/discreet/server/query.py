@@ -21,7 +21,17 @@ if TYPE_CHECKING:
     from discreet.model.request import TableRequest
 
 #: The parameters of a table, in every address that shows one.
-TABLE_PARAMETERS = ("rows", "columns", "layers", "filter", "group", "totals")
+TABLE_PARAMETERS = (
+    "rows",
+    "columns",
+    "layers",
+    "filter",
+    "group",
+    "levels",
+    "totals",
+    "measure",
+    "additivity",
+)
 _ANSWERS = {"yes": True, "no": False}
 
 
@@ -44,7 +54,18 @@ def read_table(dataset_id: str, query: QueryParams) -> TableRequest:
         filters=query.getlist("filter"),
         groups=query.getlist("group"),
         totals=read_yes_no(query, "totals", default=True),
+        levels=query.getlist("levels"),
+        measure=read_word(query, "measure") or "count",
+        additivity=read_word(query, "additivity"),
     )
+
+
+def read_word(query: QueryParams, name: str) -> str:
+    """A parameter that is one word, given at most once; empty where it is not given."""
+    given = [text for text in query.getlist(name) if text]
+    if len(given) > 1:
+        raise BadRequest(f"{name} is given {len(given)} times.", "Give it once.")
+    return given[0] if given else ""
 
 
 def read_yes_no(query: QueryParams, name: str, *, default: bool) -> bool:

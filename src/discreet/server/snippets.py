@@ -16,7 +16,7 @@ from discreet.model.grammar import write_filter, write_group
 if TYPE_CHECKING:
     from discreet.model.dataset import Dataset
     from discreet.model.request import TableRequest
-    from discreet.server.answer import Question
+    from discreet.pipeline import Question
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +65,10 @@ def command(request: TableRequest) -> str:
         words += ["--filter", write_filter(name, codes)]
     for name, groups in request.groups:
         words += ["--group", write_group(name, groups)]
+    for name, levels in request.levels:
+        words += ["--levels", write_filter(name, levels)]
+    words += ["--measure", request.measure] if request.measure != "count" else []
+    words += ["--additivity", request.additivity] if request.additivity else []
     words += [] if request.totals else ["--no-totals"]
     return shlex.join([*words, "--format", "csv"])
 
@@ -89,7 +93,12 @@ def python(request: TableRequest) -> str:
     if request.groups:
         parts = (f"{_quoted(n)}: [{', '.join(map(_listed, groups))}]" for n, groups in request.groups)
         arguments.append("groups={" + ", ".join(parts) + "}")
+    if request.levels:
+        parts = (f"{_quoted(n)}: {_listed(levels)}" for n, levels in request.levels)
+        arguments.append("levels={" + ", ".join(parts) + "}")
     arguments += [] if request.totals else ["totals=False"]
+    arguments += [f"measure={_quoted(request.measure)}"] if request.measure != "count" else []
+    arguments += [f"additivity={_quoted(request.additivity)}"] if request.additivity else []
     return f"import discreet\n\ntable = discreet.open().table({', '.join(arguments)})\ntable.to_pandas()"
 
 
@@ -107,8 +116,18 @@ def facts(dataset: Dataset, request: TableRequest) -> list[tuple[str, str]]:
     lines = [("Counted", dataset.unit), ("Population", dataset.population)]
     lines += [("Only", _labels(dataset, name, codes)) for name, codes in request.filters]
     lines += [("Reference date", dataset.reference_date)]
-    lines += [("Weights", "not applied: records are counted")] if dataset.weight_column else []
+    lines += [("Weights", _weights(dataset, request))] if dataset.weight_column else []
     return [(name, text) for name, text in lines if text]
+
+
+def _weights(dataset: Dataset, request: TableRequest) -> str:
+    if request.measure != "weighted" or dataset.survey is None:
+        return "not applied: records are counted"
+    survey = dataset.survey
+    return (
+        f"a sample of {survey.sample_size:,} weighted to {float(survey.population_size):,.0f} {dataset.unit}; "
+        f"design effect {float(1 + survey.relative_variance):.2f}"
+    )
 
 
 def _labels(dataset: Dataset, name: str, codes: tuple[str, ...]) -> str:

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import math
 from itertools import chain
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -29,12 +29,11 @@ if TYPE_CHECKING:
 def tabulate(engine: Engine, shape: TableShape, *, weights: bool = False) -> ExactTable:
     """Count every cell of a shape, totals included."""
     cells = engine.aggregate(_query(shape, weights=weights))
-    maps = [_CategoryMap(dimension) for dimension in shape.dimensions]
-    place = _places(cells, maps)
-    grouped = any(not m.one_to_one for m in maps)
+    axes = [_Axis(dimension) for dimension in shape.dimensions]
+    place = _places(cells, axes)
 
     def table(values: NDArray[np.generic]) -> NDArray[np.generic]:
-        return _with_totals(_dense(values, place, maps, add=grouped), maps)
+        return _with_sums(_dense(values, place, axes), axes)
 
     weight_sums = None if cells.weight_sums is None else table(cells.weight_sums)
     return ExactTable(shape, table(cells.counts), table(cells.key_sums), weight_sums)  # type: ignore[arg-type]
@@ -47,57 +46,84 @@ def _query(shape: TableShape, *, weights: bool) -> AggregateQuery:
     return AggregateQuery(tuple(d.name for d in shape.dimensions), tuple(filters), weights)
 
 
-class _CategoryMap:
-    """Where the base categories of a dimension go in its dense axis."""
+class _Axis:
+    """How the base categories of a dimension become its outputs.
+
+    Each base category goes to one atom: the outputs that hold nothing smaller are atoms, and so is each
+    remaining set of base categories that the same outputs hold (those in no output make one too). Outputs of
+    coarser levels, and the total, are sums of atoms.
+    """
 
     def __init__(self, dimension: Dimension) -> None:
+        outputs = dimension.outputs
+        parents = {output.parent for output in outputs}
+        self.leaves = [place for place in range(len(outputs)) if place not in parents]
+        self.length = dimension.length
         self.total = dimension.total
-        self.shown = len(dimension.outputs)
-        members = [output.members for output in dimension.outputs]
+        self.flat = len(self.leaves) == len(outputs)
+        self.atom = np.full(len(dimension.base), -1, dtype=np.int64)
+        members = [outputs[place].members for place in self.leaves]
         lengths = np.fromiter(map(len, members), np.int64, len(members))
-        in_an_output = int(lengths.sum())
-        self.target = np.full(len(dimension.base), self.shown, dtype=np.int64)
-        self.target[np.fromiter(chain.from_iterable(members), np.int64, in_an_output)] = np.repeat(
-            np.arange(self.shown), lengths
-        )
-        self.one_to_one = in_an_output == self.shown == len(dimension.population)
-        self.identity = self.one_to_one and self.shown == len(dimension.base)
-        self.unshown = int(in_an_output < len(dimension.population))
+        held = np.fromiter(chain.from_iterable(members), np.int64, int(lengths.sum()))
+        self.atom[held] = np.repeat(np.arange(len(members)), lengths)
+        self.atoms = len(members)
+        if held.size < len(dimension.population):
+            self._place_the_rest(dimension)
+        self.one_to_one = held.size == self.atoms == len(dimension.population)
+        self.identity = bool((self.atom == np.arange(len(dimension.base))).all())
+        self.sums = [] if self.flat else self._coarser(dimension)
 
-    @property
-    def length(self) -> int:
-        """The dense axis: what is shown, one place for people in no output, one for the total."""
-        return self.shown + self.unshown + self.total
+    def _place_the_rest(self, dimension: Dimension) -> None:
+        """Atoms for people in no leaf: one for each output that is their finest, one for those in none."""
+        finest: dict[int, int] = {}
+        for place, output in enumerate(dimension.outputs):
+            finest |= dict.fromkeys(output.members, place)
+        atoms: dict[int, int] = {}
+        for base in dimension.population:
+            if self.atom[base] < 0:
+                self.atom[base] = atoms.setdefault(finest.get(base, -1), self.atoms + len(atoms))
+        self.atoms += len(atoms)
+
+    def _coarser(self, dimension: Dimension) -> list[tuple[int, NDArray[np.int64]]]:
+        """Each output that holds others, with its atoms."""
+        leaves = set(self.leaves)
+        return [
+            (place, np.unique(self.atom[list(output.members)]))
+            for place, output in enumerate(dimension.outputs)
+            if place not in leaves
+        ]
 
 
-def _places(cells: SparseCells, maps: list[_CategoryMap]) -> NDArray[np.int64]:
-    """The flat place of each group in the dense array."""
+def _places(cells: SparseCells, axes: list[_Axis]) -> NDArray[np.int64]:
+    """The flat place of each group in the dense array of atoms."""
     place = np.zeros(cells.counts.shape, dtype=np.int64)
-    for codes, category_map in zip(cells.codes, maps, strict=True):
-        place *= category_map.length
-        place += codes if category_map.identity else category_map.target[codes]
+    for codes, axis in zip(cells.codes, axes, strict=True):
+        place *= axis.atoms
+        place += codes if axis.identity else axis.atom[codes]
     return place
 
 
-def _dense(
-    values: NDArray[np.generic], place: NDArray[np.int64], maps: list[_CategoryMap], *, add: bool
-) -> NDArray[np.generic]:
-    dense = np.zeros(math.prod(m.length for m in maps), dtype=values.dtype)
-    if add:
-        np.add.at(dense, place, values)
-    else:
+def _dense(values: NDArray[np.generic], place: NDArray[np.int64], axes: list[_Axis]) -> NDArray[np.generic]:
+    """The sums of all atoms; where every base category is an atom of its own, nothing is added."""
+    dense = np.zeros(math.prod(axis.atoms for axis in axes), dtype=values.dtype)
+    if all(axis.one_to_one for axis in axes):
         dense[place] = values
-    return dense.reshape(tuple(m.length for m in maps))
+    else:
+        np.add.at(dense, place, values)
+    return dense.reshape(tuple(axis.atoms for axis in axes))
 
 
-def _with_totals(dense: NDArray[np.generic], maps: list[_CategoryMap]) -> NDArray[np.generic]:
-    """Fill each total by adding along its axis, then drop the place of the unshown."""
-    for axis, category_map in enumerate(maps):
-        if category_map.total:
-            end = category_map.length - 1
-            inner = dense[(slice(None),) * axis + (slice(0, end),)]
-            dense[(slice(None),) * axis + (end,)] = inner.sum(axis=axis, dtype=dense.dtype)
-    for axis, category_map in enumerate(maps):
-        if category_map.unshown:
-            dense = np.delete(dense, category_map.shown, axis=axis)
+def _with_sums(dense: NDArray[np.generic], axes: list[_Axis]) -> NDArray[np.generic]:
+    """From atoms to outputs and totals, one axis after the other."""
+    for number, axis in enumerate(axes):
+        before: tuple[Any, ...] = (slice(None),) * number
+        shape = (*dense.shape[:number], axis.length, *dense.shape[number + 1 :])
+        result = np.empty(shape, dtype=dense.dtype)
+        leaves = slice(0, len(axis.leaves)) if axis.flat else axis.leaves
+        result[(*before, leaves)] = dense[(*before, slice(0, len(axis.leaves)))]
+        for place, atoms in axis.sums:
+            result[(*before, place)] = dense[(*before, atoms)].sum(axis=number, dtype=dense.dtype)
+        if axis.total:
+            result[(*before, axis.length - 1)] = dense.sum(axis=number, dtype=dense.dtype)
+        dense = result
     return dense

@@ -151,6 +151,17 @@ def _weights(
     return apportion(POPULATION * 10**WEIGHT_DECIMALS, weight)
 
 
+#: What the public knows of the survey; the loader checks it against the records.
+SURVEY = f"""\
+[survey]
+form = "cell-average"
+sample_size = {SAMPLE}
+population_size = {POPULATION}
+largest_weight = 1100
+relative_variance = 0.155
+"""
+
+
 def spudlandia_description() -> str:
     """The text of the `dataset.toml` of the survey.
 
@@ -174,4 +185,4 @@ def spudlandia_description() -> str:
             "weight_decimals": WEIGHT_DECIMALS,
         }
     )
-    return "\n".join([top, *map(variable_block, VARIABLES), PROTECTION])
+    return "\n".join([top, *map(variable_block, VARIABLES), SURVEY, PROTECTION])

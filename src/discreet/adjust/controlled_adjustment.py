@@ -1,0 +1,243 @@
+"""Tables of three or more ways: integers near the wished cells whose sums are near the wanted ones.
+
+Integers with given two-way margins in three ways need not exist, and to decide it is hard; so the wanted sums
+(of all orders) are aims, and what is lowered, step by step in integers, is
+
+    Σ_margins weight · |aim - sum| + Σ_cells cost(|x - wish|).
+
+First every line along one axis gets the units that it lacks, where the other margins lack the same. Then a
+unit moves within a line whenever that lowers the sum (the cost grows a little faster than the change). Every
+move lowers a non-negative integer, so it ends; the margins of the result are its own sums, so they add up
+exactly whatever was reached.
+
+Comes from: `fitted`. Goes to: `fitted`. The first of equals is taken; nothing is a float.
+Source: after Cox & Dandekar (2004), controlled tabular adjustment; De Loera & Onn (2004) for the hardness.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import chain, combinations
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from numpy.typing import NDArray
+
+#: A unit missing in a sum over one axis weighs as much as so many units of change in a cell. Sums over more
+#: axes weigh, for each further axis, 0, 1 and then 2 times as much: held firmly from the start, totals would
+#: block the moves that mend the margins below them; left to the end, they are mended last and for good.
+MARGIN, STAGES = 4, (0, 1, 2)
+#: Raising a wished zero counts as so many units of change.
+ZERO = 8
+#: In one cell every further change of so many units costs one more a unit: changes spread.
+SPREAD = 3
+#: Passes over all axes, all stages together; the sum falls in each, and mostly stands still after twenty.
+PASSES = 100
+NEVER = 2**40
+
+
+@dataclass(frozen=True, slots=True)
+class Adjusted:
+    """An adjusted table.
+
+    Args:
+        cells: The integers.
+        optimal: Whether all aims are met at the bound: no table that meets them changes less.
+        passes: How many passes over all axes were made, at most `PASSES`.
+    """
+
+    cells: NDArray[np.int64]
+    optimal: bool
+    passes: int
+
+
+def summed_over(axes: int) -> list[tuple[int, ...]]:
+    """The axes over which each margin of a table is a sum.
+
+    >>> summed_over(2)
+    [(0,), (1,), (0, 1)]
+    """
+    return list(chain.from_iterable(combinations(range(axes), n) for n in range(1, axes + 1)))
+
+
+def adjust(
+    wish: NDArray[np.int64],
+    aims: Mapping[tuple[int, ...], NDArray[np.int64]],
+    possible: NDArray[np.bool_],
+    *,
+    keep_zeros: bool,
+) -> Adjusted:
+    """Integers near the wish with sums near the aims.
+
+    Args:
+        wish: Non-negative wished cells; zero where not possible.
+        aims: For each choice of axes summed over (`summed_over`) the wanted sums.
+        possible: Which cells may differ from zero.
+        keep_zeros: Count raising a wished zero as `ZERO` units of change.
+    """
+    work = _Work(wish, aims, possible, keep_zeros=keep_zeros)
+    work.fill(work.most_lacking_axis())
+    passes = 0
+    for stage in STAGES:
+        work.weigh(stage)
+        while passes < PASSES and work.improve_all():
+            passes += 1
+    return Adjusted(work.cells, work.at_the_bound(), passes)
+
+
+class _Work:
+    """The cells and what every margin lacks, in one flat buffer so that a line is looked up at once.
+
+    What margin m lacks at a cell's place stands at `first[m] + strides[m] · place`; a stride is 0 along the
+    axes that the margin sums over.
+    """
+
+    def __init__(
+        self,
+        wish: NDArray[np.int64],
+        aims: Mapping[tuple[int, ...], NDArray[np.int64]],
+        possible: NDArray[np.bool_],
+        *,
+        keep_zeros: bool,
+    ) -> None:
+        self.wish, self.cells = wish, wish.copy()
+        zero = (wish == 0) & keep_zeros
+        self.rise = np.where(possible, np.where(zero, ZERO, 1), NEVER)
+        self.margins = summed_over(wish.ndim)
+        lacks = [aims[margin] - wish.sum(axis=margin) for margin in self.margins]
+        self.lack = np.concatenate([np.ravel(lack) for lack in lacks])
+        self.first = np.cumsum([0, *(np.size(lack) for lack in lacks[:-1])])
+        self.strides = np.array([_strides(wish.shape, margin) for margin in self.margins])
+        self.weigh(STAGES[0])
+        self.bound = max(int(np.abs(lack).sum()) for lack in lacks)
+
+    def weigh(self, stage: int) -> None:
+        """Set what a unit that is missing in each margin weighs."""
+        self.weights = np.array([MARGIN * stage ** (len(margin) - 1) for margin in self.margins])
+
+    def at_the_bound(self) -> bool:
+        """Whether nothing lacks and the change is the least that the worst margin allows."""
+        return not self.lack.any() and int(np.abs(self.cells - self.wish).sum()) == self.bound
+
+    def lacking(self, m: int) -> NDArray[np.int64]:
+        """What one margin lacks, shaped to be laid over the cells."""
+        shape = tuple(1 if a in self.margins[m] else n for a, n in enumerate(self.wish.shape))
+        return self.lack[self.first[m] : self.first[m] + int(np.prod(shape))].reshape(shape)
+
+    def most_lacking_axis(self) -> int:
+        """The axis whose lines lack most in total."""
+        return int(np.argmax([np.abs(self.lacking(axis)).sum() for axis in range(self.wish.ndim)]))
+
+    def fill(self, axis: int) -> None:
+        """Give every line along an axis the units that it lacks."""
+        lines = self.lacking(axis).take(0, axis=axis)
+        for place in np.argsort(-np.abs(lines), axis=None, kind="stable"):
+            line = _Line(self, axis, np.unravel_index(int(place), lines.shape), everything=True)
+            line.fill(int(lines.flat[place]))
+
+    def improve_all(self) -> bool:
+        """One pass over all axes; whether any unit was moved."""
+        return sum(self.improve(axis) for axis in range(self.wish.ndim)) > 0
+
+    def improve(self, axis: int) -> int:
+        """Move units within the lines along an axis while that helps; how many were moved."""
+        up, down = self._gains(axis)
+        best = up.max(axis=axis) + down.max(axis=axis)
+        moved = 0
+        for place in np.flatnonzero(best > 0):
+            moved += _Line(self, axis, np.unravel_index(int(place), best.shape), everything=False).improve()
+        return moved
+
+    def _gains(self, axis: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """What one unit more, and one less, would gain in each cell, sums along the axis left aside."""
+        up = -raising(self.cells, self.wish, self.rise)
+        down = -lowering(self.cells, self.wish, self.rise)
+        for m, margin in enumerate(self.margins):
+            if axis not in margin and self.weights[m]:
+                lacking = self.lacking(m)
+                up = up + np.where(lacking > 0, self.weights[m], -self.weights[m])
+                down = down + np.where(lacking < 0, self.weights[m], -self.weights[m])
+        return up, down
+
+
+class _Line:
+    """One line of cells along an axis, and where its margins stand in the buffer."""
+
+    def __init__(self, work: _Work, axis: int, place: tuple[np.intp, ...], *, everything: bool) -> None:
+        across = tuple(place[:axis]), tuple(place[axis:])
+        index: Any = (*across[0], slice(None), *across[1])
+        self.cells, self.wish, self.rise = work.cells[index], work.wish[index], work.rise[index]
+        self.lack = work.lack
+        start = np.array([*across[0], 0, *across[1]])
+        chosen = np.array([everything or axis not in margin for margin in work.margins])
+        first = work.first[chosen] + work.strides[chosen] @ start
+        along = work.strides[chosen, axis]
+        self.places = first[:, None] + along[:, None] * np.arange(self.cells.size)
+        self.weights = work.weights[chosen]
+        self.varies = along > 0
+
+    def fill(self, units: int) -> None:
+        """Change the line's sum by so many units, where the other margins want it most."""
+        sign = 1 if units > 0 else -1
+        left = abs(units)
+        while left:
+            wanted = self.weights[self.varies] @ np.sign(sign * self.lack[self.places[self.varies]])
+            cost = raising if sign > 0 else lowering
+            gain = wanted - cost(self.cells, self.wish, self.rise)
+            open_ = np.flatnonzero(gain > -NEVER // 2)
+            if not open_.size:
+                return
+            order = open_[np.lexsort((-self.wish[open_], -gain[open_]))]
+            chosen = order[: min(left, max(1, int((gain[open_] > 0).sum())))]
+            self._change(chosen, sign)
+            left -= chosen.size
+
+    def improve(self) -> int:
+        """Move units from one cell to another while that lowers the sum."""
+        moved = 0
+        while True:
+            lack = self.lack[self.places]
+            up = self.weights @ np.where(lack > 0, 1, -1) - raising(self.cells, self.wish, self.rise)
+            down = self.weights @ np.where(lack < 0, 1, -1) - lowering(self.cells, self.wish, self.rise)
+            to, from_ = int(up.argmax()), int(down.argmax())
+            if to == from_ or up[to] + down[from_] <= 0:
+                return moved
+            self._change(np.array([to]), 1)
+            self._change(np.array([from_]), -1)
+            moved += 1
+
+    def _change(self, chosen: NDArray[np.int64], sign: int) -> None:
+        self.cells[chosen] += sign
+        # A margin that sums over the axis has one place for all: subtract.at counts each unit.
+        np.subtract.at(self.lack, self.places[:, chosen], sign)
+
+
+def raising(cells: NDArray[np.int64], wish: NDArray[np.int64], rise: NDArray[np.int64]) -> NDArray[np.int64]:
+    """What the next unit up costs in each cell; less than nothing towards the wish."""
+    away = cells - wish
+    return np.where(away < 0, -1 - (-away - 1) // SPREAD, rise + away // SPREAD)
+
+
+def lowering(cells: NDArray[np.int64], wish: NDArray[np.int64], rise: NDArray[np.int64]) -> NDArray[np.int64]:
+    """What the next unit down costs in each cell; less than nothing towards the wish.
+
+    >>> lowering(np.array([9, 6, 5, 2, 0]), np.array([5, 5, 5, 5, 5]), np.ones(5, dtype=np.int64)).tolist()
+    [-2, -1, 1, 2, 1099511627776]
+    """
+    away = cells - wish
+    down = np.where(cells > 0, 1 + -away // SPREAD, NEVER)
+    return np.where(away > 0, -rise - (away - 1) // SPREAD, down)
+
+
+def _strides(shape: tuple[int, ...], margin: tuple[int, ...]) -> list[int]:
+    """How far apart neighbours along each axis stand in a margin; 0 along axes that are summed over."""
+    strides, step = [0] * len(shape), 1
+    for axis in reversed(range(len(shape))):
+        if axis not in margin:
+            strides[axis] = step
+            step *= shape[axis]
+    return strides

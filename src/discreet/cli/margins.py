@@ -1,0 +1,140 @@
+"""`discreet margins`: many margins of a table at once: what each method costs, and runs of one."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from discreet.cli.console import emit_json, messages, output
+from discreet.errors import BadRequest
+
+if TYPE_CHECKING:
+    from discreet.margins.study import Study
+    from discreet.margins.tables import ContingencyTable
+
+
+def margins(
+    table: Annotated[
+        str, typer.Argument(help="A tidy CSV (variables..., count), or edwards, czech, rochdale, journey.")
+    ],
+    wanted: Annotated[
+        str | None,
+        typer.Option(
+            "--margins",
+            help='As in "AD,AB,BE" or "sex*age,sex*region"; by default those of a paper\'s model.',
+        ),
+    ] = None,
+    epsilon: Annotated[float, typer.Option(help="The privacy loss of everything together.")] = 1.0,
+    delta: Annotated[float, typer.Option(help="Above 0: Gaussian noise is allowed.")] = 0.0,
+    method: Annotated[
+        str, typer.Option(help="fourier, efron-stein, independent, independent-consistent or optimum.")
+    ] = "optimum",
+    as_published: Annotated[
+        bool, typer.Option("--as-published", help="The paper's noise scale (fourier, efron-stein).")
+    ] = False,
+    neighbours: Annotated[str, typer.Option(help="add-remove or replace-one.")] = "add-remove",
+    weights: Annotated[str, typer.Option(help="What counts the same: cells or tables.")] = "cells",
+    reps: Annotated[int, typer.Option(help="How many runs.")] = 1,
+    seed: Annotated[int | None, typer.Option(help="Makes the runs repeatable.")] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the study as JSON.")] = False,
+    out: Annotated[Path | None, typer.Option("--out", "-o", help="Write the JSON to this file.")] = None,
+    plot: Annotated[Path | None, typer.Option(help="Write a picture: FILE.svg or FILE.png.")] = None,
+    picture: Annotated[
+        str, typer.Option(help="errors (every method by epsilon) or runs (one method, as in the paper).")
+    ] = "errors",
+) -> None:
+    """Many margins at once: the expected error of every method, and runs of one beside the true counts."""
+    from discreet.margins.closure import parse_margins
+    from discreet.margins.study import study
+
+    opened = _open(table)
+    chosen = parse_margins(_margins_of(table, wanted), opened.names, opened.shape)
+    done = study(
+        opened.counts,
+        chosen,
+        method,
+        epsilon,
+        delta,
+        neighbours=neighbours,
+        weights=weights,
+        as_published=as_published,
+        reps=reps,
+        seed=seed,
+    )
+    for note in done.notes():
+        messages.print(note, soft_wrap=True)
+    if plot is not None:
+        _plot(opened, done, plot, picture, weights, seed)
+    if as_json or out is not None:
+        emit_json(done.as_json(), out)
+    else:
+        _show(done)
+
+
+def _open(table: str) -> ContingencyTable:
+    from discreet.margins.tables import PAPER_TABLES, paper_table, read_table
+
+    return paper_table(table) if table in PAPER_TABLES else read_table(Path(table))
+
+
+def _margins_of(table: str, wanted: str | None) -> str:
+    from discreet.margins.tables import PAPER_TABLES
+
+    if wanted is None and table in PAPER_TABLES:
+        return PAPER_TABLES[table]
+    if not wanted:
+        raise BadRequest("No margins are asked for.", 'Give them as in --margins "AD,AB,BE".')
+    return wanted
+
+
+def _plot(
+    table: ContingencyTable, done: Study, path: Path, picture: str, weights: str, seed: int | None
+) -> None:
+    from discreet.margins.holistic import Holistic
+    from discreet.pictures.margins import expected_errors, runs_by_epsilon
+    from discreet.pictures.save import save
+
+    plan = done.plan
+    if picture == "errors":
+        chart = expected_errors(plan.wanted, done.delta, neighbours=plan.neighbours, weights=weights)
+    elif picture == "runs":
+        published = isinstance(plan, Holistic) and plan.as_published
+        chart = runs_by_epsilon(
+            table.counts,
+            plan.wanted,
+            done.method,
+            neighbours=plan.neighbours,
+            as_published=published,
+            reps=len(done.runs),
+            seed=seed,
+        )
+    else:
+        raise BadRequest(f'The picture "{picture}" is not known.', "Take errors or runs.")
+    save(chart, path)
+    messages.print(f"Written: {path}", soft_wrap=True)
+
+
+def _show(done: Study) -> None:
+    """Expected errors by margin and method, then the runs."""
+    from rich import box
+    from rich.table import Table
+
+    label = done.plan.wanted.label
+    expected = Table(title="Expected absolute error of a cell", box=box.SIMPLE_HEAD, title_justify="left")
+    expected.add_column("margin")
+    for method in done.advice.overall:
+        expected.add_column(method, justify="right")
+    for margin in done.plan.wanted.margins:
+        errors = (f"{by_margin[margin]:.2f}" for by_margin in done.advice.by_margin.values())
+        expected.add_row(label(margin), *errors)
+    expected.add_row("all", *(f"{error:.2f}" for error in done.advice.overall.values()), style="bold")
+    output.print(expected)
+    runs = Table(title=f"Runs of {done.method}", box=box.SIMPLE_HEAD, title_justify="left")
+    for header in ("run", "sample size", "largest L1", "b"):
+        runs.add_column(header, justify="right")
+    for number, run in enumerate(done.runs, start=1):
+        b = "" if run.lp_b is None else f"{run.lp_b:.4g}"
+        runs.add_row(str(number), f"{run.sample_size:,.0f}", f"{run.max_l1:,.1f}", b)
+    output.print(runs)

@@ -1,0 +1,213 @@
+"""The paper's mechanism from end to end: coefficients, integer noise, linear program, rounding, margins.
+
+    c_S + discrete Laplace(Δ/ε) on every integer  ->  non-negative table  ->  whole table  ->  margins.
+
+The scale is the true L1 sensitivity over ε; `as_published` takes the paper's, which for Efron-Stein can be
+too small where variables have more than two categories, and then ε is larger than said. Only the coefficients
+see the data, so everything after the noise is free.
+
+Comes from: exact margins and ε. Goes to: `discreet margins`, `assess`.
+Source: Barak et al. (2007); Yang, Fienberg & Rinaldo (2012), Tables 1 and 2, Theorems 1-3.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from itertools import product
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from discreet.errors import TooManyCells
+from discreet.margins.analytic_gaussian import require_budget
+from discreet.margins.closure import margin_table, subsets
+from discreet.margins.efron_stein import (
+    efron_stein_coefficients,
+    margin_from_efron_stein,
+    number_of_coefficients,
+)
+from discreet.margins.fourier import fourier_coefficients, margin_from_fourier, require_binary
+from discreet.margins.integer_noise import laplace_noise
+from discreet.margins.laplace_sum import LaplaceSum
+from discreet.margins.linear_program import fit_table
+from discreet.margins.rounding import nearest
+from discreet.margins.sensitivity import (
+    coefficient_scaling,
+    epsilon_of_published,
+    published_sensitivity,
+    require_neighbours,
+    sensitivity,
+)
+from discreet.margins.transforms import EfronSteinTransform, FourierTransform
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from numpy.typing import NDArray
+
+    from discreet.margins.closure import Margin, MarginSet
+    from discreet.margins.integer_noise import IntegerNoise, NoiseSource
+    from discreet.margins.sensitivity import Basis
+    from discreet.margins.transforms import Transform
+
+#: The linear program needs the full table; larger ones are refused.
+MOST_CELLS = 100_000
+
+
+@dataclass(frozen=True, eq=False)
+class HolisticRelease:
+    """What the mechanism returns.
+
+    Args:
+        table: The whole non-negative table w'.
+        margins: Its wanted margins: consistent, whole, not negative.
+        lp_b: The optimum of the linear program, in the paper's units; above 0 where no table fits the noise.
+        unfitted: The wanted margins straight from the noisy coefficients: consistent and unbiased, but real
+            numbers that may be negative. These are what inference should use.
+    """
+
+    table: NDArray[np.int64]
+    margins: dict[Margin, NDArray[np.int64]]
+    lp_b: float
+    unfitted: dict[Margin, NDArray[np.float64]]
+
+    @property
+    def sample_size(self) -> int:
+        """The total of the released table."""
+        return int(self.table.sum())
+
+
+@dataclass(frozen=True, slots=True)
+class Holistic:
+    """A plan: noise on the coefficients of a basis.
+
+    Args:
+        wanted: The margins.
+        basis: "fourier" (binary tables) or "efron-stein".
+        epsilon: What is asked for.
+        neighbours: The relation that the true sensitivity is computed for.
+        as_published: Take the paper's scale.
+    """
+
+    wanted: MarginSet
+    basis: Basis
+    epsilon: float
+    neighbours: str = "add-remove"
+    as_published: bool = False
+
+    def __post_init__(self) -> None:
+        require_budget(self.epsilon, 0.0)
+        require_neighbours(self.neighbours)
+        if self.basis == "fourier":
+            require_binary(self.wanted)
+
+    @property
+    def coefficients(self) -> int:
+        """How many integers get noise: |B|, or N."""
+        if self.basis == "fourier":
+            return len(self.wanted.closure)
+        return number_of_coefficients(self.wanted)
+
+    @property
+    def sensitivity(self) -> float:
+        """The L1 sensitivity that the noise is scaled to, in the paper's units."""
+        if self.as_published:
+            return published_sensitivity(self.wanted, self.basis)
+        return sensitivity(self.wanted, self.basis, self.neighbours)
+
+    @property
+    def scale(self) -> float:
+        """The Laplace scale of a coefficient, in the paper's units."""
+        return self.sensitivity / self.epsilon
+
+    @property
+    def true_epsilon(self) -> float:
+        """The ε that the noise really gives: as asked, or what the published scale amounts to."""
+        if not self.as_published:
+            return self.epsilon
+        return epsilon_of_published(self.wanted, self.basis, self.neighbours, self.epsilon)
+
+    @property
+    def noise(self) -> IntegerNoise:
+        """The noise of every integer coefficient."""
+        return laplace_noise(self.scale * coefficient_scaling(self.wanted, self.basis))
+
+    @property
+    def cut_delta(self) -> float:
+        """What the cut of the noise tables adds to δ, at most."""
+        return (1 + math.exp(self.epsilon)) * self.coefficients * self.noise.cut
+
+    def noisy(
+        self, exact: Mapping[Margin, NDArray[np.int64]], source: NoiseSource
+    ) -> dict[Margin, NDArray[np.int64]]:
+        """The integer coefficients with integer noise, one for each (S, x_S)."""
+        noise = self.noise
+        if self.basis == "fourier":
+            plain = {part: np.array(c) for part, c in fourier_coefficients(exact, self.wanted).items()}
+        else:
+            plain = efron_stein_coefficients(exact, self.wanted)
+        return {
+            part: c + noise.draw(source, f"{self.basis} {self.wanted.label(part)}", c.size).reshape(c.shape)
+            for part, c in plain.items()
+        }
+
+    def unfitted(self, noisy: Mapping[Margin, NDArray[np.int64]]) -> dict[Margin, NDArray[np.float64]]:
+        """The wanted margins that the noisy coefficients describe, without program or rounding."""
+        if self.basis == "fourier":
+            values = {part: float(c) for part, c in noisy.items()}
+            return {margin: margin_from_fourier(values, margin) for margin in self.wanted.margins}
+        return {m: margin_from_efron_stein(noisy, self.wanted, m) for m in self.wanted.margins}
+
+    def release(self, exact: Mapping[Margin, NDArray[np.int64]], source: NoiseSource) -> HolisticRelease:
+        """The whole mechanism, once."""
+        if self.wanted.table_cells > MOST_CELLS:
+            raise TooManyCells(
+                f"The linear program would have {self.wanted.table_cells:,} cells of at most {MOST_CELLS:,}.",
+                "Take the method optimum, which needs the margins only.",
+            )
+        noisy = self.noisy(exact, source)
+        transform: Transform = EfronSteinTransform(self.wanted)
+        if self.basis == "fourier":
+            transform = FourierTransform(self.wanted)
+        vector = np.concatenate([c.ravel() for c in noisy.values()]).astype(np.float64)
+        fitted = fit_table(transform, vector / coefficient_scaling(self.wanted, self.basis))
+        table = nearest(fitted.table)
+        margins = {margin: margin_table(table, margin) for margin in self.wanted.margins}
+        return HolisticRelease(table, margins, fitted.b, self.unfitted(noisy))
+
+    def expected_error(self, margin: Margin) -> float:
+        """E|unfitted - true| of any cell of a margin; what the program does depends on the data."""
+        return self.error_law(margin).mean_absolute()
+
+    def error_law(self, margin: Margin) -> LaplaceSum:
+        """The law of the error of a cell of the unfitted margin.
+
+        Fourier: 2^(-|α|) times a sum of 2^|α| noises. Efron-Stein: every noise of S ⊆ α enters with
+        Π_{j∈S}(1[x_j = y_j] - 1/k_j) / Π_{j∈α} k_j.
+        """
+        scale = self.noise.scale
+        cells = self.wanted.cells(margin)
+        if self.basis == "fourier":
+            return LaplaceSum.of([(1 / cells, cells, scale)])
+        terms = []
+        for part in subsets(margin):
+            for agree in product((True, False), repeat=len(part)):
+                pairs = list(zip(agree, self.wanted.margin_shape(part), strict=True))
+                weight = math.prod(a - 1 / k for a, k in pairs) / cells
+                terms.append((weight, math.prod(k - 1 for a, k in pairs if not a), scale))
+        return LaplaceSum.of(terms)
+
+    def accuracy_bound(self, margin: Margin, failure: float) -> float:
+        """The paper's bound on the L1 error of a margin, with probability 1 - failure.
+
+        Theorem 1: 2^|α| · 8 |B|/ε · log(|B|/δ) + |B|.
+        Theorem 3: (Π_α k) · Σ_S 2/(ε Π_{j∉S} k_j) · log(N/δ) + N.
+        Both are proved for the paper's scale and for a program with b = 0.
+        """
+        count = self.coefficients
+        if self.basis == "fourier":
+            factor = 8 * count / self.epsilon
+        else:
+            factor = published_sensitivity(self.wanted, self.basis) / self.epsilon
+        return self.wanted.cells(margin) * factor * math.log(count / failure) + count

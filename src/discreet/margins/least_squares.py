@@ -1,0 +1,183 @@
+"""Margins measured with independent noise, and put together by least squares in closed form.
+
+Noise of variance v_T on every cell of T says of the centred part r_S, S ⊆ T, what noise of variance
+v_T Π_{j∈T∖S} k_j would; different parts are uncorrelated. So least squares is one weighted mean a part:
+
+    r̂_S = Σ_{T ⊇ S} g_ST · centred(S-margin of noisy T),   g_ST ∝ 1 / (v_T Π_{j∈T∖S} k_j),
+    σ_S² = 1 / Σ_{T ⊇ S} 1 / (v_T Π_{j∈T∖S} k_j).
+
+Comes from: `independent` and `laplace_optimum`, which choose the noise. Goes to: releases and `advice`.
+Source: generalised least squares in the residual basis of Xiao, He, Zhang & Kifer (2023).
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from itertools import product
+from typing import TYPE_CHECKING, Literal
+
+import numpy as np
+from scipy.special import ndtri
+
+from discreet.margins.closure import Margin, MarginSet, closure_tables, margin_table, subsets
+from discreet.margins.covariance import Covariance
+from discreet.margins.efron_stein import centred, sum_of_parts
+from discreet.margins.laplace_sum import LaplaceSum
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from numpy.typing import NDArray
+
+    from discreet.margins.integer_noise import IntegerNoise, NoiseSource
+
+Law = Literal["laplace", "gaussian"]
+
+
+@dataclass(frozen=True, eq=False)
+class MeasuredMargins:
+    """A plan: which margins get which integer noise, and whether the answers are made consistent.
+
+    Args:
+        wanted: The margins that are released.
+        noise: The noise of each measured margin of the closure; None is no noise at all (a public total).
+        law: The family of the noise.
+        epsilon: With `delta`, what the plan promises.
+        delta: Zero for Laplace noise.
+        neighbours: The relation for which it promises it.
+        consistent: Whether least squares puts the measurements together; without it the measured margins
+            are released as they are.
+    """
+
+    wanted: MarginSet
+    noise: Mapping[Margin, IntegerNoise | None]
+    law: Law
+    epsilon: float
+    delta: float
+    neighbours: str
+    consistent: bool = True
+
+    @property
+    def coefficients(self) -> int:
+        """How many cells get noise."""
+        return sum(self.wanted.cells(margin) for margin, noise in self.noise.items() if noise is not None)
+
+    @property
+    def sensitivity(self) -> float:
+        """How far one person moves all measured cells: in L1 for Laplace, in L2 for Gaussian noise."""
+        measured = sum(noise is not None for noise in self.noise.values())
+        changed = measured * (1 if self.neighbours == "add-remove" else 2)
+        return float(changed) if self.law == "laplace" else math.sqrt(changed)
+
+    @property
+    def cut_delta(self) -> float:
+        """What the cut of the noise tables adds to δ, at most; Gaussian noise has set it aside already."""
+        if self.law == "gaussian":
+            return 0.0
+        each = (noise.cut * self.wanted.cells(m) for m, noise in self.noise.items() if noise is not None)
+        return (1 + math.exp(self.epsilon)) * sum(each)
+
+    @property
+    def scales(self) -> dict[Margin, float]:
+        """The scale (Laplace) or standard deviation (Gaussian) of each measured margin's noise."""
+        return {margin: noise.scale if noise is not None else 0.0 for margin, noise in self.noise.items()}
+
+    def release(
+        self, exact: Mapping[Margin, NDArray[np.int64]], source: NoiseSource
+    ) -> dict[Margin, NDArray[np.float64]]:
+        """The wanted margins with their noise: integers are noised first, floats come after."""
+        tables = closure_tables(exact, self.wanted)
+        noisy = {
+            margin: tables[margin].astype(np.float64)
+            if noise is None
+            else noise.added_to(tables[margin], source, "margin " + self.wanted.label(margin))
+            for margin, noise in self.noise.items()
+        }
+        if not self.consistent:
+            return {margin: noisy[margin] for margin in self.wanted.margins}
+        parts = {part: self._part(part, noisy) for part in self.wanted.closure}
+        return {margin: sum_of_parts(parts, self.wanted, margin) for margin in self.wanted.margins}
+
+    def _part(self, part: Margin, noisy: Mapping[Margin, NDArray[np.float64]]) -> NDArray[np.float64]:
+        total = np.zeros(self.wanted.margin_shape(part))
+        for margin, share in self.shares(part).items():
+            total += share * margin_table(noisy[margin], tuple(margin.index(j) for j in part))
+        return centred(total)
+
+    def shares(self, part: Margin) -> dict[Margin, float]:
+        """g_ST: the weight of each measured margin in the estimate of a centred part."""
+        known = [margin for margin in self.noise if set(part) <= set(margin)]
+        exact = [margin for margin in known if self.noise[margin] is None]
+        if exact:
+            return {exact[0]: 1.0}
+        precision = {margin: self._precision(part, margin) for margin in known}
+        total = sum(precision.values())
+        return {margin: value / total for margin, value in precision.items()}
+
+    def _precision(self, part: Margin, margin: Margin) -> float:
+        noise = self.noise[margin]
+        return math.inf if noise is None else 1 / (noise.variance * self.wanted.rest(margin, part))
+
+    def covariance(self) -> Covariance:
+        """The second moments of the consistent margins."""
+        known = {
+            part: [self._precision(part, margin) for margin in self.noise if set(part) <= set(margin)]
+            for part in self.wanted.closure
+        }
+        return Covariance(self.wanted, {part: 1 / sum(values) for part, values in known.items()})
+
+    def variance(self, margin: Margin) -> float:
+        """The variance of any cell of a wanted margin."""
+        noise = self.noise.get(margin)
+        if not self.consistent:
+            return noise.variance if noise is not None else 0.0
+        return self.covariance().of_cell(margin)
+
+    def expected_error(self, margin: Margin) -> float:
+        """E|released - true| of any cell of a wanted margin."""
+        noise = self.noise.get(margin)
+        if not self.consistent:
+            return noise.mean_absolute if noise is not None else 0.0
+        if self.law == "gaussian":
+            return math.sqrt(2 / math.pi * self.variance(margin))
+        return self.error_law(margin).mean_absolute()
+
+    def half_width(self, margin: Margin, level: float = 0.95) -> float:
+        """Half the width of an interval that holds the true count with probability `level`."""
+        if self.law == "gaussian":
+            return float(ndtri((1 + level) / 2)) * math.sqrt(self.variance(margin))
+        return self.error_law(margin).half_width(level)
+
+    def error_law(self, margin: Margin) -> LaplaceSum:
+        """The law of the error of a cell as a sum of Laplace noises, by which coordinates agree."""
+        if not self.consistent:
+            own = self.noise[margin]
+            return LaplaceSum.of([(1.0, 1, own.scale)] if own is not None else [])
+        shares = {part: self.shares(part) for part in subsets(margin)}
+        terms = []
+        for measured, noise in self.noise.items():
+            if noise is None:
+                continue
+            common = tuple(j for j in margin if j in measured)
+            for pattern in product((True, False), repeat=len(common)):
+                agree = dict(zip(common, pattern, strict=True))
+                others = math.prod(self.wanted.shape[j] - 1 for j in common if not agree[j])
+                times = others * self.wanted.rest(measured, common)
+                terms.append((self._weight(margin, measured, agree, shares), times, noise.scale))
+        return LaplaceSum.of(terms)
+
+    def _weight(
+        self,
+        margin: Margin,
+        measured: Margin,
+        agree: Mapping[int, bool],
+        shares: Mapping[Margin, Mapping[Margin, float]],
+    ) -> float:
+        """How one measured cell's noise enters a released cell with which it agrees in some coordinates."""
+        return sum(
+            shares[part].get(measured, 0.0)
+            * math.prod(agree[j] - 1 / self.wanted.shape[j] for j in part)
+            / self.wanted.rest(margin, part)
+            for part in subsets(tuple(agree))
+        )

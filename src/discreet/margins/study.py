@@ -1,0 +1,174 @@
+"""A study of one method on a table whose counts are known: expected errors first, then repeated runs.
+
+It compares released margins with true ones, so what it prints is for papers' tables and for tables that may
+be seen by whoever runs it; it is not a release.
+
+Comes from: `discreet margins`. Goes to: its JSON, and the pictures of the paper's figures 1 and 2.
+Source: Yang, Fienberg & Rinaldo (2012), section 4.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from discreet.errors import BadRequest
+from discreet.margins.advice import Advice, advise, plan_of
+from discreet.margins.closure import margin_tables
+from discreet.margins.holistic import Holistic
+from discreet.margins.importance import overall_error
+from discreet.margins.integer_noise import SeededNoise
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from numpy.typing import NDArray
+
+    from discreet.margins.advice import Plan
+    from discreet.margins.closure import Margin, MarginSet
+
+
+@dataclass(frozen=True, eq=False)
+class Run:
+    """One run of a method.
+
+    Args:
+        sample_size: The total of the released table, or of the first released margin.
+        max_l1: The largest L1 distance between a released and a true margin.
+        lp_b: The optimum of the linear program; None for methods without one.
+        margins: The released margins.
+    """
+
+    sample_size: float
+    max_l1: float
+    lp_b: float | None
+    margins: Mapping[Margin, NDArray[Any]]
+
+
+@dataclass(frozen=True, eq=False)
+class Study:
+    """A method at a budget on a table: what was expected and what happened.
+
+    Args:
+        method: Its name.
+        plan: The method at the budget.
+        delta: What was asked for; a method without use for it promises 0.
+        expected_error: Of this plan, the published scale included.
+        advice: Of all methods at their true scale.
+        runs: What happened.
+    """
+
+    method: str
+    plan: Plan
+    delta: float
+    expected_error: float
+    advice: Advice
+    runs: tuple[Run, ...]
+
+    def notes(self) -> tuple[str, ...]:
+        """What a reader must be told: the promise, and where the published scale breaks it."""
+        plan = self.plan
+        said = [f"{_budget(plan.epsilon, self.promised_delta)} for {plan.neighbours} neighbours."]
+        if isinstance(plan, Holistic) and plan.as_published:
+            true = plan.true_epsilon
+            said = [
+                f"As published: not {plan.epsilon:g}-DP. With the paper's scale this is {true:.4g}-DP for "
+                f"{plan.neighbours} neighbours, because Theorem 2 understates the sensitivity."
+                if true > plan.epsilon * (1 + 1e-12)
+                else f"As published: the paper's scale is larger than needed; this is {true:.4g}-DP for "
+                f"{plan.neighbours} neighbours."
+            ]
+        if plan.cut_delta:
+            said.append(
+                f"The noise tables are cut where their keys end: delta is below {plan.cut_delta:.1e}, not 0."
+            )
+        return (*said, f"Recommended: {self.advice.recommended}. {self.advice.why}")
+
+    @property
+    def promised_delta(self) -> float:
+        """The δ that the plan uses; pure methods use none."""
+        return 0.0 if isinstance(self.plan, Holistic) else self.plan.delta
+
+    def as_json(self) -> dict[str, Any]:
+        """The study with its documented keys; margins are given when there is one run."""
+        wanted = self.plan.wanted
+        scales = self.plan.scale if isinstance(self.plan, Holistic) else _one_or_all(self.plan.scales, wanted)
+        return {
+            "method": self.method,
+            "epsilon": self.plan.epsilon,
+            "delta": self.delta,
+            "neighbours": self.plan.neighbours,
+            "cells": wanted.table_cells,
+            "coefficients": self.plan.coefficients,
+            "sensitivity": self.plan.sensitivity,
+            "scale": scales,
+            "expected_error": {**self.advice.overall, self.method: self.expected_error},
+            "recommended": self.advice.recommended,
+            "runs": [_run_json(run, wanted, with_margins=len(self.runs) == 1) for run in self.runs],
+        }
+
+
+def _budget(epsilon: float, delta: float) -> str:
+    return f"({epsilon:g}, {delta:g})-DP" if delta else f"{epsilon:g}-DP"
+
+
+def _one_or_all(scales: Mapping[Margin, float], wanted: MarginSet) -> float | dict[str, float]:
+    """One number where all noise has one scale, else the scale of each margin."""
+    if len(set(scales.values())) == 1:
+        return next(iter(scales.values()))
+    return {wanted.label(margin): scale for margin, scale in scales.items()}
+
+
+def _run_json(run: Run, wanted: MarginSet, *, with_margins: bool) -> dict[str, Any]:
+    plain: dict[str, Any] = {"sample_size": run.sample_size, "max_l1": run.max_l1, "lp_b": run.lp_b}
+    if with_margins:
+        plain["margins"] = {wanted.label(margin): table.tolist() for margin, table in run.margins.items()}
+    return plain
+
+
+def study(
+    counts: NDArray[np.int64],
+    wanted: MarginSet,
+    method: str,
+    epsilon: float,
+    delta: float = 0.0,
+    *,
+    neighbours: str = "add-remove",
+    weights: str = "cells",
+    as_published: bool = False,
+    reps: int = 1,
+    seed: int | None = None,
+) -> Study:
+    """Plan, advise and run a method `reps` times with seeded noise.
+
+    >>> from discreet.margins.closure import parse_margins
+    >>> from discreet.margins.tables import paper_table
+    >>> czech = paper_table("czech")
+    >>> wanted = parse_margins("BF,ADE,ABCE", czech.names, czech.shape)
+    >>> study(czech.counts, wanted, "fourier", 1.0, as_published=True, reps=2, seed=1).as_json()["scale"]
+    5.5
+    """
+    if reps < 1:
+        raise BadRequest(f"--reps is {reps}.", "Give a whole number of at least 1.")
+    plan = plan_of(
+        method, wanted, epsilon, delta, neighbours=neighbours, weights=weights, as_published=as_published
+    )
+    advice = advise(wanted, epsilon, delta, neighbours=neighbours, weights=weights)
+    source, exact = SeededNoise(seed), margin_tables(counts, wanted)
+    runs = tuple(_run(plan, exact, source) for _ in range(reps))
+    return Study(method, plan, delta, overall_error(plan, weights), advice, runs)
+
+
+def _run(plan: Plan, exact: Mapping[Margin, NDArray[np.int64]], source: SeededNoise) -> Run:
+    if isinstance(plan, Holistic):
+        released = plan.release(exact, source)
+        return Run(released.sample_size, _max_l1(released.margins, exact), released.lp_b, released.margins)
+    margins = plan.release(exact, source)
+    total = float(margins[plan.wanted.margins[0]].sum())
+    return Run(total, _max_l1(margins, exact), None, margins)
+
+
+def _max_l1(margins: Mapping[Margin, NDArray[Any]], exact: Mapping[Margin, NDArray[np.int64]]) -> float:
+    return max(float(np.abs(table - exact[margin]).sum()) for margin, table in margins.items())

@@ -1,0 +1,56 @@
+"""What the public knows of a survey: its size, its population, and how its weights vary.
+
+All of it is declared in `[survey]` of `dataset.toml`, checked against the records at load, and printed with
+weighted tables. Weights are fixed-point integers throughout.
+
+Comes from: `dataset.toml`. Goes to: `adjust` (weighted tables, sampling error), `microdata` (checks).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from discreet.errors import BadDescription
+
+if TYPE_CHECKING:
+    from fractions import Fraction
+
+#: The ways to a weighted table under the cell key method; `adjust/weight_forms.py` says what each promises.
+CELLKEY_FORMS = ("cell-average", "overall-average", "largest-weight", "average-weight", "public-strata")
+
+
+@dataclass(frozen=True, slots=True)
+class Survey:
+    """The declared facts of a weighted sample.
+
+    Args:
+        form: How weighted counts are protected.
+        sample_size: The number of records, n.
+        population_size: What the weights add up to, N.
+        largest_weight: The largest weight; a load with a larger one is refused.
+        relative_variance: The variance of the weights over their squared mean.
+        stratum: For `public-strata`, the variable of the strata.
+        stratum_weights: For `public-strata`, the public weight of each stratum, by code.
+    """
+
+    form: str
+    sample_size: int
+    population_size: Fraction
+    largest_weight: Fraction
+    relative_variance: Fraction
+    stratum: str | None = None
+    stratum_weights: tuple[tuple[str, Fraction], ...] = ()
+
+    def __post_init__(self) -> None:
+        if self.sample_size < 1 or self.population_size <= 0 or self.largest_weight <= 0:
+            raise BadDescription(
+                "[survey] has a size or weight that is not positive.", "Give positive numbers."
+            )
+        if self.relative_variance < 0:
+            raise BadDescription("[survey] has a relative variance below zero.", "Give zero or more.")
+        if self.form == "public-strata" and not (self.stratum and self.stratum_weights):
+            raise BadDescription(
+                "The weight form public-strata needs `stratum` and `stratum_weights`.",
+                'Write stratum = "state" and stratum_weights = { A = 900, B = 300 }.',
+            )

@@ -1,0 +1,137 @@
+"""Pictures of many margins at once: what each method's error will be, and what runs of one did.
+
+Comes from: wanted margins (no count is looked at), or a study of a table that may be seen. Goes to:
+`discreet margins --plot`.
+Source: Yang, Fienberg & Rinaldo (2012), figures 1 (sample size) and 2 (largest L1 distance).
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from discreet.errors import MissingExtra
+from discreet.margins.advice import METHODS, advise
+from discreet.margins.study import study
+from discreet.pictures.theme import BLUE, GREEN, INK, ORANGE, SKY, SOFT_INK, themed
+
+try:
+    import altair as alt
+except ImportError as missing:
+    raise MissingExtra(
+        "Pictures need Altair and vl-convert.", 'Install them: pip install "discreet[pictures]".'
+    ) from missing
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from discreet.margins.closure import MarginSet
+
+#: The range of ε that the paper looks at, in even ratios.
+EPSILONS = tuple(float(f"{e:.3g}") for e in np.geomspace(0.05, 2.0, 12))
+_COLOURS = dict(zip(METHODS, (ORANGE, SOFT_INK, SKY, GREEN, BLUE), strict=True))
+_TICKS = [0.05, 0.1, 0.2, 0.5, 1, 2]
+
+
+def expected_errors(
+    wanted: MarginSet,
+    delta: float = 0.0,
+    *,
+    neighbours: str = "add-remove",
+    weights: str = "cells",
+    epsilons: tuple[float, ...] = EPSILONS,
+) -> Any:
+    """The expected absolute error of a margin's cell against ε, one line a method."""
+    records = [
+        {"epsilon": epsilon, "method": method, "error": error}
+        for epsilon in epsilons
+        for method, error in advise(
+            wanted, epsilon, delta, neighbours=neighbours, weights=weights
+        ).overall.items()
+    ]
+    shown = [method for method in METHODS if any(r["method"] == method for r in records)]
+    colour = alt.Color("method:N").scale(domain=shown, range=[_COLOURS[m] for m in shown]).title(None)
+    chart = (
+        alt.Chart(alt.InlineData(values=records))
+        .mark_line(strokeWidth=2.5, point={"size": 28})
+        .encode(
+            x=_epsilon_axis(),
+            y=alt.Y("error:Q")
+            .scale(type="log")
+            .title("Mean absolute error of a cell")
+            .axis(format="~g", tickCount=6),
+            color=colour.legend(orient="right"),
+        )
+        .properties(width=480, height=320)
+    )
+    budget = (
+        f"delta {delta:g}, {neighbours} neighbours" if delta else f"Pure epsilon, {neighbours} neighbours"
+    )
+    return themed(chart, "What each method's error will be", f"{budget}; known before anything is spent")
+
+
+def runs_by_epsilon(
+    counts: NDArray[np.int64],
+    wanted: MarginSet,
+    method: str,
+    *,
+    neighbours: str = "add-remove",
+    as_published: bool = False,
+    reps: int = 10,
+    seed: int | None = None,
+    epsilons: tuple[float, ...] = EPSILONS,
+) -> Any:
+    """Sample size and largest L1 distance against ε: the mean and one standard deviation of some runs."""
+    records = []
+    for place, epsilon in enumerate(epsilons):
+        own = None if seed is None else seed + place
+        done = study(
+            counts,
+            wanted,
+            method,
+            epsilon,
+            neighbours=neighbours,
+            as_published=as_published,
+            reps=reps,
+            seed=own,
+        )
+        for what, values in (
+            ("sample_size", [run.sample_size for run in done.runs]),
+            ("max_l1", [run.max_l1 for run in done.runs]),
+        ):
+            mean, spread = float(np.mean(values)), float(np.std(values))
+            records.append(
+                {"epsilon": epsilon, "what": what, "mean": mean, "low": mean - spread, "high": mean + spread}
+            )
+    total = int(counts.sum())
+    panels = alt.hconcat(
+        _panel(records, "sample_size", "Sample size", total),
+        _panel(records, "max_l1", "Largest L1 distance of a margin", total),
+        spacing=36,
+    )
+    scale = "the paper's scale" if as_published else "the true sensitivity"
+    subtitle = f"{method}, {scale}, {reps} runs each: mean and one standard deviation; dashed: n = {total:,}"
+    return themed(panels, "What the mechanism does to the table", subtitle)
+
+
+def _epsilon_axis() -> Any:
+    """A logarithmic axis that ends where the data end."""
+    scale = alt.Scale(type="log", nice=False, padding=12)
+    return (
+        alt.X("epsilon:Q", scale=scale).title("Epsilon").axis(values=_TICKS, format="~g", labelOverlap=False)
+    )
+
+
+def _panel(records: list[dict[str, Any]], what: str, title: str, total: int) -> Any:
+    own = [r for r in records if r["what"] == what]
+    base = alt.Chart(alt.InlineData(values=own)).encode(x=_epsilon_axis())
+    y = alt.Y("mean:Q").title(title).axis(format=",d", tickCount=5)
+    band = base.mark_area(color=SKY, opacity=0.35).encode(y=alt.Y("low:Q").title(title), y2="high:Q")
+    line = base.mark_line(color=BLUE, strokeWidth=2.5, point={"size": 28, "color": BLUE}).encode(y=y)
+    truth = (
+        alt.Chart(alt.InlineData(values=[{"n": total}]))
+        .mark_rule(color=INK, strokeDash=[4, 4])
+        .encode(y=alt.Y("n:Q"))
+    )
+    return alt.layer(band, line, truth).properties(width=300, height=260)

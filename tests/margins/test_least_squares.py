@@ -1,0 +1,107 @@
+from __future__ import annotations
+
+import math
+from itertools import product
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from discreet.margins.closure import MarginSet, margin_table, margin_tables
+from discreet.margins.independent import independent
+from discreet.margins.integer_noise import SeededNoise, laplace_noise
+from discreet.margins.least_squares import MeasuredMargins
+
+from .conftest import margin_sets, random_counts, summing_matrix
+
+#: Chance that a right formula fails its test, for each fixed seed.
+FALSE_ALARM = 1e-6
+Z = 4.9
+
+
+def measured(wanted, scales):
+    noise = {m: laplace_noise(s) for m, s in zip(wanted.margins, scales, strict=False)}
+    return MeasuredMargins(wanted, noise, "laplace", 1.0, 0.0, "add-remove")
+
+
+def dense_estimator(plan):
+    """Generalised least squares written down: noisy cells of all measured margins to each wanted margin."""
+    wanted = plan.wanted
+    design = np.vstack([summing_matrix(wanted, m) for m in plan.noise])
+    variances = np.concatenate([np.full(wanted.cells(m), n.variance) for m, n in plan.noise.items()])
+    weighted = design.T / variances
+    solve = np.linalg.pinv(weighted @ design) @ weighted
+    return {m: summing_matrix(wanted, m) @ solve for m in wanted.margins}, variances
+
+
+@settings(max_examples=30, deadline=None)
+@given(margin_sets(variables=(2, 4), categories=(2, 4), cells=100), st.integers(0, 2**16))
+def test_closed_form_least_squares_is_the_dense_one(wanted, seed):
+    rng = np.random.default_rng(seed)
+    plan = measured(wanted, rng.uniform(1, 30, len(wanted.margins)))
+    exact = margin_tables(random_counts(wanted, seed), wanted)
+    released = plan.release(exact, SeededNoise(seed))
+    source = SeededNoise(seed)
+    noisy = np.concatenate([(n.added_to(exact[m], source, "")).ravel() for m, n in plan.noise.items()])
+    estimators, variances = dense_estimator(plan)
+    for margin, estimator in estimators.items():
+        assert released[margin].ravel() == pytest.approx(estimator @ noisy, abs=1e-6)
+        covariance = (estimator * variances) @ estimator.T
+        assert plan.variance(margin) == pytest.approx(covariance[0, 0], rel=1e-6)
+        law = plan.error_law(margin)
+        assert law.variance == pytest.approx(plan.variance(margin), rel=1e-6)
+
+
+def test_covariances_between_margins_are_those_of_the_dense_estimator():
+    wanted = MarginSet(("A", "B", "C"), (2, 3, 4), ((0, 1), (1, 2)))
+    plan = measured(wanted, (3.0, 8.0))
+    estimators, variances = dense_estimator(plan)
+    dense = (estimators[0, 1] * variances) @ estimators[1, 2].T
+    covariance = plan.covariance()
+    for (i, x), (j, y) in product(enumerate(np.ndindex(2, 3)), enumerate(np.ndindex(3, 4))):
+        assert covariance.between((0, 1), x, (1, 2), y) == pytest.approx(dense[i, j], abs=1e-9)
+
+
+def test_released_margins_agree_with_each_other():
+    wanted = MarginSet(("A", "B", "C"), (2, 3, 4), ((0, 1), (1, 2), (0, 2)))
+    exact = margin_tables(random_counts(wanted), wanted)
+    released = independent(wanted, 1.0, consistent=True).release(exact, SeededNoise(1))
+    assert margin_table(released[0, 1], (1,)) == pytest.approx(margin_table(released[1, 2], (0,)))
+    plain = independent(wanted, 1.0).release(exact, SeededNoise(1))
+    assert margin_table(plain[0, 1], (1,)) != pytest.approx(margin_table(plain[1, 2], (0,)))
+
+
+@pytest.mark.parametrize("law", ["laplace", "gaussian"])
+@pytest.mark.parametrize("consistent", [False, True])
+def test_measured_errors_and_intervals_match_their_formulas(law, consistent):
+    wanted = MarginSet(("A", "B", "C"), (3, 4, 5), ((0, 1), (1, 2)))
+    exact = margin_tables(random_counts(wanted), wanted)
+    plan = independent(wanted, 0.5, 1e-5, consistent=consistent, law=law)
+    source = SeededNoise(3)
+    errors = {m: [] for m in wanted.margins}
+    for _ in range(1500):
+        for margin, table in plan.release(exact, source).items():
+            errors[margin].append((table - exact[margin]).ravel())
+    for margin, rows in errors.items():
+        sample = np.abs(np.array(rows))
+        by_run = sample.mean(axis=1)
+        spread = by_run.std() / math.sqrt(len(by_run))
+        assert abs(by_run.mean() - plan.expected_error(margin)) < Z * spread + 0.003 * plan.expected_error(
+            margin
+        )
+        assert abs(by_run.mean() - 1.1 * plan.expected_error(margin)) > Z * spread
+        inside = (sample <= plan.half_width(margin, 0.9)).mean(axis=1)
+        assert abs(inside.mean() - 0.9) < Z * inside.std() / math.sqrt(len(inside)) + 0.005
+
+
+def test_a_public_total_is_released_exactly():
+    wanted = MarginSet(("A", "B"), (2, 3), ((0, 1),))
+    exact = margin_tables(random_counts(wanted), wanted)
+    noise = {(): None, (0, 1): laplace_noise(9.0)}
+    plan = MeasuredMargins(wanted, noise, "laplace", 1.0, 0.0, "replace-one")
+    released = plan.release(exact, SeededNoise(2))
+    assert released[0, 1].sum() == pytest.approx(exact[0, 1].sum())
+    assert plan.covariance().residual_variance[()] == 0.0
+    assert plan.coefficients == 6
+    assert plan.sensitivity == 2.0

@@ -1,0 +1,163 @@
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.optimize import minimize
+
+from discreet.margins.analytic_gaussian import gaussian_delta
+from discreet.margins.closure import MarginSet, margin_table, margin_tables
+from discreet.margins.covariance import kept_share, variance_shares
+from discreet.margins.efron_stein import centred
+from discreet.margins.importance import margin_weights, overall_error
+from discreet.margins.independent import independent
+from discreet.margins.integer_noise import SeededNoise
+from discreet.margins.residual_basis import GaussianOptimum, gaussian_optimum, lattice_loss
+
+from .conftest import margin_sets, random_counts
+
+#: Chance that a right formula fails its test, for each fixed seed.
+FALSE_ALARM = 1e-6
+Z = 4.9
+
+
+def movement(wanted, sigma, person, other=None):
+    """μ² of one person, or of one replaced by another, from the centred tables themselves."""
+    total = 0.0
+    for part in wanted.closure:
+        one = np.zeros(wanted.shape)
+        one[person] += 1
+        if other is not None:
+            one[other] -= 1
+        moved = centred(margin_table(one, part))
+        total += float((moved**2).sum()) / sigma[part] ** 2 if sigma[part] > 0 else 0.0
+        assert sigma[part] > 0 or np.allclose(moved, 0)
+    return total
+
+
+@settings(max_examples=25, deadline=None)
+@given(
+    margin_sets(variables=(2, 3), categories=(2, 4), cells=40), st.sampled_from([(1.0, 1e-6), (3.0, 1e-3)])
+)
+def test_everything_together_costs_the_delta_that_was_asked_for(wanted, budget):
+    epsilon, delta = budget
+    for neighbours in ("add-remove", "replace-one"):
+        plan = gaussian_optimum(wanted, epsilon, delta, neighbours=neighbours)
+        cells = list(np.ndindex(*wanted.shape))
+        if neighbours == "add-remove":
+            costs = [movement(wanted, plan.sigma, cell) for cell in cells]
+        else:
+            costs = [movement(wanted, plan.sigma, cells[0], cell) for cell in cells[1:]]
+        assert 0.99 * delta < gaussian_delta(math.sqrt(max(costs)), epsilon) <= delta
+
+
+@settings(max_examples=15, deadline=None)
+@given(margin_sets(variables=(2, 3), categories=(2, 5), cells=60), st.sampled_from(["cells", "tables"]))
+def test_no_other_allocation_has_a_smaller_error(wanted, weights):
+    plan = gaussian_optimum(wanted, 1.0, 1e-6, weights=weights)
+    shares, weight = variance_shares(wanted), margin_weights(wanted, weights)
+    cost = np.array([kept_share(wanted, part) for part in wanted.closure])
+
+    def error(logs):
+        precision = np.exp(logs)
+        precision *= plan.mu**2 / (cost @ precision)
+        return math.sqrt(2 / math.pi) * float(weight @ np.sqrt(shares @ (1 / precision)))
+
+    searched = minimize(error, np.zeros(len(cost)), method="BFGS").fun
+    assert overall_error(plan, weights) <= searched * (1 + 1e-4)
+
+
+@settings(max_examples=25, deadline=None)
+@given(margin_sets(variables=(2, 4), categories=(2, 5), cells=200))
+def test_it_is_never_worse_than_equal_gaussian_noise_made_consistent(wanted):
+    for neighbours in ("add-remove", "replace-one"):
+        best = gaussian_optimum(wanted, 1.0, 1e-6, neighbours=neighbours)
+        equal = independent(wanted, 1.0, 1e-6, neighbours=neighbours, consistent=True, law="gaussian")
+        assert overall_error(best) <= overall_error(equal) * (1 + 1e-3)
+
+
+def test_importance_moves_the_error_to_where_it_matters_less():
+    wanted = MarginSet(("A", "B", "C"), (3, 4, 5), ((0, 1), (1, 2)))
+    first = gaussian_optimum(wanted, 1.0, 1e-6, weights={(0, 1): 10.0, (1, 2): 1.0})
+    second = gaussian_optimum(wanted, 1.0, 1e-6, weights={(0, 1): 1.0, (1, 2): 10.0})
+    assert first.expected_error((0, 1)) < second.expected_error((0, 1))
+    assert first.expected_error((1, 2)) > second.expected_error((1, 2))
+
+
+def test_measured_errors_covariances_and_coverage_match_their_formulas():
+    wanted = MarginSet(("A", "B", "C"), (3, 4, 2), ((0, 1), (1, 2)))
+    exact = margin_tables(random_counts(wanted), wanted)
+    plan = gaussian_optimum(wanted, 1.0, 1e-5)
+    source, runs = SeededNoise(8), 4000
+    errors = {m: np.empty((runs, wanted.cells(m))) for m in wanted.margins}
+    for run in range(runs):
+        for margin, table in plan.release(exact, source).items():
+            errors[margin][run] = (table - exact[margin]).ravel()
+    for margin, rows in errors.items():
+        by_run = np.abs(rows).mean(axis=1)
+        spread = by_run.std() / math.sqrt(runs)
+        assert abs(by_run.mean() - plan.expected_error(margin)) < Z * spread
+        assert abs(by_run.mean() - 1.05 * plan.expected_error(margin)) > Z * spread
+        inside = (np.abs(rows) <= plan.half_width(margin, 0.95)).mean(axis=1)
+        assert abs(inside.mean() - 0.95) < Z * inside.std() / math.sqrt(runs)
+    covariance = plan.covariance()
+    for x, y in (((0, 0), (0, 0)), ((0, 0), (1, 1)), ((2, 3), (3, 0))):
+        i, j = np.ravel_multi_index(x, (3, 4)), np.ravel_multi_index(y, (4, 2))
+        products = errors[0, 1][:, i] * errors[1, 2][:, j]
+        formula = covariance.between((0, 1), x, (1, 2), y)
+        assert abs(products.mean() - formula) < Z * products.std() / math.sqrt(runs)
+
+
+def test_released_margins_agree_and_a_replacement_leaves_the_total_exact():
+    wanted = MarginSet(("A", "B", "C"), (3, 4, 5), ((0, 1), (1, 2), (0, 2)))
+    exact = margin_tables(random_counts(wanted), wanted)
+    released = gaussian_optimum(wanted, 1.0, 1e-6, neighbours="replace-one").release(exact, SeededNoise(1))
+    for margin, table in released.items():
+        assert table.sum() == pytest.approx(exact[margin].sum())
+    assert margin_table(released[0, 1], (1,)) == pytest.approx(margin_table(released[1, 2], (0,)))
+
+
+def test_only_the_centred_part_of_the_noise_is_kept():
+    wanted = MarginSet(("A", "B"), (3, 4), ((0, 1),))
+    exact = margin_tables(random_counts(wanted), wanted)
+    plan = gaussian_optimum(wanted, 1.0, 1e-6)
+
+    class OnlyOnTheMargin:
+        """The same noise on every cell of AB, which centring removes, and none elsewhere."""
+
+        def __call__(self, table, name, size):
+            return np.full(size, 50 if name == "part AB" else 0, dtype=np.int64)
+
+    assert plan.release(exact, OnlyOnTheMargin())[0, 1] == pytest.approx(exact[0, 1].astype(float))
+
+
+@pytest.mark.parametrize(("k", "spread"), [(2, 0.5), (2, 0.7), (3, 0.8), (5, 1.1)])
+def test_the_lattice_loss_bounds_what_integers_tell_beyond_the_gaussian(k, spread):
+    """Centred integer noise against its Gaussian shape: the ratios of all cosets, by enumeration."""
+    reach = math.ceil(9 * spread) + 1
+    weights: dict[tuple[int, ...], float] = {}
+    shapes: dict[tuple[int, ...], float] = {}
+    for z in np.ndindex(*(2 * reach + 1,) * min(k, 3)):
+        full = np.zeros(k)
+        full[: len(z)] = np.array(z) - reach
+        key = tuple((full - full[0]).astype(int).tolist())
+        if key in weights:
+            continue
+        line = full[None, :] + np.arange(-4 * reach, 4 * reach + 1)[:, None]
+        weights[key] = float(np.exp(-(line**2).sum(axis=1) / (2 * spread**2)).sum())
+        shapes[key] = math.exp(-float(((full - full.mean()) ** 2).sum()) / (2 * spread**2))
+    logs = [math.log(weights[key] / shapes[key]) for key in weights if shapes[key] > 1e-200]
+    assert max(logs) - min(logs) <= lattice_loss((k,), spread) + 1e-12
+    assert max(logs) - min(logs) > 0.1 * lattice_loss((k,), spread)
+
+
+def test_every_part_gets_a_grid_on_which_its_integers_tell_nothing():
+    wanted = MarginSet(("area", "sex"), (500, 2), ((0, 1),))
+    plan = gaussian_optimum(wanted, 8.0, 1e-5)
+    loss = sum(lattice_loss(wanted.margin_shape(p), plan.grid(p) * plan.sigma[p]) for p in wanted.closure)
+    assert loss <= 1e-12
+    coarse = GaussianOptimum(wanted, 8.0, 1e-5, "add-remove", plan.mu, plan.sigma)
+    assert lattice_loss((500,), coarse.sigma[0,]) > 1e-3

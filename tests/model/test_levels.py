@@ -1,0 +1,107 @@
+import pytest
+
+from discreet.errors import BadDescription, BadRequest
+from discreet.model.dataset import parse_dataset
+from discreet.model.levels import coarse_to_fine, level_groups, level_names
+from discreet.model.request import canonical, request_from_text
+from discreet.model.shape import table_shape
+
+
+@pytest.fixture(scope="module")
+def dataset(town):
+    return parse_dataset(town.description)
+
+
+def outputs_of(dataset, **parts):
+    request = canonical(request_from_text("town", **parts), dataset)
+    return table_shape(request, dataset).dimensions[0].outputs
+
+
+def test_a_variable_can_be_shown_at_its_own_level_at_coarser_ones_and_by_code_lists(dataset):
+    assert level_names(dataset, "area") == ["region", "area"]
+    assert level_names(dataset, "age") == ["grown", "age"]
+    assert level_names(dataset, "sex") == ["sex"]
+
+
+def test_a_coarser_level_holds_what_is_below_it(dataset):
+    north, south = level_groups(dataset, "area", "region")
+    assert (north.code, north.members) == ("N", (0, 1))
+    assert (south.label, south.members) == ("South", (2, 3, 4))
+
+
+def test_mixed_levels_stand_each_after_its_parent(dataset):
+    outputs = outputs_of(dataset, rows=["area"], levels=["area=area,region"])
+    assert [output.code for output in outputs] == ["N", "N1", "N2", "S", "S1", "S2", "S3"]
+    assert [output.parent for output in outputs] == [-1, 0, 0, -1, 3, 3, 3]
+    assert [output.depth for output in outputs] == [0, 1, 1, 0, 1, 1, 1]
+
+
+def test_categories_outside_a_code_list_stand_on_their_own(dataset):
+    outputs = outputs_of(dataset, rows=["age"], levels=["age=grown,age"])
+    assert [(output.code, output.depth) for output in outputs] == [
+        ("grown", 0), ("adult", 1), ("old", 1), ("child", 0),
+    ]  # fmt: skip
+
+
+def test_a_code_that_two_levels_share_is_led_by_its_level(dataset):
+    outputs = outputs_of(dataset, rows=["job"], levels=["job=work,job"])
+    assert [output.code for output in outputs] == ["any", "1", "2", "work:0", "job:0", "9"]
+
+
+def test_a_filter_leaves_out_what_it_empties(dataset):
+    outputs = outputs_of(dataset, rows=["area"], levels=["area=region,area"], filters=["area=N1,S2"])
+    assert [(output.code, output.members) for output in outputs] == [
+        ("N", (0,)), ("N1", (0,)), ("S", (3,)), ("S2", (3,)),
+    ]  # fmt: skip
+
+
+def test_its_own_level_alone_is_the_variable_itself(dataset):
+    assert canonical(request_from_text("town", rows=["area"], levels=["area=area"]), dataset).levels == ()
+
+
+def test_the_order_of_levels_does_not_matter(dataset):
+    assert coarse_to_fine(dataset, "area", ("area", "region", "area")) == ("region", "area")
+
+
+@pytest.mark.parametrize(
+    ("parts", "advice"),
+    [
+        ({"rows": ["area"], "levels": ["area=regoin"]}, 'Did you mean "region"?'),
+        ({"rows": ["sex"], "levels": ["area=region"]}, "Add it to the table"),
+        ({"rows": ["age"], "levels": ["age=grown"], "groups": ["age=child+old"]}, "groups of your own"),
+        ({"rows": ["age"], "levels": ["age=grown", "age=age"]}, "once"),
+    ],
+)
+def test_levels_that_make_no_sense_are_refused(dataset, parts, advice):
+    with pytest.raises(BadRequest) as raised:
+        canonical(request_from_text("town", **parts), dataset)
+    assert advice in str(raised.value)
+
+
+def test_levels_that_do_not_nest_are_refused(town):
+    more = '[[code_list]]\nname = "young"\nvariable = "age"\ncategories = [{ code = "y", members = ["child", "adult"] }]\n'
+    dataset = parse_dataset(town.description.replace("[[structural_zero]]", more + "[[structural_zero]]", 1))
+    with pytest.raises(BadRequest, match="do not nest"):
+        canonical(request_from_text("town", rows=["age"], levels=["age=grown,young"]), dataset)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ('variable = "age"', 'variable = "aeg"', "is of the variable"),
+        ('members = ["adult", "old"]', 'members = ["adult", "odl"]', "does not have"),
+        ('members = ["adult", "old"]', "members = []", "empty"),
+        ('members = ["adult", "old"]', 'members = ["old", "old"]', "shares a member"),
+        ('name = "grown"', 'name = "sex"', "something else"),
+        ('code = "grown"', 'code = "_T"', "code of its own"),
+        (
+            '[{ code = "grown", label = "Grown up", members = ["adult", "old"] }]',
+            '["grown"]',
+            "without code and members",
+        ),
+    ],
+)
+def test_a_wrong_code_list_is_refused(town, old, new, message):
+    with pytest.raises(BadDescription) as raised:
+        parse_dataset(town.description.replace(old, new, 1))
+    assert message in str(raised.value)

@@ -1,0 +1,175 @@
+"""Weighted tables through the whole flow, each form against its definition worked out slowly."""
+
+from fractions import Fraction
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import discreet
+from discreet.errors import BadData, BadDescription, BadRequest
+
+RECORDS = 900
+
+
+def survey_records():
+    rng = np.random.RandomState(4)
+    state = rng.choice(["A", "B"], RECORDS, p=[0.6, 0.4])
+    weight = np.where(state == "A", 30, 10) + rng.randint(0, 500, RECORDS) / 100
+    return pd.DataFrame(
+        {
+            "id": range(RECORDS),
+            "state": state,
+            "sex": rng.choice(["1", "2"], RECORDS),
+            "age": rng.choice(["y", "m", "o"], RECORDS, p=[0.02, 0.5, 0.48]),
+            "w": weight.round(2),
+        }
+    )
+
+
+def description(frame, form, **changes):
+    weights = frame["w"]
+    facts = {
+        "sample_size": len(frame),
+        "population_size": round(float(weights.sum()), 2),
+        "largest_weight": float(weights.max()),
+        "relative_variance": round(float(len(frame) * (weights**2).sum() / weights.sum() ** 2 - 1), 4),
+    } | changes
+    listed = "".join(f"{name} = {value}\n" for name, value in facts.items())
+    variables = "".join(
+        f'[[variable]]\nname = "{name}"\ncategories = {codes}\n'
+        for name, codes in (("state", '["A", "B"]'), ("sex", '["1", "2"]'), ("age", '["y", "m", "o"]'))
+    )
+    return (
+        'id = "survey"\nlabel = "Survey"\nunit = "persons"\nid_column = "id"\nweight_column = "w"\nweight_decimals = 2\n'
+        f'{variables}[survey]\nform = "{form}"\n{listed}stratum = "state"\nstratum_weights = {{ A = 32.5, B = 12.5 }}\n'
+    )
+
+
+@pytest.fixture(scope="module")
+def frame():
+    return survey_records()
+
+
+def load(folder, frame, form, **changes):
+    (folder / "dataset.toml").write_text(description(frame, form, **changes))
+    discreet.load(folder / "workspace", folder / "dataset.toml", frame)
+    return discreet.open(folder / "workspace")
+
+
+def half_away(value: Fraction) -> int:
+    whole, rest = divmod(abs(value), 1)
+    return (int(whole) + (rest >= Fraction(1, 2))) * (1 if value >= 0 else -1)
+
+
+def cells(frame, release):
+    """Each cell's records and place."""
+    for place in np.ndindex(*release.values.shape):
+        inside = np.ones(len(frame), dtype=bool)
+        for dimension, at in zip(release.dimensions, place, strict=True):
+            inside &= (
+                frame[dimension.name].isin([dimension.base[m] for m in dimension.members()[at]]).to_numpy()
+            )
+        yield place, frame[inside]
+
+
+@pytest.mark.parametrize("form", ["cell-average", "overall-average", "largest-weight", "average-weight"])
+def test_each_form_is_what_its_formula_says(form, frame, tmp_path):
+    release = (
+        load(tmp_path, frame, form).table("survey", rows=["age"], columns=["sex"], measure="weighted").release
+    )
+    hundredths = {index: round(weight * 100) for index, weight in frame["w"].items()}
+    total = round(float(frame["w"].sum()), 2)
+    average = Fraction(round(total * 100), len(frame))
+    largest = round(frame["w"].max() * 100)
+    for place, inside in cells(frame, release):
+        count, noise = len(inside), int(release.noisy[place]) - len(inside)
+        weight = sum(hundredths[index] for index in inside.index)
+        exact = {
+            "cell-average": weight + half_away(Fraction(noise * weight, max(count, 1))),
+            "overall-average": weight + half_away(noise * average),
+            "largest-weight": (half_away(Fraction(weight, largest)) + noise) * largest,
+            "average-weight": half_away((count + noise) * average),
+        }[form]
+        assert int(release.values[place]) == max(0, half_away(Fraction(exact, 100))), (form, place)
+
+
+@pytest.mark.parametrize(
+    "parts",
+    [
+        {"rows": ["age"]},
+        {"rows": ["age"], "columns": ["state"]},
+        {"rows": ["age"], "filters": {"state": ["B"]}},
+        {"rows": ["state"], "filters": {"state": ["A"]}},
+    ],
+)
+def test_public_strata_are_noisy_counts_of_strata_times_public_weights(parts, frame, tmp_path):
+    catalogue = load(tmp_path, frame, "public-strata")
+    weighted = catalogue.table("survey", measure="weighted", **parts).release
+    strata = catalogue.table("survey", rows=["age"], columns=["state"]).release
+    weight = {"A": Fraction(65, 2), "B": Fraction(25, 2)}
+    kept = parts.get("filters", {}).get("state", ["A", "B"])
+    for place in np.ndindex(*weighted.values.shape):
+        codes = {d.name: d.codes[at] for d, at in zip(weighted.dimensions, place, strict=True)}
+        chosen = kept if codes.get("state", "_T") == "_T" else [codes["state"]]
+        noisy = {s: strata.value(codes.get("age", "_T"), s) for s in chosen}
+        assert int(weighted.values[place]) == half_away(sum(weight[s] * n for s, n in noisy.items()))
+
+
+def test_counts_and_weights_of_one_dataset_share_their_noise(frame, tmp_path):
+    catalogue = load(tmp_path, frame, "cell-average")
+    counted = catalogue.table("survey", rows=["age"]).release
+    weighted = catalogue.table("survey", rows=["age"], measure="weighted").release
+    assert counted.noisy.tolist() == weighted.noisy.tolist()
+    assert counted.errors is None
+
+
+def test_a_weighted_table_tells_its_error_and_marks_what_is_unreliable(frame, tmp_path):
+    table = load(tmp_path, frame, "cell-average").table(
+        "survey", rows=["age"], columns=["sex"], measure="weighted"
+    )
+    data = table.to_pandas()
+    assert data["relative_standard_error"].between(0, 100).all()
+    young = data[data["age"] == "y"]
+    assert set(young["status"]) == {"u"}
+    assert young["value"].notna().all()
+    assert data[data["age"] == "m"]["status"].eq("").all()
+    assert "Estimated persons by age and sex" in table.release.title
+    header = table.to_csv().splitlines()[0]
+    assert header.endswith("value,status,relative_standard_error")
+    assert "not differentially private" in " ".join(table.release.promise)
+
+
+def test_errors_depend_on_noisy_counts_and_public_constants_only(frame, tmp_path):
+    """Two samples with the same noisy count of a cell have the same error there, whatever the weights in it."""
+    release = (
+        load(tmp_path, frame, "cell-average")
+        .table("survey", rows=["age", "sex", "state"], measure="weighted")
+        .release
+    )
+    seen = {}
+    for noisy, error in zip(release.noisy.ravel().tolist(), release.errors.ravel().tolist(), strict=True):
+        assert seen.setdefault(noisy, error) == error
+
+
+def test_weights_that_vary_much_come_with_a_caution(frame, tmp_path):
+    release = (
+        load(tmp_path, frame, "overall-average").table("survey", rows=["age"], measure="weighted").release
+    )
+    assert any("above 10 %" in sentence for sentence in release.promise)
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [{"sample_size": 901}, {"population_size": 30_000}, {"largest_weight": 20}, {"relative_variance": 0.9}],
+)
+def test_records_that_contradict_the_declared_survey_are_refused(changes, frame, tmp_path):
+    with pytest.raises((BadData, BadDescription), match=r"survey"):
+        load(tmp_path, frame, "cell-average", **changes)
+
+
+def test_a_dataset_without_weights_has_no_weighted_table(town_workspace):
+    with pytest.raises(BadRequest, match="no survey weights"):
+        discreet.open(town_workspace.folder).table("town", rows=["sex"], measure="weighted")
+    with pytest.raises(BadRequest, match='Did you mean "weighted"'):
+        discreet.open(town_workspace.folder).table("town", rows=["sex"], measure="weigthed")
