@@ -133,6 +133,17 @@ def test_the_demo_shows_a_refusal_with_its_advice():
     assert instead.variables == ("district", "occupation", "education")
 
 
+def test_the_advice_on_a_sparse_table_is_larger_areas():
+    dataset, rules = census()
+    request = canonical(TableRequest("census", rows=("area",), columns=("sex",), layers=("age",)), dataset)
+    assert refusal_of(request) is None
+    request = canonical(TableRequest("census", rows=("district",), columns=("age", "birthplace")), dataset)
+    refusal = refusal_of(request)
+    assert refusal.code == "table-not-released"
+    assert 'Use "region" in place of "district"' in refusal.advice
+    assert advised(request, dataset, rules, refusal_of).variables == ("region", "age", "birthplace")
+
+
 @pytest.mark.parametrize("names", [("sex", "age"), ("region", "sex", "age"), ("district", "employment")])
 def test_what_everybody_asks_is_released(names):
     dataset, _ = census()

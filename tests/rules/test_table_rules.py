@@ -146,6 +146,18 @@ def test_minimum_area_size_withholds_small_areas_among_others(ask, noisy, rules,
     assert verdict.mask.tolist() == [False, True, False, False, True, False]
 
 
+def test_the_figures_of_a_union_are_added_up(ask, noisy, rules, dataset):
+    request, _ = ask(rows=["area"], levels=["area=region"])
+    section = {"kind": "minimum-area-size", "variable": "area", "least": 100}
+    for figures, blocked in (
+        ({"N1": 40, "N2": 59}, True),
+        ({"N1": 40, "N2": 60}, False),
+        ({"N1": 40}, False),
+    ):
+        verdict = judge(rules({**section, "figures": figures}), noisy(request, 1), dataset)
+        assert verdict.mask.tolist() == [blocked, False, False]
+
+
 def test_an_exact_table_cannot_be_judged(ask):
     _, shape = ask(rows=["sex"])
     counts = np.zeros(shape.lengths, dtype=np.int64)

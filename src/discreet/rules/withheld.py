@@ -58,9 +58,9 @@ def blocked_cells(
     return np.broadcast_to(laid, shape.lengths).copy()
 
 
-def refuse_by_verdict(verdict: Verdict, shape: TableShape, dataset: Dataset) -> None:
+def refuse_by_verdict(verdict: Verdict, shape: TableShape, dataset: Dataset, *, sums: bool = False) -> None:
     """Raise the refusal of a table that fails as a whole, or of which nothing could be shown."""
-    if verdict.table_error is None and not blocked_cells(verdict, shape, dataset).all():
+    if verdict.table_error is None and not blocked_cells(verdict, shape, dataset, sums=sums).all():
         return
     advice = verdict.rules[0].advice if verdict.rules else advice_on(verdict.places, dataset)
     reasons = " ".join(finding.message for finding in verdict.rules)
