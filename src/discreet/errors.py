@@ -104,12 +104,19 @@ class NotFound(DiscreetError):
 
 
 class Refused(DiscreetError):
-    """A request that is understood and not answered, by a rule that looks at its shape."""
+    """A request that is understood and not answered, by a rule.
+
+    `cacheable` is False where the answer may be another one tomorrow, or for somebody else.
+    """
 
     code = "refused"
     title = "This table is not released"
     http_status = 403
     exit_code = EXIT_REFUSED
+
+    def __init__(self, message: str, advice: str = "", *, cacheable: bool = True) -> None:
+        super().__init__(message, advice)
+        self.cacheable = cacheable
 
 
 class TooManyCells(Refused):
@@ -131,6 +138,48 @@ class GroupsOnGeography(Refused):
 
     code = "groups-on-geography"
     title = "Geography cannot be regrouped"
+
+
+class ForbiddenCombination(Refused):
+    """Variables that may not be used together, or not in places so small."""
+
+    code = "forbidden-combination"
+    title = "These variables may not be combined"
+
+
+class MandatoryVariables(Refused):
+    """A variable that may be used only together with others."""
+
+    code = "mandatory-variables"
+    title = "A variable is missing"
+
+
+class AreaTooSmall(Refused):
+    """A table about areas whose public population figure is below the minimum."""
+
+    code = "minimum-area-size"
+    title = "The area is too small"
+
+
+class TooManyGroups(Refused):
+    """Groups of one's own where none, or no more, are allowed."""
+
+    code = "too-many-groups"
+    title = "No more groups of your own"
+
+
+class NestedGroups(Refused):
+    """A group that differs by a few categories from another one: the difference would be a sliver."""
+
+    code = "nested-groups"
+    title = "The group is too close to another"
+
+
+class TableNotReleased(Refused):
+    """A table that fails the rules on its perturbed counts as a whole."""
+
+    code = "table-not-released"
+    title = "The table is too sparse to be released"
 
 
 class BadDescription(DiscreetError):

@@ -20,10 +20,10 @@ LAYERS = [
     {"formats", "pictures"},
     {"adjust"},
     {"perturb", "margins"},
-    {"rules"},
     {"workspace"},
     {"tabulate"},
     {"microdata"},
+    {"rules"},
     {"accounting"},
     {"keys", "mechanism"},
     {"model"},
@@ -128,6 +128,17 @@ def test_readers_and_attackers_know_only_what_the_public_knows():
     for path in modules():
         if folder_of(path) in {"attacks", "inference"}:
             assert set(own(path)) - {folder_of(path)} <= PUBLIC | {"margins"}, path
+
+
+def test_rules_know_the_request_the_description_and_noisy_counts_only():
+    for path in modules():
+        if folder_of(path) == "rules":
+            assert set(own(path)) <= {"rules", "model", "errors"}, path
+            used = ast.parse(path.read_text("utf-8"))
+            assert "discreet.model.exact" not in path.read_text("utf-8"), path
+            assert "ExactTable" not in {node.id for node in ast.walk(used) if isinstance(node, ast.Name)}, (
+                path
+            )
 
 
 def test_exact_and_released_meet_only_in_the_pipeline_and_in_assess():

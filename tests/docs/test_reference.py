@@ -4,6 +4,7 @@ import doctest
 import importlib
 import pkgutil
 import re
+import tomllib
 from dataclasses import fields
 from pathlib import Path
 
@@ -19,6 +20,7 @@ from discreet.model.dataset import Dataset, parse_dataset
 from discreet.model.protection import ADDITIVITY, KEY_MODES, METHODS, Protection
 from discreet.model.release import STATUS_MEANING
 from discreet.model.variable import RESERVED_NAMES
+from discreet.rules.declared import KINDS, TABLE_KINDS, parse_rules
 from discreet.rules.shape_rules import SHAPE_RULES
 from discreet.workspace.settings import SETTINGS, WORKSPACE_ENVIRONMENT
 from discreet.workspace.workspace import noise_of
@@ -81,6 +83,16 @@ def test_every_rule_is_documented(rule):
     assert f"| `{rule.__name__.replace('_', '-')}` |" in page("reference/rules.md")
 
 
+@pytest.mark.parametrize("kind", KINDS.values(), ids=lambda k: k.kind)
+def test_every_declared_rule_is_documented_with_its_keys(kind):
+    text = page("reference/rules.md")
+    (line,) = [line for line in text.splitlines() if line.startswith(f"| `{kind.kind}` |")]
+    shared = {"level", "from_variables"} if kind in TABLE_KINDS else set()
+    for each in fields(kind):
+        assert f"`{each.name}`" in line or f"`{each.name} = " in line or each.name in shared, each.name
+    assert all(f"`{name}`" in text for name in shared)
+
+
 @pytest.mark.parametrize("family", FAMILIES.values(), ids=lambda f: f.name)
 def test_every_mechanism_is_documented_with_its_parameters(family):
     lines = [line for line in page("reference/mechanisms.md").splitlines() if f"[`{family.name}`]" in line]
@@ -105,6 +117,7 @@ def test_every_key_of_dataset_toml_is_documented(kind):
         "hierarchies": "hierarchy",
         "structural_zeros": "structural_zero",
         "code_lists": "code_list",
+        "rules": "rule",
     }
     for each in fields(kind):
         name = sections.get(each.name, each.name)
@@ -115,7 +128,19 @@ def test_every_key_of_dataset_toml_is_documented(kind):
 
 def test_the_example_of_dataset_toml_is_a_dataset():
     example = re.search(r"```toml\n(id = .*?)```", page("reference/dataset-toml.md"), re.DOTALL)
-    noise_of(parse_dataset(example.group(1)))
+    dataset = parse_dataset(example.group(1))
+    noise_of(dataset)
+    assert parse_rules(dataset.rules, dataset)
+
+
+def test_the_examples_of_rules_are_rules():
+    from discreet.microdata.demo import census_description
+
+    dataset = parse_dataset(census_description(1000))
+    examples = re.findall(r"```toml\n(.*?)```", page("reference/rules.md"), re.DOTALL)
+    assert len(examples) == 2
+    for example in examples:
+        assert parse_rules(tomllib.loads(example)["rule"], dataset)
 
 
 @pytest.mark.parametrize("name", MODULES)

@@ -200,3 +200,12 @@ def test_a_protection_that_cannot_be_is_refused_before_a_record_is_read(town, tm
     with pytest.raises(BadDescription) as raised:
         load_dataset(tmp_path / "workspace", text, iter(()))
     assert message in str(raised.value)
+
+
+def test_rules_are_checked_at_load_and_read_once_at_open(town, tmp_path):
+    rule = '\n[[rule]]\nkind = "max-variables"\nmost = 2\nlevel = "{}"\n'
+    with pytest.raises(BadDescription, match='"max-variables" has level'):
+        town.load(tmp_path / "bad", town.description + rule.format("arae"))
+    workspace = town.load(tmp_path / "good", town.description + rule.format("area"))
+    (read,) = workspace.stored("town").rules
+    assert (read.kind, read.most, read.level) == ("max-variables", 2, "area")

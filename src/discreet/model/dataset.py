@@ -9,7 +9,7 @@ Comes from: `dataset.toml`. Goes to: every stage.
 from __future__ import annotations
 
 import tomllib
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 from fractions import Fraction
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -20,6 +20,8 @@ from discreet.model.survey import CELLKEY_FORMS, Survey
 from discreet.model.variable import Category, CodeList, Hierarchy, StructuralZero, Variable
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from discreet.model.levels import Group
 
 
@@ -47,6 +49,8 @@ class Dataset:
     code_lists: tuple[CodeList, ...] = ()
     survey: Survey | None = None
     protection: Protection = Protection()  # noqa: RUF009 - frozen value
+    #: The [[rule]] sections as they stand; `rules.declared.parse_rules` reads them.
+    rules: tuple[Mapping[str, Any], ...] = field(default=(), hash=False)
 
     def __post_init__(self) -> None:
         if not _is_id(self.id):
@@ -196,14 +200,15 @@ def parse_dataset(text: str) -> Dataset:
         "hierarchies",
         "structural_zeros",
         "code_lists",
+        "rules",
     }
-    allowed |= {"variable", "hierarchy", "structural_zero", "code_list"}
+    allowed |= {"variable", "hierarchy", "structural_zero", "code_list", "rule"}
     _only(document, allowed, "dataset.toml")
     _need(document, ("id", "label", "id_column"), "dataset.toml")
     plain = {
         k: v
         for k, v in document.items()
-        if k not in {"variable", "hierarchy", "structural_zero", "code_list", "protection", "survey"}
+        if k not in {"variable", "hierarchy", "structural_zero", "code_list", "protection", "survey", "rule"}
     }
     _strings(plain, except_for={"weight_decimals", "key_decimals"})
     return Dataset(
@@ -214,6 +219,7 @@ def parse_dataset(text: str) -> Dataset:
         code_lists=tuple(_code_list(entry) for entry in _tables(document, "code_list")),
         survey=_survey(document["survey"]) if "survey" in document else None,
         protection=_protection(document.get("protection", {})),
+        rules=tuple(_tables(document, "rule")),
     )
 
 

@@ -1,1 +1,1 @@
-"""May this be asked? Answers with a reason and advice."""
+"""May this be asked, may this be shown? Answers with a reason and advice, and never sees a true count."""

@@ -46,6 +46,7 @@ from discreet.microdata.load import load_records
 from discreet.microdata.storage import DATABASE
 from discreet.model.dataset import parse_dataset
 from discreet.model.protection import DEFAULT_MODULUS
+from discreet.rules.declared import parse_rules
 from discreet.tabulate.duckdb_engine import DuckDBEngine
 
 if TYPE_CHECKING:
@@ -55,6 +56,7 @@ if TYPE_CHECKING:
     from discreet.microdata.load import Progress
     from discreet.model.dataset import Dataset
     from discreet.model.protection import Protection
+    from discreet.rules.declared import Rule
     from discreet.tabulate.engine import Engine
 
 _DIGEST = re.compile(r"[0-9a-f]{32}\Z")
@@ -72,6 +74,7 @@ class StoredDataset:
     engine: Engine
     noise: NoiseTable
     cell_keys: CellKeys
+    rules: tuple[Rule, ...] = ()
 
     def __repr__(self) -> str:
         return f"<StoredDataset {self.dataset.id} {self.digest[:8]}>"
@@ -143,7 +146,7 @@ class Workspace:
         noise = _read_noise(version / NOISE)
         keys = cell_keys(secret, dataset.lineage, dataset.protection, noise.modulus)
         engine = DuckDBEngine(version / DATABASE, threads=self._threads)
-        return StoredDataset(dataset, digest, engine, noise, keys)
+        return StoredDataset(dataset, digest, engine, noise, keys, parse_rules(dataset.rules, dataset))
 
 
 def load_dataset(
@@ -165,6 +168,7 @@ def load_dataset(
         beside: The folder of the description: a noise table's file is looked for there.
     """
     dataset = parse_dataset(description)
+    parse_rules(dataset.rules, dataset)  # a rule that cannot be read is refused before a record is
     noise = noise_of(dataset, beside)
     home = folder / "datasets" / dataset.id
     home.mkdir(parents=True, exist_ok=True)

@@ -39,6 +39,7 @@ from discreet.microdata.demo.places import COUNTRY
 from discreet.microdata.demo.questions import (
     AGE,
     BIRTHPLACE,
+    CENSUS_RULES,
     EDUCATION,
     EMPLOYMENT,
     OCCUPATION,
@@ -176,4 +177,5 @@ def census_description(rows: int = ROWS, *, seed: int = SEED) -> str:
     )
     geography = hierarchy_block("geography", "Geography", ["region", "district", "area"], geography=True)
     variables = map(variable_block, census_variables(rows))
-    return "\n".join([top, *variables, geography, *map(zero_block, census_zeros()), PROTECTION])
+    zeros = map(zero_block, census_zeros())
+    return "\n".join([top, *variables, geography, *zeros, CENSUS_RULES, PROTECTION])

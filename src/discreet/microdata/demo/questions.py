@@ -73,6 +73,56 @@ BIRTHPLACE = Variable(
     coded([COUNTRY, "Neighbouring countries", "Rest of Europe", "Asia", "Africa, the Americas and Oceania"]),
 )
 
+#: What the census office does not release: chosen on the default census so that every rule shows itself.
+CENSUS_RULES = """\
+[[rule]]
+kind = "max-variables"
+most = 2
+level = "area"
+
+[[rule]]
+kind = "forbidden-combination"
+variables = ["occupation", "education"]
+level = "area"
+
+[[rule]]
+kind = "nested-groups"
+fewer_than = 2
+variables = ["region", "district", "area"]
+filters = true
+
+[[rule]]
+kind = "share-of-zeros"
+most = 0.65
+from_variables = 2
+
+[[rule]]
+kind = "share-of-ones"
+most = 0.4
+up_to = 2
+from_variables = 2
+
+[[rule]]
+kind = "marginal-dominance"
+most = 0.99
+from_variables = 2
+
+[[rule]]
+kind = "attribute-disclosure"
+most = 0.5
+from_variables = 2
+
+[[rule]]
+kind = "mean-cell-size"
+least = 1.5
+rescue = 50
+from_variables = 2
+
+[[rule]]
+kind = "blocked-areas"
+most = 0.5
+"""
+
 _UNDER_15, _FROM_15 = AGES[:3], AGES[3:]
 
 

@@ -1,0 +1,124 @@
+"""Declared rule on the size of areas: too few people live there for any table, by a public figure.
+
+Figures are declared with the rule and never counted from records, so that the answer is the same whatever
+they are. A table of many areas withholds the small ones; a question about small areas alone is refused.
+
+Comes from: `[[rule]]` in `dataset.toml`. Goes to: `declared` (refusals) and `verdict` (withheld areas).
+Source: Rinott et al. (2018), section 1 (thresholds on the population size).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar
+
+import numpy as np
+
+from discreet.errors import AreaTooSmall, BadDescription, nearest
+from discreet.rules import reading
+from discreet.rules.combination_rules import or_coarser
+from discreet.rules.edits import larger_areas, unchosen, without
+from discreet.rules.places import ancestors, finer
+from discreet.rules.reading import key
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from numpy.typing import NDArray
+
+    from discreet.errors import Refused
+    from discreet.model.dataset import Dataset
+    from discreet.model.request import TableRequest
+    from discreet.model.shape import TableShape
+    from discreet.rules.noisy_table import Slices
+
+
+@dataclass(frozen=True, slots=True)
+class MinimumAreaSize:
+    """Areas whose public figure is below a minimum; those without a figure are taken as large enough."""
+
+    kind: ClassVar[str] = "minimum-area-size"
+    variable: str = key(reading.level)
+    least: int = key(reading.whole(1))
+    figures: tuple[tuple[str, int], ...] = key(reading.figures)
+    level: ClassVar[None] = None
+    from_variables: ClassVar[int] = 0
+
+    def check(self, dataset: Dataset) -> None:
+        """Every figure is of an area that exists."""
+        codes = dataset.variable(self.variable).codes
+        for code, _ in self.figures:
+            if code not in dataset.variable(self.variable):
+                raise BadDescription(
+                    f'The rule "{self.kind}" has a figure for {code!r}, which "{self.variable}" does not have.',
+                    nearest(code, codes),
+                )
+
+    def refuse(self, request: TableRequest, shape: TableShape, dataset: Dataset) -> Refused | None:
+        """Refuse a question about nothing but areas that are too small."""
+        for name, members in self._asked(shape, dataset):
+            small = self._small(dataset, name)
+            if small[list(members)].all():
+                return self._refusal(dataset, name, members)
+        return None
+
+    def mends(self, request: TableRequest, dataset: Dataset) -> Iterator[TableRequest]:
+        """What the advice means."""
+        reached = {self.variable} | finer(dataset, self.variable)
+        yield from unchosen(request, *reached, what=("filters",))
+        yield from larger_areas(request, dataset)
+        yield from without(request, *reached)
+
+    def blocked(self, slices: Slices) -> NDArray[np.bool_]:
+        """The areas that are too small, and unions of areas that are still too small."""
+        bad = np.zeros(tuple(place.length for place in slices.places), dtype=np.bool_)
+        for axis, place in enumerate(slices.places):
+            if place.name == self.variable or place.name in finer(slices.dataset, self.variable):
+                small = self._small_unions(slices.dataset, place.name, place.members())
+                bad |= small.reshape(tuple(-1 if a == axis else 1 for a in range(bad.ndim)))
+        return bad.ravel()
+
+    @property
+    def reason(self) -> str:
+        """What is wrong with a blocked area."""
+        return f"the public figure is below {self.least:,} people"
+
+    def _figures(self, dataset: Dataset) -> NDArray[np.int64]:
+        """The figure of each area of the rule's level, -1 where none is declared."""
+        own = dataset.variable(self.variable)
+        figures = np.full(len(own), -1, dtype=np.int64)
+        for code, number in self.figures:
+            figures[own.position(code)] = number
+        return figures
+
+    def _small(self, dataset: Dataset, name: str) -> NDArray[np.bool_]:
+        """For each area at the rule's level or below, whether it lies in one that is too small."""
+        figures = self._figures(dataset)[ancestors(dataset, name, self.variable)]
+        return (figures >= 0) & (figures < self.least)
+
+    def _small_unions(self, dataset: Dataset, name: str, unions: list[tuple[int, ...]]) -> NDArray[np.bool_]:
+        """The same for unions: their figures are added up, each area of the rule's level once."""
+        figures, small = self._figures(dataset), self._small(dataset, name)
+        owner = ancestors(dataset, name, self.variable)
+
+        def is_small(members: tuple[int, ...]) -> bool:
+            if len(members) == 1:
+                return bool(small[members[0]])
+            parts = figures[np.unique(owner[list(members)])]
+            return bool((parts >= 0).all() and parts.sum() < self.least)
+
+        return np.array([is_small(members) for members in unions])
+
+    def _asked(self, shape: TableShape, dataset: Dataset) -> list[tuple[str, tuple[int, ...]]]:
+        """The areas that the table, and each hidden filter, is about, at the rule's level or below."""
+        reached = {self.variable} | finer(dataset, self.variable)
+        asked = [(d.name, d.population) for d in shape.dimensions if d.name in reached]
+        return asked + [(f.name, f.members) for f in shape.filters if f.name in reached]
+
+    def _refusal(self, dataset: Dataset, name: str, members: tuple[int, ...]) -> Refused:
+        label = dataset.variable(name).categories[members[0]].label
+        which = f"{label!r} has" if len(members) == 1 else f"{label!r} and the others asked for each have"
+        return AreaTooSmall(
+            f"{which} fewer than {self.least:,} people by the public figure; no table is made of them.",
+            f"Ask for more or larger areas{or_coarser(dataset, self.variable)}.",
+        )

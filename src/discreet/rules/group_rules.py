@@ -1,0 +1,162 @@
+"""Declared rules on unions: groups of one's own, and filters that come close to a declared group.
+
+Two unions that are nested and differ by few categories give the difference away. A free group is compared
+with the declared groups of its variable (coarser levels, code lists, everybody) and with the other groups
+of the request; a filter, where the rule says so, likewise, since its total is the union.
+
+Comes from: `[[rule]]` in `dataset.toml`. Goes to: `declared`, which evaluates them in order.
+Source: Rinott et al. (2018), sections 2.2 and 8 (tables that are manipulated and differenced).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, ClassVar
+
+from discreet.errors import NestedGroups, TooManyGroups
+from discreet.rules import reading
+from discreet.rules.combination_rules import listed
+from discreet.rules.edits import unchosen, without
+from discreet.rules.places import groupings
+from discreet.rules.reading import key
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from discreet.errors import Refused
+    from discreet.model.dataset import Dataset
+    from discreet.model.request import TableRequest
+    from discreet.model.shape import TableShape
+
+#: How many free groups of a variable an account has used, those of the request itself not counted.
+Meter = Callable[[str, str], int]
+
+
+@dataclass(frozen=True, slots=True)
+class FreeGroups:
+    """Whether, and how often, the categories of variables may be put into groups of one's own."""
+
+    kind: ClassVar[str] = "free-groups"
+    variables: tuple[str, ...] = key(reading.variables, ())
+    allowed: bool = key(reading.flag, True)
+    per_account: int | None = key(reading.whole(0), None)
+
+    def refuse(self, request: TableRequest, shape: TableShape, dataset: Dataset) -> Refused | None:
+        """Refuse groups of a variable that may not be grouped."""
+        names = self._grouped(request)
+        if self.allowed or not names:
+            return None
+        return TooManyGroups(
+            f"The categories of {listed(names)} cannot be put into groups of your own.",
+            "Use the categories as they are, or a level or code list of the dataset.",
+        )
+
+    def refuse_metered(
+        self, request: TableRequest, meter: Meter | None, account: str | None
+    ) -> Refused | None:
+        """Refuse groups beyond an account's number; the answer changes with use, so nobody may keep it."""
+        if self.per_account is None:
+            return None
+        groups = dict(request.groups)
+        for name in self._grouped(request):
+            if meter is None or account is None:
+                return TooManyGroups(
+                    f'Groups of "{name}" of your own are counted, and nobody is signed in.',
+                    "Sign in, or use the categories as they are, or a level or code list of the dataset.",
+                    cacheable=False,
+                )
+            used, asked = meter(name, account), sum(len(group) > 1 for group in groups[name])
+            if used + asked > self.per_account:
+                return TooManyGroups(
+                    f'Groups of your own of "{name}": {asked} in this table, {used} used before; '
+                    f"an account has {self.per_account}.",
+                    "Use the categories as they are, or a level or code list of the dataset.",
+                    cacheable=False,
+                )
+        return None
+
+    def mends(self, request: TableRequest, dataset: Dataset) -> Iterator[TableRequest]:
+        """What the advice means."""
+        yield from unchosen(request, *self._grouped(request))
+
+    def _grouped(self, request: TableRequest) -> list[str]:
+        """The variables that the rule is about and that the request groups; single categories are no group."""
+        grouped = [name for name, groups in request.groups if any(len(group) > 1 for group in groups)]
+        return [name for name in grouped if not self.variables or name in self.variables]
+
+
+@dataclass(frozen=True, slots=True)
+class NestedUnions:
+    """Unions that are nested and differ by fewer than so many categories."""
+
+    kind: ClassVar[str] = "nested-groups"
+    fewer_than: int = key(reading.whole(2))
+    variables: tuple[str, ...] = key(reading.variables, ())
+    filters: bool = key(reading.flag, False)
+
+    def refuse(self, request: TableRequest, shape: TableShape, dataset: Dataset) -> Refused | None:
+        """Refuse a union that comes so close to another."""
+        for name, asked in self._unions(request, dataset).items():
+            if self.variables and name not in self.variables:
+                continue
+            declared = _declared(dataset, name)
+            for place, union in enumerate(asked):
+                others = [*declared, *(("another group of yours", other) for other in asked[:place])]
+                for label, other in others:
+                    if (union < other or other < union) and len(union ^ other) < self.fewer_than:
+                        return self._refusal(request, name, label, len(union ^ other))
+        return None
+
+    def mends(self, request: TableRequest, dataset: Dataset) -> Iterator[TableRequest]:
+        """What the advice means."""
+        names = [n for n in self._unions(request, dataset) if not self.variables or n in self.variables]
+        yield from unchosen(request, *names)
+        if not self.filters:
+            return
+        if request.totals:
+            yield replace(request, totals=False)
+        for name in names:
+            yield from unchosen(request, name, what=("groups", "filters"))
+            yield from without(request, name)
+
+    def _unions(self, request: TableRequest, dataset: Dataset) -> dict[str, list[frozenset[int]]]:
+        """By variable, the unions of two or more categories that somebody asks for."""
+        unions: dict[str, list[frozenset[int]]] = {}
+        for name, groups in request.groups:
+            unions[name] = [_positions(dataset, name, group) for group in groups if len(group) > 1]
+        for name, codes in request.filters:
+            # The union of a filter is seen in the total, or everywhere if the variable is not shown.
+            if self.filters and len(codes) > 1 and (request.totals or name not in request.variables):
+                unions.setdefault(name, []).append(_positions(dataset, name, codes))
+        return unions
+
+    def _refusal(self, request: TableRequest, name: str, label: str, apart: int) -> Refused:
+        few = "one category" if apart == 1 else f"{apart} categories"
+        advice = "Use the categories as they are, or the declared group itself."
+        if name in dict(request.filters):
+            advice = (
+                "Filter to whole groups or to single categories"
+                + (", leave the totals out" if name in request.variables else "")
+                + ", or leave the filter out."
+            )
+        return NestedGroups(
+            f'A union of categories of "{name}" differs from {label} by {few}; '
+            f"the difference must be at least {self.fewer_than}.",
+            advice,
+        )
+
+
+def _declared(dataset: Dataset, name: str) -> list[tuple[str, frozenset[int]]]:
+    """The unions that can be asked without a group: of coarser levels, of code lists, and everybody."""
+    unions = [
+        (f'the group {group.code!r} of "{level}"', frozenset(group.members))
+        for level, groups in groupings(dataset, name).items()
+        for group in groups
+        if len(group.members) > 1
+    ]
+    return [*unions, ("the total", frozenset(range(len(dataset.variable(name)))))]
+
+
+def _positions(dataset: Dataset, name: str, codes: tuple[str, ...]) -> frozenset[int]:
+    return frozenset(map(dataset.variable(name).position, codes))

@@ -1,0 +1,103 @@
+"""Where a request looks: which levels of a geography, and which areas make up a coarser one.
+
+A level is *at or below* another when every one of its areas lies within one area of the other. A request
+is at or below a level when it uses that level or a finer one, in a filter as much as in the table.
+
+Comes from: `Dataset` (hierarchies and code lists: public knowledge). Goes to: every rule with a `level`.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from itertools import pairwise
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from discreet.model.levels import level_groups, level_names
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from discreet.model.dataset import Dataset
+    from discreet.model.levels import Group
+    from discreet.model.request import TableRequest
+    from discreet.model.variable import Variable
+
+
+def finer(dataset: Dataset, name: str) -> frozenset[str]:
+    """The levels below a variable in its hierarchies: whoever sees one of them sees the variable."""
+    return frozenset(
+        level
+        for hierarchy in dataset.hierarchies
+        if name in hierarchy.levels
+        for level in hierarchy.levels[hierarchy.levels.index(name) + 1 :]
+    )
+
+
+def coarser(dataset: Dataset, name: str) -> tuple[str, ...]:
+    """The levels above a variable in its hierarchies, the nearest first."""
+    return tuple(
+        dict.fromkeys(
+            level
+            for hierarchy in dataset.hierarchies
+            if name in hierarchy.levels
+            for level in reversed(hierarchy.levels[: hierarchy.levels.index(name)])
+        )
+    )
+
+
+def finest(dataset: Dataset, names: frozenset[str]) -> tuple[str, ...]:
+    """The variables of which no finer level is among the names, in the dataset's order.
+
+    The coarser ones are functions of them: crossing both would only add empty cells.
+    """
+    return tuple(v.name for v in dataset.variables if v.name in names and not finer(dataset, v.name) & names)
+
+
+def looked_at(request: TableRequest, dataset: Dataset, name: str) -> frozenset[str]:
+    """The levels at which a request sees a variable: its own where it is filtered, grouped or by a code list."""
+    chosen = {name for name, _ in (*request.filters, *request.groups)}
+    levels = dict(request.levels).get(name, (name,))
+    if name in chosen:
+        return frozenset({name})
+    above = coarser(dataset, name)
+    return frozenset(level if level in above else name for level in levels)
+
+
+def shows(request: TableRequest, dataset: Dataset, name: str) -> frozenset[str]:
+    """The variables of a request by which it sees a variable: itself, or a finer level of its hierarchy."""
+    telling = {name} | finer(dataset, name)
+    return frozenset(used for used in request.used if looked_at(request, dataset, used) & telling)
+
+
+def at_or_below(request: TableRequest, dataset: Dataset, level: str | None) -> bool:
+    """Whether a request uses this level of a geography, or a finer one; no level means always."""
+    return level is None or bool(shows(request, dataset, level))
+
+
+def ancestors(dataset: Dataset, fine: str, coarse: str) -> NDArray[np.int64]:
+    """For each category of a finer level, the position of the coarser one's category that holds it."""
+    hierarchy = next(
+        h.levels
+        for h in dataset.hierarchies
+        if coarse in h.levels and fine in h.levels[h.levels.index(coarse) :]
+    )
+    steps = hierarchy[hierarchy.index(coarse) : hierarchy.index(fine) + 1]
+    place = np.arange(len(dataset.variable(fine)), dtype=np.int64)
+    for upper, lower in reversed(list(pairwise(steps))):
+        place = _parents(dataset.variable(upper), dataset.variable(lower))[place]
+    return place
+
+
+@lru_cache(maxsize=64)
+def _parents(upper: Variable, lower: Variable) -> NDArray[np.int64]:
+    """One step up, worked out once: a country has a hundred thousand areas."""
+    return np.array([upper.position(c.parent or "") for c in lower.categories], dtype=np.int64)
+
+
+def groupings(dataset: Dataset, name: str) -> dict[str, tuple[Group, ...]]:
+    """The declared unions of a variable's categories, by coarser level or code list."""
+    return {
+        level: level_groups(dataset, name, level) for level in level_names(dataset, name) if level != name
+    }

@@ -1,0 +1,132 @@
+"""Reading a `[[rule]]`: each key of each kind says what it may hold, and what to write instead.
+
+A rule is a frozen dataclass whose fields are its keys; `key(reader)` makes a field that is read by a
+function of the value and the dataset. A reader that cannot use a value raises `Unusable` with advice.
+
+Comes from: `dataset.toml`. Goes to: the rules, as checked values.
+"""
+
+from __future__ import annotations
+
+from dataclasses import MISSING, field, fields
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from discreet.errors import BadDescription, nearest
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from discreet.model.dataset import Dataset
+
+    Reader = Callable[[object, "Dataset"], object]
+
+T = TypeVar("T")
+
+
+class Unusable(ValueError):
+    """A value that a key cannot have; the text is the advice."""
+
+
+def key(reader: Reader, default: Any = MISSING) -> Any:
+    """A field of a rule that is a key of its section; without a default it is required."""
+    return field(default=default, metadata={"reader": reader})
+
+
+def read_rule(rule: type[T], entry: Mapping[str, Any], dataset: Dataset) -> T:
+    """Make a rule from its section.
+
+    Raises:
+        BadDescription: A key that is missing, unknown or has a value that it cannot have.
+    """
+    where = f'The rule "{entry["kind"]}"'
+    keys = {each.name: each for each in fields(rule) if "reader" in each.metadata}  # type: ignore[arg-type]
+    values = {}
+    for name, value in entry.items():
+        if name == "kind":
+            continue
+        if name not in keys:
+            raise BadDescription(f'{where} has the unknown key "{name}".', nearest(name, sorted(keys)))
+        try:
+            values[name] = keys[name].metadata["reader"](value, dataset)
+        except Unusable as advice:
+            raise BadDescription(f"{where} has {name} = {value!r}.", str(advice)) from None
+    for name, each in keys.items():
+        if name not in values and each.default is MISSING:
+            raise BadDescription(f"{where} lacks `{name}`.", "Add it.")
+    return rule(**values)
+
+
+def whole(least: int) -> Reader:
+    """A whole number, at least `least`."""
+
+    def read(value: object, dataset: Dataset) -> int:
+        if not isinstance(value, int) or isinstance(value, bool) or value < least:
+            raise Unusable(f"Give a whole number, at least {least}.")
+        return value
+
+    return read
+
+
+def share(value: object, dataset: Dataset) -> float:
+    """A share between 0 and 1."""
+    if not isinstance(value, int | float) or isinstance(value, bool) or not 0 <= value <= 1:
+        raise Unusable("Give a share between 0 and 1.")
+    return float(value)
+
+
+def positive(value: object, dataset: Dataset) -> float:
+    """A number above 0."""
+    if not isinstance(value, int | float) or isinstance(value, bool) or not 0 < value < float("inf"):
+        raise Unusable("Give a number above 0.")
+    return float(value)
+
+
+def flag(value: object, dataset: Dataset) -> bool:
+    """True or false."""
+    if not isinstance(value, bool):
+        raise Unusable("Write true or false.")
+    return value
+
+
+def variable(value: object, dataset: Dataset) -> str:
+    """The name of a variable."""
+    known = [each.name for each in dataset.variables]
+    if not isinstance(value, str) or value not in known:
+        raise Unusable(nearest(str(value), known))
+    return value
+
+
+def variables(value: object, dataset: Dataset) -> tuple[str, ...]:
+    """Names of variables, at least one, each once."""
+    if not isinstance(value, list) or not value:
+        raise Unusable('List one or more variables: ["sex", "age"].')
+    names = tuple(variable(each, dataset) for each in value)
+    if len(set(names)) != len(names):
+        raise Unusable("Name each variable once.")
+    return names
+
+
+def together(value: object, dataset: Dataset) -> tuple[str, ...]:
+    """Names of two or more variables."""
+    names = variables(value, dataset)
+    if len(names) < 2:
+        raise Unusable("Name two or more variables.")
+    return names
+
+
+def level(value: object, dataset: Dataset) -> str:
+    """A level of a geography."""
+    known = sorted(dataset.geography)
+    if not isinstance(value, str) or value not in known:
+        raise Unusable(nearest(str(value), known) if known else "The dataset has no geography: leave it out.")
+    return value
+
+
+def figures(value: object, dataset: Dataset) -> tuple[tuple[str, int], ...]:
+    """Public figures by code."""
+    if not isinstance(value, dict) or not value:
+        raise Unusable("Write figures = { code = 120, other = 80 }.")
+    for number in value.values():
+        if not isinstance(number, int) or isinstance(number, bool) or number < 0:
+            raise Unusable("Give each area a whole number of people.")
+    return tuple((str(code), number) for code, number in value.items())

@@ -1,0 +1,57 @@
+"""Fixtures of the rules' tests: the town with more geography, and noisy tables made of plain integers."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from discreet.model.dataset import parse_dataset
+from discreet.model.request import canonical, request_from_text
+from discreet.model.shape import structural_zeros, table_shape
+from discreet.rules.declared import parse_rules
+from discreet.rules.noisy_table import NoisyTable
+from discreet.rules.unfiltered import unfiltered
+
+
+@pytest.fixture(scope="session")
+def dataset(town):
+    return parse_dataset(town.description)
+
+
+@pytest.fixture(scope="session")
+def ask(dataset):
+    """A canonical request of the town and its shape, from the one-line grammar."""
+
+    def asked(**parts):
+        request = canonical(request_from_text("town", **parts), dataset)
+        return request, table_shape(request, dataset)
+
+    return asked
+
+
+@pytest.fixture(scope="session")
+def rules(dataset):
+    """Rules from plain sections: `rules({"kind": ...}, ...)`."""
+    return lambda *entries: parse_rules(entries, dataset)
+
+
+@pytest.fixture(scope="session")
+def noisy(dataset):
+    """The noisy table by which a request is judged, from counts of its variables' own categories, or a seed."""
+
+    def table(request, interior=0):
+        judged = unfiltered(request, dataset)
+        shape = table_shape(judged, dataset)
+        base = table_shape(canonical(replace(judged, levels=(), totals=False), dataset), dataset)
+        if isinstance(interior, int):
+            interior = np.random.default_rng(interior).poisson(3, base.lengths)
+        counts = np.broadcast_to(np.asarray(interior, dtype=np.int64), base.lengths).copy()
+        counts[structural_zeros(base, dataset)] = 0
+        for axis, dimension in enumerate(shape.dimensions):
+            parts = [counts.take(list(members), axis).sum(axis) for members in dimension.members()]
+            counts = np.stack(parts, axis)
+        return NoisyTable(shape, counts, structural_zeros(shape, dataset))
+
+    return table

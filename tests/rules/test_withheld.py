@@ -1,0 +1,329 @@
+"""Blocked areas become withheld cells, and no filter, group or layout shows what the whole table withholds."""
+
+import itertools
+from dataclasses import replace
+from typing import ClassVar
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from discreet.errors import Refused, TableNotReleased, TooManyCells
+from discreet.model.dataset import parse_dataset
+from discreet.model.request import TableRequest, canonical
+from discreet.model.shape import table_shape
+from discreet.rules.declared import first_refusal, parse_rules
+from discreet.rules.edits import larger_areas
+from discreet.rules.noisy_table import NoisyTable
+from discreet.rules.places import ancestors, finer
+from discreet.rules.unfiltered import needs_table, unfiltered, unfiltered_shape
+from discreet.rules.verdict import judge
+from discreet.rules.withheld import blocked_cells, refuse_by_verdict
+
+ZEROS = {"kind": "share-of-zeros", "most": 0.5}
+ONES = {"kind": "share-of-ones", "most": 0.4}
+GEOGRAPHIES = ["region", "area"]
+OTHERS = ["sex", "age", "job"]
+
+
+@st.composite
+def requests(draw, dataset):
+    """Any canonical request of the town without free groups of areas."""
+    shown = draw(st.lists(st.sampled_from(GEOGRAPHIES + OTHERS), min_size=1, max_size=3, unique=True))
+    filtered = draw(st.lists(st.sampled_from(GEOGRAPHIES + OTHERS), max_size=2, unique=True))
+    filters = tuple(
+        (name, tuple(draw(st.lists(st.sampled_from(dataset.variable(name).codes), min_size=1, unique=True))))
+        for name in filtered
+    )
+    cut = draw(st.integers(0, len(shown)))
+    levels = draw(st.sampled_from([(), ("region",), ("region", "area")])) if "area" in shown else ()
+    request = TableRequest(
+        "town", tuple(shown[:cut]), tuple(shown[cut:]), (), filters, (), draw(st.booleans())
+    )
+    return canonical(replace(request, levels=(("area", levels),) if levels else ()), dataset)
+
+
+def areas_of_cells(request, shape, dataset):
+    """For each cell, the set of areas (or regions, if no area is used) whose people it counts: the slow way."""
+    finest = "area" if "area" in request.used else "region" if "region" in request.used else None
+    if finest is None:
+        return None
+    everything = set(range(len(dataset.variable(finest))))
+
+    def spread(name, members):
+        if name not in GEOGRAPHIES:
+            return everything
+        owner = ancestors(dataset, finest, name)
+        return {area for area in everything if owner[area] in members}
+
+    kept = set(everything)
+    for hidden in shape.filters:
+        kept &= spread(hidden.name, hidden.members)
+    cells = {}
+    for place in itertools.product(*map(range, shape.lengths)):
+        inside = set(kept)
+        for dimension, number in zip(shape.dimensions, place, strict=True):
+            inside &= spread(dimension.name, dimension.members()[number])
+        cells[place] = inside
+    return cells
+
+
+@settings(max_examples=150)
+@given(data=st.data(), seed=st.integers(1, 10**6), mean=st.sampled_from([0.7, 1.2]))
+def test_withheld_cells_agree_with_the_slow_definition(data, seed, mean, dataset, noisy, rules):
+    request = data.draw(requests(dataset))
+    shape = table_shape(request, dataset)
+    lengths = [len(dimension.base) for dimension in unfiltered_shape(request, dataset).dimensions]
+    table = noisy(request, np.random.default_rng(seed).poisson(mean, lengths))
+    verdict = judge(rules(ZEROS, ONES), table, dataset)
+    withheld = blocked_cells(verdict, shape, dataset)
+    cells = areas_of_cells(request, shape, dataset)
+    judged = {frozenset(m): number for place in verdict.places for number, m in enumerate(place.members())}
+    for place in itertools.product(*map(range, shape.lengths)):
+        if verdict.table_error is not None:
+            assert withheld[place]
+        elif cells is None:
+            assert not withheld[place]
+        else:
+            inside = cells[place]
+            own = judged.get(frozenset(inside))
+            touched = [
+                number for members, number in judged.items() if len(members) == 1 and members <= inside
+            ]
+            assert withheld[place] == (any(verdict.mask[touched]) if own is None else verdict.mask[own])
+
+
+@settings(max_examples=100)
+@given(data=st.data(), seed=st.integers(1, 10**6))
+def test_a_filter_a_group_and_the_layout_do_not_change_the_verdict(data, seed, dataset, noisy, rules):
+    request = data.draw(requests(dataset))
+    whole = unfiltered(request, dataset)
+    plain = TableRequest("town", rows=tuple(sorted(finest_of(request, dataset))), levels=whole.levels)
+    assert unfiltered(canonical(plain, dataset), dataset) == whole
+    assert unfiltered(whole, dataset) == whole
+    verdicts = [
+        judge(rules(ZEROS, ONES), noisy(asked, seed), dataset)
+        for asked in (request, canonical(plain, dataset))
+    ]
+    assert verdicts[0].as_json() == verdicts[1].as_json()
+    assert np.array_equal(verdicts[0].mask, verdicts[1].mask)
+
+
+def finest_of(request, dataset):
+    return {name for name in request.used if not finer(dataset, name) & request.used}
+
+
+@settings(max_examples=60)
+@given(seed=st.integers(1, 10**6), area=st.integers(0, 4), count=st.integers(-2, 5))
+def test_an_area_is_judged_by_its_own_noisy_counts_alone(seed, area, count, ask, dataset, noisy, rules):
+    request, _ = ask(rows=["area"], columns=["sex", "age"])
+    interior = np.random.default_rng(seed).poisson(1, (5, 2, 3))
+    changed = interior.copy()
+    changed[area] = count
+    one, other = (judge(rules(ZEROS, ONES), noisy(request, cells), dataset) for cells in (interior, changed))
+    same = [place for place in range(5) if place != area]
+    assert np.array_equal(one.mask[same], other.mask[same])
+    order = np.random.default_rng(seed).permutation(5)
+    moved = judge(rules(ZEROS, ONES), noisy(request, interior[order]), dataset)
+    assert np.array_equal(moved.mask[:5], one.mask[:5][order])
+
+
+@pytest.fixture(scope="module")
+def north_two_blocked(ask, noisy, rules, dataset):
+    """Area by sex by age in which N2 alone is too sparse, judged for any request on these variables."""
+    request, _ = ask(rows=["area"], columns=["sex", "age"])
+    interior = np.full((5, 2, 3), 9)
+    interior[1] = [[9, 0, 0], [0, 0, 9]]
+    return judge(rules(ZEROS), noisy(request, interior), dataset)
+
+
+def shown(verdict, asked, dataset):
+    return ~blocked_cells(verdict, asked[1], dataset)
+
+
+def test_the_blocked_area_is_withheld_and_the_total_over_all_areas_stays(north_two_blocked, ask, dataset):
+    asked = ask(rows=["area"], columns=["sex"], layers=["age"])
+    released = shown(north_two_blocked, asked, dataset)
+    assert not released[1].any()
+    assert released[[0, 2, 3, 4, 5]].all()
+
+
+def test_the_total_of_a_filter_to_the_blocked_area_is_withheld(north_two_blocked, ask, dataset):
+    asked = ask(rows=["area"], columns=["sex", "age"], filters=["area=N2"])
+    assert not shown(north_two_blocked, asked, dataset).any()
+    with pytest.raises(TableNotReleased, match="None of the areas") as raised:
+        refuse_by_verdict(north_two_blocked, asked[1], dataset)
+    assert "region" in raised.value.advice
+
+
+def test_a_union_with_a_blocked_area_in_it_is_withheld(north_two_blocked, ask, dataset):
+    asked = ask(rows=["area"], columns=["sex"], filters=["area=N1,N2,S1", "age=old"])
+    released = shown(north_two_blocked, asked, dataset)[:, 0]
+    assert released.tolist() == [True, False, True, False]
+    hidden = ask(rows=["sex"], columns=["age"], filters=["area=N1,N2"])
+    assert not shown(north_two_blocked, hidden, dataset).any()
+    other = ask(rows=["sex"], columns=["age"], filters=["area=N1,S1"])
+    assert shown(north_two_blocked, other, dataset).all()
+
+
+def test_two_levels_in_one_table_are_told_apart(north_two_blocked, ask, dataset):
+    asked = ask(rows=["region"], columns=["area"], layers=["sex"], filters=["age=old"])
+    released = shown(north_two_blocked, asked, dataset)[:, :, 0]
+    assert not released[0, 1]
+    assert not released[2, 1]
+    assert not released[0, 5]  # all of the north: judged as the union it is here
+    assert released[1, 5]
+    assert released[2, 5]
+
+
+def test_where_totals_are_sums_they_are_withheld_with_the_area(north_two_blocked, ask, dataset):
+    _, shape = ask(rows=["area"], columns=["sex"], layers=["age"])
+    assert not blocked_cells(north_two_blocked, shape, dataset)[5].any()
+    assert blocked_cells(north_two_blocked, shape, dataset, sums=True)[5].all()
+    _, one = ask(rows=["area"], columns=["sex"], filters=["area=N1,S1", "age=old"])
+    assert not blocked_cells(north_two_blocked, one, dataset, sums=True).any()
+
+
+class TestLevels:
+    """Several levels of an area in one table: each row is judged as what it is."""
+
+    mixed: ClassVar = {"rows": ["area"], "columns": ["sex", "age"], "levels": ["area=region,area"]}
+    sparse: ClassVar = np.array([[[9] * 3] * 2, [[9, 0, 0], [0, 0, 9]], *[[[9] * 3] * 2] * 3])
+
+    def test_a_region_is_shown_though_one_of_its_areas_is_not(self, ask, noisy, rules, dataset):
+        request, shape = ask(**self.mixed)
+        verdict = judge(rules(ZEROS), noisy(request, self.sparse), dataset)
+        codes = shape.dimensions[0].codes
+        withheld = blocked_cells(verdict, shape, dataset)[:, 0, 0]
+        assert [code for code, gone in zip(codes, withheld, strict=True) if gone] == ["N2"]
+        assert (verdict.blocked, verdict.total) == (1, 7)
+
+    def test_a_filter_to_the_blocked_area_does_not_show_it_as_its_region(self, ask, noisy, rules, dataset):
+        request, shape = ask(**self.mixed, filters=["area=N2,S1"])
+        assert unfiltered(request, dataset).levels == ()
+        verdict = judge(rules(ZEROS), noisy(request, self.sparse), dataset)
+        codes = shape.dimensions[0].codes
+        withheld = blocked_cells(verdict, shape, dataset)[:, 0, 0]
+        assert [code for code, gone in zip(codes, withheld, strict=True) if gone] == ["N", "N2", "_T"]
+
+    def test_a_rule_for_small_areas_leaves_the_regions_alone(self, ask, noisy, rules, dataset):
+        request, _ = ask(**self.mixed)
+        empty = np.zeros((5, 2, 3), dtype=int)
+        verdict = judge(rules({**ZEROS, "level": "area"}), noisy(request, empty), dataset)
+        assert verdict.mask.tolist() == [False, True, True, False, True, True, True, False]
+
+    def test_areas_shown_as_regions_are_judged_as_regions(self, ask, noisy, rules, dataset):
+        parts = {**self.mixed, "levels": ["area=region"]}
+        request, shape = ask(**parts)
+        verdict = judge(rules(ZEROS, ONES), noisy(request, self.sparse), dataset)
+        assert (verdict.blocked, verdict.total) == (0, 2)
+        assert not blocked_cells(verdict, shape, dataset).any()
+        at_area = rules({"kind": "max-variables", "most": 1, "level": "area"})
+        assert first_refusal(request, shape, dataset, at_area) is None
+        assert first_refusal(*ask(**parts, filters=["area=N1"]), dataset, at_area) is not None
+        assert first_refusal(*ask(**self.mixed), dataset, at_area) is not None
+
+    def test_of_another_variable_the_finest_level_shown_is_crossed(self, noisy, dataset):
+        request = canonical(TableRequest("town", rows=("job",), levels=(("job", ("work", "job")),)), dataset)
+        assert unfiltered(request, dataset) == TableRequest("town", rows=("job",))
+        coarse = canonical(TableRequest("town", rows=("job",), levels=(("job", ("work",)),)), dataset)
+        assert unfiltered(coarse, dataset) == coarse
+        assert noisy(coarse, 1).noisy.shape == (3,)
+        filtered = replace(coarse, filters=(("job", ("1", "2")),))
+        assert unfiltered(filtered, dataset) == TableRequest("town", rows=("job",))
+
+
+def test_larger_areas_are_larger_whatever_the_levels(ask, dataset):
+    (fewer,) = larger_areas(ask(**TestLevels.mixed)[0], dataset)
+    assert fewer.levels == (("area", ("region",)),)
+    (none,) = larger_areas(fewer, dataset)
+    assert (none.variables, none.levels) == (("sex", "age"), ())
+    (region,) = larger_areas(ask(rows=["area"], columns=["sex"])[0], dataset)
+    assert region.variables == ("region", "sex")
+
+
+def test_a_verdict_of_another_geography_is_refused(ask, noisy, rules, dataset):
+    verdict = judge(rules(ZEROS), noisy(ask(rows=["sex"])[0], 3), dataset)
+    with pytest.raises(ValueError, match="another table"):
+        blocked_cells(verdict, ask(rows=["area"])[1], dataset)
+
+
+def test_the_total_over_areas_is_withheld_where_the_table_without_geography_would_be(
+    ask, noisy, rules, dataset
+):
+    request, shape = ask(rows=["area"], columns=["job"])
+    interior = np.zeros((5, 4), dtype=int)
+    interior[:, 0] = 9
+    dominated = rules({"kind": "marginal-dominance", "most": 0.9})
+    interior[0, 1] = interior[1, 1] = 2
+    verdict = judge(dominated, noisy(request, interior), dataset)
+    assert verdict.mask.tolist() == [False, False, True, True, True, True]
+    assert blocked_cells(verdict, shape, dataset)[-1].all()
+
+
+def test_two_geographies_are_judged_by_their_intersections(town):
+    """Slivers between geographies that do not nest are areas of their own."""
+    text = town.description + SCHOOLS
+    dataset = parse_dataset(text)
+    request = canonical(TableRequest("town", rows=("region", "school"), columns=("sex",)), dataset)
+    shape = unfiltered_shape(request, dataset)
+    assert [d.name for d in shape.dimensions if d.geography] == ["region", "school"]
+    counts = np.full((2, 2, 2), 9)
+    counts[0, 1, :] = [0, 1]
+    order = [d.name for d in shape.dimensions]
+    counts = counts.transpose([["region", "school", "sex"].index(name) for name in order])
+    for axis in range(3):
+        counts = np.concatenate([counts, counts.sum(axis=axis, keepdims=True)], axis=axis)
+    table = NoisyTable(shape, counts.astype(np.int64), np.zeros(counts.shape, dtype=bool))
+    verdict = judge(parse_rules([{"kind": "share-of-zeros", "most": 0.4}], dataset), table, dataset)
+    assert (verdict.blocked, verdict.total) == (1, 4)
+    withheld = blocked_cells(verdict, table_shape(request, dataset), dataset)
+    assert withheld[:, :, 0].tolist() == [[False, True, False], [False] * 3, [False] * 3]
+    only = canonical(
+        TableRequest("town", rows=("sex",), filters=(("region", ("N",)), ("school", ("B",)))), dataset
+    )
+    assert blocked_cells(verdict, table_shape(only, dataset), dataset).all()
+
+
+SCHOOLS = """
+[[variable]]
+name = "school"
+categories = ["A", "B"]
+
+[[variable]]
+name = "class"
+categories = [{ code = "a", parent = "A" }, { code = "b", parent = "B" }]
+
+[[hierarchy]]
+name = "schools"
+levels = ["school", "class"]
+geography = true
+"""
+
+
+def test_a_table_too_large_to_be_judged_is_refused_however_small_the_part(town):
+    small = parse_dataset(town.description.replace("max_variables = 3", "max_variables = 3\nmax_cells = 60"))
+    request = canonical(
+        TableRequest("town", rows=("area",), filters=(("age", ("old",)), ("job", ("1",)))), small
+    )
+    assert table_shape(request, small).cells == 6
+    with pytest.raises(TooManyCells, match="without its filters") as raised:
+        unfiltered_shape(request, small)
+    assert isinstance(raised.value, Refused)
+
+
+def test_no_table_is_made_where_no_rule_looks_at_one(ask, rules, dataset):
+    declared = rules({**ZEROS, "level": "area", "from_variables": 2}, {"kind": "max-cells", "most": 9})
+    wanted = {
+        True: [
+            {"rows": ["area"], "columns": ["sex", "age"]},
+            {"rows": ["sex"], "filters": ["area=N1", "age=old"]},
+        ],
+        False: [{"rows": ["area"], "columns": ["sex"]}, {"rows": ["region"], "columns": ["sex", "age"]}],
+    }
+    for answer, questions in wanted.items():
+        assert [needs_table(declared, ask(**parts)[0], dataset) for parts in questions] == [answer] * 2
+    size = {"kind": "minimum-area-size", "variable": "area", "least": 9, "figures": {"N1": 1}}
+    assert needs_table(rules(size), ask(rows=["area"])[0], dataset)
+    assert not needs_table(rules(size), ask(rows=["region"])[0], dataset)
