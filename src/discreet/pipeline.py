@@ -12,31 +12,30 @@ Comes from: the faces. Goes to: the faces, as a `Release`.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import lru_cache
-from math import ceil, floor, log10, sqrt
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from discreet.accounting import audit
+from discreet.accounting.promise import promise
 from discreet.adjust.additivity import NOTES, additive
 from discreet.adjust.non_negative import non_negative
-from discreet.model.release import NOT_APPLICABLE, UNRELIABLE, Release, table_title
+from discreet.model.release import NOT_APPLICABLE, UNRELIABLE, WITHHELD, Release, table_title
 from discreet.model.request import canonical
 from discreet.model.shape import structural_zeros, table_shape
 from discreet.perturb.perturb import perturb
-from discreet.rules.shape_rules import refuse_by_shape
+from discreet.rules.declared import refuse_by_rules
+from discreet.rules.noisy_table import NoisyTable
+from discreet.rules.unfiltered import needs_table, unfiltered, unfiltered_shape
+from discreet.rules.verdict import judge
+from discreet.rules.withheld import withheld_cells
 from discreet.tabulate.tabulate import tabulate
 from discreet.weighted import weighted_cells
 
 if TYPE_CHECKING:
-    from fractions import Fraction
-
-    from discreet.mechanism.noise_table import NoiseTable
     from discreet.model.dataset import Dataset
-    from discreet.model.protection import Protection
     from discreet.model.request import TableRequest
     from discreet.model.shape import TableShape
+    from discreet.rules.verdict import Verdict
     from discreet.workspace.workspace import StoredDataset
 
 _NOTE = (
@@ -73,14 +72,31 @@ def ask(stored: StoredDataset, request: TableRequest) -> Question:
     """
     asked = canonical(request, stored.dataset)
     shape = table_shape(asked, stored.dataset)
-    refuse_by_shape(asked, shape, stored.dataset)
+    refuse_by_rules(asked, shape, stored.dataset, stored.rules)
     return Question(stored, asked, shape)
+
+
+def judged(question: Question) -> Verdict | None:
+    """What the rules on perturbed counts say: of the unfiltered table, so that no filter evades them."""
+    stored, dataset = question.stored, question.stored.dataset
+    if not needs_table(stored.rules, question.request, dataset):
+        return None
+    wide = unfiltered(question.request, dataset)
+    if wide not in stored.verdicts:  # a table never changes, so neither does what is said of it
+        shape = unfiltered_shape(question.request, dataset)
+        noisy = perturb(tabulate(stored.engine, shape), stored.cell_keys, stored.noise)
+        table = NoisyTable(shape, noisy, structural_zeros(shape, dataset))
+        stored.verdicts[wide] = judge(stored.rules, table, dataset)
+    return stored.verdicts[wide]
 
 
 def answer(question: Question) -> Release:
     """Count, protect and release."""
     stored, shape, asked = question.stored, question.shape, question.request
     dataset = stored.dataset
+    additivity = asked.additivity or dataset.protection.additivity
+    verdict = judged(question)
+    withheld = withheld_cells(verdict, shape, dataset, sums=additivity != "independent")
     survey = dataset.survey if asked.measure == "weighted" else None
     exact = tabulate(stored.engine, shape, weights=survey is not None)
     noisy = perturb(exact, stored.cell_keys, stored.noise)
@@ -88,7 +104,6 @@ def answer(question: Question) -> Release:
     impossible = structural_zeros(shape, dataset)
     cells = noisy if weighted is None else weighted.values
     display = non_negative(cells) if dataset.protection.non_negative else cells
-    additivity = asked.additivity or dataset.protection.additivity
     values, adjustment = additive(display, shape, additivity, impossible)
     doubtful = np.zeros_like(impossible) if weighted is None else weighted.unreliable
     return Release(
@@ -96,13 +111,16 @@ def answer(question: Question) -> Release:
         digest=stored.digest,
         request=asked,
         dimensions=shape.dimensions,
-        values=values.copy(),
-        noisy=noisy,
-        status=np.select([impossible, doubtful], [NOT_APPLICABLE, UNRELIABLE], 0).astype(np.uint8),
+        values=np.where(withheld, 0, values),
+        noisy=np.where(withheld, 0, noisy),
+        status=np.select([impossible, withheld, doubtful], [NOT_APPLICABLE, WITHHELD, UNRELIABLE], 0).astype(
+            np.uint8
+        ),
         noise=stored.noise,
         notes=tuple(filter(None, (perturbed_note(dataset, asked.additivity), adjustment))),
         promise=promise(stored.noise, dataset.protection) + (weighted.promise if weighted else ()),
-        errors=None if weighted is None else weighted.errors,
+        errors=None if weighted is None else np.where(withheld, -1, weighted.errors),
+        verdict=None if verdict is None else verdict.as_json(),
     )
 
 
@@ -114,33 +132,3 @@ def perturbed_note(dataset: Dataset, additivity: str = "") -> str:
 def release_table(stored: StoredDataset, request: TableRequest) -> Release:
     """Answer a request, or refuse it."""
     return answer(ask(stored, request))
-
-
-@lru_cache(maxsize=64)
-def promise(noise: NoiseTable, protection: Protection) -> tuple[str, ...]:
-    """What the protection does and does not promise, in sentences for the table's page."""
-    spread = sqrt(max(row.variance() for row in noise.rows))
-    design = ", ".join(
-        f"{name} = {value}"
-        for name, value in noise.parameters.items()
-        if name not in {"notes", "quantise", "zeros"} and value not in {None, False}
-    )
-    found = audit(noise, epsilon=1.0)
-    return (
-        f"Cell key method: noise of the family {noise.family} ({design}), looked up by who is in the cell "
-        f"({protection.keys} keys). A count changes by at most {noise.largest}; the standard deviation of "
-        f"the change is at most {spread:.2f}. Counts of zero stay zero.",
-        f"One count by itself is (1, {_up(found.delta)})-differentially private at worst, and "
-        f"(1, {_up(found.above_D.delta)}) for counts above {noise.largest}; neighbours differ by one person "
-        "added or removed.",
-        "The same people show the same number in every table. Nothing is promised about what can be "
-        "learned from many tables together.",
-    )
-
-
-def _up(delta: Fraction) -> str:
-    """A delta in three figures, rounded up: a promise errs on the safe side."""
-    if not delta:
-        return "0"
-    places = 2 - floor(log10(delta))
-    return f"{ceil(delta * 10**places) / 10**places:.3g}"

@@ -93,5 +93,6 @@ def _extension(release: Release) -> dict[str, Any]:
             "additivity": release.request.additivity or dataset.protection.additivity,
             "largest_change": release.noise.largest,
             "promise": list(release.promise),
+            **({} if release.verdict is None else {"verdict": dict(release.verdict)}),
         },
     }

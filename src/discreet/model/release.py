@@ -15,11 +15,13 @@ Comes from: `pipeline`. Goes to: `formats`, `inference`, the faces.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from numpy.typing import NDArray
 
     from discreet.mechanism.noise_table import NoiseTable
@@ -54,6 +56,7 @@ class Release:
         promise: What the protection promises, in plain sentences.
         errors: Of a weighted table, the relative standard error of each cell in tenths of a percent, noise
             included; negative where there is none.
+        verdict: What the rules on perturbed counts found, as data; None where none applies.
     """
 
     dataset: Dataset
@@ -67,6 +70,7 @@ class Release:
     notes: tuple[str, ...]
     promise: tuple[str, ...]
     errors: NDArray[np.int64] | None = None
+    verdict: Mapping[str, Any] | None = None
 
     def __post_init__(self) -> None:
         lengths = tuple(dimension.length for dimension in self.dimensions)

@@ -58,6 +58,20 @@ def blocked_cells(
     return np.broadcast_to(laid, shape.lengths).copy()
 
 
+def withheld_cells(
+    verdict: Verdict | None, shape: TableShape, dataset: Dataset, *, sums: bool
+) -> NDArray[np.bool_]:
+    """Which cells are withheld; none where no rule on counts applies.
+
+    Raises:
+        TableNotReleased: The table fails as a whole, or nothing of it could be shown.
+    """
+    if verdict is None:
+        return np.zeros(shape.lengths, dtype=np.bool_)
+    refuse_by_verdict(verdict, shape, dataset, sums=sums)
+    return blocked_cells(verdict, shape, dataset, sums=sums)
+
+
 def refuse_by_verdict(verdict: Verdict, shape: TableShape, dataset: Dataset, *, sums: bool = False) -> None:
     """Raise the refusal of a table that fails as a whole, or of which nothing could be shown."""
     if verdict.table_error is None and not blocked_cells(verdict, shape, dataset, sums=sums).all():

@@ -8,7 +8,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from discreet.pipeline import perturbed_note, promise
+from discreet.accounting.promise import promise
+from discreet.pipeline import perturbed_note
 
 if TYPE_CHECKING:
     from discreet.model.dataset import Dataset

@@ -13,8 +13,9 @@ from typing import TYPE_CHECKING, Any
 from fastapi import APIRouter, Request
 from starlette.responses import RedirectResponse, Response
 
+from discreet.accounting.promise import promise
 from discreet.errors import DiscreetError, NotFound, nearest
-from discreet.pipeline import answer, perturbed_note, promise
+from discreet.pipeline import answer, perturbed_note
 from discreet.server import snippets
 from discreet.server.answer import checked, conditional, strong_tag, tag_of
 from discreet.server.catalogue import usable

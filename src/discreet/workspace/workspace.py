@@ -21,7 +21,7 @@ import re
 import secrets
 import shutil
 import threading
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -56,7 +56,9 @@ if TYPE_CHECKING:
     from discreet.microdata.load import Progress
     from discreet.model.dataset import Dataset
     from discreet.model.protection import Protection
+    from discreet.model.request import TableRequest
     from discreet.rules.declared import Rule
+    from discreet.rules.verdict import Verdict
     from discreet.tabulate.engine import Engine
 
 _DIGEST = re.compile(r"[0-9a-f]{32}\Z")
@@ -75,6 +77,7 @@ class StoredDataset:
     noise: NoiseTable
     cell_keys: CellKeys
     rules: tuple[Rule, ...] = ()
+    verdicts: dict[TableRequest, Verdict] = field(default_factory=dict, compare=False)
 
     def __repr__(self) -> str:
         return f"<StoredDataset {self.dataset.id} {self.digest[:8]}>"

@@ -1,0 +1,51 @@
+"""What a protection does and does not promise, in sentences for people.
+
+The numbers are those of the exact audit at epsilon = 1, rounded up; they speak of one count. What many
+tables tell together is said to be promised by nothing.
+
+Comes from: the noise table that is looked up. Goes to: the release, its page and its documents.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from math import ceil, floor, log10, sqrt
+from typing import TYPE_CHECKING
+
+from discreet.accounting.audit import audit
+
+if TYPE_CHECKING:
+    from fractions import Fraction
+
+    from discreet.mechanism.noise_table import NoiseTable
+    from discreet.model.protection import Protection
+
+
+@lru_cache(maxsize=64)
+def promise(noise: NoiseTable, protection: Protection) -> tuple[str, ...]:
+    """What the protection does and does not promise, in sentences for the table's page."""
+    spread = sqrt(max(row.variance() for row in noise.rows))
+    design = ", ".join(
+        f"{name} = {value}"
+        for name, value in noise.parameters.items()
+        if name not in {"notes", "quantise", "zeros"} and value not in {None, False}
+    )
+    found = audit(noise, epsilon=1.0)
+    return (
+        f"Cell key method: noise of the family {noise.family} ({design}), looked up by who is in the cell "
+        f"({protection.keys} keys). A count changes by at most {noise.largest}; the standard deviation of "
+        f"the change is at most {spread:.2f}. Counts of zero stay zero.",
+        f"One count by itself is (1, {_up(found.delta)})-differentially private at worst, and "
+        f"(1, {_up(found.above_D.delta)}) for counts above {noise.largest}; neighbours differ by one person "
+        "added or removed.",
+        "The same people show the same number in every table. Nothing is promised about what can be "
+        "learned from many tables together.",
+    )
+
+
+def _up(delta: Fraction) -> str:
+    """A delta in three figures, rounded up: a promise errs on the safe side."""
+    if not delta:
+        return "0"
+    places = 2 - floor(log10(delta))
+    return f"{ceil(delta * 10**places) / 10**places:.3g}"
