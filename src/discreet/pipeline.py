@@ -19,6 +19,7 @@ import numpy as np
 from discreet.accounting.promise import promise
 from discreet.adjust.additivity import NOTES, additive
 from discreet.adjust.non_negative import non_negative
+from discreet.errors import Refused
 from discreet.model.release import NOT_APPLICABLE, UNRELIABLE, WITHHELD, Release, table_title
 from discreet.model.request import canonical
 from discreet.model.shape import structural_zeros, table_shape
@@ -58,6 +59,16 @@ class Question:
         return self.shape.cells
 
     @property
+    def additivity(self) -> str:
+        """How totals relate to their parts."""
+        return self.request.additivity or self.stored.dataset.protection.additivity
+
+    @property
+    def sums(self) -> bool:
+        """Whether totals are sums of what is shown."""
+        return self.additivity != "independent"
+
+    @property
     def title(self) -> str:
         """The title of the answer."""
         return table_title(self.stored.dataset, self.shape.dimensions, self.request.measure)
@@ -90,13 +101,22 @@ def judged(question: Question) -> Verdict | None:
     return stored.verdicts[wide]
 
 
+def refusal_of(stored: StoredDataset, request: TableRequest) -> Refused | None:
+    """Why a request is not answered, or None if it is; nothing of the table is told."""
+    try:
+        question = ask(stored, request)
+        withheld_cells(judged(question), question.shape, stored.dataset, sums=question.sums)
+    except Refused as refusal:
+        return refusal
+    return None
+
+
 def answer(question: Question) -> Release:
     """Count, protect and release."""
     stored, shape, asked = question.stored, question.shape, question.request
     dataset = stored.dataset
-    additivity = asked.additivity or dataset.protection.additivity
     verdict = judged(question)
-    withheld = withheld_cells(verdict, shape, dataset, sums=additivity != "independent")
+    withheld = withheld_cells(verdict, shape, dataset, sums=question.sums)
     survey = dataset.survey if asked.measure == "weighted" else None
     exact = tabulate(stored.engine, shape, weights=survey is not None)
     noisy = perturb(exact, stored.cell_keys, stored.noise)
@@ -104,7 +124,7 @@ def answer(question: Question) -> Release:
     impossible = structural_zeros(shape, dataset)
     cells = noisy if weighted is None else weighted.values
     display = non_negative(cells) if dataset.protection.non_negative else cells
-    values, adjustment = additive(display, shape, additivity, impossible)
+    values, adjustment = additive(display, shape, question.additivity, impossible)
     doubtful = np.zeros_like(impossible) if weighted is None else weighted.unreliable
     return Release(
         dataset=dataset,

@@ -15,6 +15,7 @@ LAYERS = [
     {"bench"},
     {"server", "api"},
     {"assess", "attacks", "inference"},
+    {"dry_run"},
     {"pipeline"},
     {"weighted"},
     {"formats", "pictures"},

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
 from discreet.api.table import Table
+from discreet.dry_run import dry_run
 from discreet.errors import BadRequest
 from discreet.model.request import TableRequest
 from discreet.pipeline import release_table
@@ -69,22 +70,27 @@ class Catalogue:
             UnknownDataset, UnknownVariable, UnknownCategory: With the nearest match.
             Refused: The table is not released; the message says why and what to do.
         """
-        request = TableRequest(
+        request = _request(
             dataset,
-            _names(rows),
-            _names(columns),
-            _names(layers),
-            tuple((name, _codes(name, codes)) for name, codes in (filters or {}).items()),
-            tuple(
-                (name, tuple(_codes(name, group) for group in parts))
-                for name, parts in (groups or {}).items()
-            ),
-            totals,
-            tuple((name, _codes(name, names)) for name, names in (levels or {}).items()),
-            measure,
-            additivity,
+            rows=rows,
+            columns=columns,
+            layers=layers,
+            filters=filters,
+            groups=groups,
+            totals=totals,
+            levels=levels,
+            measure=measure,
+            additivity=additivity,
         )
         return Table(release_table(self._workspace.stored(dataset), request))
+
+    def dry_run(self, dataset: str, **parts: Any) -> dict[str, Any]:
+        """How large a table is and what the rules say of it, without its numbers; takes what `table` takes.
+
+        Returns:
+            `{cells, allowed, verdict, suggestion}`: see docs/reference/rules.md.
+        """
+        return dry_run(self._workspace.stored(dataset), _request(dataset, **parts))
 
     def close(self) -> None:
         """Let go of the records."""
@@ -120,6 +126,36 @@ def load(folder: str | Path, description: str | Path, records: object) -> str:
     """
     path = Path(description)
     return load_dataset(Path(folder), path.read_text("utf-8"), records, beside=path.parent)
+
+
+def _request(
+    dataset: str,
+    *,
+    rows: Iterable[str] | str = (),
+    columns: Iterable[str] | str = (),
+    layers: Iterable[str] | str = (),
+    filters: Mapping[str, Iterable[str]] | None = None,
+    groups: Mapping[str, Iterable[Iterable[str]]] | None = None,
+    totals: bool = True,
+    levels: Mapping[str, Iterable[str]] | None = None,
+    measure: str = "count",
+    additivity: str = "",
+) -> TableRequest:
+    """A request from what Python gives."""
+    return TableRequest(
+        dataset,
+        _names(rows),
+        _names(columns),
+        _names(layers),
+        tuple((name, _codes(name, codes)) for name, codes in (filters or {}).items()),
+        tuple(
+            (name, tuple(_codes(name, group) for group in parts)) for name, parts in (groups or {}).items()
+        ),
+        totals,
+        tuple((name, _codes(name, names)) for name, names in (levels or {}).items()),
+        measure,
+        additivity,
+    )
 
 
 def _names(names: Iterable[str] | str) -> tuple[str, ...]:

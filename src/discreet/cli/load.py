@@ -6,10 +6,13 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
+from rich.text import Text
 
 from discreet.cli.console import emit_json, messages
 from discreet.cli.options import WorkspaceOption
 from discreet.errors import NotFound
+
+MOST_CAUTIONS = 20
 
 
 def load(
@@ -29,9 +32,23 @@ def load(
     text = description.read_text("utf-8")
     dataset = parse_dataset(text)
     folder = workspace_folder(workspace)
+    cautions: list[str] = []
     with load_bars() as progress_for:
-        digest = load_dataset(folder, text, file, progress_for(dataset.id, None), description.parent)
+        digest = load_dataset(
+            folder, text, file, progress_for(dataset.id, None), description.parent, cautions.append
+        )
+    _tell(cautions)
     if as_json:
         emit_json({"dataset": dataset.id, "digest": digest, "workspace": str(folder)})
     else:
         messages.print(f"Loaded {dataset.id}, version {digest[:8]}, into {folder}", soft_wrap=True)
+
+
+def _tell(cautions: list[str]) -> None:
+    """Declared groups that differ by a few people, for the custodian."""
+    if cautions:
+        messages.print(f"{len(cautions)} cautions, for your eyes only:", style="bold")
+    for caution in cautions[:MOST_CAUTIONS]:
+        messages.print(Text(f"  {caution}"), soft_wrap=True)
+    if len(cautions) > MOST_CAUTIONS:
+        messages.print(f"  and {len(cautions) - MOST_CAUTIONS} more")

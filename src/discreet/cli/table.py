@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from discreet.cli.console import emit, output
+from discreet.cli.console import emit, emit_json, output
 from discreet.cli.options import ThreadsOption, WorkspaceOption, open_workspace
 
 if TYPE_CHECKING:
@@ -46,6 +46,9 @@ def table(
     no_totals: Annotated[bool, typer.Option("--no-totals", help="Leave out all totals.")] = False,
     form: Annotated[str | None, typer.Option("--format", help="csv or json (JSON-stat 2.0).")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="The same as --format json.")] = False,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Only tell the size and what the rules say, as JSON.")
+    ] = False,
     out: Annotated[Path | None, typer.Option("--out", "-o", help="Write to this file.")] = None,
     workspace: WorkspaceOption = None,
     threads: ThreadsOption = None,
@@ -71,6 +74,11 @@ def table(
         additivity=additivity,
     )
     opened, _ = open_workspace(workspace, threads=threads)
+    if dry_run:
+        from discreet.dry_run import dry_run as try_out
+
+        emit_json(try_out(opened.stored(dataset), request), out)
+        return
     release = release_table(opened.stored(dataset), request)
     if chosen is None:
         _show(release)

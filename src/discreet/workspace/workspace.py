@@ -47,9 +47,13 @@ from discreet.microdata.storage import DATABASE
 from discreet.model.dataset import parse_dataset
 from discreet.model.protection import DEFAULT_MODULUS
 from discreet.rules.declared import parse_rules
+from discreet.rules.slivers import counted_variables, slivers
 from discreet.tabulate.duckdb_engine import DuckDBEngine
+from discreet.tabulate.engine import AggregateQuery
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from discreet.keys.cell_keys import CellKeys
     from discreet.keys.secret import Secret
     from discreet.mechanism.noise_table import NoiseTable
@@ -158,6 +162,7 @@ def load_dataset(
     records: object,
     progress: Progress = lambda _what, _done, _of: None,
     beside: Path = Path(),
+    caution: Callable[[str], None] = lambda _sentence: None,
 ) -> str:
     """Load records into a workspace, creating it if need be; returns the new version's digest.
 
@@ -169,6 +174,7 @@ def load_dataset(
         records: A path, frame, table or stream.
         progress: Told as the load goes on.
         beside: The folder of the description: a noise table's file is looked for there.
+        caution: Told, for the custodian's eyes only, of declared groups that differ by a few people.
     """
     dataset = parse_dataset(description)
     parse_rules(dataset.rules, dataset)  # a rule that cannot be read is refused before a record is
@@ -193,6 +199,8 @@ def load_dataset(
                 shutil.rmtree(loading)
             else:
                 loading.rename(home / digest)
+            for sentence in slivers(dataset, _one_way_counts(home / digest / DATABASE, dataset)):
+                caution(sentence)
             _point(home, digest)
         finally:
             shutil.rmtree(loading, ignore_errors=True)
@@ -228,6 +236,22 @@ def _refuse_other_keys(table: NoiseTable, protection: Protection) -> None:
             f"The noise table covers {table.modulus} keys, and the protection asks for {wanted}.",
             "Leave out `modulus`, or use a table of that size.",
         )
+
+
+def _one_way_counts(path: Path, dataset: Dataset) -> dict[str, dict[str, int]]:
+    """True counts of single variables, for the custodian's cautions and nothing else."""
+    engine = DuckDBEngine(path)
+    try:
+        found = {}
+        for name in counted_variables(dataset):
+            cells = engine.aggregate(AggregateQuery((name,)))
+            codes = dataset.variable(name).codes
+            found[name] = {
+                codes[c]: n for c, n in zip(cells.codes[0].tolist(), cells.counts.tolist(), strict=True)
+            }
+        return found
+    finally:
+        engine.close()
 
 
 def _secret_check(secret: Secret, digest: str) -> str:

@@ -1,0 +1,76 @@
+"""A dry run: how large a table is and what the rules say of it, without its numbers.
+
+Comes from: the faces. Goes to: a reader who is still choosing.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from discreet.model.request import canonical
+from discreet.model.shape import table_shape
+from discreet.pipeline import Question, judged, refusal_of
+from discreet.rules.advice import advised
+from discreet.rules.shape_rules import SHAPE_RULES
+
+if TYPE_CHECKING:
+    from discreet.errors import Refused
+    from discreet.model.request import TableRequest
+    from discreet.workspace.workspace import StoredDataset
+
+#: How many tables are judged at most in search of one that is allowed.
+MOST_JUDGED = 25
+
+
+def dry_run(stored: StoredDataset, request: TableRequest) -> dict[str, Any]:
+    """The size of a table, whether it is allowed, and the verdict of the rules as data.
+
+    Returns:
+        `{cells, allowed, verdict: {passed, blocked, total, table_error, rules: [{code, message, advice}]},
+        suggestion}`; `suggestion` is the query of the nearest allowed table where this one is not.
+    """
+    asked = canonical(request, stored.dataset)
+    shape = table_shape(asked, stored.dataset)
+    refusal = refusal_of(stored, asked)
+    instead = None if refusal is None else suggestion(stored, asked)
+    return {
+        "cells": shape.cells,
+        "allowed": refusal is None,
+        "verdict": _verdict(Question(stored, asked, shape), refusal),
+        "suggestion": None if instead is None else instead.permalink,
+    }
+
+
+def suggestion(stored: StoredDataset, request: TableRequest) -> TableRequest | None:
+    """The nearest request that is allowed; None where none was found among the first few."""
+    asked = canonical(request, stored.dataset)
+    judged_so_far = 0
+
+    def refusal(candidate: TableRequest) -> Refused | None:
+        nonlocal judged_so_far
+        shape = table_shape(candidate, stored.dataset)
+        by_shape = next(filter(None, (rule(candidate, shape, stored.dataset) for rule in SHAPE_RULES)), None)
+        judged_so_far += by_shape is None
+        if by_shape is not None or judged_so_far <= MOST_JUDGED:
+            return by_shape or refusal_of(stored, candidate)
+        raise _Enough
+
+    try:
+        return advised(asked, stored.dataset, stored.rules, refusal)
+    except _Enough:
+        return None
+
+
+class _Enough(Exception):
+    """So many tables were judged that the search ends."""
+
+
+def _verdict(question: Question, refusal: Refused | None) -> dict[str, Any]:
+    """What the rules say as data: of the counts where they were looked at, else of the shape alone."""
+    by_counts = None if refusal is not None and refusal.code != "table-not-released" else judged(question)
+    if by_counts is not None:
+        return by_counts.as_json()
+    if refusal is None:
+        return {"passed": 1, "blocked": 0, "total": 1, "table_error": None, "rules": []}
+    rule = {"code": refusal.code, "message": refusal.message, "advice": refusal.advice}
+    return {"passed": 0, "blocked": 1, "total": 1, "table_error": refusal.message, "rules": [rule]}
