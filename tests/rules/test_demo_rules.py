@@ -39,7 +39,7 @@ def positions():
 
 @cache
 def verdict_on(request):
-    """The verdict on a whole table with a noise of its own: uniform on -2 to 2, zeros kept."""
+    """The verdict on a whole table with a noise like the demo's: zeros kept, no counts of 1 and 2, else -2 to 2."""
     dataset, rules = census()
     shape = table_shape(request, dataset)
     lengths = [len(dimension.base) for dimension in shape.dimensions]
@@ -48,8 +48,9 @@ def verdict_on(request):
     for axis, dimension in enumerate(shape.dimensions):
         parts = [counts.take(list(members), axis).sum(axis) for members in dimension.members()]
         counts = np.stack(parts, axis)
-    noise = np.random.default_rng(SEED).integers(-2, 3, counts.shape)
-    noisy = np.where(counts > 0, np.maximum(counts + noise, 0), 0).astype(np.int64)
+    rng = np.random.default_rng(SEED)
+    small = np.where(rng.random(counts.shape) * 3 < counts, 3, 0)
+    noisy = np.where(counts > 2, np.maximum(counts + rng.integers(-2, 3, counts.shape), 3), small)
     return judge(rules, NoisyTable(shape, noisy, structural_zeros(shape, dataset)), dataset)
 
 
