@@ -7,15 +7,18 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from discreet.errors import Refused
+from discreet.judged import verdict_on
 from discreet.model.request import canonical
 from discreet.model.shape import table_shape
-from discreet.pipeline import Question, judged, refusal_of
+from discreet.pipeline import ask
 from discreet.rules.advice import advised
 from discreet.rules.shape_rules import SHAPE_RULES
+from discreet.rules.withheld import withheld_cells
 
 if TYPE_CHECKING:
-    from discreet.errors import Refused
     from discreet.model.request import TableRequest
+    from discreet.model.shape import TableShape
     from discreet.workspace.workspace import StoredDataset
 
 #: How many tables are judged at most in search of one that is allowed.
@@ -36,9 +39,20 @@ def dry_run(stored: StoredDataset, request: TableRequest) -> dict[str, Any]:
     return {
         "cells": shape.cells,
         "allowed": refusal is None,
-        "verdict": _verdict(Question(stored, asked, shape), refusal),
+        "verdict": _verdict(stored, asked, shape, refusal),
         "suggestion": None if instead is None else instead.permalink,
     }
+
+
+def refusal_of(stored: StoredDataset, request: TableRequest) -> Refused | None:
+    """Why a request is not answered, or None if it is; nothing of the table is told."""
+    try:
+        question = ask(stored, request)
+        verdict = verdict_on(stored, question.request, question.shape)
+        withheld_cells(verdict, question.shape, stored.dataset, sums=question.sums)
+    except Refused as refusal:
+        return refusal
+    return None
 
 
 def suggestion(stored: StoredDataset, request: TableRequest) -> TableRequest | None:
@@ -65,9 +79,12 @@ class _Enough(Exception):
     """So many tables were judged that the search ends."""
 
 
-def _verdict(question: Question, refusal: Refused | None) -> dict[str, Any]:
+def _verdict(
+    stored: StoredDataset, asked: TableRequest, shape: TableShape, refusal: Refused | None
+) -> dict[str, Any]:
     """What the rules say as data: of the counts where they were looked at, else of the shape alone."""
-    by_counts = None if refusal is not None and refusal.code != "table-not-released" else judged(question)
+    by_shape = refusal is not None and refusal.code != "table-not-released"
+    by_counts = None if by_shape else verdict_on(stored, asked, shape)
     if by_counts is not None:
         return by_counts.as_json()
     if refusal is None:

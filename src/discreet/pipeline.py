@@ -19,15 +19,12 @@ import numpy as np
 from discreet.accounting.promise import promise
 from discreet.adjust.additivity import NOTES, additive
 from discreet.adjust.non_negative import non_negative
-from discreet.errors import Refused
+from discreet.judged import verdict_on
 from discreet.model.release import NOT_APPLICABLE, UNRELIABLE, WITHHELD, Release, table_title
 from discreet.model.request import canonical
 from discreet.model.shape import structural_zeros, table_shape
 from discreet.perturb.perturb import perturb
 from discreet.rules.declared import refuse_by_rules
-from discreet.rules.noisy_table import NoisyTable
-from discreet.rules.unfiltered import needs_table, unfiltered, unfiltered_shape
-from discreet.rules.verdict import judge
 from discreet.rules.withheld import withheld_cells
 from discreet.tabulate.tabulate import tabulate
 from discreet.weighted import weighted_cells
@@ -36,7 +33,6 @@ if TYPE_CHECKING:
     from discreet.model.dataset import Dataset
     from discreet.model.request import TableRequest
     from discreet.model.shape import TableShape
-    from discreet.rules.verdict import Verdict
     from discreet.workspace.workspace import StoredDataset
 
 _NOTE = (
@@ -87,39 +83,15 @@ def ask(stored: StoredDataset, request: TableRequest) -> Question:
     return Question(stored, asked, shape)
 
 
-def judged(question: Question) -> Verdict | None:
-    """What the rules on perturbed counts say: of the unfiltered table, so that no filter evades them."""
-    stored, dataset = question.stored, question.stored.dataset
-    if not needs_table(stored.rules, question.request, dataset):
-        return None
-    wide = unfiltered(question.request, dataset)
-    if wide not in stored.verdicts:  # a table never changes, so neither does what is said of it
-        shape = unfiltered_shape(question.request, dataset)
-        noisy = perturb(tabulate(stored.engine, shape), stored.cell_keys, stored.noise)
-        table = NoisyTable(shape, noisy, structural_zeros(shape, dataset))
-        stored.verdicts[wide] = judge(stored.rules, table, dataset)
-    return stored.verdicts[wide]
-
-
-def refusal_of(stored: StoredDataset, request: TableRequest) -> Refused | None:
-    """Why a request is not answered, or None if it is; nothing of the table is told."""
-    try:
-        question = ask(stored, request)
-        withheld_cells(judged(question), question.shape, stored.dataset, sums=question.sums)
-    except Refused as refusal:
-        return refusal
-    return None
-
-
 def answer(question: Question) -> Release:
     """Count, protect and release."""
     stored, shape, asked = question.stored, question.shape, question.request
     dataset = stored.dataset
-    verdict = judged(question)
-    withheld = withheld_cells(verdict, shape, dataset, sums=question.sums)
     survey = dataset.survey if asked.measure == "weighted" else None
     exact = tabulate(stored.engine, shape, weights=survey is not None)
     noisy = perturb(exact, stored.cell_keys, stored.noise)
+    verdict = verdict_on(stored, asked, shape, noisy)
+    withheld = withheld_cells(verdict, shape, dataset, sums=question.sums)
     weighted = None if survey is None else weighted_cells(stored, survey, exact, noisy)
     impossible = structural_zeros(shape, dataset)
     cells = noisy if weighted is None else weighted.values

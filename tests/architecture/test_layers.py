@@ -17,7 +17,7 @@ LAYERS = [
     {"assess", "attacks", "inference"},
     {"dry_run"},
     {"pipeline"},
-    {"weighted"},
+    {"weighted", "judged"},
     {"formats", "pictures"},
     {"adjust"},
     {"perturb", "margins"},

@@ -163,3 +163,11 @@ def test_hostile_codes_can_be_filtered_by_their_permalink(client):
     ).json()
     again = client.get(f"/api/datasets/hostile/table?{document['extension']['query']}")
     assert again.json() == document
+
+
+def test_a_dry_run_tells_size_and_verdict_without_numbers(client):
+    told = client.get(TABLE, params={"rows": "sex", "columns": "age", "dry_run": "1"}).json()
+    assert told["cells"] == 12
+    assert told["allowed"]
+    assert told["verdict"]["table_error"] is None
+    assert client.get(TABLE, params={"rows": "sex", "dry_run": "yes"}).status_code == 400

@@ -319,3 +319,9 @@ def test_pages_load_nothing_from_elsewhere_and_run_no_script(client):
         sources = [e.get("href", "") for e in page.all("link")] + [e["src"] for e in page.all("img")]
         assert all(source.startswith("/static/") for source in sources)
         assert all(client.get(source).status_code == 200 for source in sources)
+
+
+def test_a_refused_table_offers_the_nearest_that_is_allowed(client):
+    page = client.get("/datasets/people?rows=sex,age,job,origin")
+    assert page.status_code == 403
+    assert "Ask this instead" in page.text

@@ -11,11 +11,12 @@ from __future__ import annotations
 
 import json
 from dataclasses import asdict
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 from fastapi import APIRouter, Path, Request
 from starlette.responses import Response
 
+from discreet.dry_run import dry_run
 from discreet.errors import BadRequest
 from discreet.formats import named_format
 from discreet.pipeline import answer
@@ -33,7 +34,7 @@ if TYPE_CHECKING:
     from discreet.workspace.workspace import Workspace
 
 #: What a program may ask beside the table itself.
-API_PARAMETERS = (*TABLE_PARAMETERS, "format", "download")
+API_PARAMETERS = (*TABLE_PARAMETERS, "format", "download", "dry_run")
 DEFAULT_FORMAT = "json"
 DatasetId = Annotated[str, Path(description="The dataset's id.", examples=["census"])]
 
@@ -74,8 +75,11 @@ def api_router(workspace: Workspace) -> APIRouter:
         query = request.query_params
         refuse_unknown(query, API_PARAMETERS)
         form = named_format(_once(query, "format", DEFAULT_FORMAT))
-        download = _download(query)
-        question = checked(workspace.stored(dataset_id), read_table(dataset_id, query))
+        download = _flag(query, "download")
+        stored, asked = workspace.stored(dataset_id), read_table(dataset_id, query)
+        if _flag(query, "dry_run"):
+            return _plain_json(dry_run(stored, asked))
+        question = checked(stored, asked)
         return conditional(
             request, tag_of(question, form.name), lambda: _table(question, form, download=download)
         )
@@ -93,14 +97,18 @@ def _table(question: Question, form: Format, *, download: bool) -> Response:
 
 
 def _json(document: ListDocument | DatasetDocument) -> Response:
-    text = json.dumps(asdict(document), ensure_ascii=False, allow_nan=False)
+    return _plain_json(asdict(document))
+
+
+def _plain_json(document: dict[str, Any]) -> Response:
+    text = json.dumps(document, ensure_ascii=False, allow_nan=False)
     return Response(text.encode(), media_type="application/json; charset=utf-8")
 
 
-def _download(query: QueryParams) -> bool:
-    text = _once(query, "download", "0")
+def _flag(query: QueryParams, name: str) -> bool:
+    text = _once(query, name, "0")
     if text not in {"0", "1"}:
-        raise BadRequest(f'download is "{text}".', "Write 0 or 1.")
+        raise BadRequest(f'{name} is "{text}".', "Write 0 or 1.")
     return text == "1"
 
 

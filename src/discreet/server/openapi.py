@@ -93,6 +93,7 @@ def table_parameters() -> list[dict[str, Any]]:
             "independent",
             "How totals relate to their parts; the dataset's own way by default.",
         ),
+        _choice("dry_run", ["0", "1"], "0", "1: only the size and what the rules say, as JSON."),
         _choice("format", list(FORMATS), "json", "`json` is JSON-stat 2.0; `csv` is tidy CSV."),
         _choice("download", ["0", "1"], "0", "1: sent as a file to save."),
     ]

@@ -14,7 +14,10 @@ from fastapi import APIRouter, Request
 from starlette.responses import RedirectResponse, Response
 
 from discreet.accounting.promise import promise
-from discreet.errors import DiscreetError, NotFound, nearest
+from discreet.dry_run import suggestion
+from discreet.errors import DiscreetError, NotFound, Refused, nearest
+from discreet.model.release import table_title
+from discreet.model.shape import table_shape
 from discreet.pipeline import answer, perturbed_note
 from discreet.server import snippets
 from discreet.server.answer import checked, conditional, strong_tag, tag_of
@@ -31,7 +34,7 @@ if TYPE_CHECKING:
     from discreet.workspace.workspace import StoredDataset, Workspace
 
 
-def page_router(workspace: Workspace, settings: Settings) -> APIRouter:
+def page_router(workspace: Workspace, settings: Settings) -> APIRouter:  # noqa: C901 - one function a route, all in one place
     """The routes of the pages."""
     router = APIRouter(include_in_schema=False)
 
@@ -60,7 +63,10 @@ def page_router(workspace: Workspace, settings: Settings) -> APIRouter:
             )
         base = str(request.base_url).rstrip("/")
         tag = tag_of(question, "page", FINGERPRINT, base, settings.page_cells)
-        return conditional(request, tag, lambda: _table_page(request, question, base, settings))
+        try:
+            return conditional(request, tag, lambda: _table_page(request, question, base, settings))
+        except Refused as error:
+            return _refused(request, stored, error)
 
     @router.get("/datasets/{dataset_id}/variables/{name}")
     def code_list(request: Request, dataset_id: str, name: str) -> Response:
@@ -120,12 +126,21 @@ def _table_page(request: Request, question: Question, base: str, settings: Setti
     )
 
 
+def _instead(request: Request, stored: StoredDataset) -> tuple[str, str] | None:
+    """The title and address of the nearest table that is allowed."""
+    found = suggestion(stored, read_form(stored.dataset, request.query_params))
+    if found is None:
+        return None
+    title = table_title(stored.dataset, table_shape(found, stored.dataset).dimensions, found.measure)
+    return title, snippets.page_path(found)
+
+
 def _refused(request: Request, stored: StoredDataset, error: DiscreetError) -> Response:
     """The form as it was left, and why there is no table."""
     shown = public(error)
-    response = page(
-        "table.html", status=shown.http_status, **_frame(request, stored, None), error=shown, title=""
-    )
+    instead = _instead(request, stored) if isinstance(error, Refused) else None
+    frame = _frame(request, stored, None)
+    response = page("table.html", status=shown.http_status, **frame, error=shown, title="", instead=instead)
     response.headers["cache-control"] = "no-store"
     return response
 

@@ -1,0 +1,60 @@
+"""What the rules on perturbed counts say of a request: of its unfiltered table, so that no filter evades them.
+
+The unfiltered table is made and perturbed only where a rule applies, once for each version and table: a
+table never changes, so neither does what is said of it. Rules see noisy cells and nothing else.
+
+Comes from: `pipeline` and `dry_run`. Goes to: `rules/verdict.py`, and back as a `Verdict`.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from discreet.model.shape import structural_zeros
+from discreet.perturb.perturb import perturb
+from discreet.rules.noisy_table import NoisyTable
+from discreet.rules.unfiltered import needs_table, unfiltered, unfiltered_shape
+from discreet.rules.verdict import judge
+from discreet.tabulate.tabulate import tabulate
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from discreet.model.request import TableRequest
+    from discreet.model.shape import TableShape
+    from discreet.rules.verdict import Verdict
+    from discreet.workspace.workspace import StoredDataset
+
+
+def verdict_on(
+    stored: StoredDataset, asked: TableRequest, shape: TableShape, noisy: NDArray[np.int64] | None = None
+) -> Verdict | None:
+    """The verdict on a canonical request; None where no rule on counts applies.
+
+    Args:
+        stored: The version that is asked.
+        asked: The request.
+        shape: Its shape.
+        noisy: Its perturbed counts if they are at hand: a table without filters is judged by its own.
+    """
+    if not needs_table(stored.rules, asked, stored.dataset):
+        return None
+    wide = unfiltered(asked, stored.dataset)
+    if wide not in stored.verdicts:
+        judged_shape = unfiltered_shape(asked, stored.dataset)
+        cells = _own_cells(judged_shape, shape, noisy)
+        if cells is None:
+            cells = perturb(tabulate(stored.engine, judged_shape), stored.cell_keys, stored.noise)
+        table = NoisyTable(judged_shape, cells, structural_zeros(judged_shape, stored.dataset))
+        stored.verdicts[wide] = judge(stored.rules, table, stored.dataset)
+    return stored.verdicts[wide]
+
+
+def _own_cells(
+    judged: TableShape, shape: TableShape, noisy: NDArray[np.int64] | None
+) -> NDArray[np.int64] | None:
+    """The noisy cells of a request in the order of its unfiltered table, where they are the same cells."""
+    if noisy is None or shape.filters or set(judged.dimensions) != set(shape.dimensions):
+        return None
+    return noisy.transpose([shape.dimensions.index(dimension) for dimension in judged.dimensions]).copy()
