@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from discreet.errors import BadNoiseTable
 from discreet.mechanism import laplace
 from discreet.mechanism.families import build
+from discreet.mechanism.identity import mechanism_name
 from discreet.mechanism.noise_table import NoiseRow, NoiseTable
 from discreet.model.cover import cover
 from discreet.model.dataset import parse_dataset
@@ -18,7 +19,7 @@ from discreet.model.levels import ancestors
 from discreet.model.request import TableRequest, canonical
 from discreet.model.shape import table_shape
 from discreet.model.universe import margin_zeros, parse_universe
-from discreet.perturb.describe_noise import PUBLIC, DescriptionNoise, describe_noise, mechanism_name
+from discreet.perturb.describe_noise import PUBLIC, DescriptionNoise, describe_noise
 from discreet.tabulate.tabulate import tabulate
 
 UNIVERSE = {

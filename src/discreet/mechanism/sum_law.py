@@ -136,7 +136,8 @@ def _law(row: NoiseRow, terms: int, *, exact: bool) -> tuple[int, NDArray[np.flo
 
 def _slot(row: NoiseRow, terms: int) -> int:
     """Bits for one mass of the sum: all masses of the sum add up to modulus^terms."""
-    return (row.modulus**terms).bit_length() + 1
+    whole: int = row.modulus**terms
+    return whole.bit_length() + 1
 
 
 @lru_cache(maxsize=64)

@@ -88,4 +88,5 @@ def inside(dataset: Dataset, name: str, kept: NDArray[np.bool_], onto: str) -> N
         return None
     categories = len(dataset.variable(onto))
     missed = np.bincount(down[~kept], minlength=categories)
-    return (missed == 0) & (np.bincount(down, minlength=categories) > 0)
+    whole: NDArray[np.bool_] = (missed == 0) & (np.bincount(down, minlength=categories) > 0)
+    return whole

@@ -19,7 +19,7 @@ import numpy as np
 
 from discreet.errors import BadNoiseTable
 from discreet.keys.description_keys import NoiseContext, block_keys, margin_cells
-from discreet.mechanism.files import content_hash
+from discreet.mechanism.identity import mechanism_name
 from discreet.mechanism.sum_law import SumLaw
 from discreet.model.universe import margin_zeros
 
@@ -109,11 +109,6 @@ def require_one_row(table: NoiseTable) -> None:
         )
     if table.keeps_zero:
         raise BadNoiseTable("The noise table never changes a count.", "For `dp` every cell needs noise.")
-
-
-def mechanism_name(table: NoiseTable) -> str:
-    """A noise table and its scale, as they enter the key: another epsilon never shares noise."""
-    return f"{table.family}:{table.parameters.get('epsilon')!r}:{content_hash(table)}"
 
 
 def describe_noise(exact: ExactTable, parts: Sequence[Part], noise: DescriptionNoise) -> DescribedCells:
