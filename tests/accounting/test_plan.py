@@ -10,6 +10,7 @@ from discreet.accounting import composition_pld
 from discreet.accounting import tightest as tightest_module
 from discreet.accounting.audit import delta as exact_delta
 from discreet.accounting.budget_report import (
+    answer_charge,
     answer_cost,
     budget_document,
     family_cap,
@@ -18,7 +19,7 @@ from discreet.accounting.budget_report import (
 )
 from discreet.accounting.composition_zcdp import with_distance, zcdp_delta
 from discreet.accounting.ledger import Charge, Ledger, canonical_request
-from discreet.accounting.plan import make_plan
+from discreet.accounting.plan import interactive_table, make_plan
 from discreet.accounting.tightest import figures, tightest
 from discreet.errors import BadDescription, BudgetSpent
 from discreet.model.dataset import parse_dataset
@@ -178,12 +179,22 @@ def test_publishing_charges_the_family_once_and_a_change_charges_again(dataset, 
     plan = plan_of(dataset, cap_epsilon=2.0, cap_delta=1e-6)
     ledger = Ledger.create(tmp_path / "ledger.sqlite")
     ledger.declare_family("census", family_cap(plan.terms))
-    first = ledger.charge(publication_charge(plan, dataset, "1", "aa"))
+
+    def publish(version, fingerprint):
+        charge = publication_charge(plan, dataset, version, fingerprint)
+        assert fingerprint not in charge.request
+        return ledger.publish(charge, dataset.id, version, fingerprint)
+
+    first = publish("1", "fffe")
     assert not first.repeat
-    assert ledger.charge(publication_charge(plan, dataset, "1", "aa")).repeat
-    assert not ledger.charge(publication_charge(plan, dataset, "1", "bb")).repeat
+    assert publish("1", "fffe").repeat
+    with pytest.raises(BadDescription, match="other records"):
+        publish("1", "fffd")
+    assert not publish("2", "fffe").repeat
     with pytest.raises(BudgetSpent):
-        ledger.charge(publication_charge(plan, dataset, "2", "bb"))
+        publish("3", "fffe")
+    with pytest.raises(BudgetSpent):
+        publish("3", "fffd")  # the refused charge left no name behind
     document = budget_document(plan, dataset, ledger.state("census"))
     assert document["spent"]["epsilon"] == pytest.approx(2 * first.loss)
     assert document["left"]["epsilon"] < 0.01
@@ -221,3 +232,33 @@ def test_the_zcdp_rule_books_rho_and_distance_within_the_cap(dataset):
     unknown = plan_of(dataset, {"family": "normal", "delta": 1e-6})
     with pytest.raises(BadDescription, match="no ideal law"):
         answer_cost(plan.terms, unknown.tables[0].noise, 0.1)
+
+
+def test_one_margin_is_charged_whole_whoever_asks_and_however(dataset, tmp_path):
+    plan = plan_of(dataset, cap_epsilon=2.0, cap_delta=1e-6)
+    ledger = Ledger.create(tmp_path / "ledger.sqlite")
+    ledger.declare_family("census", family_cap(plan.terms))
+    for account in ("ann", "bob"):
+        ledger.allow("census", account, (Fraction(1, 4), Fraction(1, 10**6)))
+    table = interactive_table(plan.terms, ("age", "area", "sex"), Fraction(1, 4), {"family": "laplace"})
+    first = ledger.charge(answer_charge(plan, dataset, "1", "f", table, "ann"))
+    again = ledger.charge(answer_charge(plan, dataset, "1", "f", table, "bob"))
+    assert (first.repeat, again.repeat) == (False, True)
+    assert first.loss == Fraction(1, 4)
+    finer = interactive_table(plan.terms, ("age", "area", "sex"), Fraction(1, 5), {"family": "laplace"})
+    with pytest.raises(BudgetSpent):
+        ledger.charge(answer_charge(plan, dataset, "1", "f", finer, "ann"))
+    wider = plan.universe.with_margin(("age", "area", "sex"))
+    assert wider.margins[-1] == ("age", "area", "sex")
+    assert wider.with_margin(("age", "area", "sex")) is wider
+    with pytest.raises(BadDescription, match="rule"):
+        interactive_table(plan.terms, ("age",), Fraction(1, 4), {"family": "gaussian"})
+
+
+def test_a_distance_is_that_of_the_stated_scale_even_where_integers_agree(dataset):
+    from discreet.accounting.distance import distance_to_ideal
+
+    table = plan_of(dataset).tables[0].noise
+    honest = distance_to_ideal(table)
+    relabelled = replace(table, parameters={**table.parameters, "epsilon": 0.01})
+    assert distance_to_ideal(relabelled) > 0.5 > honest

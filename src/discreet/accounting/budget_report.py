@@ -20,7 +20,7 @@ from discreet.accounting.claim import float_down, float_up, group_delta
 from discreet.accounting.composition_basic import table_delta
 from discreet.accounting.composition_zcdp import ideal_rho, rho_for
 from discreet.accounting.distance import distance_to_ideal
-from discreet.accounting.ledger import Charge, canonical_request
+from discreet.accounting.ledger import Charge, canonical_request, records_name
 from discreet.accounting.plan import shares_of
 from discreet.accounting.tightest import claim_of, figures
 from discreet.errors import BadDescription
@@ -100,8 +100,35 @@ def publication_charge(plan: Plan, dataset: Dataset, version: str, fingerprint: 
     """
     loss, failure = _publication_cost(plan)
     noise = [[list(table.margin), mechanism_name(table.noise)] for table in plan.tables]
-    request = canonical_request("universe", dataset.id, version, fingerprint, noise)
+    request = canonical_request(
+        "universe", dataset.id, version, _records(dataset, version, fingerprint), noise
+    )
     return Charge(plan.terms.family, request, loss, failure)
+
+
+def answer_charge(
+    plan: Plan,
+    dataset: Dataset,
+    version: str,
+    fingerprint: str,
+    table: PlannedTable,
+    account: str,
+) -> Charge:
+    """What one margin outside the universe costs an account: the whole margin, so that its slices are free.
+
+    The charge is named by what decides the noise, so every question that the margin answers is paid for at once,
+    by whoever asks it again and however it is written.
+    """
+    loss, failure = answer_cost(plan.terms, table.noise, table.epsilon)
+    request = canonical_request(
+        "margin",
+        dataset.id,
+        version,
+        _records(dataset, version, fingerprint),
+        list(table.margin),
+        mechanism_name(table.noise),
+    )
+    return Charge(plan.terms.family, request, loss, failure, account)
 
 
 def answer_cost(terms: Terms, table: NoiseTable, epsilon: float) -> tuple[Fraction, Fraction]:
@@ -156,6 +183,10 @@ def dropped_variables(plan: Plan, dataset: Dataset) -> list[dict[str, Any]]:
             }
         )
     return found
+
+
+def _records(dataset: Dataset, version: str, fingerprint: str) -> str:
+    return records_name(dataset.id, version, fingerprint)
 
 
 def _publication_cost(plan: Plan) -> tuple[Fraction, Fraction]:

@@ -34,7 +34,6 @@ _UNIT = 2.0**-53
 IDEAL_LAWS = ("laplace", "gaussian", "rounded-normal")
 
 
-@lru_cache(maxsize=4096)
 def distance_to_ideal(table: NoiseTable) -> Fraction | None:
     """An upper bound on the total variation between a table's row and its ideal law; None where none is known.
 
@@ -44,14 +43,17 @@ def distance_to_ideal(table: NoiseTable) -> Fraction | None:
     """
     if len(table.rows) != 1 or table.family not in IDEAL_LAWS:
         return None
-    row, parameters = table.rows[0], table.parameters
-    if table.family == "rounded-normal":
-        return _to_rounded_normal(row, float(parameters["V"]))
-    if table.family == "laplace":
-        law = _laplace_law(float(parameters["epsilon"]), max(map(abs, row.values)))
-    else:
-        law = _gaussian_law(float(parameters["V"]), max(map(abs, row.values)))
-    return min(Fraction(1), _missing(row, law))
+    scale = table.parameters["epsilon" if table.family == "laplace" else "V"]
+    return _distance(table.rows[0], table.family, float(scale))
+
+
+@lru_cache(maxsize=4096)
+def _distance(row: NoiseRow, family: str, scale: float) -> Fraction:
+    """Remembered by the scale too: tables are equal whatever their parameters."""
+    if family == "rounded-normal":
+        return min(Fraction(1), _to_rounded_normal(row, scale))
+    law = _laplace_law if family == "laplace" else _gaussian_law
+    return min(Fraction(1), _missing(row, law(scale, max(map(abs, row.values)))))
 
 
 def _missing(row: NoiseRow, law: list[Decimal]) -> Fraction:

@@ -30,6 +30,7 @@ from discreet.accounting.ledger_database import (
     CHARGES,
     FAMILIES,
     SHARES,
+    VERSIONS,
     LedgerDatabase,
     create_database,
     open_database,
@@ -119,6 +120,11 @@ def canonical_request(*parts: object) -> str:
     return json.dumps(parts, separators=(",", ":"), ensure_ascii=True, allow_nan=False)
 
 
+def records_name(dataset: str, version: str, fingerprint: str) -> str:
+    """A name for the records of one version that tells nothing about another: never equal across versions."""
+    return hashlib.sha256(canonical_request("records", dataset, version, fingerprint).encode()).hexdigest()
+
+
 class Ledger:
     """The ledger of a workspace.
 
@@ -191,6 +197,29 @@ class Ledger:
             lowest = (max(loss, known.spent_loss), max(failure, known.spent_failure))
             connection.execute(update(SHARES).where(where).values(cap_loss=lowest[0], cap_failure=lowest[1]))
 
+    def publish(self, charge: Charge, dataset: str, version: str, fingerprint: str) -> Receipt:
+        """Charge the universe of a version, whose name belongs to these records from now on.
+
+        Raises:
+            BadDescription: The version was published with other records.
+            BudgetSpent: The family's cap does not allow it.
+        """
+        records = records_name(dataset, version, fingerprint)
+        row = {"dataset": dataset, "version": version, "records": records}
+        with self.database.transaction() as connection:
+            where = (VERSIONS.c.dataset == dataset) & (VERSIONS.c.version == version)
+            dialect = postgresql if connection.dialect.name == "postgresql" else sqlite
+            connection.execute(dialect.insert(VERSIONS).values(**row).on_conflict_do_nothing())
+            known = connection.execute(select(VERSIONS.c.records).where(where)).scalar_one()
+            if known != records:
+                raise BadDescription(
+                    f'The version "{version}" of "{dataset}" was published with other records.',
+                    "Give changed records a new `version`; it is charged to the family as a new release.",
+                )
+            receipt = self._charged(connection, charge)
+        self._on_step("committed")
+        return receipt
+
     def charge(self, charge: Charge) -> Receipt:
         """Charge an answer, or find that it is paid for; nothing may be computed before this returns.
 
@@ -199,22 +228,27 @@ class Ledger:
             BadKey: The account is revoked.
             LedgerUnusable: No answers.
         """
-        loss, failure = _up(charge.loss, LOSS_UNIT), _up(charge.failure, FAILURE_UNIT)
         with self.database.transaction() as connection:
-            self._on_step("begun")
-            _refuse_revoked(connection, charge.account)
-            if not _record(connection, charge, loss, failure):
-                return _earlier(connection, charge)
-            self._on_step("recorded")
-            if not _add(connection, FAMILIES, FAMILIES.c.family == charge.family, loss, failure):
-                raise _spent(f'the family "{charge.family}"')
-            self._on_step("family charged")
-            if charge.account is not None:
-                share = (SHARES.c.family == charge.family) & (SHARES.c.account == charge.account)
-                if not _add(connection, SHARES, share, loss, failure):
-                    raise _spent(f'the account "{charge.account}"')
-            self._on_step("share charged")
+            receipt = self._charged(connection, charge)
         self._on_step("committed")
+        return receipt
+
+    def _charged(self, connection: Connection, charge: Charge) -> Receipt:
+        """The charge within a transaction; a refusal undoes all of it."""
+        loss, failure = _up(charge.loss, LOSS_UNIT), _up(charge.failure, FAILURE_UNIT)
+        self._on_step("begun")
+        _refuse_revoked(connection, charge.account)
+        if not _record(connection, charge, loss, failure):
+            return _earlier(connection, charge)
+        self._on_step("recorded")
+        if not _add(connection, FAMILIES, FAMILIES.c.family == charge.family, loss, failure):
+            raise _spent(f'the family "{charge.family}"')
+        self._on_step("family charged")
+        if charge.account is not None:
+            share = (SHARES.c.family == charge.family) & (SHARES.c.account == charge.account)
+            if not _add(connection, SHARES, share, loss, failure):
+                raise _spent(f'the account "{charge.account}"')
+        self._on_step("share charged")
         return Receipt(charge.key, loss * LOSS_UNIT, failure * FAILURE_UNIT, repeat=False)
 
     def is_paid(self, family: str, request: str) -> bool:

@@ -75,6 +75,14 @@ CHARGES = Table(
     Column("what", String, nullable=False),
     Column("at", String(40), nullable=False),
 )
+#: One version, one set of records: noise that came again exactly where records did would tell whether they changed.
+VERSIONS = Table(
+    "versions",
+    _METADATA,
+    Column("dataset", String(64), primary_key=True),
+    Column("version", String(200), primary_key=True),
+    Column("records", String(64), nullable=False),
+)
 ACCOUNTS = Table(
     "accounts",
     _METADATA,

@@ -12,7 +12,7 @@ Source: Rinott et al. (2018), section 7; docs/methods/dp.md.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
@@ -110,14 +110,30 @@ def make_plan(dataset: Dataset, universe: Universe, terms: Terms, noise: Mapping
         _planned(margin, share, terms, family, tuple(sorted(parameters.items())))
         for margin, share in sorted(shares.items(), key=lambda item: (len(item[0]), item[0]))
     )
-    released = type(universe)(
-        universe.declared,
-        tuple(table.margin for table in tables),
-        universe.style,
-        universe.importance,
-        universe.known_total,
-    )
+    released = replace(universe, margins=tuple(table.margin for table in tables))
     return Plan(released, terms, tables, currency)
+
+
+def interactive_table(
+    terms: Terms, margin: Margin, share: Fraction, noise: Mapping[str, Any]
+) -> PlannedTable:
+    """One margin outside the universe, released at a share of the budget: epsilon, or rho under the zcdp rule.
+
+    Args:
+        terms: Neighbours, records per unit and rule.
+        margin: The canonical margin that is asked for.
+        share: What it may cost.
+        noise: The family and its other parameters.
+    """
+    parameters = dict(noise)
+    family = str(parameters.pop("family", "laplace"))
+    _check_family(family, parameters)
+    if (family in BY_VARIANCE) != (terms.rule == "zcdp") or share <= 0:
+        raise BadDescription(
+            f'A share of {float(share):g} of {family} noise does not fit the ledger\'s rule "{terms.rule}".',
+            "Use laplace with basic, gaussian with zcdp, and a share above 0.",
+        )
+    return _planned(margin, share, terms, family, tuple(sorted(parameters.items())))
 
 
 def _check_family(family: str, parameters: Mapping[str, Any]) -> None:

@@ -5,6 +5,7 @@ Comes from: a noise table. Goes to: `keys` (through `perturb`), `accounting` (wh
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from discreet.mechanism.files import content_hash
@@ -20,4 +21,10 @@ def mechanism_name(table: NoiseTable) -> str:
     >>> mechanism_name(NoiseTable(4, (NoiseRow((-1, 1), (2, 4)),), family="file"))[:10]
     'file:None:'
     """
-    return f"{table.family}:{table.parameters.get('epsilon')!r}:{content_hash(table)}"
+    # Tables are equal whatever their parameters, so the epsilon stays outside what is remembered.
+    return f"{table.family}:{table.parameters.get('epsilon')!r}:{_hash(table)}"
+
+
+@lru_cache(maxsize=4096)
+def _hash(table: NoiseTable) -> str:
+    return content_hash(table)

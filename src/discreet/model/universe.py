@@ -15,7 +15,7 @@ Source: Rinott et al. (2018), section 7; the grand total is counted in d, which 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from itertools import combinations
 from typing import TYPE_CHECKING, Any
@@ -71,6 +71,14 @@ class Universe:
         """The stated importance of a margin, 1 where nothing is said."""
         return dict(self.importance).get(margin, Fraction(1))
 
+    def with_margin(self, margin: Margin) -> Universe:
+        """The universe with one more released margin: what an interactive answer is made from."""
+        if margin in self.margins or (not margin and self.known_total):
+            return self
+        return replace(
+            self, declared=tuple(dict.fromkeys((*self.declared, margin))), margins=(*self.margins, margin)
+        )
+
     def without(self, variable: str) -> Universe:
         """The universe with one variable left out of every table."""
 
@@ -78,7 +86,7 @@ class Universe:
             return tuple(margin for margin in margins if variable not in margin)
 
         importance = tuple(entry for entry in self.importance if variable not in entry[0])
-        return Universe(kept(self.declared), kept(self.margins), self.style, importance, self.known_total)
+        return replace(self, declared=kept(self.declared), margins=kept(self.margins), importance=importance)
 
 
 def parse_universe(entry: Mapping[str, Any], dataset: Dataset, *, known_total: bool = False) -> Universe:
