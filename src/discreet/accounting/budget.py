@@ -129,7 +129,7 @@ def unit_error(terms: float, measure: str, noise: str) -> float:
 
     Laplace: variance 2K; absolute 2 Gamma(K + 1/2) / (sqrt(pi) Gamma(K)). Gaussian, sigma^2 = 1/2: K/2, sqrt(K/pi).
 
-    >>> unit_error(1, "absolute", "laplace")
+    >>> round(unit_error(1, "absolute", "laplace"), 12)
     1.0
     """
     if noise == "laplace":

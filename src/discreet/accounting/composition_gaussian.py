@@ -8,7 +8,7 @@ It is exact for normal noise and for whatever is made of it, rounding included; 
 whose divergence may lie a little above this curve between its steps.
 
 Comes from: `plan`. Goes to: `tightest`.
-Source: Balle & Wang (2018), Theorem 8; Dong, Roth & Su (2022), Corollaries 2.13 and 3.3.
+Source: Balle & Wang (2018), Theorem 8; Dong, Roth & Su (2022), Gaussian differential privacy.
 """
 
 from __future__ import annotations

@@ -10,8 +10,8 @@ to it is added to delta (`distance`). Charges may be chosen adaptively as long a
 cap fixed beforehand: that is the filter.
 
 Comes from: `plan`, `ledger`. Goes to: `tightest`.
-Source: Bun & Steinke (2016); Canonne, Kamath & Steinke (2020), Proposition 12 and Corollary 13;
-Feldman & Zrnic (2021), Theorem 4.3 (filters for Renyi privacy of each order).
+Source: Bun & Steinke (2016); Canonne, Kamath & Steinke (2020) for delta; Feldman & Zrnic (2021) and Whitehouse et al.
+(2023) for the filter.
 """
 
 from __future__ import annotations
@@ -76,7 +76,7 @@ def rho_for(epsilon: float, delta: float) -> float:
     """The largest rho that keeps (epsilon, delta), rounded down.
 
     >>> round(rho_for(1.0, 1e-6), 4)
-    0.0186
+    0.0244
     """
     if not 0 < delta < 1 or epsilon <= 0:
         raise BadRequest(

@@ -10,7 +10,7 @@ numbers: charges are rounded up, caps down. What is added up is (epsilon, delta)
 distance by the zCDP filter, as the family's rule says; both remain valid when questions follow earlier answers.
 
 Comes from: `pipeline` and the faces. Goes to: receipts; `budget_report`.
-Source: Rogers et al. (2016), Theorem 3.6 (basic filter); Feldman & Zrnic (2021) (zCDP filter); docs/methods/dp.md.
+Source: docs/methods/dp.md, Theorem 2 (basic filter) and section 3 (zCDP filter); Rogers et al. (2016).
 """
 
 from __future__ import annotations

@@ -7,7 +7,7 @@ mechanism, and sums of privacy losses follow the Gaussian trade-off with mu^2 = 
 Gaussian has the same zCDP but no such trade-off; its noise is a hair smaller (variance less by about 1/12).
 
 Comes from: V = sigma^2. Goes to: `quantise`; `accounting/composition_gaussian.py`.
-Source: Dong, Roth & Su (2022), Theorem 2.7 and Corollary 3.3; Balle & Wang (2018).
+Source: Dong, Roth & Su (2022), Gaussian differential privacy; Balle & Wang (2018).
 """
 
 from __future__ import annotations

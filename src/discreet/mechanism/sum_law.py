@@ -107,7 +107,7 @@ class SumLaw:
         """The smallest h with P(|S| <= h) >= level for certain: the error is counted against it.
 
         >>> from discreet.mechanism.noise_table import NoiseRow
-        >>> SumLaw(NoiseRow((-1, 0, 1), (1, 3, 4)), 1).half_width(0.5)
+        >>> SumLaw(NoiseRow((-1, 0, 1), (1, 3, 4)), 1).half_width(0.4)
         0
         """
         if not 0 < level < 1:
