@@ -163,6 +163,12 @@ def test_a_workload_that_no_margin_answers_is_refused():
         error_power("median", "laplace")
 
 
+def test_an_optimum_that_would_take_hours_is_refused():
+    dataset = dataset_of(a=2)
+    with pytest.raises(BadRequest, match="not searched"):
+        spread_for([Query(("a",), 1.0)], [("a",)] * 601, dataset, Fraction(1))
+
+
 def test_a_public_total_is_asked_of_nobody():
     dataset = dataset_of(a=2)
     known = parse_universe({"variables": ["a"], "up_to": 1}, dataset, known_total=True)

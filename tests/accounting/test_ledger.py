@@ -410,7 +410,7 @@ def postgres_url(tmp_path):
         user = ["runuser", "-u", "nobody", "--"]
         import tempfile
 
-        home = tempfile.mkdtemp(prefix="pg-", dir="/tmp")
+        home = tempfile.mkdtemp(prefix="pg-")
         shutil.chown(home, "nobody")
     else:
         user, home = [], str(tmp_path)

@@ -36,6 +36,8 @@ if TYPE_CHECKING:
     #: An error and the cost that each margin bears; a margin without cost is not released.
     _Settled = tuple[float, NDArray[np.float64]]
 
+#: The search takes seconds for some hundred margins and would take hours for thousands.
+MOST_OPTIMISED = 600
 #: Of so many margins every choice is tried.
 ALL_CHOICES = 10
 #: From so many of the best starts the search goes on.
@@ -104,6 +106,11 @@ def spread_for(
         measure: `variance` or `absolute`.
         noise: `laplace` or `gaussian`.
     """
+    if len(margins) > MOST_OPTIMISED:
+        raise BadRequest(
+            f"The optimum over {len(margins):,} tables is not searched for; {MOST_OPTIMISED:,} are the most.",
+            "Spread by importance, or declare fewer tables.",
+        )
     costs = _costs(workload, margins, dataset, measure, noise)
     power = error_power(measure, noise)
     able = np.isfinite(costs)

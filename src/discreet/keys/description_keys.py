@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from discreet.keys.secret import Secret
     from discreet.model.dataset import Dataset
     from discreet.model.universe import Margin
+    from discreet.model.variable import Variable
 
 LARGEST_MODULUS = 2**64
 #: A slice of at least this share of its margin is cut out of the whole stream, which is read faster.
@@ -91,21 +92,23 @@ class MarginCells:
 def margin_cells(margin: Margin, dataset: Dataset) -> MarginCells:
     """The canonical cells of a margin of a dataset."""
     names = tuple(sorted(margin))
-    ranks, domain = [], []
-    for name in names:
-        codes = dataset.variable(name).codes
-        order = sorted(range(len(codes)), key=codes.__getitem__)
-        rank = np.empty(len(codes), dtype=np.int64)
-        rank[order] = np.arange(len(codes))
-        ranks.append(rank)
-        domain.append([name, [codes[position] for position in order]])
-    text = json.dumps(domain, separators=(",", ":"), ensure_ascii=True)
-    return MarginCells(
-        names,
-        tuple(len(rank) for rank in ranks),
-        tuple(ranks),
-        hashlib.sha256(text.encode("ascii")).hexdigest(),
+    ranks, texts = (
+        zip(*(_sorted_codes(dataset.variable(name)) for name in names), strict=True) if names else ((), ())
     )
+    domain = hashlib.sha256(f"[{','.join(texts)}]".encode("ascii")).hexdigest()
+    return MarginCells(names, tuple(len(rank) for rank in ranks), ranks, domain)
+
+
+@lru_cache(maxsize=1024)
+def _sorted_codes(variable: Variable) -> tuple[NDArray[np.int64], str]:
+    """The place of each category when the codes are sorted as text, and the JSON text [name, [sorted codes]]."""
+    codes = variable.codes
+    order = sorted(range(len(codes)), key=codes.__getitem__)
+    rank = np.empty(len(codes), dtype=np.int64)
+    rank[order] = np.arange(len(codes))
+    rank.flags.writeable = False
+    listed = [variable.name, [codes[position] for position in order]]
+    return rank, json.dumps(listed, separators=(",", ":"), ensure_ascii=True)
 
 
 def margin_keys(

@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from itertools import product
+from itertools import chain, product
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -187,8 +187,11 @@ def _condition(dimension: Dimension, axis: int, *, total: bool) -> Condition:
     if total:
         return _filter(dimension.name, dimension.population, len(dimension.base))
     labels = np.full(len(dimension.base), -1, dtype=np.int64)
-    for place, output in enumerate(dimension.outputs):
-        labels[list(output.members)] = place
+    sizes = [len(output.members) for output in dimension.outputs]
+    members = np.fromiter(
+        chain.from_iterable(output.members for output in dimension.outputs), np.int64, sum(sizes)
+    )
+    labels[members] = np.repeat(np.arange(len(sizes)), sizes)
     return Condition(dimension.name, labels, len(dimension.outputs), axis)
 
 
