@@ -182,6 +182,38 @@ class TableNotReleased(Refused):
     title = "The table is too sparse to be released"
 
 
+class OutsideUniverse(Refused):
+    """A table that no declared table of a differentially private dataset contains."""
+
+    code = "outside-universe"
+    title = "Outside the declared tables"
+
+
+class BudgetSpent(DiscreetError):
+    """A question that the privacy budget left does not pay for: nothing is computed and nothing is charged."""
+
+    code = "budget-spent"
+    title = "The privacy budget does not allow this"
+    http_status = 403
+    exit_code = EXIT_BUDGET
+
+
+class BadKey(DiscreetError):
+    """An API key that is unknown or revoked."""
+
+    code = "bad-key"
+    title = "The API key is not accepted"
+    http_status = 401
+    exit_code = EXIT_REFUSED
+
+
+class NotAllowed(Refused):
+    """An account whose role does not allow what it asks."""
+
+    code = "not-allowed"
+    title = "Not allowed with this account"
+
+
 class BadDescription(DiscreetError):
     """A `dataset.toml` that cannot be used."""
 
@@ -241,6 +273,15 @@ class WorkspaceUnusable(DiscreetError):
 
     code = "workspace-unusable"
     title = "The workspace cannot be used"
+    http_status = 503
+    exit_code = EXIT_OURS
+
+
+class LedgerUnusable(DiscreetError):
+    """The ledger is missing, damaged, full or out of reach: nothing that must be charged is answered."""
+
+    code = "ledger-unusable"
+    title = "The privacy ledger cannot be used"
     http_status = 503
     exit_code = EXIT_OURS
 

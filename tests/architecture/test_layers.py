@@ -40,6 +40,8 @@ HOMES = {
     "typer": {"cli"},
     "rich": {"cli"},
     "cryptography": {"keys"},
+    "dp_accounting": {"accounting"},
+    "sqlalchemy": {"accounting"},
     "filelock": {"workspace"},
     "platformdirs": {"workspace"},
     "pandas": {"api", "bench"},

@@ -64,3 +64,15 @@ def test_moving_a_value_from_one_record_to_another_changes_the_digest():
     swapped[1][[0, 1]] = swapped[1][[1, 0]]
     assert swapped[1].tolist() != columns[1].tolist()
     assert digest_of(hashes, swapped) != digest_of(hashes, columns)
+
+
+def test_the_records_alone_have_a_fingerprint_of_their_own():
+    """The same in any order, another for other records, and never a version's name."""
+    hashes, columns = records(40, 9)
+    found = []
+    for order in (np.arange(40), np.arange(40)[::-1], np.arange(39)):
+        fingerprint = Fingerprint(SECRET, "town")
+        fingerprint.add(hashes[order], [column[order] for column in columns])
+        found.append(fingerprint.of_records())
+        assert fingerprint.of_records() not in {fingerprint.digest(""), fingerprint.digest("text")}
+    assert found[0] == found[1] != found[2]

@@ -1,0 +1,247 @@
+"""The budget and the ledger as documents: what was promised, what is spent, by whom, and what a variable costs.
+
+    budget   {family, cap, neighbours, invariants, tables, d, total, spent, left, ...}
+    ledger   {family, rule, cap, spent, left, accounts, charges}
+
+Publishing a version charges the family's ledger with the whole claim of its universe; an answer outside the
+universe is charged on its own. Both kinds add up under the family's lifetime cap.
+
+Comes from: a `Plan`, a `Ledger`. Goes to: `discreet budget`, `discreet ledger`, `catalogue.budget`, pages.
+"""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any
+
+from discreet.accounting.audit import epsilon as exact_epsilon
+from discreet.accounting.claim import float_down, float_up, group_delta
+from discreet.accounting.composition_basic import table_delta
+from discreet.accounting.composition_zcdp import ideal_rho, rho_for
+from discreet.accounting.distance import distance_to_ideal
+from discreet.accounting.ledger import Charge, canonical_request, records_name
+from discreet.accounting.plan import shares_of
+from discreet.accounting.tightest import claim_of, figures
+from discreet.errors import BadDescription
+from discreet.mechanism.identity import mechanism_name
+
+if TYPE_CHECKING:
+    from discreet.accounting.ledger import FamilyState
+    from discreet.accounting.plan import Plan, PlannedTable
+    from discreet.mechanism.noise_table import NoiseTable
+    from discreet.model.dataset import Dataset
+    from discreet.model.terms import Terms
+
+
+def budget_document(plan: Plan, dataset: Dataset, state: FamilyState | None = None) -> dict[str, Any]:
+    """What a dataset's universe promises and costs.
+
+    Args:
+        plan: The noise of every released margin.
+        dataset: The description.
+        state: The family's ledger, where there is one.
+    """
+    terms = plan.terms
+    found = figures(plan)
+    best = min(found, key=lambda name: (found[name].epsilon, found[name].delta), default=None)
+    claim = None if best is None else claim_of(plan, best, found[best])
+    spent = (Fraction(0), Fraction(0)) if state is None else state.spent
+    cap = (terms.cap_epsilon, terms.cap_delta) if state is None else state.cap
+    rule = terms.rule if state is not None else "basic"
+    return {
+        "family": terms.family,
+        "cap": _amount(cap, rule),
+        "neighbours": terms.neighbours,
+        "records_per_unit": terms.records_per_unit,
+        "invariants": list(terms.invariants),
+        "spread": terms.spread,
+        "margins": plan.universe.style,
+        "tables": [_table(table, plan) for table in plan.tables],
+        "d": plan.d,
+        "total": {name: {"epsilon": each.epsilon, "delta": each.delta} for name, each in found.items()},
+        "tightest": best,
+        "promise": None if claim is None else claim.sentence,
+        "spent": _amount(spent, rule),
+        "left": _amount((cap[0] - spent[0], cap[1] - spent[1]), rule),
+        "if_dropped": dropped_variables(plan, dataset),
+    }
+
+
+def ledger_document(state: FamilyState) -> dict[str, Any]:
+    """What a family has spent, what is left, and by whom."""
+    return {
+        "family": state.family,
+        "rule": state.rule,
+        "cap": _amount(state.cap, state.rule),
+        "spent": _amount(state.spent, state.rule),
+        "left": _amount(state.left, state.rule),
+        "accounts": [
+            {
+                "account": each.account,
+                "cap": _amount(each.cap, state.rule),
+                "spent": _amount(each.spent, state.rule),
+                "left": _amount((each.cap[0] - each.spent[0], each.cap[1] - each.spent[1]), state.rule),
+            }
+            for each in state.accounts
+        ],
+        "charges": [
+            {key: charge[key] for key in ("at", "account", "loss", "failure", "what")}
+            for charge in state.charges
+        ],
+    }
+
+
+def publication_charge(plan: Plan, dataset: Dataset, version: str, fingerprint: str) -> Charge:
+    """What publishing a version costs its family: the whole claim of its universe, once.
+
+    Raises:
+        BadDescription: No argument reaches the delta of the terms, so nothing can be promised.
+    """
+    loss, failure = _publication_cost(plan)
+    noise = [[list(table.margin), mechanism_name(table.noise)] for table in plan.tables]
+    request = canonical_request(
+        "universe", dataset.id, version, _records(dataset, version, fingerprint), noise
+    )
+    return Charge(plan.terms.family, request, loss, failure)
+
+
+def answer_charge(
+    plan: Plan,
+    dataset: Dataset,
+    version: str,
+    fingerprint: str,
+    table: PlannedTable,
+    account: str,
+) -> Charge:
+    """What one margin outside the universe costs an account: the whole margin, so that its slices are free.
+
+    The charge is named by what decides the noise, so every question that the margin answers is paid for at once,
+    by whoever asks it again and however it is written.
+    """
+    loss, failure = answer_cost(plan.terms, table.noise, table.epsilon)
+    request = canonical_request(
+        "margin",
+        dataset.id,
+        version,
+        _records(dataset, version, fingerprint),
+        list(table.margin),
+        mechanism_name(table.noise),
+    )
+    return Charge(plan.terms.family, request, loss, failure, account)
+
+
+def answer_cost(terms: Terms, table: NoiseTable, epsilon: float) -> tuple[Fraction, Fraction]:
+    """Loss and failure of one more table of disjoint cells, under the family's rule.
+
+    Args:
+        terms: Neighbours, records per unit and rule.
+        table: Its noise.
+        epsilon: The epsilon of one changed cell, for the basic rule.
+    """
+    r, changes = terms.records_per_unit, terms.changes
+    if terms.rule == "basic":
+        delta = float_up(table_delta(table, epsilon, changes))
+        whole = changes * Fraction(epsilon)
+        return r * whole, Fraction(group_delta(delta, float_up(whole), r))
+    rho, distance = ideal_rho(table), distance_to_ideal(table)
+    if rho is None or distance is None:
+        raise BadDescription(
+            f"Noise of the family {table.family} has no ideal law for the zcdp rule.",
+            "Use laplace or gaussian.",
+        )
+    return Fraction(changes * r * r * rho * (1 + 1e-12)), changes * r * distance
+
+
+def family_cap(terms: Terms) -> tuple[Fraction, Fraction]:
+    """The lifetime cap as the ledger books it.
+
+    Basic: epsilon and delta. zCDP: the rho whose delta at the cap's epsilon is half of the cap's delta, and the distance
+    whose price (1 + e^epsilon) x distance is the other half.
+    """
+    if terms.rule == "basic":
+        return terms.cap_epsilon, terms.cap_delta
+    epsilon, half = float_down(terms.cap_epsilon), float_down(terms.cap_delta / 2)
+    return Fraction(rho_for(epsilon, half)), Fraction(half / (1 + math.exp(epsilon)) * (1 - 1e-12))
+
+
+def dropped_variables(plan: Plan, dataset: Dataset) -> list[dict[str, Any]]:
+    """What the tables that remain would gain if a variable were left out of the universe."""
+    found = []
+    for variable in plan.universe.variables:
+        rest = plan.universe.without(variable)
+        if not rest.margins:
+            continue
+        kept = shares_of(dataset, rest, plan.terms, plan.currency)
+        now = {table.margin: table.share for table in plan.tables if table.margin in kept}
+        found.append(
+            {
+                "variable": variable,
+                "d": len(kept),
+                "expected_abs_error": _mean_error(list(kept.values()), plan),
+                "expected_abs_error_now": _mean_error(list(now.values()), plan),
+            }
+        )
+    return found
+
+
+def _records(dataset: Dataset, version: str, fingerprint: str) -> str:
+    return records_name(dataset.id, version, fingerprint)
+
+
+def _publication_cost(plan: Plan) -> tuple[Fraction, Fraction]:
+    if plan.terms.rule == "zcdp":
+        costs = [answer_cost(plan.terms, table.noise, table.epsilon) for table in plan.tables]
+        return sum((c[0] for c in costs), Fraction(0)), sum((c[1] for c in costs), Fraction(0))
+    found = figures(plan)
+    if not found:
+        raise BadDescription(
+            f"The noise cannot promise delta {float(plan.terms.delta):g}.",
+            "Raise delta, or leave out the truncation of the noise.",
+        )
+    best = min(found.values())
+    return Fraction(best.epsilon), Fraction(best.delta)
+
+
+def _table(table: PlannedTable, plan: Plan) -> dict[str, Any]:
+    row = table.noise.rows[0]
+    epsilon, delta = _alone(table, plan)
+    return {
+        "variables": list(table.margin),
+        "epsilon": epsilon,
+        "delta": delta,
+        "p_exact": float(row.probabilities().get(0, Fraction(0))),
+        "expected_abs_error": float(sum(abs(v) * p for v, p in row.probabilities().items())),
+        "standard_deviation": math.sqrt(row.variance()),
+    }
+
+
+def _alone(table: PlannedTable, plan: Plan) -> tuple[float, float]:
+    """What one table costs a unit by itself; a Gaussian one at its part of the delta."""
+    terms = plan.terms
+    r, changes = terms.records_per_unit, terms.changes
+    if plan.currency == "epsilon":
+        epsilon = float_up(changes * Fraction(table.epsilon))
+        delta = float_up(table_delta(table.noise, table.epsilon, changes))
+    else:
+        part = terms.delta / plan.d
+        epsilon = changes * exact_epsilon(table.noise, delta=part / changes)
+        delta = float_up(part)
+    return r * epsilon, group_delta(delta, epsilon, r)
+
+
+def _mean_error(shares: list[Fraction], plan: Plan) -> float:
+    """The mean over tables of the expected absolute error of a cell, from the ideal laws."""
+    return math.fsum(_error(float(share), plan) for share in shares) / len(shares) if shares else 0.0
+
+
+def _error(share: float, plan: Plan) -> float:
+    r, changes = plan.terms.records_per_unit, plan.terms.changes
+    if plan.currency == "epsilon":
+        return 1 / math.sinh(share / (changes * r))
+    return math.sqrt(changes * r * r / (math.pi * share))
+
+
+def _amount(pair: tuple[Fraction, Fraction], rule: str) -> dict[str, float]:
+    names = ("epsilon", "delta") if rule == "basic" else ("rho", "distance")
+    return dict(zip(names, map(float, pair), strict=True))

@@ -1,0 +1,166 @@
+"""The tightest valid figure: every argument that applies is made, and the smallest epsilon keeps its name.
+
+    basic      always                    sums of exact figures
+    exact      few tables of one kind    product of their laws
+    pld        extra installed           privacy-loss distribution of the shipped integers
+    zcdp       Laplace, Gaussian         ideal law + (1 + e^epsilon) x cells x distance in delta
+    gaussian   rounded normal            the same with the Gaussian trade-off
+
+Each holds at one record; a unit of r records follows by group privacy (basic, exact, pld) or by r^2 rho and r mu.
+All are bounds on the same thing, so the smallest is one too.
+
+Comes from: a `Plan`. Goes to: `Claim`, `budget_report`.
+Source: docs/methods/dp.md has the proofs.
+"""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+from typing import TYPE_CHECKING, NamedTuple
+
+from discreet.accounting import composition_pld
+from discreet.accounting.claim import Claim, float_down, float_up, group_delta
+from discreet.accounting.composition_basic import basic, one_kind
+from discreet.accounting.composition_gaussian import gaussian_delta, gaussian_mu
+from discreet.accounting.composition_zcdp import ideal_rho, with_distance, zcdp_delta
+from discreet.accounting.distance import distance_to_ideal
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from discreet.accounting.plan import Plan
+    from discreet.mechanism.noise_table import NoiseTable
+
+_LARGEST_EPSILON = 1e4
+
+
+class Figure(NamedTuple):
+    """An epsilon and a delta that hold together, by one argument."""
+
+    epsilon: float
+    delta: float
+
+
+def figures(plan: Plan) -> dict[str, Figure]:
+    """Every figure that applies to a plan, at the delta of its terms; those that cannot meet it are left out."""
+    delta = plan.terms.delta
+    found = {
+        "basic": _basic(plan),
+        "exact": _exact(plan),
+        "pld": _pld(plan),
+        "zcdp": _by_ideal(plan, _zcdp_curve(plan)),
+        "gaussian": _by_ideal(plan, _gaussian_curve(plan)),
+    }
+    return {
+        name: figure
+        for name, figure in found.items()
+        if figure is not None and math.isfinite(figure.epsilon) and Fraction(figure.delta) <= delta
+    }
+
+
+def tightest(plan: Plan, scope: str | None = None) -> Claim | None:
+    """The claim with the smallest epsilon at the delta of the terms; None where no argument reaches that delta."""
+    found = figures(plan)
+    if not found:
+        return None
+    method = min(found, key=lambda name: (found[name].epsilon, found[name].delta))
+    return claim_of(plan, method, found[method], scope)
+
+
+def claim_of(plan: Plan, method: str, figure: Figure, scope: str | None = None) -> Claim:
+    """A figure of a plan as a claim."""
+    terms = plan.terms
+    return Claim(
+        figure.epsilon,
+        figure.delta,
+        method,
+        neighbours=terms.neighbours,
+        records_per_unit=terms.records_per_unit,
+        invariants=terms.invariants,
+        cells=plan.d,
+        scope=scope or "All answers from this version together",
+    )
+
+
+def _basic(plan: Plan) -> Figure | None:
+    if plan.currency != "epsilon":
+        return None
+    epsilon, delta = basic(plan.spent(), plan.terms.changes)
+    return _for_units(plan, float_up(epsilon), float_up(delta))
+
+
+def _exact(plan: Plan) -> Figure | None:
+    delta = _delta_of_a_record(plan)
+    epsilon = one_kind(plan.spent(), plan.terms.changes, Fraction(delta))
+    return None if epsilon is None else _for_units(plan, epsilon, delta)
+
+
+def _pld(plan: Plan) -> Figure | None:
+    if not composition_pld.available():
+        return None
+    delta = _delta_of_a_record(plan)
+    tables: dict[NoiseTable, int] = {}
+    for part in plan.spent():
+        tables[part.table] = tables.get(part.table, 0) + part.times
+    losses = composition_pld.LossDistribution(tables, plan.terms.changes)
+    return _for_units(plan, losses.epsilon(delta), delta)
+
+
+def _delta_of_a_record(plan: Plan) -> float:
+    """A delta for one record that gives a unit of r records the delta of the terms, if it costs at most E."""
+    r = plan.terms.records_per_unit
+    share = float(plan.terms.epsilon) / r
+    return float(plan.terms.delta) * (1 - 1e-9) / group_delta(1e-300, share, r) * 1e-300
+
+
+def _for_units(plan: Plan, epsilon: float, delta: float) -> Figure:
+    """A figure for one record as one for a unit of several."""
+    r = plan.terms.records_per_unit
+    return Figure(r * epsilon if r > 1 else epsilon, group_delta(delta, epsilon, r))
+
+
+def _zcdp_curve(plan: Plan) -> Callable[[float], float] | None:
+    rhos = [(ideal_rho(part.table), part.times) for part in plan.spent()]
+    if any(rho is None for rho, _ in rhos):
+        return None
+    r, changes = plan.terms.records_per_unit, plan.terms.changes
+    rho = changes * r * r * math.fsum(times * (each or 0.0) for each, times in rhos) * (1 + 1e-12)
+    return lambda epsilon: zcdp_delta(rho, epsilon)
+
+
+def _gaussian_curve(plan: Plan) -> Callable[[float], float] | None:
+    if any(part.table.family != "rounded-normal" for part in plan.spent()):
+        return None
+    variances = [float(part.table.parameters["V"]) for part in plan.spent() for _ in range(part.times)]
+    mu = plan.terms.records_per_unit * gaussian_mu(variances, plan.terms.changes) * (1 + 1e-12)
+    return lambda epsilon: gaussian_delta(mu, epsilon)
+
+
+def _by_ideal(plan: Plan, curve: Callable[[float], float] | None) -> Figure | None:
+    """The smallest epsilon at which the ideal law's delta and the shipped tables' distance stay within delta."""
+    distances = [distance_to_ideal(part.table) for part in plan.spent()]
+    if curve is None or any(each is None for each in distances):
+        return None
+    cells = plan.terms.changes * plan.terms.records_per_unit
+    total = sum(
+        (part.times * (each or Fraction(0)) for part, each in zip(plan.spent(), distances, strict=True)),
+        Fraction(0),
+    )
+
+    def shipped(epsilon: float) -> float:
+        return with_distance(curve(epsilon), epsilon, cells, total)
+
+    wanted = float_down(plan.terms.delta)
+    high = next((e for e in _doubling() if shipped(e) <= wanted), None)
+    if high is None:
+        return None
+    low = 0.0
+    for _ in range(100):
+        middle = (low + high) / 2
+        low, high = (low, middle) if shipped(middle) <= wanted else (middle, high)
+    return Figure(high, shipped(high))
+
+
+def _doubling() -> list[float]:
+    return [0.01 * 2**n for n in range(int(math.log2(_LARGEST_EPSILON / 0.01)))]

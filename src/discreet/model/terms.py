@@ -1,0 +1,146 @@
+"""The terms of a differentially private promise: how much, to whom, against which neighbours.
+
+    neighbours   add-remove: one privacy unit more or less.  replace-one: one unit's records are changed.
+    invariants   n: the number of records is public; neighbours are then replace-one (Bailie 4.1).
+    family       datasets that share persons; one lifetime cap holds for all of them together.
+
+Comes from: `[protection.budget]` of `dataset.toml`. Goes to: `accounting`.
+Source: Bailie (2020), section 4.1; Rinott et al. (2018), section 7. docs/reference/dp-universe.md.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, fields
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any
+
+from discreet.errors import BadDescription, nearest
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+NEIGHBOURS = ("add-remove", "replace-one")
+INVARIANTS = ("n",)
+SPREADS = ("equal", "importance", "optimised")
+MEASURES = ("variance", "absolute")
+RULES = ("basic", "zcdp")
+
+
+@dataclass(frozen=True, slots=True)
+class Terms:
+    """What one version of a dataset may spend, and what it promises.
+
+    Args:
+        family: The family of datasets that share persons.
+        epsilon: What the universe of one version spends of the family's cap.
+        delta: The delta at which the promise is stated.
+        cap_epsilon: The lifetime cap of the family; by default one version's epsilon.
+        cap_delta: The lifetime cap of the family's delta.
+        neighbours: `add-remove` or `replace-one`.
+        invariants: What is public exactly: `n`, the number of records.
+        records_per_unit: The most records that one person (the privacy unit) may have, enforced at load.
+        spread: How the budget is spread over margins.
+        measure: What `optimised` makes small: the variance or the expected absolute error.
+        rule: How an interactive ledger adds up: `basic` or `zcdp`.
+    """
+
+    family: str
+    epsilon: Fraction
+    delta: Fraction = Fraction(1, 10**9)
+    cap_epsilon: Fraction = Fraction(0)
+    cap_delta: Fraction = Fraction(0)
+    neighbours: str = "add-remove"
+    invariants: tuple[str, ...] = ()
+    records_per_unit: int = 1
+    spread: str = "equal"
+    measure: str = "variance"
+    rule: str = "basic"
+
+    def __post_init__(self) -> None:
+        for name, allowed in (
+            ("neighbours", NEIGHBOURS),
+            ("spread", SPREADS),
+            ("measure", MEASURES),
+            ("rule", RULES),
+        ):
+            value = getattr(self, name)
+            if value not in allowed:
+                raise BadDescription(f'`{name}` of the budget is "{value}".', nearest(str(value), allowed))
+        if not self.family:
+            raise BadDescription(
+                "The budget names no family.", "Write family = the datasets that share persons."
+            )
+        if self.epsilon <= 0 or not 0 <= self.delta < 1:
+            raise BadDescription(
+                f"The budget is epsilon {float(self.epsilon):g}, delta {float(self.delta):g}.",
+                "Epsilon must be above 0, delta from 0 to below 1.",
+            )
+        object.__setattr__(self, "cap_epsilon", self.cap_epsilon or self.epsilon)
+        object.__setattr__(self, "cap_delta", self.cap_delta or self.delta)
+        if self.cap_epsilon < self.epsilon or not self.delta <= self.cap_delta < 1:
+            raise BadDescription(
+                "The family's cap is smaller than what one version spends, or its delta is 1 or more.",
+                "Raise cap_epsilon and cap_delta, or lower epsilon and delta.",
+            )
+        if not 1 <= self.records_per_unit <= 1000:
+            raise BadDescription(
+                f"records_per_unit is {self.records_per_unit}.", "Give a whole number from 1 to 1000."
+            )
+        self._check_invariants()
+
+    def _check_invariants(self) -> None:
+        for name in self.invariants:
+            if name not in INVARIANTS:
+                raise BadDescription(f'"{name}" cannot be an invariant.', nearest(name, INVARIANTS))
+        if "n" in self.invariants and self.neighbours != "replace-one":
+            raise BadDescription(
+                "The number of records is an invariant, and neighbours add or remove a person.",
+                'Write neighbours = "replace-one": a public n gives an added person away.',
+            )
+
+    @property
+    def known_total(self) -> bool:
+        """Whether the number of records is public, so that the grand total needs no noise."""
+        return "n" in self.invariants
+
+    @property
+    def changes(self) -> int:
+        """In how many cells of a table one record shows: two when it is replaced."""
+        return 2 if self.neighbours == "replace-one" else 1
+
+
+def parse_terms(entry: Mapping[str, Any]) -> Terms:
+    """Read `[protection.budget]`.
+
+    >>> parse_terms({"family": "census", "epsilon": 0.1}).epsilon
+    Fraction(1, 10)
+    """
+    known = [field.name for field in fields(Terms)]
+    for key in entry:
+        if key not in known:
+            raise BadDescription(f'[protection.budget] has the unknown key "{key}".', nearest(key, known))
+    for key in ("family", "epsilon"):
+        if key not in entry:
+            raise BadDescription(f"[protection.budget] lacks `{key}`.", "Add it.")
+    values: dict[str, Any] = {key: _read(key, value) for key, value in entry.items()}
+    return Terms(**values)
+
+
+def _read(key: str, value: Any) -> Any:
+    """A value of the kind that its key needs: numbers are read as the decimals that were written."""
+    if key in {"epsilon", "delta", "cap_epsilon", "cap_delta"}:
+        if not isinstance(value, int | float) or isinstance(value, bool) or not math.isfinite(value):
+            raise BadDescription(f"`{key}` of the budget is {value!r}.", "Give a number.")
+        return Fraction(str(value))
+    if key == "records_per_unit":
+        if not isinstance(value, int) or isinstance(value, bool):
+            raise BadDescription(f"records_per_unit is {value!r}.", "Give a whole number.")
+        return value
+    if key == "invariants":
+        if not isinstance(value, list) or not all(isinstance(name, str) for name in value):
+            raise BadDescription(f"`invariants` of the budget is {value!r}.", 'Write invariants = ["n"].')
+        return tuple(sorted(set(value)))
+    if not isinstance(value, str):
+        raise BadDescription(f"`{key}` of the budget is {value!r}.", "Put it in quotes.")
+    return value

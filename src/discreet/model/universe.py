@@ -1,0 +1,288 @@
+"""The universe: every table that a differentially private dataset will ever answer, declared beforehand.
+
+A margin is a sorted tuple of variable names; () is the grand total. The universe lists the declared margins and
+those that are released with noise of their own, so that each person is counted in exactly
+
+    d = number of released margins
+
+cells. Two levels of one hierarchy never stand in one margin: the finer one says it all. Categories and
+structural zeros are the description's; nothing here is read off a record.
+
+Comes from: `[protection.universe]` of `dataset.toml`. Goes to: `accounting` (budget), `cover`, `perturb`.
+Source: Rinott et al. (2018), section 7; the grand total is counted in d, which the paper leaves out.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from functools import lru_cache
+from itertools import combinations
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from discreet.errors import BadDescription, UnknownVariable, nearest
+from discreet.model.level_maps import ancestors, inside, is_at_least_as_fine, is_level_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from numpy.typing import NDArray
+
+    from discreet.model.dataset import Dataset
+
+Margin = tuple[str, ...]
+
+KEYS = ("variables", "up_to", "tables", "exclude", "margins", "importance")
+STYLES = ("own", "sums")
+MOST_MARGINS = 5_000
+
+
+@dataclass(frozen=True, slots=True)
+class Universe:
+    """What may be asked, and which tables carry noise of their own.
+
+    Args:
+        declared: Every declared margin, by size and then by name.
+        margins: Those with noise and budget of their own; all others are sums of their cells.
+        style: `own`: every declared margin has its own noise. `sums`: only the largest have.
+        importance: The stated weight of some declared margins; every other one weighs 1.
+        known_total: The number of records is a declared invariant: the grand total is public and not noised.
+    """
+
+    declared: tuple[Margin, ...]
+    margins: tuple[Margin, ...]
+    style: str = "own"
+    importance: tuple[tuple[Margin, Fraction], ...] = ()
+    known_total: bool = False
+
+    @property
+    def d(self) -> int:
+        """In how many cells each person is counted: one of every released margin."""
+        return len(self.margins)
+
+    @property
+    def variables(self) -> tuple[str, ...]:
+        """All variables of the universe, sorted."""
+        return tuple(sorted({name for margin in self.declared for name in margin}))
+
+    def weight(self, margin: Margin) -> Fraction:
+        """The stated importance of a margin, 1 where nothing is said."""
+        return dict(self.importance).get(margin, Fraction(1))
+
+    def with_margin(self, margin: Margin) -> Universe:
+        """The universe with one more released margin: what an interactive answer is made from."""
+        if margin in self.margins or (not margin and self.known_total):
+            return self
+        return replace(
+            self, declared=tuple(dict.fromkeys((*self.declared, margin))), margins=(*self.margins, margin)
+        )
+
+    def without(self, variable: str) -> Universe:
+        """The universe with one variable left out of every table."""
+
+        def kept(margins: Iterable[Margin]) -> tuple[Margin, ...]:
+            return tuple(margin for margin in margins if variable not in margin)
+
+        importance = tuple(entry for entry in self.importance if variable not in entry[0])
+        return replace(self, declared=kept(self.declared), margins=kept(self.margins), importance=importance)
+
+
+def parse_universe(entry: Mapping[str, Any], dataset: Dataset, *, known_total: bool = False) -> Universe:
+    """Read `[protection.universe]`; see docs/reference/dp-universe.md for its keys.
+
+    Args:
+        entry: The TOML table.
+        dataset: Whose variables, hierarchies and structural zeros it speaks of.
+        known_total: The number of records is a declared invariant.
+
+    Raises:
+        BadDescription: With what is wrong and what to do.
+    """
+    for key in entry:
+        if key not in KEYS:
+            raise BadDescription(f'[protection.universe] has the unknown key "{key}".', nearest(key, KEYS))
+    style = entry.get("margins", "own")
+    if style not in STYLES:
+        raise BadDescription(f'`margins` of the universe is "{style}".', nearest(str(style), STYLES))
+    excluded = [canonical_margin(names, dataset) for names in _lists(entry, "exclude")]
+    declared = _declared(entry, dataset, excluded)
+    chosen = maximal(declared, dataset) if style == "sums" else declared
+    margins = tuple(margin for margin in chosen if margin or not known_total)
+    if not margins:
+        raise BadDescription(
+            "The universe declares no table.",
+            "List `variables` and `up_to`, or `tables`, in [protection.universe].",
+        )
+    importance = _importance(entry, dataset, set(declared))
+    return Universe(declared, margins, style, importance, known_total)
+
+
+def canonical_margin(names: Iterable[str], dataset: Dataset) -> Margin:
+    """A table as a margin: each variable once, only the finest level of a hierarchy, sorted.
+
+    Raises:
+        BadDescription: A name is not a variable.
+    """
+    known = set(names)
+    for name in sorted(known):
+        try:
+            dataset.variable(name)
+        except UnknownVariable as error:
+            raise BadDescription(
+                f'The universe names the variable "{name}", which the dataset does not have.', error.advice
+            ) from None
+    coarser = {c for c in known for f in known if c != f and ancestors(dataset, f, c) is not None}
+    return tuple(sorted(known - coarser))
+
+
+def contains(margin: Margin, other: Margin, dataset: Dataset) -> bool:
+    """Whether every cell of the other margin is a sum of cells of this one."""
+    return _told(margin, dataset).issuperset(other)
+
+
+@lru_cache(maxsize=MOST_MARGINS * 4)
+def _told(margin: Margin, dataset: Dataset) -> frozenset[str]:
+    """The variables that a margin tells of: its own and their coarser levels."""
+    names = (variable.name for variable in dataset.variables)
+    return frozenset(n for n in names if any(is_at_least_as_fine(dataset, fine, n) for fine in margin))
+
+
+def maximal(margins: tuple[Margin, ...], dataset: Dataset) -> tuple[Margin, ...]:
+    """The margins that are not sums of another."""
+    return tuple(
+        margin
+        for margin in margins
+        if not any(other != margin and contains(other, margin, dataset) for other in margins)
+    )
+
+
+def margin_lengths(margin: Margin, dataset: Dataset) -> tuple[int, ...]:
+    """How many categories each variable of a margin has."""
+    return tuple(len(dataset.variable(name)) for name in margin)
+
+
+def margin_cells(margin: Margin, dataset: Dataset) -> int:
+    """How many cells a margin has, structural zeros included."""
+    return math.prod(margin_lengths(margin, dataset))
+
+
+def margin_zeros(
+    margin: Margin, dataset: Dataset, kept: Mapping[str, NDArray[np.int64]] | None = None
+) -> NDArray[np.bool_]:
+    """Which cells of a margin are empty by public knowledge, in the order of the description's categories.
+
+    A structural zero on a region also empties the region's areas, and one on all areas of a region the region.
+
+    Args:
+        margin: Sorted variable names.
+        dataset: The description.
+        kept: For some variables the positions that are looked at; all by default.
+    """
+    positions = {name: (kept or {}).get(name, slice(None)) for name in margin}
+    shape = tuple(np.arange(len(dataset.variable(name)))[positions[name]].size for name in margin)
+    empty = np.zeros(shape, dtype=np.bool_)
+    for zero in dataset.structural_zeros:
+        within = np.ones((1,) * len(margin), dtype=np.bool_)
+        for name, codes in zero.where:
+            flags = _within(margin, dataset, name, codes)
+            if flags is None:
+                break
+            axis, mask = flags
+            lengths = tuple(-1 if a == axis else 1 for a in range(len(margin)))
+            within = within & mask[positions[margin[axis]]].reshape(lengths)
+        else:
+            empty |= within
+    return empty
+
+
+def _within(
+    margin: Margin, dataset: Dataset, name: str, codes: frozenset[str]
+) -> tuple[int, NDArray[np.bool_]] | None:
+    """The axis that speaks of a variable, and its categories that lie within some codes; None if none does."""
+    declared = np.array([code in codes for code in dataset.variable(name).codes])
+    for axis, own in enumerate(margin):
+        flags = inside(dataset, name, declared, own)
+        if flags is not None:
+            return axis, flags
+    return None
+
+
+def _declared(entry: Mapping[str, Any], dataset: Dataset, excluded: list[Margin]) -> tuple[Margin, ...]:
+    """All tables of up to so many variables but the excluded ones, and the extra tables."""
+    names = sorted(set(_names(entry.get("variables", []), "variables")))
+    canonical_margin(names, dataset)
+    up_to = entry.get("up_to", min(2, len(names)))
+    if not isinstance(up_to, int) or isinstance(up_to, bool) or not 0 <= up_to <= len(names):
+        raise BadDescription(
+            f"`up_to` of the universe is {up_to!r}.", f"Give a number from 0 to {len(names)}."
+        )
+    if sum(math.comb(len(names), size) for size in range(up_to + 1)) > MOST_MARGINS:
+        raise BadDescription(
+            f"All tables of up to {up_to} of {len(names)} variables are more than {MOST_MARGINS:,}.",
+            "Lower `up_to`, or list fewer variables.",
+        )
+    found = {
+        tuple(each)
+        for size in range(up_to + 1)
+        for each in combinations(names, size)
+        if not any(is_level_of(dataset, a, b) for a, b in combinations(each, 2))
+    }
+    found = {each for each in found if not any(contains(each, out, dataset) for out in excluded)}
+    for listed in _lists(entry, "tables"):
+        margin = canonical_margin(listed, dataset)
+        if any(contains(margin, out, dataset) for out in excluded):
+            raise BadDescription(
+                f"The table {' x '.join(margin)} is listed in `tables` and contains an excluded one.",
+                "Take it out of `tables` or of `exclude`.",
+            )
+        found.add(margin)
+    return tuple(sorted(found, key=lambda margin: (len(margin), margin)))
+
+
+def _importance(
+    entry: Mapping[str, Any], dataset: Dataset, declared: set[Margin]
+) -> tuple[tuple[Margin, Fraction], ...]:
+    stated: dict[Margin, Fraction] = {}
+    entries = entry.get("importance", [])
+    if not isinstance(entries, list):
+        raise BadDescription("`importance` is not a list.", 'Write [{ table = ["sex", "age"], weight = 5 }].')
+    for each in entries:
+        if not isinstance(each, dict) or set(each) != {"table", "weight"}:
+            raise BadDescription(
+                f"`importance` has the entry {each!r}.", 'Write { table = ["sex", "age"], weight = 5 }.'
+            )
+        margin = canonical_margin(_names(each["table"], "importance"), dataset)
+        weight = each["weight"]
+        if not isinstance(weight, int | float) or isinstance(weight, bool) or not 0 < weight < math.inf:
+            raise BadDescription(
+                f"The importance of {' x '.join(margin)} is {weight!r}.", "Give a number above 0."
+            )
+        if margin not in declared or margin in stated:
+            raise BadDescription(
+                f"`importance` names the table {' x '.join(margin) or '()'}, which is not declared or named twice.",
+                "Name each declared table at most once.",
+            )
+        stated[margin] = Fraction(str(weight))
+    return tuple(sorted(stated.items()))
+
+
+def _lists(entry: Mapping[str, Any], key: str) -> list[list[str]]:
+    lists = entry.get(key, [])
+    if not isinstance(lists, list):
+        raise BadDescription(
+            f"`{key}` of the universe is not a list of tables.", f'Write {key} = [["sex", "age"]].'
+        )
+    return [_names(each, key) for each in lists]
+
+
+def _names(value: Any, key: str) -> list[str]:
+    if not isinstance(value, list) or not all(isinstance(name, str) for name in value):
+        raise BadDescription(
+            f"`{key}` of the universe has {value!r}, which is not a list of names.", 'Write ["sex", "age"].'
+        )
+    if len(set(value)) != len(value):
+        raise BadDescription(f"`{key}` of the universe names a variable twice.", "Name each once.")
+    return value

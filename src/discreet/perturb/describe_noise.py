@@ -1,0 +1,172 @@
+"""Noise by description: every cell of a declared margin has its own, and any other cell is a sum of those.
+
+    noisy(cell) = true count + sum over its base cells, structural zeros left out, of noise(key(base cell))
+
+which is the sum of the released base cells: counts add up exactly, so only the noise is added up here. Empty base
+cells have noise like all others. A noise table has one row, so that the noise does not depend on the count and
+the law of every sum is known. The result says for each cell how many terms its noise has.
+
+Comes from: `tabulate` (an `ExactTable`), `model/cover.py`, `keys/description_keys.py`. Goes to: `adjust`.
+Source: Rinott et al. (2018), sections 4 and 7; docs/methods/dp.md.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from discreet.errors import BadNoiseTable
+from discreet.keys.description_keys import NoiseContext, block_keys, margin_cells
+from discreet.mechanism.identity import mechanism_name
+from discreet.mechanism.sum_law import SumLaw
+from discreet.model.universe import margin_zeros
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from numpy.typing import NDArray
+
+    from discreet.keys.secret import Secret
+    from discreet.mechanism.noise_table import NoiseTable
+    from discreet.model.cover import MarginAxis, Part
+    from discreet.model.dataset import Dataset
+    from discreet.model.exact import ExactTable
+    from discreet.model.universe import Margin
+
+#: The margin of cells that are public and have no noise.
+PUBLIC = -1
+
+
+@dataclass(frozen=True, eq=False)
+class DescribedCells:
+    """Noisy cells with the law of their noise.
+
+    Args:
+        noisy: Count plus noise; below zero where the noise is.
+        terms: How many noisy base cells each one adds up; 0 for cells that are public (known total, nobody).
+        margin: For each cell its place in `margins`, or `PUBLIC`.
+        margins: The margins that answered, each with its noise table.
+    """
+
+    noisy: NDArray[np.int64]
+    terms: NDArray[np.int64]
+    margin: NDArray[np.int16]
+    margins: tuple[tuple[Margin, NoiseTable], ...]
+
+    def law(self, *place: int) -> SumLaw | None:
+        """The law of the noise of one cell; None where it has none."""
+        answered = int(self.margin[place])
+        terms = int(self.terms[place])
+        if answered == PUBLIC or terms == 0:
+            return None
+        return SumLaw(self.margins[answered][1].rows[0], terms)
+
+    def variances(self) -> NDArray[np.float64]:
+        """The variance of the noise of every cell."""
+        each = np.array([float(table.rows[0].variance()) for _, table in self.margins] + [0.0])
+        spread: NDArray[np.float64] = each[self.margin] * self.terms
+        return spread
+
+
+@dataclass(frozen=True)
+class DescriptionNoise:
+    """The keyed noise of one version of a dataset.
+
+    Args:
+        secret: The workspace's secret.
+        dataset: The description.
+        version: The version's name.
+        fingerprint: The keyed fingerprint of the records.
+        noise: The noise table of every released margin.
+    """
+
+    secret: Secret
+    dataset: Dataset
+    version: str
+    fingerprint: str
+    noise: Mapping[Margin, NoiseTable]
+
+    def __post_init__(self) -> None:
+        for table in self.noise.values():
+            require_one_row(table)
+
+    def of(self, margin: Margin, kept: Sequence[NDArray[np.int64]]) -> NDArray[np.int64]:
+        """The noise of the cells of a margin at some positions of each of its variables."""
+        table = self.noise[margin]
+        context = NoiseContext(self.dataset.id, self.version, self.fingerprint, mechanism_name(table))
+        keys = block_keys(self.secret, context, margin_cells(margin, self.dataset), kept, table.modulus)
+        return table.noise(np.zeros(keys.shape, dtype=np.int64), keys)
+
+
+def require_one_row(table: NoiseTable) -> None:
+    """Refuse noise that depends on the count: the law of a sum of cells would depend on what is secret."""
+    if len(table.rows) != 1:
+        raise BadNoiseTable(
+            f"The noise table of the family {table.family} has {len(table.rows)} rows, one per count.",
+            "For `dp` use one row for every count: laplace, gaussian, normal, abs, or maxent with symmetric = true.",
+        )
+    if table.keeps_zero:
+        raise BadNoiseTable("The noise table never changes a count.", "For `dp` every cell needs noise.")
+
+
+def describe_noise(exact: ExactTable, parts: Sequence[Part], noise: DescriptionNoise) -> DescribedCells:
+    """Noisy counts of a table that declared margins cover.
+
+    Args:
+        exact: The true counts of the table, totals included.
+        parts: Which margin answers which cells (`model/cover.py`).
+        noise: The keyed noise.
+    """
+    noisy = exact.counts.astype(np.int64, copy=True)
+    terms = np.zeros(noisy.shape, dtype=np.int64)
+    margin = np.full(noisy.shape, PUBLIC, dtype=np.int16)
+    margins = tuple(dict.fromkeys(part.margin for part in parts if part.margin is not None))
+    for part in parts:
+        if part.margin is None:
+            continue
+        added, number = block_noise(part, noise)
+        chosen = np.ones(part.lengths, dtype=np.bool_) if part.chosen is None else part.chosen
+        noisy[part.block] += np.where(chosen, added, 0)
+        terms[part.block] += np.where(chosen, number, 0)
+        margin[part.block][chosen] = margins.index(part.margin)
+    return DescribedCells(noisy, terms, margin, tuple((each, noise.noise[each]) for each in margins))
+
+
+def block_noise(part: Part, noise: DescriptionNoise) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """The noise of every cell of a block, and how many terms it has; structural zeros have none."""
+    if part.margin is None:
+        raise ValueError("public cells have no noise")
+    base = noise.of(part.margin, [axis.kept for axis in part.axes])
+    if not noise.dataset.structural_zeros:
+        return add_up(base, part), part.terms()
+    kept = {axis.name: axis.kept for axis in part.axes}
+    empty = margin_zeros(part.margin, noise.dataset, kept)
+    return add_up(np.where(empty, 0, base), part), add_up((~empty).astype(np.int64), part)
+
+
+def add_up(base: NDArray[np.int64], part: Part) -> NDArray[np.int64]:
+    """Add the base cells of a margin to the cells of a block."""
+    for place, axis in enumerate(part.axes):
+        base = _add_axis(base, place, axis)
+    lengths = [length for axis in part.axes for length in axis.lengths]
+    order = np.argsort([place for axis in part.axes for place in axis.axes], kind="stable")
+    return base.reshape(lengths).transpose(order).reshape(part.lengths)
+
+
+def _add_axis(base: NDArray[np.int64], place: int, axis: MarginAxis) -> NDArray[np.int64]:
+    """One axis of base categories becomes its outputs: as it is, in another order, or added up."""
+    if not axis.axes:
+        total: NDArray[np.int64] = base.sum(axis=place, keepdims=True)
+        return total
+    order = np.argsort(axis.target, kind="stable")
+    present, starts = np.unique(axis.target[order], return_index=True)
+    ordered = base if (np.diff(axis.target) >= 0).all() else np.take(base, order, axis=place)
+    added = ordered if present.size == order.size else np.add.reduceat(ordered, starts, axis=place)
+    if present.size == axis.outputs:
+        return added
+    shape = (*base.shape[:place], axis.outputs, *base.shape[place + 1 :])
+    spread = np.zeros(shape, dtype=np.int64)
+    spread[(slice(None),) * place + (present,)] = added
+    return spread

@@ -1,0 +1,63 @@
+"""The pages about differential privacy: their examples run, and every key is documented."""
+
+import re
+import tomllib
+from dataclasses import fields
+from pathlib import Path
+
+from discreet.accounting.plan import BY_EPSILON, BY_VARIANCE, make_plan
+from discreet.model.dataset import parse_dataset
+from discreet.model.terms import INVARIANTS, MEASURES, NEIGHBOURS, RULES, SPREADS, Terms, parse_terms
+from discreet.model.universe import KEYS, STYLES, parse_universe
+
+DOCS = Path(__file__).parents[2] / "docs"
+REFERENCE = (DOCS / "reference" / "dp-universe.md").read_text("utf-8")
+METHOD = (DOCS / "methods" / "dp.md").read_text("utf-8")
+
+
+def test_the_example_of_the_reference_is_a_plan():
+    (text,) = re.findall(r"```toml\n(.*?)```", REFERENCE, re.DOTALL)
+    protection = tomllib.loads(text)["protection"]
+    dataset = parse_dataset(text.split("[protection]")[0])
+    terms = parse_terms(protection["budget"])
+    universe = parse_universe(protection["universe"], dataset, known_total=terms.known_total)
+    plan = make_plan(dataset, universe, terms, protection["noise"])
+    assert set(protection["universe"]) == set(KEYS)
+    assert set(protection["budget"]) == {field.name for field in fields(Terms)}
+    assert sum(table.share for table in plan.tables) == terms.epsilon
+    assert not any({"area", "job"} <= set(table.margin) for table in plan.tables)
+
+
+def test_every_key_and_every_word_is_documented():
+    words = [
+        *KEYS,
+        *(field.name for field in fields(Terms)),
+        *SPREADS,
+        *MEASURES,
+        *RULES,
+        *NEIGHBOURS,
+        *STYLES,
+    ]
+    for word in (*words, *BY_EPSILON, *BY_VARIANCE):
+        assert f"`{word}`" in REFERENCE, word
+    for invariant in INVARIANTS:
+        assert f'`["{invariant}"]`' in REFERENCE
+
+
+def test_the_python_of_the_method_s_page_runs():
+    found = re.findall(r"```python\n(.*?)```", METHOD, re.DOTALL)
+    assert found
+    for code in found:
+        exec(compile(code, "dp.md", "exec"), {"__name__": "dp"})  # noqa: S102 - our own page
+
+
+def test_the_method_s_page_has_claim_proofs_use_account_and_source():
+    for part in ("**Claim.**", "## Formula", "## When to use it", "## Its exact (ε, δ)", "## Source"):
+        assert part in METHOD
+    assert METHOD.count("*Proof.*") == METHOD.count("∎") == 8
+
+
+def test_the_decision_names_every_part_of_the_key():
+    text = (DOCS / "decisions" / "0006-description-keys.md").read_text("utf-8")
+    for part in ("description-noise", "version", "fingerprint", "mechanism", "domain", "AES-256-CTR"):
+        assert part in text

@@ -1,0 +1,99 @@
+"""However a question is written, it has one canonical form, one answer and one charge."""
+
+import random
+
+import numpy as np
+import pytest
+
+from discreet.accounting.ledger import canonical_request
+from discreet.mechanism import laplace
+from discreet.model.cover import cover
+from discreet.model.dataset import parse_dataset
+from discreet.model.exact import ExactTable
+from discreet.model.request import TableRequest, canonical
+from discreet.model.shape import table_shape
+from discreet.model.universe import parse_universe
+from discreet.perturb.describe_noise import DescriptionNoise, describe_noise
+
+REWRITES = 10_000
+BASE = {
+    "variables": ["sex", "age", "job"],
+    "filters": {"age": ["adult", "old"], "region": ["S"]},
+    "groups": {"job": [["0", "9"], ["1", "2"]]},
+}
+
+
+@pytest.fixture(scope="module")
+def dataset(town):
+    return parse_dataset(town.description)
+
+
+def rewritten(rng, dataset):
+    """The same question: another layout and order, repeated and split filters, tautologies, groups turned about."""
+    names = rng.sample(BASE["variables"], 3)
+    cut = sorted(rng.choices(range(4), k=2))
+    filters = []
+    for name, codes in BASE["filters"].items():
+        pieces = rng.sample(codes, len(codes)) + rng.choices(codes, k=rng.randrange(3))
+        at = rng.randrange(len(pieces) + 1)
+        filters += [(name, tuple(part)) for part in (pieces[:at], pieces[at:]) if part]
+    for name in rng.sample(
+        [v.name for v in dataset.variables if v.name not in BASE["filters"]], rng.randrange(3)
+    ):
+        codes = list(dataset.variable(name).codes)
+        filters.append((name, tuple(rng.sample(codes, len(codes)))))
+    rng.shuffle(filters)
+    groups = {
+        name: tuple(tuple(rng.sample(g, len(g))) for g in rng.sample(gs, len(gs)))
+        for name, gs in BASE["groups"].items()
+    }
+    if rng.random() < 0.5:
+        groups["sex"] = tuple((code,) for code in rng.sample(["1", "2"], 2))
+    order = rng.sample(sorted(groups), len(groups))
+    return TableRequest(
+        "town",
+        tuple(names[: cut[0]]),
+        tuple(names[cut[0] : cut[1]]),
+        tuple(names[cut[1] :]),
+        tuple(filters),
+        tuple((name, groups[name]) for name in order),
+    )
+
+
+def test_ten_thousand_rewrites_have_one_canonical_form(dataset):
+    rng = random.Random(11)
+    asked = [rewritten(rng, dataset) for _ in range(REWRITES)]
+    assert len(set(asked)) > REWRITES / 2
+    forms = {canonical(request, dataset).question for request in asked}
+    assert len(forms) == 1
+    assert len({canonical_request(*canonical(request, dataset).question) for request in asked}) == 1
+
+
+def test_a_different_question_has_another_form(dataset):
+    one = canonical(rewritten(random.Random(1), dataset), dataset)
+    narrower = TableRequest(
+        "town", ("sex",), ("age",), ("job",), (("age", ("adult",)), ("region", ("S",))), one.groups
+    )
+    assert canonical(narrower, dataset).question != one.question
+
+
+def test_rewrites_have_the_same_numbers(dataset, secret):
+    universe = parse_universe(
+        {"tables": [["age", "job", "region", "sex"]], "variables": [], "up_to": 0}, dataset
+    )
+    margin = universe.margins[-1]
+    noise = DescriptionNoise(
+        secret, dataset, "1", "f", {m: laplace(epsilon=1.0, modulus=2**64) for m in universe.margins}
+    )
+    rng, found = random.Random(5), set()
+    for _ in range(200):
+        request = canonical(rewritten(rng, dataset), dataset)
+        shape = table_shape(request, dataset)
+        parts = cover(shape, universe, dataset, {(): 1e9, margin: 1.0})
+        empty = ExactTable(
+            shape, np.zeros(shape.lengths, dtype=np.int64), np.zeros(shape.lengths, dtype=np.uint64)
+        )
+        cells = describe_noise(empty, parts, noise).noisy
+        order = [request.variables.index(name) for name in ("age", "job", "sex")]
+        found.add(cells.transpose(order).tobytes())
+    assert len(found) == 1

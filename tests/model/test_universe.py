@@ -1,0 +1,186 @@
+"""The universe of declared tables: canonical, counted, and read off public knowledge only."""
+
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+from discreet.errors import BadDescription
+from discreet.model.dataset import parse_dataset
+from discreet.model.terms import parse_terms
+from discreet.model.universe import (
+    canonical_margin,
+    contains,
+    margin_cells,
+    margin_zeros,
+    maximal,
+    parse_universe,
+)
+
+
+@pytest.fixture(scope="module")
+def dataset(town):
+    return parse_dataset(town.description)
+
+
+def test_all_tables_of_up_to_two_variables_are_listed_once_in_canonical_order(dataset):
+    universe = parse_universe({"variables": ["sex", "age", "job"], "up_to": 2}, dataset)
+    assert universe.margins == (
+        (),
+        ("age",),
+        ("job",),
+        ("sex",),
+        ("age", "job"),
+        ("age", "sex"),
+        ("job", "sex"),
+    )
+    assert universe.d == 7
+    again = parse_universe({"variables": ["job", "sex", "age"], "up_to": 2}, dataset)
+    assert again == universe
+
+
+def test_levels_of_a_hierarchy_are_variables_and_never_crossed(dataset):
+    universe = parse_universe({"variables": ["region", "area", "sex"], "up_to": 3}, dataset)
+    assert ("area", "region") not in universe.margins
+    assert {("area", "sex"), ("region", "sex")} <= set(universe.margins)
+    assert canonical_margin(["region", "sex", "area"], dataset) == ("area", "sex")
+
+
+def test_each_person_is_in_2_to_the_t_cells_when_every_margin_is_declared(dataset):
+    """The grand total counts: the paper's 2^t - 1 leaves it out."""
+    universe = parse_universe({"variables": ["sex", "age", "job"], "up_to": 3}, dataset)
+    assert universe.d == 2**3
+    known = parse_universe({"variables": ["sex", "age", "job"], "up_to": 3}, dataset, known_total=True)
+    assert known.d == 2**3 - 1
+    assert () in known.declared
+
+
+def test_an_excluded_table_takes_all_tables_that_contain_it_finer_levels_included(dataset):
+    entry = {"variables": ["region", "area", "sex", "job"], "up_to": 3, "exclude": [["region", "job"]]}
+    margins = parse_universe(entry, dataset).margins
+    assert not any({"job"} < set(m) and {"region", "area"} & set(m) for m in margins)
+    assert ("job", "sex") in margins
+    with pytest.raises(BadDescription, match="excluded"):
+        parse_universe({**entry, "tables": [["area", "job"]]}, dataset)
+
+
+def test_sums_release_only_the_largest_tables(dataset):
+    entry = {"variables": ["region", "area", "sex", "age"], "up_to": 2, "margins": "sums"}
+    universe = parse_universe(entry, dataset)
+    assert universe.margins == (("age", "area"), ("age", "sex"), ("area", "sex"))
+    assert ("region",) in universe.declared
+    for margin in universe.declared:
+        assert any(contains(large, margin, dataset) for large in universe.margins)
+    assert maximal((("sex",), ()), dataset) == (("sex",),)
+
+
+def test_extra_tables_and_importance_are_read(dataset):
+    entry = {
+        "variables": ["sex", "age"],
+        "up_to": 1,
+        "tables": [["sex", "job", "age"]],
+        "importance": [{"table": ["job", "age", "sex"], "weight": 2.5}],
+    }
+    universe = parse_universe(entry, dataset)
+    assert universe.margins[-1] == ("age", "job", "sex")
+    assert universe.weight(("age", "job", "sex")) == Fraction(5, 2)
+    assert universe.weight(("sex",)) == 1
+    assert margin_cells(("age", "job", "sex"), dataset) == 3 * 4 * 2
+
+
+def test_a_dropped_variable_leaves_its_tables(dataset):
+    universe = parse_universe({"variables": ["sex", "age", "job"], "up_to": 2}, dataset)
+    assert universe.without("job").margins == ((), ("age",), ("sex",), ("age", "sex"))
+
+
+@pytest.mark.parametrize(
+    ("entry", "words"),
+    [
+        ({"variable": ["sex"]}, "unknown key"),
+        ({"variables": ["sexx"]}, "does not have"),
+        ({"variables": "sex"}, "not a list of names"),
+        ({"variables": ["sex", "sex"]}, "twice"),
+        ({"variables": ["sex"], "up_to": 2}, "from 0 to 1"),
+        ({"variables": ["sex"], "up_to": True}, "from 0 to 1"),
+        ({"variables": ["sex"], "margins": "some"}, "margins"),
+        ({"variables": ["sex"], "tables": "sex"}, "list of tables"),
+        ({"variables": ["sex"], "importance": {"sex": 1}}, "importance"),
+        ({"variables": ["sex"], "importance": [{"table": ["age"], "weight": 1}]}, "not declared"),
+        ({"variables": ["sex"], "importance": [{"table": ["sex"], "weight": 0}]}, "above 0"),
+        ({"variables": ["sex"], "importance": [{"table": ["sex"]}]}, "entry"),
+    ],
+)
+def test_a_universe_that_cannot_be_meant_is_refused(dataset, entry, words):
+    with pytest.raises(BadDescription, match=words):
+        parse_universe({"up_to": 1, **entry}, dataset)
+
+
+def test_a_universe_of_the_known_total_alone_declares_nothing(dataset):
+    with pytest.raises(BadDescription, match="no table"):
+        parse_universe({"variables": [], "up_to": 0}, dataset, known_total=True)
+
+
+def test_too_many_tables_are_refused_before_they_are_listed(dataset):
+    wide = "\n".join(f'[[variable]]\nname = "v{n}"\ncategories = ["1"]' for n in range(60))
+    many = parse_dataset(f'id = "x"\nlabel = "X"\nid_column = "i"\n{wide}')
+    names = [f"v{n}" for n in range(60)]
+    with pytest.raises(BadDescription, match="more than"):
+        parse_universe({"variables": names, "up_to": 10}, many)
+
+
+def test_structural_zeros_reach_finer_and_coarser_levels(town):
+    text = town.description + (
+        '\n[[structural_zero]]\nlabel = "No shops in the north"\nwhere = { region = ["N"], job = ["2"] }\n'
+        '\n[[structural_zero]]\nlabel = "No farms in southern areas"\n'
+        'where = { area = ["S1", "S2", "S3"], job = ["1"] }\n'
+    )
+    dataset = parse_dataset(_moved(text))
+    areas = margin_zeros(("area", "job"), dataset)
+    assert areas[:2, 2].all()
+    assert not areas[2:, 2].any()
+    regions = margin_zeros(("job", "region"), dataset)
+    assert regions.T.tolist() == [[False, False, True, False], [False, True, False, False]]
+    assert not margin_zeros(("region", "sex"), dataset).any()
+    some = margin_zeros(("area", "job"), dataset, {"area": np.array([4, 0])})
+    assert np.array_equal(some, areas[[4, 0]])
+
+
+def _moved(text):
+    """TOML wants tables of the file before those of the protection."""
+    head, protection = text.split("[protection]", 1)
+    cut = protection.index("\n[[structural_zero]]")
+    return head + protection[cut:] + "\n[protection]" + protection[:cut]
+
+
+def test_terms_are_read_as_the_decimals_that_were_written():
+    terms = parse_terms({"family": "census", "epsilon": 0.1, "delta": 1e-9, "cap_epsilon": 3})
+    assert (terms.epsilon, terms.delta, terms.cap_epsilon) == (Fraction(1, 10), Fraction(1, 10**9), 3)
+    assert (terms.changes, terms.known_total) == (1, False)
+    known = parse_terms({"family": "census", "epsilon": 1, "neighbours": "replace-one", "invariants": ["n"]})
+    assert (known.changes, known.known_total) == (2, True)
+
+
+@pytest.mark.parametrize(
+    ("entry", "words"),
+    [
+        ({"epsilon": 1}, "lacks `family`"),
+        ({"family": "f"}, "lacks `epsilon`"),
+        ({"family": "f", "epsilon": 1, "eps": 1}, "unknown key"),
+        ({"family": "f", "epsilon": 0}, "above 0"),
+        ({"family": "f", "epsilon": "1"}, "Give a number"),
+        ({"family": "f", "epsilon": True}, "Give a number"),
+        ({"family": "f", "epsilon": 1, "delta": 1}, "below 1"),
+        ({"family": "f", "epsilon": 2, "cap_epsilon": 1}, "cap"),
+        ({"family": "f", "epsilon": 1, "neighbours": "bounded"}, "neighbours"),
+        ({"family": "f", "epsilon": 1, "invariants": ["n"]}, "replace-one"),
+        ({"family": "f", "epsilon": 1, "invariants": ["m"]}, "invariant"),
+        ({"family": "f", "epsilon": 1, "invariants": "n"}, "invariants"),
+        ({"family": "f", "epsilon": 1, "records_per_unit": 0}, "1 to 1000"),
+        ({"family": "f", "epsilon": 1, "records_per_unit": 1.5}, "whole number"),
+        ({"family": "", "epsilon": 1}, "no family"),
+        ({"family": 3, "epsilon": 1}, "quotes"),
+    ],
+)
+def test_terms_that_promise_nothing_are_refused(entry, words):
+    with pytest.raises(BadDescription, match=words):
+        parse_terms(entry)
