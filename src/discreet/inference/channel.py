@@ -51,11 +51,11 @@ class Evidence:
 
     def sure_zero(self) -> NDArray[np.bool_]:
         """Where nothing but a true count of zero is possible."""
-        return ~((self.chance > 0) & (self.counts != 0)).any(axis=-1)
+        return np.asarray(~((self.chance > 0) & (self.counts != 0)).any(axis=-1))
 
     def allows_zero(self) -> NDArray[np.bool_]:
         """Where a true count of zero is possible."""
-        return ((self.chance > 0) & (self.counts == 0)).any(axis=-1)
+        return np.asarray(((self.chance > 0) & (self.counts == 0)).any(axis=-1))
 
 
 class Channel:

@@ -42,11 +42,9 @@ _START_CYCLES = 10
 class Likelihood(Protocol):
     """A batch of released tables: how likely they are, and what counts they make one expect."""
 
-    evidence: Evidence
-
     @property
-    def tables(self) -> int:
-        """How many tables the batch has."""
+    def evidence(self) -> Evidence:
+        """What the released counts say."""
 
     def take(self, index: NDArray[np.int64]) -> Self:
         """Some of the tables."""

@@ -22,7 +22,7 @@ from discreet.inference.bootstrap import REPLICATES, SEED
 from discreet.inference.channel import whole_numbers
 from discreet.inference.hierarchical_model import HierarchicalModel
 from discreet.inference.likelihood_ratio import chi_square
-from discreet.inference.log_linear import naive_ratios, ratios, tested
+from discreet.inference.log_linear import naive_ratios, ratios, run_test
 from discreet.inference.observed import observed
 from discreet.model.release import Release
 
@@ -82,7 +82,7 @@ def independence_test(
             "The test of independence needs two variables, each with at least two categories.",
             "Choose one variable for the rows and one for the columns.",
         )
-    return tested(
+    return run_test(
         seen.batch,
         seen.noise,
         HierarchicalModel.of(_MAIN_EFFECTS, seen.possible.astype(np.float64)),

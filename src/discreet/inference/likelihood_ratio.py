@@ -83,7 +83,7 @@ class LikelihoodRatio:
             return "Here the naive test would reject at 5 %, and the noise alone can explain that."
         if aware and not naive:
             return "Here the noise had hidden a departure that the noise-aware test rejects at 5 %."
-        return f"Here both {'reject' if aware else 'do not reject'} at 5 %."
+        return "Here both reject at 5 %." if aware else "Here neither rejects at 5 %."
 
     def document(self) -> dict[str, Any]:
         """The outcome as JSON."""

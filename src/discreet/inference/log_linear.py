@@ -164,13 +164,13 @@ def log_linear_test(
     axes = _axes(table, generators) if isinstance(table, Release) else generators
     hypothesis = HierarchicalModel.of(axes, seen.possible.astype(np.float64))  # type: ignore[arg-type]
     words = "the log-linear model " + "".join(f"[{','.join(map(str, g))}]" for g in generators)
-    return tested(
+    return run_test(
         seen.batch, seen.noise, hypothesis, words,
         model=model, total=total, method=method, replicates=replicates, seed=seed,
     )  # fmt: skip
 
 
-def tested(
+def run_test(
     batch: NDArray[np.int64],
     noise: NoiseTable,
     hypothesis: HierarchicalModel,

@@ -77,11 +77,6 @@ class MultinomialLikelihood:
         )
         return cls(evidence, flat, totals)
 
-    @property
-    def tables(self) -> int:
-        """How many tables the batch has."""
-        return len(self.evidence.released)
-
     def take(self, index: NDArray[np.int64]) -> Self:
         """Some of the tables."""
         kind = type(self.evidence)

@@ -64,7 +64,7 @@ class CellTerms:
         """The chance of each considered count given x and mu, and log P(x | mu)."""
         mu = np.maximum(mu, TINY)
         ratio = np.log(mu / self.reference)
-        terms = np.arange(self.log_term.shape[-1]) * ratio[..., None]
+        terms: NDArray[np.float64] = np.arange(float(self.log_term.shape[-1])) * ratio[..., None]
         terms += self.log_term
         top = terms.max(axis=-1)
         np.exp(terms - top[..., None], out=terms)
@@ -82,7 +82,7 @@ class CellTerms:
 
 
 def _at_own_mean(count: NDArray[np.float64]) -> NDArray[np.float64]:
-    """log Poisson(n; n)."""
+    """The log of Poisson(n; n)."""
     return np.asarray(count * np.log(count) - count - gammaln(count + 1))
 
 
