@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike, NDArray
 
-    from discreet.inference.channel import Evidence
+    from discreet.inference.channel import Channel, Evidence
     from discreet.mechanism.noise_table import NoiseTable
 
     Floats = NDArray[np.float64]
@@ -186,7 +186,7 @@ def run_test(
     _check(model, total, method, replicates)
     found = ratios(batch, noise, hypothesis, total)
     naive, naive_df = naive_ratios(batch, hypothesis)
-    chosen, notes = _method(found, method, model, replicates, channel_of(noise).laws.shape[1])
+    chosen, notes = _method(found, hypothesis, method, model, replicates, channel_of(noise))
     if chosen == "bootstrap":
         drawn = simulated(found.means[0], noise, replicates, seed, total)
         drawn_statistics = ratios(drawn, noise, hypothesis, total).statistic
@@ -222,26 +222,24 @@ def _check(model: str, total: int | None, method: str, replicates: int) -> None:
 
 
 def _method(
-    found: Ratios, method: str, model: str, replicates: int, width: int
+    found: Ratios, hypothesis: HierarchicalModel, method: str, model: str, replicates: int, channel: Channel
 ) -> tuple[str, tuple[str, ...]]:
     """Where the p-value comes from, and what the reader is told about it."""
-    means = found.means[0][found.present[0]]
-    small = bool(means.size) and (
-        bool(means.min() < _LEAST_MEAN) or bool((means < _SMALL_MEAN).mean() > _SMALL_SHARE)
-    )
+    means = found.means[0][hypothesis.possible]
+    small = bool(means.min() < _LEAST_MEAN) or bool((means < _SMALL_MEAN).mean() > _SMALL_SHARE)
     notes = () if found.converged[0] else ("The maximum of the likelihood was not reached in time.",)
+    if method == "bootstrap" or not small:
+        return ("bootstrap" if method == "bootstrap" else "chi-square"), notes
+    if method == "chi-square":
+        return method, (*notes, "Expected counts are small: the bootstrap is safer.")
+    if means.size * channel.laws.shape[1] * replicates > _PATIENCE[model]:
+        return "chi-square", (
+            *notes,
+            "Expected counts are small: the bootstrap is safer, and takes its time.",
+        )
     drawn = (
         f"Expected counts are small: the p-value comes from {replicates} tables drawn from the hypothesis."
     )
-    if method == "bootstrap":
-        return method, notes
-    if method == "chi-square" or not small:
-        return "chi-square", (*notes, "Expected counts are small: ask for the bootstrap.") if small else notes
-    if means.size * width * replicates > _PATIENCE[model]:
-        large = (
-            "Expected counts are small, and the table is too large to draw at once: ask for the bootstrap."
-        )
-        return "chi-square", (*notes, large)
     return "bootstrap", (*notes, drawn)
 
 
