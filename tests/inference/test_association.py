@@ -3,7 +3,7 @@ import pytest
 from scipy.stats.contingency import association
 
 from discreet.errors import BadRequest
-from discreet.inference.association import _noise_part, _noise_moments, cramers_v
+from discreet.inference.association import _noise_moments, _noise_part, cramers_v
 from discreet.inference.bootstrap import perturbed
 from discreet.mechanism import laplace, maxent
 
