@@ -99,7 +99,7 @@ def test_the_same_table_is_offered_as_downloads_and_code(client):
         response = client.get(link["href"])
         assert response.status_code == 200
         assert response.headers["content-disposition"].startswith("attachment")
-    assert page.texts("a", class_="button") == ["CSV", "JSON-stat"]
+    assert page.texts("a", class_="button") == ["CSV", "JSON-stat", "Test independence"]
     code = page.texts("pre")
     assert code[0].startswith("curl 'http://testserver/api/datasets/people/table?rows=sex&columns=age")
     assert (

@@ -5,6 +5,7 @@ tested in the same way:
 
     p = (1 + number of drawn statistics that are at least the observed one) / (1 + number of draws).
 
+The statistic is centred first (`centring`), since its size depends on the means when they are small.
 The draws have a fixed seed: the same release gives the same p-value to everybody.
 
 Comes from: a fit and its noise table. Goes to: `log_linear`, `goodness_of_fit`.

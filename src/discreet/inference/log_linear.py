@@ -21,6 +21,7 @@ from scipy.special import xlogy
 
 from discreet.errors import BadRequest, nearest
 from discreet.inference.bootstrap import REPLICATES, SEED, bootstrap_p_value, simulated
+from discreet.inference.centring import centred
 from discreet.inference.channel import channel_of, with_sure_zeros
 from discreet.inference.expectation_maximisation import maximise
 from discreet.inference.hierarchical_model import HierarchicalModel
@@ -47,7 +48,7 @@ METHODS = ("auto", "chi-square", "bootstrap")
 _LEAST_MEAN, _SMALL_MEAN, _SMALL_SHARE = 1.0, 5.0, 0.2
 #: Numbers held at a time, and numbers that a bootstrap may look at without being asked for.
 _ROOM = 4_000_000
-_PATIENCE = {"poisson": 30_000_000, "multinomial": 400_000}
+_PATIENCE = {"poisson": 3_000_000, "multinomial": 100_000}
 
 
 @dataclass(frozen=True, slots=True)
@@ -189,8 +190,9 @@ def run_test(
     chosen, notes = _method(found, hypothesis, method, model, replicates, channel_of(noise))
     if chosen == "bootstrap":
         drawn = simulated(found.means[0], noise, replicates, seed, total)
-        drawn_statistics = ratios(drawn, noise, hypothesis, total).statistic
-        p_value = bootstrap_p_value(float(found.statistic[0]), drawn_statistics)
+        again = ratios(drawn, noise, hypothesis, total)
+        seen, others = (centred(r.statistic, r.means, hypothesis.possible, noise) for r in (found, again))
+        p_value = bootstrap_p_value(float(seen[0]), others)
     else:
         p_value = float(found.p_value[0])
     return LikelihoodRatio(
