@@ -14,11 +14,11 @@ from typing import TYPE_CHECKING, Any
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:
-    from discreet import accounting, mechanism
+    from discreet import accounting, inference, mechanism
     from discreet.api import Catalogue, Table, load
     from discreet.api import open_workspace as open  # noqa: A004 - discreet.open is the name that people guess
 
-__all__ = ["Catalogue", "Table", "accounting", "load", "mechanism", "open"]
+__all__ = ["Catalogue", "Table", "accounting", "inference", "load", "mechanism", "open"]
 
 _HOMES = {
     "Catalogue": ("discreet.api", "Catalogue"),
@@ -33,6 +33,6 @@ def __getattr__(name: str) -> Any:
     if name in _HOMES:
         module, attribute = _HOMES[name]
         return getattr(import_module(module), attribute)
-    if name in {"accounting", "mechanism"}:
+    if name in {"accounting", "inference", "mechanism"}:
         return import_module(f"discreet.{name}")
     raise AttributeError(f"module 'discreet' has no attribute {name!r}")

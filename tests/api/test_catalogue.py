@@ -76,8 +76,36 @@ def test_errors_are_the_same_as_everywhere(catalogue):
         catalogue.table("town", rows=["region"], groups={"region": [["N", "S"]]})
 
 
+def test_a_table_tests_its_own_independence(catalogue):
+    from discreet.inference import independence_test
+
+    table = catalogue.table("town", rows=["sex"], columns=["age"])
+    found = table.test_independence()
+    assert found == independence_test(table.release)
+    assert found.df == 2
+    assert table.test_independence(method="bootstrap", replicates=19).method == "bootstrap"
+    with pytest.raises(BadRequest, match="two variables"):
+        catalogue.table("town", rows=["sex"]).test_independence()
+
+
+def test_a_table_gives_the_interval_of_a_cell(catalogue):
+    table = catalogue.table("town", rows=["age"], columns=["job"])
+    found = table.interval("adult", "_T", level=0.9)
+    assert found.low <= table.release.value("adult", "_T") <= found.high
+    for codes, words in (
+        (("child", "1"), "not released"),
+        (("adult",), "one code each"),
+        (("x", "1"), "one code"),
+    ):
+        with pytest.raises(BadRequest) as error:
+            table.interval(*codes)
+        assert words in str(error.value)
+
+
 def test_the_module_has_the_names_that_people_guess():
-    assert {"open", "load", "Catalogue", "Table", "mechanism", "accounting"} <= set(discreet.__all__)
+    assert {"open", "load", "Catalogue", "Table", "mechanism", "accounting", "inference"} <= set(
+        discreet.__all__
+    )
     with pytest.raises(AttributeError):
         _ = discreet.nothing
 

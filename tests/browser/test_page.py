@@ -16,6 +16,7 @@ PAGES = [
     "/datasets/people?rows=sex&columns=age&layers=region&filter=origin=2",
     "/datasets/people?rows=sexx",
     "/datasets/people?rows=district&columns=origin,age,region",
+    "/datasets/people/test/independence?rows=sex&columns=origin",
     "/datasets/people/variables/district",
     "/datasets/hostile?rows=bad&columns=good",
     "/errors",
@@ -50,6 +51,15 @@ def test_a_table_is_built_filtered_and_downloaded_without_scripts(open_page):
         .read_text("utf-8")
         .startswith("job,job_label,sex,sex_label,value,status\n")
     )
+
+
+def test_independence_is_tested_from_the_table_without_scripts(open_page):
+    page = open_page("/datasets/people?rows=sex&columns=origin")
+    page.get_by_role("link", name="Test independence").click()
+    assert page.get_by_role("heading", level=1).inner_text() == "Test of independence"
+    assert page.locator("table.numbers tbody tr").count() == 2
+    page.get_by_role("link", name="Back to the table").click()
+    assert page.url.endswith("/datasets/people?rows=sex&columns=origin")
 
 
 def test_back_and_reload_show_the_same_table(open_page):

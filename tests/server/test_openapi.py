@@ -4,6 +4,7 @@ from fastapi.testclient import TestClient
 
 from discreet.formats import FORMATS
 from discreet.server.api_routes import API_PARAMETERS
+from discreet.server.query import TABLE_PARAMETERS
 
 
 @pytest.fixture
@@ -21,6 +22,7 @@ def test_it_describes_exactly_the_api(described, small_workspace, small_settings
         "/api/datasets",
         "/api/datasets/{dataset_id}",
         "/api/datasets/{dataset_id}/table",
+        "/api/datasets/{dataset_id}/test/independence",
     }
     assert all(set(operations) == {"get"} for operations in described["paths"].values())
 
@@ -30,6 +32,11 @@ def test_every_parameter_that_is_read_is_described_and_the_other_way_round(descr
     in_query = [p["name"] for p in table["parameters"] if p["in"] == "query"]
     assert sorted(in_query) == sorted(API_PARAMETERS)
     assert [p["name"] for p in table["parameters"] if p["in"] == "path"] == ["dataset_id"]
+
+
+def test_every_parameter_of_the_test_is_described_and_the_other_way_round(described):
+    test = described["paths"]["/api/datasets/{dataset_id}/test/independence"]["get"]
+    assert sorted(p["name"] for p in test["parameters"] if p["in"] == "query") == sorted(TABLE_PARAMETERS)
 
 
 def test_every_format_is_described(described):
@@ -63,6 +70,10 @@ def test_every_reference_leads_somewhere(described):
         ("/api/datasets/{dataset_id}", "/api/datasets/people"),
         ("/api/datasets/{dataset_id}", "/api/datasets/hostile"),
         ("/api/datasets/{dataset_id}/table", "/api/datasets/people/table?rows=sex"),
+        (
+            "/api/datasets/{dataset_id}/test/independence",
+            "/api/datasets/people/test/independence?rows=sex&columns=age",
+        ),
     ],
 )
 def test_answers_are_as_described(client, described, path, address):
@@ -76,6 +87,11 @@ def test_answers_are_as_described(client, described, path, address):
         ("/api/datasets", "/api/datasets?x=1", 400),
         ("/api/datasets/{dataset_id}", "/api/datasets/x", 404),
         ("/api/datasets/{dataset_id}/table", "/api/datasets/people/table?rows=x", 400),
+        (
+            "/api/datasets/{dataset_id}/test/independence",
+            "/api/datasets/people/test/independence?rows=sex",
+            400,
+        ),
         ("/api/datasets/{dataset_id}/table", "/api/datasets/people/table?rows=sex,age,job,origin", 403),
         ("/api/datasets/{dataset_id}/table", "/api/datasets/people/table?" + "x" * 17_000, 414),
     ],

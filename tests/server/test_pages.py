@@ -6,6 +6,7 @@ import pytest
 from fastapi.testclient import TestClient
 
 from discreet.errors import all_errors
+from discreet.formats import FORMATS
 from discreet.server.app import create_app
 from discreet.workspace.settings import read_settings
 
@@ -91,11 +92,13 @@ def test_the_note_the_promise_and_what_is_counted_are_on_the_page(client):
 
 def test_the_same_table_is_offered_as_downloads_and_code(client):
     page = Page(client.get("/datasets/people?rows=sex&columns=age&filter=origin=2"))
-    for link in page.all("a", class_="button"):
+    links = [link for link in page.all("a", class_="button") if "download=1" in link["href"]]
+    assert len(links) == len(FORMATS)
+    for link in links:
         response = client.get(link["href"])
         assert response.status_code == 200
         assert response.headers["content-disposition"].startswith("attachment")
-    assert page.texts("a", class_="button") == ["CSV", "JSON-stat"]
+    assert page.texts("a", class_="button") == ["CSV", "JSON-stat", "Test independence"]
     code = page.texts("pre")
     assert code[0].startswith("curl 'http://testserver/api/datasets/people/table?rows=sex&columns=age")
     assert (

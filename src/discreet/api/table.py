@@ -9,12 +9,15 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from discreet.errors import BadRequest
 from discreet.formats import FORMATS, named_format
 from discreet.model.release import NOT_APPLICABLE, STATUS_MEANING, STATUSES, WITHHELD
 
 if TYPE_CHECKING:
     import pandas as pd
 
+    from discreet.inference.intervals import Interval
+    from discreet.inference.likelihood_ratio import LikelihoodRatio
     from discreet.model.release import Release
     from discreet.model.shape import Dimension
 
@@ -77,6 +80,44 @@ class Table:
             return data.decode()
         Path(path).write_bytes(data)
         return None
+
+    def test_independence(self, **options: Any) -> LikelihoodRatio:
+        """Whether the two variables of the table are independent; the noise is allowed for.
+
+        Args:
+            options: `model`, `total`, `method`, `replicates` and `seed`, as `independence_test` takes them.
+
+        Returns:
+            The statistic, its p-value, and the naive test beside it.
+
+        Raises:
+            BadRequest: The table does not have two variables.
+        """
+        from discreet.inference.independence import independence_test  # noqa: PLC0415 - only wanted here
+
+        return independence_test(self.release, **options)
+
+    def interval(self, *codes: str, level: float = 0.95) -> Interval:
+        """The interval of one true count, by its codes in the order of the dimensions.
+
+        Raises:
+            BadRequest: The cell is not there or not released.
+        """
+        from discreet.inference.intervals import cell_interval  # noqa: PLC0415 - only wanted here
+
+        release = self.release
+        lists = [dimension.codes for dimension in release.dimensions]
+        if len(codes) != len(lists) or any(
+            code not in known for code, known in zip(codes, lists, strict=False)
+        ):
+            raise BadRequest(
+                f"There is no cell {', '.join(codes)!r}.",
+                f"Give one code each of {', '.join(d.name for d in release.dimensions)}.",
+            )
+        place = tuple(known.index(code) for code, known in zip(codes, lists, strict=True))
+        if release.status[place]:
+            raise BadRequest("The cell is not released.", "Choose another.")
+        return cell_interval(int(release.noisy[place]), release.noise, level)
 
     def text_grid(self) -> tuple[list[str], list[list[str]]]:
         """Headers and lines as text: rows and layers down the side, columns along the top."""

@@ -9,7 +9,7 @@ from pathlib import Path
 import typer
 
 from discreet import __version__
-from discreet.cli import audit, bench, demo, describe, design, load, margins, serve, table
+from discreet.cli import audit, bench, demo, describe, design, hypothesis_test, load, margins, serve, table
 from discreet.cli.console import report_error
 from discreet.errors import DiscreetError
 
@@ -50,6 +50,7 @@ for _command in (
     bench.bench,
 ):
     app.command()(_command)
+app.add_typer(hypothesis_test.test)
 
 
 def run() -> None:

@@ -1,6 +1,7 @@
-"""The HTTP API: datasets, their descriptions, and tables.
+"""The HTTP API: datasets, their descriptions, tables, and tests on tables.
 
     GET /api/datasets    GET /api/datasets/{id}    GET /api/datasets/{id}/table?rows=..&columns=..&format=..
+    GET /api/datasets/{id}/test/independence?rows=..&columns=..
 
 Everything is a plain `def`, so that counting runs in the thread pool and never holds up the server.
 
@@ -19,11 +20,13 @@ from starlette.responses import Response
 from discreet.dry_run import dry_run
 from discreet.errors import BadRequest
 from discreet.formats import named_format
+from discreet.inference.independence import independence_test
 from discreet.pipeline import answer
 from discreet.server.answer import checked, conditional, strong_tag, tag_of
 from discreet.server.catalogue import usable
 from discreet.server.documents import DatasetDocument, ListDocument, description, summary
-from discreet.server.openapi import problem_responses, table_parameters, table_responses
+from discreet.server.independence import IndependenceDocument, independence_document, two_way_release
+from discreet.server.openapi import problem_responses, request_parameters, table_parameters, table_responses
 from discreet.server.query import TABLE_PARAMETERS, read_table, refuse_unknown
 
 if TYPE_CHECKING:
@@ -84,6 +87,19 @@ def api_router(workspace: Workspace) -> APIRouter:
             request, tag_of(question, form.name), lambda: _table(question, form, download=download)
         )
 
+    @router.get(
+        "/datasets/{dataset_id}/test/independence",
+        response_model=IndependenceDocument,
+        responses=problem_responses(400, 403, 404, 414, 503),
+        openapi_extra={"parameters": request_parameters()},
+    )
+    def independence(request: Request, dataset_id: DatasetId) -> Response:
+        """Whether the two variables of a table are independent; the noise is in the likelihood."""
+        refuse_unknown(request.query_params, TABLE_PARAMETERS)
+        question = checked(workspace.stored(dataset_id), read_table(dataset_id, request.query_params))
+        tag = tag_of(question, "independence")
+        return conditional(request, tag, lambda: _independence(question))
+
     return router
 
 
@@ -96,7 +112,11 @@ def _table(question: Question, form: Format, *, download: bool) -> Response:
     return response
 
 
-def _json(document: ListDocument | DatasetDocument) -> Response:
+def _independence(question: Question) -> Response:
+    return _json(independence_document(independence_test(two_way_release(question))))
+
+
+def _json(document: ListDocument | DatasetDocument | IndependenceDocument) -> Response:
     return _plain_json(asdict(document))
 
 

@@ -65,8 +65,8 @@ def table_responses() -> dict[int | str, dict[str, Any]]:
     }
 
 
-def table_parameters() -> list[dict[str, Any]]:
-    """The query parameters of a table."""
+def request_parameters() -> list[dict[str, Any]]:
+    """The query parameters that say which table."""
     return [
         _names("rows", "Variables down the side, comma-separated or repeated.", ["age"]),
         _names("columns", "Variables along the top, comma-separated or repeated.", ["sex"]),
@@ -93,6 +93,13 @@ def table_parameters() -> list[dict[str, Any]]:
             "independent",
             "How totals relate to their parts; the dataset's own way by default.",
         ),
+    ]
+
+
+def table_parameters() -> list[dict[str, Any]]:
+    """The query parameters of a table: which one, and as what document."""
+    return [
+        *request_parameters(),
         _choice("dry_run", ["0", "1"], "0", "1: only the size and what the rules say, as JSON."),
         _choice("format", list(FORMATS), "json", "`json` is JSON-stat 2.0; `csv` is tidy CSV."),
         _choice("download", ["0", "1"], "0", "1: sent as a file to save."),

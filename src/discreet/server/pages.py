@@ -1,4 +1,4 @@
-"""The pages: the list of datasets, the table builder, code lists and what an error means.
+"""The pages: the list of datasets, the table builder, the test of independence, code lists, errors.
 
 Every page is rendered here and works without JavaScript; the address is the whole state. A later builder adds
 to these pages and asks the same routes.
@@ -16,6 +16,7 @@ from starlette.responses import RedirectResponse, Response
 from discreet.accounting.promise import promise
 from discreet.dry_run import suggestion
 from discreet.errors import DiscreetError, NotFound, Refused, nearest
+from discreet.inference.independence import independence_test
 from discreet.model.release import table_title
 from discreet.model.shape import table_shape
 from discreet.pipeline import answer, perturbed_note
@@ -24,8 +25,9 @@ from discreet.server.answer import checked, conditional, strong_tag, tag_of
 from discreet.server.catalogue import usable
 from discreet.server.form import filled_form, form_parameters, is_raw, read_form
 from discreet.server.grid import grid
+from discreet.server.independence import is_two_way, strength, two_way_release, verdict
 from discreet.server.problems import explanations, meaning, public
-from discreet.server.query import refuse_unknown
+from discreet.server.query import TABLE_PARAMETERS, read_table, refuse_unknown
 from discreet.server.templating import FINGERPRINT, page
 
 if TYPE_CHECKING:
@@ -34,7 +36,7 @@ if TYPE_CHECKING:
     from discreet.workspace.workspace import StoredDataset, Workspace
 
 
-def page_router(workspace: Workspace, settings: Settings) -> APIRouter:  # noqa: C901 - one function a route, all in one place
+def page_router(workspace: Workspace, settings: Settings) -> APIRouter:
     """The routes of the pages."""
     router = APIRouter(include_in_schema=False)
 
@@ -68,6 +70,14 @@ def page_router(workspace: Workspace, settings: Settings) -> APIRouter:  # noqa:
         except Refused as error:
             return _refused(request, stored, error)
 
+    @router.get("/datasets/{dataset_id}/test/independence")
+    def independence(request: Request, dataset_id: str) -> Response:
+        """Whether the two variables of a table are independent."""
+        refuse_unknown(request.query_params, TABLE_PARAMETERS)
+        question = checked(workspace.stored(dataset_id), read_table(dataset_id, request.query_params))
+        tag = tag_of(question, "independence-page", FINGERPRINT)
+        return conditional(request, tag, lambda: _independence_page(question))
+
     @router.get("/datasets/{dataset_id}/variables/{name}")
     def code_list(request: Request, dataset_id: str, name: str) -> Response:
         """The codes of one variable, to look up and copy."""
@@ -80,6 +90,13 @@ def page_router(workspace: Workspace, settings: Settings) -> APIRouter:  # noqa:
         return conditional(
             request, tag, lambda: page("codes.html", dataset=stored.dataset, variable=variable)
         )
+
+    _add_error_pages(router)
+    return router
+
+
+def _add_error_pages(router: APIRouter) -> None:
+    """The routes that explain errors."""
 
     @router.get("/errors")
     def error_list(request: Request) -> Response:
@@ -98,8 +115,6 @@ def page_router(workspace: Workspace, settings: Settings) -> APIRouter:  # noqa:
         kind = kinds[code]
         return conditional(request, tag, lambda: page("error_meaning.html", kind=kind, meaning=meaning(kind)))
 
-    return router
-
 
 def _table_page(request: Request, question: Question, base: str, settings: Settings) -> Response:
     """The page with its table, or with downloads only when the table is too large for a page."""
@@ -116,6 +131,7 @@ def _table_page(request: Request, question: Question, base: str, settings: Setti
         page_cells=settings.page_cells,
         facts=snippets.facts(question.stored.dataset, asked),
         downloads=snippets.downloads(asked),
+        independence=snippets.independence_path(asked) if is_two_way(question) else None,
         permalink=base + snippets.page_path(asked),
         codes={
             "From a shell": snippets.curl(asked, base),
@@ -133,6 +149,32 @@ def _instead(request: Request, stored: StoredDataset) -> tuple[str, str] | None:
         return None
     title = table_title(stored.dataset, table_shape(found, stored.dataset).dimensions, found.measure)
     return title, snippets.page_path(found)
+
+
+def _independence_page(question: Question) -> Response:
+    """What the test says, the naive test beside it, and why they differ."""
+    release = two_way_release(question)
+    found = independence_test(release)
+    asked = question.request
+    first, second = (dimension.label for dimension in question.shape.dimensions)
+    return page(
+        "independence.html",
+        dataset=question.stored.dataset,
+        digest=question.stored.digest,
+        first=first,
+        second=second,
+        title=question.title,
+        facts=snippets.facts(question.stored.dataset, asked),
+        found=found,
+        verdict=verdict(found),
+        strength=strength(release),
+        table=snippets.page_path(asked),
+        json=f"/api{snippets.independence_path(asked)}",
+        codes={
+            "In Python": snippets.python_test(asked),
+            "On the command line": snippets.command_test(asked),
+        },
+    )
 
 
 def _refused(request: Request, stored: StoredDataset, error: DiscreetError) -> Response:

@@ -37,6 +37,11 @@ def api_path(request: TableRequest, form: str) -> str:
     return f"/api/datasets/{request.dataset}/table?{request.permalink}&format={form}"
 
 
+def independence_path(request: TableRequest) -> str:
+    """The address of the page that tests the table for independence."""
+    return f"/datasets/{request.dataset}/test/independence?{request.permalink}"
+
+
 def downloads(request: TableRequest) -> list[Download]:
     """A link for every format."""
     return [Download(form.label, api_path(request, name) + "&download=1") for name, form in FORMATS.items()]
@@ -54,7 +59,23 @@ def command(request: TableRequest) -> str:
     >>> command(TableRequest("census", ("age",), ("sex",)))
     'discreet table census --rows age --columns sex --format csv'
     """
-    words = ["discreet", "table", request.dataset]
+    words = ["discreet", "table", request.dataset, *_options(request)]
+    words += [] if request.totals else ["--no-totals"]
+    return shlex.join([*words, "--format", "csv"])
+
+
+def command_test(request: TableRequest) -> str:
+    """The test of independence on the command line.
+
+    >>> from discreet.model.request import TableRequest
+    >>> command_test(TableRequest("census", ("age",), ("sex",)))
+    'discreet test independence --dataset census --rows age --columns sex'
+    """
+    return shlex.join(["discreet", "test", "independence", "--dataset", request.dataset, *_options(request)])
+
+
+def _options(request: TableRequest) -> list[str]:
+    words: list[str] = []
     for option, names in (
         ("--rows", request.rows),
         ("--columns", request.columns),
@@ -69,8 +90,7 @@ def command(request: TableRequest) -> str:
         words += ["--levels", write_filter(name, levels)]
     words += ["--measure", request.measure] if request.measure != "count" else []
     words += ["--additivity", request.additivity] if request.additivity else []
-    words += [] if request.totals else ["--no-totals"]
-    return shlex.join([*words, "--format", "csv"])
+    return words
 
 
 def python(request: TableRequest) -> str:
@@ -83,6 +103,15 @@ def python(request: TableRequest) -> str:
     table = discreet.open().table("census", rows=["age"], columns=["sex"])
     table.to_pandas()
     """
+    return _python(request, "table.to_pandas()")
+
+
+def python_test(request: TableRequest) -> str:
+    """The test of independence from Python."""
+    return _python(request, "table.test_independence()")
+
+
+def _python(request: TableRequest, last: str) -> str:
     arguments = [_quoted(request.dataset)]
     for name, names in (("rows", request.rows), ("columns", request.columns), ("layers", request.layers)):
         arguments += [f"{name}={_listed(names)}"] if names else []
@@ -99,7 +128,7 @@ def python(request: TableRequest) -> str:
     arguments += [] if request.totals else ["totals=False"]
     arguments += [f"measure={_quoted(request.measure)}"] if request.measure != "count" else []
     arguments += [f"additivity={_quoted(request.additivity)}"] if request.additivity else []
-    return f"import discreet\n\ntable = discreet.open().table({', '.join(arguments)})\ntable.to_pandas()"
+    return f"import discreet\n\ntable = discreet.open().table({', '.join(arguments)})\n{last}"
 
 
 def citation(question: Question, base: str) -> str:

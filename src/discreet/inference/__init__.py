@@ -1,0 +1,57 @@
+"""What a reader may conclude from a release and its noise law, never from exact counts.
+
+>>> from discreet.mechanism import laplace
+>>> sum_interval([20] * 100, laplace(epsilon=1.0, m=8))
+Interval(estimate=2000, low=1973, high=2027, level=0.95)
+"""
+
+from __future__ import annotations
+
+from discreet.inference.association import CramersV, cramers_v
+from discreet.inference.goodness_of_fit import ProportionTest, distribution_test, proportion_test
+from discreet.inference.independence import IndependenceTests, independence_test, independence_tests
+from discreet.inference.intervals import (
+    Interval,
+    cell_interval,
+    cell_intervals,
+    difference_interval,
+    ratio_interval,
+    share_interval,
+    sum_interval,
+)
+from discreet.inference.likelihood_ratio import LikelihoodRatio
+from discreet.inference.log_linear import log_linear_test
+from discreet.inference.posterior import (
+    Posterior,
+    Prior,
+    flat,
+    negative_binomial_prior,
+    poisson_prior,
+    posterior,
+)
+
+__all__ = [
+    "CramersV",
+    "IndependenceTests",
+    "Interval",
+    "LikelihoodRatio",
+    "Posterior",
+    "Prior",
+    "ProportionTest",
+    "cell_interval",
+    "cell_intervals",
+    "cramers_v",
+    "difference_interval",
+    "distribution_test",
+    "flat",
+    "independence_test",
+    "independence_tests",
+    "log_linear_test",
+    "negative_binomial_prior",
+    "poisson_prior",
+    "posterior",
+    "proportion_test",
+    "ratio_interval",
+    "share_interval",
+    "sum_interval",
+]

@@ -1,0 +1,123 @@
+"""The noise-aware test of independence of a two-way table.
+
+    H0: log mu(i, j) = eta + alpha(i) + beta(j),
+
+tested by the likelihood ratio with the noise in the likelihood. Where cells cannot occur, it is
+quasi-independence of those that can. The naive G2 stands beside it: on a table of 10 x 10 with 60 people a
+cell and Laplace noise (epsilon 0.1, m 10) it rejects true independence in 87 of 100 tables at 5 %.
+
+Comes from: a two-way `Release`, or an array with its noise table. Goes to: the faces.
+Source: Rinott et al. (2018), section 6.1 and Table 3.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from discreet.errors import BadRequest
+from discreet.inference.bootstrap import REPLICATES, SEED
+from discreet.inference.channel import whole_numbers
+from discreet.inference.hierarchical_model import HierarchicalModel
+from discreet.inference.likelihood_ratio import chi_square
+from discreet.inference.log_linear import naive_ratios, ratios, run_test
+from discreet.inference.observed import observed
+from discreet.model.release import Release
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike, NDArray
+
+    from discreet.inference.likelihood_ratio import LikelihoodRatio
+    from discreet.mechanism.noise_table import NoiseTable
+
+_MAIN_EFFECTS = ((0,), (1,))
+
+
+@dataclass(frozen=True, slots=True)
+class IndependenceTests:
+    """Tests of many tables of one shape, by the chi-square law."""
+
+    statistic: NDArray[np.float64]
+    df: NDArray[np.int64]
+    p_value: NDArray[np.float64]
+    naive_statistic: NDArray[np.float64]
+    naive_p_value: NDArray[np.float64]
+    converged: NDArray[np.bool_]
+
+
+def independence_test(
+    table: Release | ArrayLike,
+    noise: NoiseTable | None = None,
+    *,
+    model: str = "poisson",
+    total: int | None = None,
+    method: str = "auto",
+    replicates: int = REPLICATES,
+    seed: int = SEED,
+) -> LikelihoodRatio:
+    """Test whether the two variables of a table are independent.
+
+    Args:
+        table: A release of two variables, or a matrix of released counts without totals.
+        noise: The noise table of a matrix.
+        model: `poisson`, or `multinomial` where the true total is public.
+        total: The public total, for `multinomial`.
+        method: `chi-square`, `bootstrap`, or `auto`: the bootstrap when fitted means are small.
+        replicates: Draws of the bootstrap.
+        seed: Seed of the bootstrap.
+
+    Raises:
+        BadRequest: The table is no two-way table with at least two rows and two columns.
+
+    >>> from discreet.mechanism import laplace
+    >>> found = independence_test([[52, 31], [30, 55]], laplace(epsilon=0.5, m=7))
+    >>> found.df, found.method, found.p_value > found.naive.p_value
+    (1, 'chi-square', True)
+    """
+    seen = observed(table, noise)
+    if seen.counts.ndim != 2 or min(seen.counts.shape) < 2:
+        raise BadRequest(
+            "The test of independence needs two variables, each with at least two categories.",
+            "Choose one variable for the rows and one for the columns.",
+        )
+    return run_test(
+        seen.batch,
+        seen.noise,
+        HierarchicalModel.of(_MAIN_EFFECTS, seen.possible.astype(np.float64)),
+        _words(table, full=bool(seen.possible.all())),
+        model=model,
+        total=total,
+        method=method,
+        replicates=replicates,
+        seed=seed,
+    )
+
+
+def independence_tests(
+    tables: ArrayLike, noise: NoiseTable, total: NDArray[np.int64] | None = None
+) -> IndependenceTests:
+    """Test many two-way tables at once; tables along the first axis.
+
+    >>> from discreet.mechanism import laplace
+    >>> independence_tests(np.full((3, 2, 2), 40), laplace(epsilon=0.5, m=7)).statistic.round(6).tolist()
+    [0.0, 0.0, 0.0]
+    """
+    counts = whole_numbers(tables)
+    if counts.ndim != 3 or min(counts.shape[1:]) < 2:
+        raise BadRequest("Many tables are one array of tables x rows x columns.", "Check its shape.")
+    model = HierarchicalModel.of(_MAIN_EFFECTS, np.ones(counts.shape[1:]))
+    found = ratios(counts, noise, model, total)
+    naive, naive_df = naive_ratios(counts, model)
+    return IndependenceTests(
+        found.statistic, found.df, found.p_value, naive, chi_square(naive, naive_df), found.converged
+    )
+
+
+def _words(table: Release | ArrayLike, *, full: bool) -> str:
+    kind = "independent" if full else "independent where both can occur"
+    if isinstance(table, Release):
+        first, second = (dimension.label for dimension in table.dimensions)
+        return f"{first} and {second} are {kind}"
+    return f"rows and columns are {kind}"

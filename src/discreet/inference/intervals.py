@@ -1,0 +1,229 @@
+"""Intervals for what the true counts were: a cell, a sum, a share, a difference, a ratio.
+
+An interval holds every true value that the release does not speak against: n belongs to it when neither
+tail, P(X >= x | n) nor P(X <= x | n), is as small as half of what the level leaves. So it covers the truth with
+at least the stated chance, for every table. For sums T of noise over cells and X of released counts,
+
+    sum:         X - t,  t between the tails of T;
+    difference:  (X - T) of one group minus (X' - T') of the other;
+    share:       a / (a + b),  a = max(X - T, 0),  b = max(X' - T', 0)   (ratio: a / b),
+
+where the tail of a share is that of (1 - p) a - p b, which is Fieller's way: no normal law, no quotient of
+estimates. Groups must share no people; a total with noise of its own is a group of its own.
+
+Comes from: released counts and their noise table. Goes to: `api`.
+Source: Neyman (1937); Fieller (1954).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import inf
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from discreet.errors import BadRequest
+from discreet.inference.channel import channel_of, whole_numbers
+from discreet.inference.law import SLACK, Law, law_of_sum
+from discreet.inference.noise_sum import NoiseSum, noise_sum
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike, NDArray
+
+    from discreet.mechanism.noise_table import NoiseTable
+
+DEFAULT_LEVEL = 0.95
+_BISECTIONS = 50
+
+
+@dataclass(frozen=True, slots=True)
+class Interval:
+    """An interval for a true value.
+
+    Args:
+        estimate: What the released counts say themselves.
+        low: The smallest value of the interval.
+        high: The largest; infinite where a denominator may be zero.
+        level: The interval covers the true value with at least this chance.
+    """
+
+    estimate: float
+    low: float
+    high: float
+    level: float
+
+
+def cell_intervals(
+    released: ArrayLike, noise: NoiseTable, level: float = DEFAULT_LEVEL
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """The smallest and largest true count of each cell, each cell by itself."""
+    alpha = _half(level)
+    channel = channel_of(noise)
+    cells = whole_numbers(released)
+    values, place = np.unique(cells, return_inverse=True)
+    evidence = channel.evidence(values)
+    index = channel.law_index(evidence.counts)
+    at = np.arange(channel.laws.shape[1])[::-1]
+    upper = np.cumsum(channel.laws[:, ::-1], axis=1)[:, ::-1][index, at]
+    lower = np.cumsum(channel.laws, axis=1)[index, at]
+    kept = (evidence.chance > 0) & (upper > alpha - SLACK) & (lower > alpha - SLACK)
+    # Where no count passes both tails (a table with gaps), every possible count is kept.
+    kept = np.where(kept.any(axis=1, keepdims=True), kept, evidence.chance > 0)
+    low = evidence.first + kept.argmax(axis=1)
+    high = evidence.first + kept.shape[1] - 1 - kept[:, ::-1].argmax(axis=1)
+    place = place.reshape(cells.shape)
+    return low[place], high[place]
+
+
+def cell_interval(released: int, noise: NoiseTable, level: float = DEFAULT_LEVEL) -> Interval:
+    """The interval of one true count.
+
+    >>> from discreet.mechanism import laplace
+    >>> cell_interval(20, laplace(epsilon=1.0, m=8))
+    Interval(estimate=20, low=17, high=23, level=0.95)
+    """
+    low, high = cell_intervals([released], noise, level)
+    return Interval(released, int(low[0]), int(high[0]), level)
+
+
+def sum_interval(cells: ArrayLike, noise: NoiseTable, level: float = DEFAULT_LEVEL) -> Interval:
+    """The interval of the true sum of cells that share no people.
+
+    >>> from discreet.mechanism import laplace
+    >>> sum_interval([20] * 100, laplace(epsilon=1.0, m=8))
+    Interval(estimate=2000, low=1973, high=2027, level=0.95)
+    """
+    alpha = _half(level)
+    if np.size(cells) == 1:
+        return cell_interval(int(whole_numbers(cells).ravel()[0]), noise, level)
+    found = noise_sum(cells, noise)
+    low, high = _sum_limits(found, alpha)
+    return Interval(found.released, low, high, level)
+
+
+def _sum_limits(found: NoiseSum, alpha: float) -> tuple[int, int]:
+    low = found.released - found.high.highest_not_rare(alpha)
+    high = found.released + found.low.reflected().highest_not_rare(alpha)
+    return max(low, found.least), min(high, found.most)
+
+
+def difference_interval(
+    cells: ArrayLike, others: ArrayLike, noise: NoiseTable, level: float = DEFAULT_LEVEL
+) -> Interval:
+    """The interval of the true sum of some cells minus that of others.
+
+    >>> from discreet.mechanism import laplace
+    >>> difference_interval([30], [20], laplace(epsilon=1.0, m=8))
+    Interval(estimate=10, low=6, high=14, level=0.95)
+    """
+    alpha = _half(level)
+    one, two = noise_sum(cells, noise), noise_sum(others, noise)
+    difference = one.released - two.released
+    up = law_of_sum([one.high, two.low.reflected()], [1, 1]).highest_not_rare(alpha)
+    down = law_of_sum([one.low.reflected(), two.high], [1, 1]).highest_not_rare(alpha)
+    low, high = max(difference - up, one.least - two.most), min(difference + down, one.most - two.least)
+    return Interval(difference, low, high, level)
+
+
+def ratio_interval(
+    cells: ArrayLike, others: ArrayLike, noise: NoiseTable, level: float = DEFAULT_LEVEL
+) -> Interval:
+    """The interval of the true sum of some cells divided by that of others.
+
+    >>> from discreet.mechanism import laplace
+    >>> found = ratio_interval([300], [100], laplace(epsilon=1.0, m=8))
+    >>> round(found.low, 3), round(found.high, 3)
+    (2.913, 3.093)
+    """
+    alpha = _half(level)
+    one, two = noise_sum(cells, noise), noise_sum(others, noise)
+    low = _least_share(one, two, alpha)
+    high = 1 - _least_share(two, one, alpha)
+    return Interval(_quotient(one.released, two.released), _odds(low), _odds(high), level)
+
+
+def share_interval(
+    part: ArrayLike,
+    noise: NoiseTable,
+    *,
+    rest: ArrayLike | None = None,
+    whole: ArrayLike | None = None,
+    level: float = DEFAULT_LEVEL,
+) -> Interval:
+    """The interval of the true share of a part.
+
+    Args:
+        part: The cells of the part.
+        noise: Their noise table.
+        rest: The cells of the rest; the whole is then part and rest together.
+        whole: The whole, where it was released with noise of its own.
+        level: The chance with which the interval covers the true share, at least.
+
+    >>> from discreet.mechanism import laplace
+    >>> found = share_interval([30], laplace(epsilon=1.0, m=8), rest=[70])
+    >>> round(found.low, 3), round(found.high, 3)
+    (0.278, 0.32)
+    """
+    if (rest is None) == (whole is None):
+        raise BadRequest("A share needs the rest or the whole, and not both.", "Give one of them.")
+    if whole is not None:
+        found = ratio_interval(part, whole, noise, level)
+        estimate = min(max(found.estimate, 0.0), 1.0)
+        return Interval(estimate, min(found.low, 1.0), min(found.high, 1.0), level)
+    one, two = noise_sum(part, noise), noise_sum(rest, noise)  # type: ignore[arg-type]
+    alpha = _half(level)
+    low, high = _least_share(one, two, alpha), 1 - _least_share(two, one, alpha)
+    estimate = _quotient(max(one.released, 0), max(one.released, 0) + max(two.released, 0))
+    return Interval(estimate, low, high, level)
+
+
+def _least_share(part: NoiseSum, rest: NoiseSum, alpha: float) -> float:
+    """The smallest share p at which (1 - p) a <= p b has a chance above alpha."""
+    a = _true_sums(part, part.high)
+    b = _true_sums(rest, rest.low)
+    below = np.cumsum(a.chances)
+    low, high = 0.0, 1.0
+    if _chance_at_most(0.0, a, below, b) > alpha - SLACK:
+        return 0.0
+    for _ in range(_BISECTIONS):
+        middle = (low + high) / 2
+        if _chance_at_most(middle, a, below, b) > alpha - SLACK:
+            high = middle
+        else:
+            low = middle
+    return low
+
+
+def _true_sums(found: NoiseSum, noise: Law) -> Law:
+    """The law of released minus noise, what lies below zero counted as zero."""
+    law = noise.reflected().moved(found.released)
+    if law.first >= 0:
+        return law
+    if law.last <= 0:
+        return Law(0, np.array([law.chances.sum()]))
+    zero = -law.first
+    return Law(0, np.append(law.chances[: zero + 1].sum(), law.chances[zero + 1 :]))
+
+
+def _chance_at_most(share: float, a: Law, below: NDArray[np.float64], b: Law) -> float:
+    """P((1 - share) a <= share b); a tie counts, whatever the rounding."""
+    if share >= 1:
+        return 1.0
+    most = np.floor(share / (1 - share) * b.values * (1 + 1e-12) + 1e-9) - a.first
+    place = np.clip(most, -1, len(below) - 1).astype(np.int64)
+    return float(b.chances @ np.where(place < 0, 0.0, below[place]))
+
+
+def _half(level: float) -> float:
+    if not 0 < level < 1:
+        raise BadRequest(f"The level is {level}.", "It lies between 0 and 1, as in 0.95.")
+    return (1 - level) / 2
+
+
+def _quotient(above: float, below: float) -> float:
+    return above / below if below > 0 else inf
+
+
+def _odds(share: float) -> float:
+    return share / (1 - share) if share < 1 else inf

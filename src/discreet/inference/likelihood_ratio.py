@@ -1,0 +1,121 @@
+"""The outcome of a test: the noise-aware likelihood ratio, and beside it what ignoring the noise would say.
+
+    statistic = 2 (largest log-likelihood without the hypothesis - largest with it)
+
+Both are maximised with the noise in the likelihood. The naive statistic is G2 = 2 sum of x log(x / fit), which
+takes released counts for exact ones.
+
+Comes from: the tests of this folder. Goes to: `cli`, `api`, `server`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from math import sqrt
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from scipy.special import chdtrc
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike, NDArray
+
+    from discreet.mechanism.noise_table import NoiseTable
+
+#: The level at which a sentence says whether a test rejects.
+LEVEL = 0.05
+
+
+@dataclass(frozen=True, slots=True)
+class NaiveTest:
+    """The test that ignores the noise."""
+
+    statistic: float
+    df: int
+    p_value: float
+
+
+@dataclass(frozen=True, slots=True)
+class LikelihoodRatio:
+    """A test of a hypothesis on released counts.
+
+    Args:
+        hypothesis: What is tested, in words.
+        statistic: Twice the log of the likelihood ratio, noise included.
+        df: Degrees of freedom, without cells that vanish.
+        p_value: The chance of such a statistic or a larger one if the hypothesis holds.
+        naive: The same, the noise ignored.
+        model: `poisson`, `multinomial` or `binomial`: what the true counts are.
+        method: Where the p-value comes from: `chi-square`, `bootstrap` or `exact`.
+        converged: Whether the maximum was found.
+        spread: The largest standard deviation of the noise of a count.
+        notes: What the reader should know besides.
+        fitted: The fitted means under the hypothesis.
+    """
+
+    hypothesis: str
+    statistic: float
+    df: int
+    p_value: float
+    naive: NaiveTest
+    model: str
+    method: str
+    converged: bool
+    spread: float
+    notes: tuple[str, ...] = ()
+    fitted: NDArray[np.float64] | None = field(default=None, compare=False, repr=False)
+
+    @property
+    def why(self) -> str:
+        """Why the naive test says something else, in a sentence or two."""
+        if self.spread == 0:
+            return "The counts carry no noise: both tests are the same up to how the p-value is found."
+        cause = (
+            "The naive test takes the released counts for exact. Their noise (standard deviation up to "
+            f"{self.spread:.1f}) then looks like a departure from the hypothesis, the more so the smaller the "
+            "counts; the noise-aware test knows how large it is."
+        )
+        return f"{cause} {self._verdict()}"
+
+    def _verdict(self) -> str:
+        aware, naive = self.p_value <= LEVEL, self.naive.p_value <= LEVEL
+        if naive and not aware:
+            return "Here the naive test would reject at 5 %, and the noise alone can explain that."
+        if aware and not naive:
+            return "Here the noise had hidden a departure that the noise-aware test rejects at 5 %."
+        return "Here both reject at 5 %." if aware else "Here neither rejects at 5 %."
+
+    def document(self) -> dict[str, Any]:
+        """The outcome as JSON."""
+        return {
+            "hypothesis": self.hypothesis,
+            "statistic": self.statistic,
+            "df": self.df,
+            "p_value": self.p_value,
+            "naive": {
+                "statistic": self.naive.statistic,
+                "df": self.naive.df,
+                "p_value": self.naive.p_value,
+            },
+            "model": self.model,
+            "method": self.method,
+            "converged": self.converged,
+            "why": self.why,
+            "notes": list(self.notes),
+        }
+
+
+def chi_square(statistic: ArrayLike, df: ArrayLike) -> NDArray[np.float64]:
+    """The upper tail of the chi-square law; 1 where nothing is left to test.
+
+    >>> round(float(chi_square(3.841, 1)), 3)
+    0.05
+    """
+    freedom = np.asarray(df)
+    tail = chdtrc(np.maximum(freedom, 1), np.maximum(np.asarray(statistic), 0))
+    return np.asarray(np.where(freedom > 0, tail, 1.0), dtype=np.float64)
+
+
+def spread_of(noise: NoiseTable) -> float:
+    """The largest standard deviation of the noise of any count."""
+    return sqrt(max(row.variance() for row in noise.rows))

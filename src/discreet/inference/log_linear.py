@@ -1,0 +1,253 @@
+"""The likelihood-ratio test of any hierarchical log-linear model of a released table, noise included.
+
+    statistic = 2 (max over all mu of log L(mu) - max over the model's mu of log L(mu)),
+    L(mu) = product over cells of  sum over n of  Poisson(n; mu) P(x | n),
+
+or its multinomial form where the true total is public. Both maxima are found with the noise in the
+likelihood: the unrestricted one is not at mu = x. Degrees of freedom leave out cells that cannot occur and
+cells that vanish in the extended estimate. Many tables are tested at once.
+
+Comes from: a `Release`, or an array with its noise table. Goes to: `independence`, `goodness_of_fit`.
+Source: Rinott et al. (2018), eqs 6.1-6.2, for any hierarchical model and any noise table.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+from scipy.special import xlogy
+
+from discreet.errors import BadRequest, nearest
+from discreet.inference.bootstrap import REPLICATES, SEED, bootstrap_p_value, simulated
+from discreet.inference.centring import centred
+from discreet.inference.channel import channel_of, with_sure_zeros
+from discreet.inference.expectation_maximisation import maximise
+from discreet.inference.hierarchical_model import HierarchicalModel
+from discreet.inference.likelihood_ratio import LikelihoodRatio, NaiveTest, chi_square, spread_of
+from discreet.inference.multinomial_likelihood import MultinomialLikelihood
+from discreet.inference.observed import observed
+from discreet.inference.poisson_likelihood import PoissonLikelihood
+from discreet.model.release import Release
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import ArrayLike, NDArray
+
+    from discreet.inference.channel import Channel, Evidence
+    from discreet.mechanism.noise_table import NoiseTable
+
+    Floats = NDArray[np.float64]
+    Totals = int | NDArray[np.int64]
+
+MODELS = ("poisson", "multinomial")
+METHODS = ("auto", "chi-square", "bootstrap")
+#: Cochran's rule: the chi-square law holds when no mean is below 1 and at most a fifth are below 5.
+_LEAST_MEAN, _SMALL_MEAN, _SMALL_SHARE = 1.0, 5.0, 0.2
+#: Numbers held at a time, and numbers that a bootstrap may look at without being asked for.
+_ROOM = 4_000_000
+_PATIENCE = {"poisson": 3_000_000, "multinomial": 100_000}
+
+
+@dataclass(frozen=True, slots=True)
+class Ratios:
+    """The statistics of a batch of tables.
+
+    Args:
+        statistic: The noise-aware statistic of each table.
+        df: Its degrees of freedom.
+        converged: Whether both maxima were found.
+        means: The fitted means under the hypothesis.
+        present: The cells that take part.
+    """
+
+    statistic: Floats
+    df: NDArray[np.int64]
+    converged: NDArray[np.bool_]
+    means: Floats
+    present: NDArray[np.bool_]
+
+    @property
+    def p_value(self) -> Floats:
+        """From the chi-square law."""
+        return chi_square(self.statistic, self.df)
+
+
+def ratios(
+    tables: NDArray[np.int64], noise: NoiseTable, model: HierarchicalModel, total: Totals | None = None
+) -> Ratios:
+    """The noise-aware statistics of a batch of released tables, tables along the first axis.
+
+    Args:
+        tables: Released counts.
+        noise: Their noise table.
+        model: The hypothesis.
+        total: The public true total of each table: then the likelihood is multinomial.
+    """
+    channel = channel_of(noise)
+    step = max(1, _ROOM // (model.offset.size * channel.laws.shape[1]))
+    parts = []
+    for at in range(0, len(tables), step):
+        evidence = channel.evidence(np.where(model.possible, tables[at : at + step], _released_zero(noise)))
+        impossible = np.broadcast_to(~model.possible, evidence.released.shape)
+        evidence = with_sure_zeros(evidence, impossible)
+        totals = None if total is None else np.broadcast_to(total, len(tables))[at : at + step]
+        parts.append(_ratios(evidence, model, totals))
+    columns = zip(*((p.statistic, p.df, p.converged, p.means, p.present) for p in parts), strict=True)
+    return Ratios(*(np.concatenate(column) for column in columns))
+
+
+def _released_zero(noise: NoiseTable) -> int:
+    """A value that this table can release, for cells of which the value does not matter."""
+    return noise.rows[0].values[0]
+
+
+def _ratios(evidence: Evidence, model: HierarchicalModel, totals: NDArray[np.int64] | None) -> Ratios:
+    if totals is None:
+        likelihood = PoissonLikelihood.of(evidence)
+        fit = maximise(likelihood, model)
+        top, found = likelihood.unrestricted()[0], np.ones(len(fit.converged), dtype=np.bool_)
+    else:
+        given = MultinomialLikelihood.of(evidence, totals)
+        fit = maximise(given, model)
+        every_axis = tuple(range(len(model.shape)))
+        free = maximise(given, HierarchicalModel.of([every_axis], model.possible.astype(np.float64)))
+        top, found = free.log_likelihood, free.converged
+    statistic = np.maximum(2 * (top - fit.log_likelihood), 0.0)
+    freedom = np.array([model.degrees_of_freedom(present) for present in fit.present], dtype=np.int64)
+    return Ratios(statistic, freedom, fit.converged & found, fit.means, fit.present)
+
+
+def naive_ratios(tables: NDArray[np.int64], model: HierarchicalModel) -> tuple[Floats, NDArray[np.int64]]:
+    """G2 of each table as if its counts were exact (those below zero as zero), and its degrees of freedom."""
+    counts = np.where(model.possible, np.maximum(tables, 0), 0).astype(np.float64)
+    present = np.broadcast_to(model.possible, counts.shape).copy()
+    for table in np.flatnonzero((counts == 0).reshape(len(counts), -1).any(axis=1)):
+        present[table] &= ~model.vanishing(counts[table] == 0)
+    fitted = model.fitted(counts, start=model.offset * present)
+    log_ratio = xlogy(counts, counts) - xlogy(counts, np.where(counts > 0, fitted, 1.0))
+    statistics = np.maximum(2 * log_ratio.reshape(len(counts), -1).sum(axis=1), 0.0)
+    freedom = np.array([model.degrees_of_freedom(one) for one in present], dtype=np.int64)
+    return statistics, freedom
+
+
+def log_linear_test(
+    table: Release | ArrayLike,
+    generators: Sequence[Sequence[int | str]],
+    noise: NoiseTable | None = None,
+    *,
+    model: str = "poisson",
+    total: int | None = None,
+    method: str = "auto",
+    replicates: int = REPLICATES,
+    seed: int = SEED,
+) -> LikelihoodRatio:
+    """Test a hierarchical log-linear model against no restriction at all.
+
+    Args:
+        table: A release, or an array of released counts without totals.
+        generators: The largest sets of variables that interact, by axis, or by name for a release.
+        noise: The noise table of an array.
+        model: `poisson`, or `multinomial` where the true total is public.
+        total: The public total, for `multinomial`.
+        method: `chi-square`, `bootstrap`, or `auto`: the bootstrap when fitted means are small.
+        replicates: Draws of the bootstrap.
+        seed: Seed of the bootstrap.
+
+    >>> from discreet.mechanism import laplace
+    >>> found = log_linear_test([[31, 20], [18, 33]], [(0,), (1,)], laplace(epsilon=2.0, m=5))
+    >>> found.df, found.p_value < found.naive.p_value
+    (1, False)
+    """
+    seen = observed(table, noise)
+    axes = _axes(table, generators) if isinstance(table, Release) else generators
+    hypothesis = HierarchicalModel.of(axes, seen.possible.astype(np.float64))  # type: ignore[arg-type]
+    words = "the log-linear model " + "".join(f"[{','.join(map(str, g))}]" for g in generators)
+    return run_test(
+        seen.batch, seen.noise, hypothesis, words,
+        model=model, total=total, method=method, replicates=replicates, seed=seed,
+    )  # fmt: skip
+
+
+def run_test(
+    batch: NDArray[np.int64],
+    noise: NoiseTable,
+    hypothesis: HierarchicalModel,
+    words: str,
+    *,
+    model: str,
+    total: int | None,
+    method: str,
+    replicates: int = REPLICATES,
+    seed: int = SEED,
+) -> LikelihoodRatio:
+    """Test one table (a batch of one), with the naive test beside it."""
+    _check(model, total, method, replicates)
+    found = ratios(batch, noise, hypothesis, total)
+    naive, naive_df = naive_ratios(batch, hypothesis)
+    chosen, notes = _method(found, hypothesis, method, model, replicates, channel_of(noise))
+    if chosen == "bootstrap":
+        drawn = simulated(found.means[0], noise, replicates, seed, total)
+        again = ratios(drawn, noise, hypothesis, total)
+        seen, others = (centred(r.statistic, r.means, hypothesis.possible, noise) for r in (found, again))
+        p_value = bootstrap_p_value(float(seen[0]), others)
+    else:
+        p_value = float(found.p_value[0])
+    return LikelihoodRatio(
+        hypothesis=words,
+        statistic=float(found.statistic[0]),
+        df=int(found.df[0]),
+        p_value=p_value,
+        naive=NaiveTest(float(naive[0]), int(naive_df[0]), float(chi_square(naive[0], naive_df[0]))),
+        model=model,
+        method=chosen,
+        converged=bool(found.converged[0]),
+        spread=spread_of(noise),
+        notes=notes,
+        fitted=found.means[0],
+    )
+
+
+def _check(model: str, total: int | None, method: str, replicates: int) -> None:
+    for name, value, known in (("model", model, MODELS), ("method", method, METHODS)):
+        if value not in known:
+            raise BadRequest(f'The {name} is "{value}".', nearest(value, known))
+    if (model == "multinomial") != (total is not None):
+        raise BadRequest(
+            "The multinomial model needs the true total, and only it takes one.",
+            "Give the public total of the table's inner cells, or use the Poisson model without one.",
+        )
+    if not 1 <= replicates <= 100_000:
+        raise BadRequest(f"{replicates} replicates.", "Choose 1 to 100,000.")
+
+
+def _method(
+    found: Ratios, hypothesis: HierarchicalModel, method: str, model: str, replicates: int, channel: Channel
+) -> tuple[str, tuple[str, ...]]:
+    """Where the p-value comes from, and what the reader is told about it."""
+    means = found.means[0][hypothesis.possible]
+    small = bool(means.min() < _LEAST_MEAN) or bool((means < _SMALL_MEAN).mean() > _SMALL_SHARE)
+    notes = () if found.converged[0] else ("The maximum of the likelihood was not reached in time.",)
+    if method == "bootstrap" or not small:
+        return ("bootstrap" if method == "bootstrap" else "chi-square"), notes
+    if method == "chi-square":
+        return method, (*notes, "Expected counts are small: the bootstrap is safer.")
+    if means.size * channel.laws.shape[1] * replicates > _PATIENCE[model]:
+        return "chi-square", (
+            *notes,
+            "Expected counts are small: the bootstrap is safer, and takes its time.",
+        )
+    drawn = (
+        f"Expected counts are small: the p-value comes from {replicates} tables drawn from the hypothesis."
+    )
+    return "bootstrap", (*notes, drawn)
+
+
+def _axes(release: Release, generators: Sequence[Sequence[int | str]]) -> list[list[int]]:
+    names = [dimension.name for dimension in release.dimensions]
+    unknown = [v for g in generators for v in g if isinstance(v, str) and v not in names]
+    if unknown:
+        raise BadRequest(f'The table has no variable "{unknown[0]}".', nearest(unknown[0], names))
+    return [[names.index(v) if isinstance(v, str) else v for v in g] for g in generators]

@@ -1,0 +1,145 @@
+"""How large the noise of a sum of released cells may be: two laws between which its true law lies.
+
+Where only one row of the noise table can lie behind a released count, the cell's noise has that law, exactly.
+Where several can (small counts; tables with repeating blocks), the true row is unknown, and the noise is
+bounded in two ways that hold for every one of them:
+
+- by the law with the largest upper tail of all rows, P(noise >= z) = max over rows;
+- for sums, by Chernoff: P(sum >= t) <= exp(-h t + sum over cells of max over rows of log E exp(h noise)).
+
+The first is sharp for few cells, the second for many: unbiased rows then cost little. The smaller tail counts.
+
+Comes from: `channel`. Goes to: `intervals`.
+Source: Chernoff (1952); the counts that could lie behind a released one always include the true one, so both
+bounds hold for the true noise whatever was released.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from discreet.inference.channel import channel_of, whole_numbers
+from discreet.inference.law import Law, law_of_sum
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike, NDArray
+
+    from discreet.mechanism.noise_table import NoiseTable
+
+_DEPTH = np.log(1e12)
+_TILTS = np.geomspace(1e-5, 20.0, 240)
+_UNDERFLOW = -600.0
+
+
+@dataclass(frozen=True, slots=True)
+class NoiseSum:
+    """The noise of a sum of cells.
+
+    Args:
+        released: The sum of the released counts.
+        least: The smallest true sum that is possible at all.
+        most: The largest.
+        low: A law with at least the lower tail of the noise.
+        high: A law with at least its upper tail; the same law where the noise is known exactly.
+    """
+
+    released: int
+    least: int
+    most: int
+    low: Law
+    high: Law
+
+    @property
+    def exact(self) -> bool:
+        """Whether the law of the noise is known exactly."""
+        return self.low is self.high
+
+
+def noise_sum(cells: ArrayLike, noise: NoiseTable) -> NoiseSum:
+    """The noise of the sum of some released cells that share no people.
+
+    >>> from discreet.mechanism import laplace
+    >>> found = noise_sum([4, 9, 2], laplace(epsilon=1.0, m=5))
+    >>> found.exact, found.released, found.high.last
+    (True, 15, 15)
+    """
+    channel = channel_of(noise)
+    values, times = np.unique(whole_numbers(cells).ravel(), return_counts=True)
+    evidence = channel.evidence(values)
+    possible = evidence.chance > 0
+    index = channel.law_index(evidence.counts)
+    rows = [np.unique(index[cell][possible[cell]]) for cell in range(len(values))]
+    least = evidence.first + possible.argmax(axis=1)
+    most = evidence.first + possible.shape[1] - 1 - possible[:, ::-1].argmax(axis=1)
+    high = _upper(channel.laws, channel.lowest, rows, times)
+    exact = all(len(row) == 1 for row in rows)
+    low = high if exact else _upper(channel.laws[:, ::-1], -channel.highest, rows, times).reflected()
+    return NoiseSum(int(values @ times), int(least @ times), int(most @ times), low, high)
+
+
+def _upper(
+    laws: NDArray[np.float64], lowest: int, rows: list[NDArray[np.int64]], times: NDArray[np.int64]
+) -> Law:
+    """A law with at least the upper tail of the sum, whichever of its rows serves each cell."""
+    envelopes = [_envelope(laws[row], lowest) for row in rows]
+    sharp = law_of_sum(envelopes, times.tolist())
+    open_cells = [place for place, row in enumerate(rows) if len(row) > 1]
+    if not open_cells:
+        return sharp
+    known = [place for place, row in enumerate(rows) if len(row) == 1]
+    bound = _chernoff(laws, lowest, [rows[p] for p in open_cells], times[open_cells])
+    if known:
+        exact = law_of_sum([envelopes[p] for p in known], times[known].tolist())
+        bound = law_of_sum([bound, exact], [1, 1])
+    return _smaller_tail(sharp, bound)
+
+
+def _envelope(laws: NDArray[np.float64], lowest: int) -> Law:
+    """The law whose upper tail is the largest of several."""
+    tail = np.cumsum(laws[:, ::-1], axis=1)[:, ::-1].max(axis=0)
+    chances = tail - np.append(tail[1:], 0.0)
+    return Law(lowest, np.maximum(chances, 0.0)).trimmed()
+
+
+def _chernoff(
+    laws: NDArray[np.float64], lowest: int, rows: list[NDArray[np.int64]], times: NDArray[np.int64]
+) -> Law:
+    """The law whose upper tail is Chernoff's bound of the sum, whichever row serves each cell."""
+    generating = _log_generating(laws, lowest)
+    total = np.zeros(len(_TILTS))
+    for row, often in zip(rows, times, strict=True):
+        total += often * generating[row].max(axis=0)
+    start, end = int(np.floor((total / _TILTS).min())), int(np.ceil(((total + _DEPTH) / _TILTS).min()))
+    points = np.arange(start, end + 1)
+    tail = np.ones(len(points))
+    for tilt, log_mean in zip(_TILTS, total, strict=True):
+        np.minimum(tail, np.exp(np.minimum(log_mean - tilt * points, 0.0)), out=tail)
+    tail[0] = 1.0
+    return Law(start, tail - np.append(tail[1:], 0.0))
+
+
+def _log_generating(laws: NDArray[np.float64], lowest: int) -> NDArray[np.float64]:
+    """The log of E exp(h noise) of each law at each tilt h, or something larger."""
+    values = lowest + np.arange(laws.shape[1])
+    largest = values[laws.shape[1] - 1 - (laws[:, ::-1] > 0).argmax(axis=1)]
+    with np.errstate(divide="ignore"):
+        relative = np.log(laws @ np.exp(np.outer(values - values[-1], _TILTS)))
+    exact = relative + values[-1] * _TILTS
+    # Where the sum underflows, exp(h largest value) is no less than the mean of exp(h noise).
+    return np.asarray(np.where(relative > _UNDERFLOW, exact, largest[:, None] * _TILTS))
+
+
+def _smaller_tail(one: Law, other: Law) -> Law:
+    """The law with the smaller of two upper tails."""
+    first, last = min(one.first, other.first), max(one.last, other.last)
+    tails = []
+    for law in (one, other):
+        tail = np.zeros(last - first + 1)
+        tail[: law.first - first] = 1.0
+        tail[law.first - first : law.last - first + 1] = law.at_least()
+        tails.append(tail)
+    smaller = np.minimum(*tails)
+    return Law(first, smaller - np.append(smaller[1:], 0.0)).trimmed()

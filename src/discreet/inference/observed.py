@@ -1,0 +1,91 @@
+"""What a test looks at: the released counts of a table without totals, and the noise table that is their law.
+
+A `Release` gives its unadjusted noisy cells; rounded, clipped or fitted values are for display and never
+enter. Totals and coarser levels are left out: they are perturbed on their own and say the same thing twice. Cells that cannot
+occur (status z) are no part of the model.
+
+Comes from: a `Release`, or a plain array with a noise table. Goes to: the tests.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from discreet.errors import BadRequest
+from discreet.inference.channel import whole_numbers
+from discreet.model.release import NOT_APPLICABLE, WITHHELD, Release
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike, NDArray
+
+    from discreet.mechanism.noise_table import NoiseTable
+    from discreet.model.shape import Dimension
+
+#: The most cells of one table that a test takes.
+MOST_CELLS = 50_000
+
+
+@dataclass(frozen=True, slots=True)
+class Observed:
+    """Released counts of the inner cells, their noise, and which of them can occur at all."""
+
+    counts: NDArray[np.int64]
+    noise: NoiseTable
+    possible: NDArray[np.bool_]
+
+    @property
+    def batch(self) -> NDArray[np.int64]:
+        """The counts as a batch of one table; cells that cannot occur hold 0."""
+        return np.where(self.possible, self.counts, 0)[None]
+
+
+def observed(table: Release | ArrayLike, noise: NoiseTable | None = None) -> Observed:
+    """The released counts of a table and their law.
+
+    Args:
+        table: A release, or an array of released counts without totals.
+        noise: The noise table of an array; a release knows its own.
+
+    >>> from discreet.mechanism import laplace
+    >>> observed([[3, 4], [5, -1]], laplace(epsilon=1.0, m=5)).counts.shape
+    (2, 2)
+    """
+    if isinstance(table, Release):
+        return _released(table)
+    if noise is None:
+        raise BadRequest("A plain array has no noise table.", "Give `noise`, the law of its noise.")
+    counts = whole_numbers(table)
+    return _checked(Observed(counts, noise, np.ones(counts.shape, dtype=np.bool_)))
+
+
+def _released(release: Release) -> Observed:
+    if release.request.measure != "count":
+        raise BadRequest(
+            "The noise of weighted counts has no table to be tested by.", "Ask for the measure count."
+        )
+    inner = np.ix_(*(_leaves(dimension) for dimension in release.dimensions))
+    status = release.status[inner]
+    if (status == WITHHELD).any():
+        raise BadRequest(
+            "Some cells of the table are withheld.", "Choose categories of which every cell is released."
+        )
+    return _checked(Observed(release.noisy[inner], release.noise, status != NOT_APPLICABLE))
+
+
+def _leaves(dimension: Dimension) -> list[int]:
+    """The outputs that hold no others: coarser levels, like totals, would say the same thing twice."""
+    parents = {output.parent for output in dimension.outputs}
+    return [place for place in range(len(dimension.outputs)) if place not in parents]
+
+
+def _checked(found: Observed) -> Observed:
+    if found.counts.size > MOST_CELLS:
+        raise BadRequest(
+            f"The table has {found.counts.size:,} cells.", f"A test takes at most {MOST_CELLS:,}: group some."
+        )
+    if not found.possible.any():
+        raise BadRequest("No cell of this table can occur.", "Choose other categories.")
+    return found

@@ -1,0 +1,135 @@
+"""The posterior of a true count: what the release says, weighed with a stated prior.
+
+    P(n | x) = prior(n) P(x | n) / sum over m of prior(m) P(x | m)
+
+The noise is bounded, so the sum is finite and the posterior exact for any prior, the flat one included. A
+prior is part of the statement: it is named in the result.
+
+Comes from: `channel`. Goes to: `api`, `association`.
+Source: Bayes' theorem; Charest (2010) for noise of this kind.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+from scipy.special import gammaln, xlogy
+
+from discreet.errors import BadRequest
+from discreet.inference.channel import channel_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from numpy.typing import NDArray
+
+    from discreet.mechanism.noise_table import NoiseTable
+
+
+@dataclass(frozen=True, slots=True)
+class Prior:
+    """What is held of a count before the release is seen: a name, and log weights up to a constant."""
+
+    name: str
+    log_weight: Callable[[NDArray[np.float64]], NDArray[np.float64]]
+
+
+def flat() -> Prior:
+    """Every count from 0 on is as likely as any other."""
+    return Prior("flat on 0, 1, 2, ...", lambda n: np.zeros(n.shape))
+
+
+def poisson_prior(mean: float) -> Prior:
+    """A Poisson count of known mean."""
+    if not mean > 0:
+        raise BadRequest(f"The mean of the prior is {mean}.", "It must be above 0.")
+    return Prior(f"Poisson with mean {mean:g}", lambda n: np.asarray(xlogy(n, mean) - gammaln(n + 1)))
+
+
+def negative_binomial_prior(mean: float, shape: float) -> Prior:
+    """A Poisson count whose mean is itself uncertain: gamma with this mean and shape."""
+    if not (mean > 0 and shape > 0):
+        raise BadRequest(f"The mean is {mean} and the shape {shape}.", "Both must be above 0.")
+    share = mean / (mean + shape)
+    return Prior(
+        f"negative binomial with mean {mean:g} and shape {shape:g}",
+        lambda n: np.asarray(gammaln(n + shape) - gammaln(n + 1) + n * np.log(share)),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Posterior:
+    """The chances of the true counts.
+
+    Args:
+        counts: The counts that are possible.
+        chances: Their chances, which add up to 1.
+        prior: The prior's name.
+    """
+
+    counts: NDArray[np.int64]
+    chances: NDArray[np.float64]
+    prior: str
+
+    @property
+    def mean(self) -> float:
+        """The mean of the true count."""
+        return float(self.chances @ self.counts)
+
+    @property
+    def variance(self) -> float:
+        """Its variance."""
+        return float(self.chances @ (self.counts - self.mean) ** 2)
+
+    @property
+    def mode(self) -> int:
+        """The most likely count."""
+        return int(self.counts[self.chances.argmax()])
+
+    def chance_of(self, low: int, high: int | None = None) -> float:
+        """The chance that the true count lies from `low` to `high`, or is `low`."""
+        top = low if high is None else high
+        return float(self.chances[(self.counts >= low) & (self.counts <= top)].sum())
+
+    def interval(self, level: float = 0.95) -> tuple[int, int]:
+        """The shortest run of counts with at least this chance."""
+        if not 0 < level < 1:
+            raise BadRequest(f"The level is {level}.", "It lies between 0 and 1, as in 0.95.")
+        below = np.append(0.0, np.cumsum(self.chances))
+        ends = np.searchsorted(below, below[:-1] + level - 1e-12)
+        starts = np.flatnonzero(ends <= len(self.counts))
+        reach = self.counts[ends[starts] - 1] - self.counts[starts]
+        best = starts[reach.argmin()]
+        return int(self.counts[best]), int(self.counts[ends[best] - 1])
+
+
+def posterior(released: int, noise: NoiseTable, prior: Prior | None = None) -> Posterior:
+    """The posterior of the true count behind one released count.
+
+    Args:
+        released: The released count.
+        noise: The noise table.
+        prior: The prior; flat by default.
+
+    Raises:
+        BadRequest: The prior rules out every possible count.
+
+    >>> from discreet.mechanism import maxent
+    >>> found = posterior(0, maxent(D=2, V=1, js=0))
+    >>> found.counts.tolist(), found.mode
+    ([0, 1, 2], 0)
+    """
+    chosen = prior or flat()
+    evidence = channel_of(noise).evidence([released])
+    possible = evidence.chance[0] > 0
+    counts = evidence.counts[0][possible]
+    logs = np.log(evidence.chance[0][possible]) + chosen.log_weight(counts.astype(np.float64))
+    top = logs.max()
+    if not np.isfinite(top):
+        raise BadRequest(
+            f"The prior ({chosen.name}) rules out every count behind {released}.", "Choose a wider one."
+        )
+    weights = np.exp(logs - top)
+    return Posterior(counts, weights / weights.sum(), chosen.name)

@@ -1,0 +1,98 @@
+"""The test of independence of a two-way table: what the API answers and what the page says.
+
+Whether a table can be tested follows from its shape, before anything is counted. The answer is a function of
+the release alone, so it has an ETag like the table itself.
+
+Comes from: a checked `Question`. Goes to: `api_routes` as JSON, `pages` as a page.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from discreet.errors import BadRequest
+from discreet.inference.association import cramers_v
+from discreet.pipeline import answer
+
+if TYPE_CHECKING:
+    from discreet.inference.association import CramersV
+    from discreet.inference.likelihood_ratio import LikelihoodRatio
+    from discreet.model.release import Release
+    from discreet.pipeline import Question
+
+
+@dataclass(frozen=True, slots=True)
+class NaiveDocument:
+    """The test that takes the released counts for exact: G2 and its chi-square p-value."""
+
+    statistic: float
+    df: int
+    p_value: float
+
+
+@dataclass(frozen=True, slots=True)
+class IndependenceDocument:
+    """The likelihood-ratio test of independence with the noise in the likelihood."""
+
+    hypothesis: str
+    statistic: float
+    df: int
+    p_value: float
+    naive: NaiveDocument
+    model: str
+    method: str
+    converged: bool
+    why: str
+    notes: list[str]
+
+
+def is_two_way(question: Question) -> bool:
+    """Whether independence can be tested: two variables, each shown in at least two categories."""
+    dimensions = question.shape.dimensions
+    return (
+        question.request.measure == "count"
+        and len(dimensions) == 2
+        and all(len(dimension.outputs) > 1 for dimension in dimensions)
+    )
+
+
+def two_way_release(question: Question) -> Release:
+    """Count, protect and release a table that can be tested.
+
+    Raises:
+        BadRequest: The table is no two-way table.
+    """
+    if not is_two_way(question):
+        raise BadRequest(
+            "The test of independence needs two variables, each with at least two categories.",
+            "Choose one variable for the rows and one for the columns.",
+        )
+    return answer(question)
+
+
+def strength(release: Release) -> CramersV | None:
+    """How strongly the two are related; None where it has no meaning (cells that cannot occur, empty rows)."""
+    try:
+        return cramers_v(release)
+    except BadRequest:
+        return None
+
+
+def independence_document(found: LikelihoodRatio) -> IndependenceDocument:
+    """The outcome as the API answers it."""
+    fields = found.document()
+    return IndependenceDocument(**{**fields, "naive": NaiveDocument(**fields["naive"])})
+
+
+def verdict(found: LikelihoodRatio) -> str:
+    """What the test says, in one sentence."""
+    if not found.converged:
+        return "The computation did not come to an end; do not rely on the result."
+    p = "less than 0.0001" if found.p_value < 0.0001 else f"{found.p_value:.4f}"
+    if found.p_value <= 0.05:
+        return (
+            f"Such a table would be rare if the two were independent (p-value {p}): noise and chance do not "
+            "explain it."
+        )
+    return f"The table is compatible with independence (p-value {p}): noise and chance can explain it."

@@ -1,0 +1,42 @@
+"""One noise table of every family, and none at all."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from discreet.mechanism import NoiseRow, NoiseTable, families
+from discreet.mechanism.kept_zero import with_kept_zero
+
+ORACLES = Path(__file__).parents[1] / "oracles"
+PARAMETERS = {
+    "laplace": {"epsilon": 0.5, "m": 7},
+    "normal": {"epsilon": 1.0, "m": 8},
+    "hellinger": {"epsilon": 3.0, "largest": 40, "top": 60},
+    "maxent": {"D": 5, "V": 3, "js": 2},
+    "abs": {"epsilon": 1.0, "D": 5},
+    "pram": {},
+    "dropadd": {},
+    "gaussian": {"epsilon": 1.0, "delta": 1e-6},
+}
+assert set(PARAMETERS) == set(families.FAMILIES)
+TABLES = {name: families.build(name, parameters) for name, parameters in PARAMETERS.items()}
+TABLES["laplace, zero kept"] = with_kept_zero(TABLES["laplace"])
+NO_NOISE = NoiseTable(1, (NoiseRow((0,), (1,)),), family="none")
+
+
+@pytest.fixture(params=sorted(TABLES))
+def any_noise(request):
+    return TABLES[request.param]
+
+
+@pytest.fixture
+def no_noise():
+    return NO_NOISE
+
+
+@pytest.fixture(scope="session")
+def oracle():
+    return json.loads((ORACLES / "noise_aware_tests.json").read_text("utf-8"))

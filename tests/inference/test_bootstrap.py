@@ -1,0 +1,45 @@
+import numpy as np
+import pytest
+from scipy.stats import binomtest
+
+from discreet.inference.bootstrap import bootstrap_p_value, perturbed, simulated
+from discreet.inference.independence import independence_test, independence_tests
+from discreet.mechanism import laplace, maxent
+
+FALSE_ALARM = 1e-4
+
+
+def test_the_observed_table_counts_among_the_drawn():
+    assert bootstrap_p_value(9.0, np.zeros(99)) == 0.01
+    assert bootstrap_p_value(0.0, np.zeros(99)) == 1.0
+
+
+def test_draws_have_the_means_the_noise_and_the_total():
+    noise = laplace(epsilon=0.5, m=7)
+    means = np.array([[10.0, 20.0], [0.0, 5.0]])
+    free = simulated(means, noise, 4000, 1)
+    np.testing.assert_allclose(free.mean(axis=0), means, atol=0.4)
+    spread = means + float(noise.row(0).variance())
+    np.testing.assert_allclose(free.var(axis=0), spread, rtol=0.12)
+    fixed = simulated(means, maxent(D=1, V=0.5, js=0), 300, 1, total=35)
+    assert fixed.shape == (300, 2, 2)
+    assert (simulated(means, noise, 5, 3) == simulated(means, noise, 5, 3)).all()
+
+
+def test_keys_cover_all_of_a_modulus_of_64_bits():
+    noise = laplace(epsilon=1.0, modulus=2**64)
+    draws = perturbed(np.full(4000, 100), noise, np.random.default_rng(2))
+    assert draws.mean() == pytest.approx(100, abs=0.2)
+
+
+@pytest.mark.slow
+def test_its_size_is_nominal_where_the_chi_square_law_fails():
+    """Means of 1 to 2 with noise: the bootstrap keeps 5 %."""
+    rng = np.random.default_rng(77)
+    noise = maxent(D=3, V=1.5, js=0)
+    tables = perturbed(rng.poisson(1.5, (250, 3, 3)), noise, rng)
+    p_values = [independence_test(t, noise, method="bootstrap", replicates=99).p_value for t in tables]
+    rejected = sum(p <= 0.05 for p in p_values)
+    assert binomtest(rejected, 250, 0.05, alternative="greater").pvalue > FALSE_ALARM
+    naive = (independence_tests(tables, noise).naive_p_value <= 0.05).sum()
+    assert binomtest(int(naive), 250, 0.05, alternative="greater").pvalue < FALSE_ALARM

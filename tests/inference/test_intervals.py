@@ -1,0 +1,156 @@
+from math import inf
+
+import numpy as np
+import pytest
+from scipy.stats import binomtest
+
+from discreet.errors import BadRequest
+from discreet.inference.bootstrap import perturbed
+from discreet.inference.intervals import (
+    cell_interval,
+    cell_intervals,
+    difference_interval,
+    ratio_interval,
+    share_interval,
+    sum_interval,
+)
+from discreet.mechanism import laplace, maxent
+
+#: The chance that a test of coverage fails although the coverage is nominal.
+FALSE_ALARM = 1e-5
+
+
+def covers_enough(hits, draws, level):
+    return binomtest(int(hits), int(draws), level, alternative="less").pvalue > FALSE_ALARM
+
+
+@pytest.mark.parametrize("level", [0.5, 0.9, 0.99])
+@pytest.mark.parametrize("count", [0, 1, 2, 5, 13, 40, 1000])
+def test_the_coverage_of_a_cell_is_exactly_enough_for_every_count(any_noise, level, count):
+    """No simulation: the chance of every released value whose interval holds the count."""
+    row = any_noise.row(count)
+    low, high = cell_intervals(count + np.array(row.values), any_noise, level)
+    inside = (low <= count) & (count <= high)
+    chances = np.array([float(p) for p in row.probabilities().values()])
+    assert chances[inside].sum() >= level - 1e-7
+
+
+def test_the_coverage_would_not_be_enough_for_intervals_one_shorter():
+    """A wrong interval is found out: half a tail less covers less than it says."""
+    noise, level, count = laplace(epsilon=1.0, m=8), 0.9, 50
+    row = noise.row(count)
+    low, high = cell_intervals(count + np.array(row.values), noise, level)
+    chances = np.array([float(p) for p in row.probabilities().values()])
+    assert chances[(low + 1 <= count) & (count <= high - 1)].sum() < level
+
+
+@pytest.mark.parametrize("cells", [2, 30, 1000])
+def test_the_coverage_of_sums_is_enough_for_every_family(any_noise, cells):
+    rng = np.random.default_rng(cells)
+    level, draws = 0.9, 60
+    counts = rng.poisson(rng.choice([0.5, 3, 25]), cells)
+    found = [sum_interval(perturbed(counts, any_noise, rng), any_noise, level) for _ in range(draws)]
+    assert covers_enough(sum(i.low <= counts.sum() <= i.high for i in found), draws, level)
+
+
+def test_the_coverage_of_sums_of_ten_thousand_cells_is_enough_for_every_family(any_noise):
+    rng = np.random.default_rng(12)
+    level, draws = 0.8, 12
+    counts = rng.poisson(4, 10_000)
+    found = [sum_interval(perturbed(counts, any_noise, rng), any_noise, level) for _ in range(draws)]
+    assert covers_enough(sum(i.low <= counts.sum() <= i.high for i in found), draws, level)
+
+
+def test_the_coverage_of_a_sum_of_ten_thousand_is_nominal_and_no_more_where_the_law_is_known():
+    rng = np.random.default_rng(13)
+    noise, level, draws = laplace(epsilon=0.5, m=7), 0.8, 300
+    counts = rng.poisson(4, 10_000)
+    found = [sum_interval(perturbed(counts, noise, rng), noise, level) for _ in range(draws)]
+    hits = sum(i.low <= counts.sum() <= i.high for i in found)
+    assert binomtest(hits, draws, level).pvalue > FALSE_ALARM
+    shorter = sum(i.low + 100 <= counts.sum() <= i.high - 100 for i in found)
+    assert not covers_enough(shorter, draws, level)
+
+
+@pytest.mark.parametrize("scale", [0.5, 20])
+def test_shares_differences_and_ratios_cover_enough_for_every_family(any_noise, scale):
+    rng = np.random.default_rng(7)
+    level, draws = 0.9, 40
+    one, two = rng.poisson(scale * 2, 4), rng.poisson(scale * 3, 6) + 1
+    whole = np.array([one.sum() + two.sum()])
+    hits = dict.fromkeys(("share", "share of whole", "difference", "ratio"), 0)
+    for _ in range(draws):
+        a, b, c = (perturbed(counts, any_noise, rng) for counts in (one, two, whole))
+        found = {
+            "share": (share_interval(a, any_noise, rest=b, level=level), one.sum() / whole[0]),
+            "share of whole": (share_interval(a, any_noise, whole=c, level=level), one.sum() / whole[0]),
+            "difference": (difference_interval(a, b, any_noise, level), one.sum() - two.sum()),
+            "ratio": (ratio_interval(a, b, any_noise, level), one.sum() / two.sum()),
+        }
+        for name, (interval, truth) in found.items():
+            hits[name] += interval.low - 1e-12 <= truth <= interval.high + 1e-12
+    for name, number in hits.items():
+        assert covers_enough(number, draws, level), (name, number)
+
+
+def test_the_share_interval_is_the_exact_tail_of_the_linear_form():
+    """At its lower end the hypothesis is just not rejected; a little below, it is."""
+    noise, level = laplace(epsilon=0.5, m=7), 0.9
+    part, rest = 12, 30
+    row = {z: float(p) for z, p in noise.row(0).probabilities().items()}
+    low = share_interval([part], noise, rest=[rest], level=level).low
+
+    def tail(p):
+        return sum(
+            pa * pb
+            for a, pa in row.items()
+            for b, pb in row.items()
+            if (1 - p) * max(part - a, 0) <= p * max(rest - b, 0) + 1e-12
+        )
+
+    assert tail(low + 1e-9) > (1 - level) / 2
+    assert tail(low - 1e-6) <= (1 - level) / 2
+
+
+def test_without_noise_everything_is_a_point(no_noise):
+    assert cell_interval(7, no_noise).low == cell_interval(7, no_noise).high == 7
+    assert (sum_interval([3, 4, 5], no_noise).low, sum_interval([3, 4, 5], no_noise).high) == (12, 12)
+    share = share_interval([3], no_noise, rest=[9])
+    assert (share.low, share.high) == (pytest.approx(0.25), pytest.approx(0.25))
+    assert difference_interval([3], [9], no_noise).low == -6
+
+
+def test_counts_below_zero_are_never_in_an_interval():
+    noise = laplace(epsilon=0.2, m=10)
+    assert cell_interval(-4, noise).low == 0
+    assert sum_interval([-3, -2, 1], noise).low >= 0
+    assert share_interval([-3], noise, rest=[4]).low == 0.0
+
+
+def test_a_denominator_that_may_be_zero_has_no_upper_end():
+    assert ratio_interval([30], [1], laplace(epsilon=0.2, m=10)).high == inf
+
+
+def test_a_wider_level_gives_a_wider_interval(any_noise):
+    cells = perturbed(np.array([12, 30, 7]), any_noise, np.random.default_rng(1))
+    narrow, wide = (sum_interval(cells, any_noise, level) for level in (0.5, 0.99))
+    assert wide.low <= narrow.low <= narrow.high <= wide.high
+
+
+def test_a_released_count_that_small_counts_give_is_an_interval_from_zero():
+    found = cell_interval(0, maxent(D=5, V=3, js=2), 0.95)
+    assert found.low == 0
+    assert found.high >= 2
+
+
+@pytest.mark.parametrize("level", [0, 1, -1, float("nan")])
+def test_levels_without_meaning_are_refused(level):
+    with pytest.raises(BadRequest, match="level"):
+        sum_interval([3, 4], laplace(epsilon=1.0, m=5), level)
+
+
+def test_a_share_needs_the_rest_or_the_whole():
+    noise = laplace(epsilon=1.0, m=5)
+    for options in ({}, {"rest": [3], "whole": [9]}):
+        with pytest.raises(BadRequest, match="rest or the whole"):
+            share_interval([4], noise, **options)

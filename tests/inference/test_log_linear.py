@@ -1,0 +1,116 @@
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from discreet.errors import BadRequest
+from discreet.inference.bootstrap import perturbed
+from discreet.inference.hierarchical_model import HierarchicalModel
+from discreet.inference.log_linear import log_linear_test, naive_ratios, ratios
+from discreet.mechanism import laplace
+from discreet.model.request import request_from_text
+from discreet.pipeline import release_table
+
+FITS = json.loads((Path(__file__).parents[1] / "oracles" / "log_linear_fits.json").read_text("utf-8"))[
+    "tables"
+]
+
+
+def table_of(name):
+    fit = FITS[name]
+    counts = np.array(fit["counts"].split(), dtype=int).reshape(fit["shape"])
+    return counts, [[ord(letter) - ord("A") for letter in word] for word in fit["model"]]
+
+
+@pytest.mark.parametrize("name", sorted(FITS))
+def test_without_noise_published_tables_have_their_statistic_and_freedom(name, no_noise):
+    counts, generators = table_of(name)
+    found = log_linear_test(counts, generators, no_noise, method="chi-square")
+    assert found.converged
+    assert found.statistic == pytest.approx(FITS[name]["G2"], abs=1e-6)
+    assert found.naive.statistic == pytest.approx(FITS[name]["G2"], abs=1e-6)
+    assert found.df == found.naive.df == FITS[name]["df"]
+
+
+def test_without_noise_both_likelihoods_give_the_plain_statistic(no_noise):
+    counts, generators = table_of("czech")
+    found = log_linear_test(
+        counts, generators, no_noise, model="multinomial", total=int(counts.sum()), method="chi-square"
+    )
+    assert found.statistic == pytest.approx(FITS["czech"]["G2"], abs=1e-6)
+    assert found.model == "multinomial"
+
+
+def test_a_published_table_seen_through_noise_still_fits_and_the_naive_test_rejects(no_noise):
+    counts, generators = table_of("rochdale")
+    noise = laplace(epsilon=1.0, m=8)
+    released = perturbed(counts, noise, np.random.default_rng(0))
+    found = log_linear_test(released, generators, noise, replicates=99)
+    assert found.method == "bootstrap"
+    assert found.p_value > 0.05
+    assert found.naive.p_value < 1e-10
+    assert "noise alone can explain" in found.why
+
+
+def test_the_saturated_model_leaves_nothing_to_test():
+    found = log_linear_test([[30, 41], [52, 28]], [(0, 1)], laplace(epsilon=1.0, m=5))
+    assert (found.df, found.p_value) == (0, 1.0)
+    assert found.statistic == pytest.approx(0, abs=1e-8)
+
+
+def test_a_release_is_tested_by_the_names_of_its_variables(town_workspace):
+    request = request_from_text("town", rows=["sex", "region"], columns=["age"])
+    release = release_table(town_workspace.stored("town"), request)
+    found = log_linear_test(release, [["sex"], ["region"], ["age"]])
+    inner = release.noisy[:-1, :-1, :-1]
+    assert found.df == 7
+    assert found.statistic == log_linear_test(inner, [[0], [1], [2]], release.noise).statistic
+    with pytest.raises(BadRequest, match='no variable "sexx"'):
+        log_linear_test(release, [["sexx"]])
+
+
+def test_the_statistic_never_falls_when_the_model_is_smaller():
+    rng = np.random.default_rng(4)
+    noise = laplace(epsilon=0.5, m=7)
+    tables = perturbed(rng.poisson(25, (40, 3, 3)), noise, rng)
+    sizes = [
+        ratios(tables, noise, HierarchicalModel.of(g, np.ones((3, 3)))).statistic
+        for g in ([(0,), (1,)], [(0,)], [()])
+    ]
+    assert (sizes[1] >= sizes[0] - 1e-8).all()
+    assert (sizes[2] >= sizes[1] - 1e-8).all()
+
+
+def test_what_negative_counts_are_to_the_naive_test():
+    model = HierarchicalModel.of([(0,), (1,)], np.ones((2, 2)))
+    negative, zero = np.array([[[5, -2], [6, 7]]]), np.array([[[5, 0], [6, 7]]])
+    assert naive_ratios(negative, model)[0] == naive_ratios(zero, model)[0]
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"model": "poison"}, 'Did you mean "poisson"'),
+        ({"method": "boot"}, 'Did you mean "bootstrap"'),
+        ({"model": "multinomial"}, "needs the true total"),
+        ({"total": 100}, "only it takes one"),
+        ({"replicates": 0}, "1 to 100,000"),
+    ],
+)
+def test_options_that_mean_nothing_are_refused(options, words):
+    with pytest.raises(BadRequest) as error:
+        log_linear_test([[30, 41], [52, 28]], [(0,), (1,)], laplace(epsilon=1.0, m=5), **options)
+    assert words in str(error.value)
+
+
+def test_small_means_ask_for_the_bootstrap_or_say_so():
+    noise = laplace(epsilon=1.0, m=5)
+    small = [[3, 2], [1, 4]]
+    assert log_linear_test(small, [(0,), (1,)], noise, replicates=49).method == "bootstrap"
+    by_law = log_linear_test(small, [(0,), (1,)], noise, method="chi-square")
+    assert by_law.method == "chi-square"
+    assert "bootstrap is safer" in by_law.notes[0]
+    wide = log_linear_test(np.tile(small, (60, 60)), [(0,), (1,)], noise)
+    assert wide.method == "chi-square"
+    assert "bootstrap is safer" in wide.notes[0]

@@ -1,0 +1,67 @@
+import numpy as np
+import pytest
+from scipy.stats import nbinom, poisson
+
+from discreet.errors import BadRequest
+from discreet.inference.posterior import Prior, flat, negative_binomial_prior, poisson_prior, posterior
+from discreet.mechanism import laplace, maxent
+
+
+def slow(released, noise, prior):
+    terms = {
+        n: prior(n) * float(noise.row(n).probabilities().get(released - n, 0))
+        for n in range(max(0, released - 150), released + 150)
+    }
+    whole = sum(terms.values())
+    return {n: t / whole for n, t in terms.items() if t > 0}
+
+
+@pytest.mark.parametrize("released", [0, 4, 20])
+@pytest.mark.parametrize(
+    ("prior", "law"),
+    [
+        (flat(), lambda n: 1.0),
+        (poisson_prior(6.0), lambda n: poisson.pmf(n, 6.0)),
+        (negative_binomial_prior(6.0, 2.0), lambda n: nbinom.pmf(n, 2.0, 2.0 / 8.0)),
+    ],
+    ids=["flat", "poisson", "negative binomial"],
+)
+def test_it_is_bayes_theorem(any_noise, released, prior, law):
+    found = posterior(released, any_noise, prior)
+    expected = slow(released, any_noise, law)
+    assert found.counts.tolist() == sorted(expected)
+    np.testing.assert_allclose(found.chances, [expected[n] for n in sorted(expected)], rtol=1e-9)
+    assert found.prior == prior.name
+
+
+def test_the_shortest_interval_has_its_chance(any_noise):
+    found = posterior(15, any_noise)
+    low, high = found.interval(0.8)
+    assert found.chance_of(low, high) >= 0.8 - 1e-9
+    shorter = [found.chance_of(s, s + high - low - 1) for s in range(low - 30, high + 30)]
+    assert max(shorter) < 0.8
+
+
+def test_mean_mode_and_chances():
+    found = posterior(20, laplace(epsilon=1.0, m=5))
+    assert found.mean == pytest.approx(20)
+    assert found.mode == 20
+    assert found.variance == pytest.approx(float(laplace(epsilon=1.0, m=5).row(20).variance()))
+    assert found.chance_of(20) == pytest.approx(found.chances.max())
+
+
+def test_a_released_zero_is_most_likely_a_zero():
+    found = posterior(0, maxent(D=5, V=3, js=2))
+    assert found.mode == 0
+    assert 0 < found.chance_of(1, 5) < 1
+
+
+def test_priors_and_levels_without_meaning_are_refused():
+    for make in (lambda: poisson_prior(0), lambda: negative_binomial_prior(1.0, -1.0)):
+        with pytest.raises(BadRequest):
+            make()
+    with pytest.raises(BadRequest, match="level"):
+        posterior(5, laplace(epsilon=1.0, m=3)).interval(1.0)
+    nobody = Prior("nobody", lambda n: np.where(n == 0, 0.0, -np.inf))
+    with pytest.raises(BadRequest, match="rules out"):
+        posterior(50, laplace(epsilon=1.0, m=3), nobody)

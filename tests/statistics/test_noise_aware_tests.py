@@ -1,0 +1,95 @@
+"""The size and power of the noise-aware test of independence, and the naive test's inflated size."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+from scipy.stats import binomtest, norm
+
+from discreet.inference.bootstrap import perturbed
+from discreet.inference.independence import independence_tests
+from discreet.mechanism import NoiseRow, NoiseTable, laplace
+
+#: The chance that one comparison fails although nothing is wrong.
+FALSE_ALARM = 1e-4
+Z = norm.isf(FALSE_ALARM / 2)
+LEVEL = 0.05
+TABLES = 500
+NO_NOISE = NoiseTable(1, (NoiseRow((0,), (1,)),))
+ORACLE = json.loads((Path(__file__).parents[1] / "oracles" / "noise_aware_tests.json").read_text("utf-8"))
+
+
+def true_tables(rng, level=4.0, interaction=0.0, number=TABLES):
+    """The paper's tables: 10 x 10 Poisson counts, row and column effects uniform on -1/2..1/2."""
+    rows, columns = rng.uniform(-0.5, 0.5, (number, 10, 1)), rng.uniform(-0.5, 0.5, (number, 1, 10))
+    together = interaction * rng.uniform(-0.5, 0.5, (number, 10, 10))
+    return rng.poisson(np.exp(level + rows + columns + together))
+
+
+def rejected(p_values):
+    return int((p_values <= LEVEL).sum())
+
+
+def same_share(number, tables, percent, of_tables):
+    """Whether a share agrees with a percentage that was itself found in so many tables."""
+    here, there = number / tables, percent / 100
+    pooled = (number + there * of_tables) / (tables + of_tables)
+    return abs(here - there) <= Z * np.sqrt(pooled * (1 - pooled) * (1 / tables + 1 / of_tables))
+
+
+@pytest.mark.parametrize("row", sorted(ORACLE["table3"]))
+def test_the_independent_rows_of_table_3(row):
+    expected = ORACLE["table3"][row]
+    recomputed, of_tables = expected["recomputed"], expected["tables"]
+    noise = laplace(epsilon=expected["epsilon"], m=expected["m"])
+    rng = np.random.default_rng(63)
+    true = true_tables(rng)
+    found = independence_tests(perturbed(true, noise, rng), noise)
+    assert found.converged.all()
+    assert (found.df == 81).all()
+    aware, naive = rejected(found.p_value), rejected(found.naive_p_value)
+    assert binomtest(aware, TABLES, LEVEL, alternative="greater").pvalue > FALSE_ALARM
+    assert same_share(aware, TABLES, recomputed["LR"]["pct"], of_tables)
+    assert same_share(aware, TABLES, expected["printed"][2]["pct"], of_tables)
+    assert binomtest(naive, TABLES, LEVEL, alternative="greater").pvalue < FALSE_ALARM
+    assert same_share(naive, TABLES, recomputed["Naive"]["pct"], of_tables)
+    for statistic, name in ((found.statistic, "LR"), (found.naive_statistic, "Naive")):
+        error = np.hypot(statistic.std() / np.sqrt(TABLES), recomputed[name]["stat_se"])
+        assert abs(statistic.mean() - recomputed[name]["stat"]) < Z * error
+
+
+def test_a_wrong_noise_table_does_not_keep_the_size():
+    """The same tables tested as if their noise were smaller: found out at once."""
+    rng = np.random.default_rng(64)
+    released = perturbed(true_tables(rng, number=200), laplace(epsilon=0.1, m=7), rng)
+    found = independence_tests(released, laplace(epsilon=0.7, m=7))
+    assert binomtest(rejected(found.p_value), 200, LEVEL, alternative="greater").pvalue < FALSE_ALARM
+
+
+def test_at_400_people_a_cell_the_size_is_nominal_and_the_naive_size_is_still_inflated():
+    level = float(np.log(400 / (2 * np.sinh(0.5)) ** 2))
+    noise = laplace(epsilon=0.1, m=10)
+    rng = np.random.default_rng(65)
+    true = true_tables(rng, level)
+    assert true.mean() == pytest.approx(400, rel=0.02)
+    found = independence_tests(perturbed(true, noise, rng), noise)
+    aware, naive = rejected(found.p_value), rejected(found.naive_p_value)
+    assert binomtest(aware, TABLES, LEVEL).pvalue > FALSE_ALARM
+    assert binomtest(naive, TABLES, LEVEL, alternative="greater").pvalue < FALSE_ALARM
+    printed = ORACLE["average_cell_400"]["printed"]["naive_size"]
+    assert binomtest(naive, TABLES, printed).pvalue > FALSE_ALARM
+
+
+def test_noise_costs_power_and_leaves_most_of_it():
+    """An interaction that the exact table shows nearly always is still found behind noise of deviation 2."""
+    noise = laplace(epsilon=0.5, m=7)
+    rng = np.random.default_rng(66)
+    true = true_tables(rng, interaction=0.7, number=200)
+    exact = rejected(independence_tests(true, NO_NOISE).p_value)
+    released = perturbed(true, noise, rng)
+    assert exact == rejected(independence_tests(released, noise).p_value) == 200  # as the erratum says: 100 %
+    weak = true_tables(rng, interaction=0.35, number=200)
+    exact = rejected(independence_tests(weak, NO_NOISE).p_value)
+    aware = rejected(independence_tests(perturbed(weak, noise, rng), noise).p_value)
+    assert 0.75 * exact < aware < exact
