@@ -60,6 +60,8 @@ def command_lines(path):
 def test_the_commands_of_a_page_run(path, demo, monkeypatch, tmp_path):
     monkeypatch.setenv("DISCREET_WORKSPACE", str(demo))
     monkeypatch.chdir(tmp_path)
+    (tmp_path / "TABLE.csv").write_text("40,52\n61,30\n")
+    CliRunner().invoke(app, ["design", "laplace", "--epsilon", "1", "--m", "7", "--out", "NOISE.json"])
     lines = list(command_lines(path))
     assert lines
     for words in lines:

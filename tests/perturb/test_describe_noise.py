@@ -15,7 +15,7 @@ from discreet.mechanism.identity import mechanism_name
 from discreet.mechanism.noise_table import NoiseRow, NoiseTable
 from discreet.model.cover import cover
 from discreet.model.dataset import parse_dataset
-from discreet.model.levels import ancestors
+from discreet.model.level_maps import ancestors
 from discreet.model.request import TableRequest, canonical
 from discreet.model.shape import table_shape
 from discreet.model.universe import margin_zeros, parse_universe

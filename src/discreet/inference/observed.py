@@ -1,8 +1,8 @@
 """What a test looks at: the released counts of a table without totals, and the noise table that is their law.
 
 A `Release` gives its unadjusted noisy cells; rounded, clipped or fitted values are for display and never
-enter. Totals and coarser levels are left out: they are perturbed on their own and say the same thing twice. Cells that cannot
-occur (status z) are no part of the model.
+enter. Totals and coarser levels are left out: they are perturbed on their own and say the same thing
+twice. Cells that cannot occur (status z) are no part of the model.
 
 Comes from: a `Release`, or a plain array with a noise table. Goes to: the tests.
 """
