@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from discreet.accounting.group_meter import metered_groups
 from discreet.accounting.promise import promise
 from discreet.adjust.additivity import NOTES, additive
 from discreet.adjust.non_negative import non_negative
@@ -24,12 +25,13 @@ from discreet.model.release import NOT_APPLICABLE, UNRELIABLE, WITHHELD, Release
 from discreet.model.request import canonical
 from discreet.model.shape import structural_zeros, table_shape
 from discreet.perturb.perturb import perturb
-from discreet.rules.declared import refuse_by_rules
+from discreet.rules.declared import is_metered, refuse_by_rules
 from discreet.rules.withheld import withheld_cells
 from discreet.tabulate.tabulate import tabulate
 from discreet.weighted import weighted_cells
 
 if TYPE_CHECKING:
+    from discreet.accounting.group_meter import Asker
     from discreet.model.dataset import Dataset
     from discreet.model.request import TableRequest
     from discreet.model.shape import TableShape
@@ -43,11 +45,15 @@ _NOTE = (
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """A request that may be answered: readable, canonical, allowed by its shape; nothing is counted yet."""
+    """A request that may be answered: readable, canonical, allowed by its shape; nothing is counted yet.
+
+    `metered` says that the answer was allowed to one account: nobody may keep it for others.
+    """
 
     stored: StoredDataset
     request: TableRequest
     shape: TableShape
+    metered: bool = False
 
     @property
     def cells(self) -> int:
@@ -70,8 +76,10 @@ class Question:
         return table_title(self.stored.dataset, self.shape.dimensions, self.request.measure)
 
 
-def ask(stored: StoredDataset, request: TableRequest) -> Question:
+def ask(stored: StoredDataset, request: TableRequest, asker: Asker | None = None) -> Question:
     """Check a request against its dataset and the rules of shape, before a record is read.
+
+    Groups of one's own that a rule counts are counted here, for the account that asks.
 
     Raises:
         BadRequest, UnknownVariable, UnknownCategory: The request cannot be read.
@@ -79,8 +87,13 @@ def ask(stored: StoredDataset, request: TableRequest) -> Question:
     """
     asked = canonical(request, stored.dataset)
     shape = table_shape(asked, stored.dataset)
-    refuse_by_rules(asked, shape, stored.dataset, stored.rules)
-    return Question(stored, asked, shape)
+    metered = is_metered(asked, stored.rules)
+    if asker is not None and metered:
+        with metered_groups(asker, asked) as meter:
+            refuse_by_rules(asked, shape, stored.dataset, stored.rules, meter=meter, account=asker.account)
+    else:
+        refuse_by_rules(asked, shape, stored.dataset, stored.rules)
+    return Question(stored, asked, shape, metered)
 
 
 def answer(question: Question) -> Release:
@@ -121,6 +134,6 @@ def perturbed_note(dataset: Dataset, additivity: str = "") -> str:
     return _NOTE.format(NOTES[additivity or dataset.protection.additivity])
 
 
-def release_table(stored: StoredDataset, request: TableRequest) -> Release:
+def release_table(stored: StoredDataset, request: TableRequest, asker: Asker | None = None) -> Release:
     """Answer a request, or refuse it."""
-    return answer(ask(stored, request))
+    return answer(ask(stored, request, asker))

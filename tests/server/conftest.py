@@ -180,6 +180,9 @@ class WatchedWorkspace:
         stored = self.workspace.stored(dataset_id)
         return replace(stored, engine=self.engines[dataset_id], **self.changes)
 
+    def asker(self, key):
+        return None
+
 
 @pytest.fixture
 def client(small_workspace, small_settings):

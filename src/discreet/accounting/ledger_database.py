@@ -92,6 +92,15 @@ ACCOUNTS = Table(
     Column("created", String(40), nullable=False),
     Column("revoked", String(40)),
 )
+#: Groups of their own that accounts have made; each counts once (`group_meter`).
+GROUPS = Table(
+    "free_groups",
+    _METADATA,
+    Column("account", String(200), primary_key=True),
+    Column("dataset", String(64), primary_key=True),
+    Column("variable", String(64), primary_key=True),
+    Column("members", String(64), primary_key=True),
+)
 
 
 class LedgerDatabase:

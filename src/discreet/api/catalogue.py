@@ -26,8 +26,9 @@ if TYPE_CHECKING:
 class Catalogue:
     """The datasets of a workspace."""
 
-    def __init__(self, workspace: Workspace) -> None:
+    def __init__(self, workspace: Workspace, key: str | None = None) -> None:
         self._workspace = workspace
+        self._key = key
 
     @property
     def datasets(self) -> list[str]:
@@ -82,7 +83,8 @@ class Catalogue:
             measure=measure,
             additivity=additivity,
         )
-        return Table(release_table(self._workspace.stored(dataset), request))
+        asker = self._workspace.asker(self._key)
+        return Table(release_table(self._workspace.stored(dataset), request, asker))
 
     def dry_run(self, dataset: str, **parts: Any) -> dict[str, Any]:
         """How large a table is and what the rules say of it, without its numbers; takes what `table` takes.
@@ -106,11 +108,19 @@ class Catalogue:
         return f"<Catalogue of {', '.join(self.datasets) or 'no datasets'}>"
 
 
-def open_workspace(folder: str | Path | None = None, *, threads: int | None = None) -> Catalogue:
-    """Open a workspace; without a folder the one that DISCREET_WORKSPACE names, or the demo's."""
+def open_workspace(
+    folder: str | Path | None = None, *, threads: int | None = None, key: str | None = None
+) -> Catalogue:
+    """Open a workspace; without a folder the one that DISCREET_WORKSPACE names, or the demo's.
+
+    Args:
+        folder: The workspace.
+        threads: Threads for one aggregate; all cores by default.
+        key: The API key of an account, for what is counted by account.
+    """
     chosen = workspace_folder(None if folder is None else Path(folder))
     settings = read_settings(chosen, threads=threads)
-    return Catalogue(Workspace(chosen, threads=settings.threads))
+    return Catalogue(Workspace(chosen, threads=settings.threads), key)
 
 
 def load(folder: str | Path, description: str | Path, records: object) -> str:

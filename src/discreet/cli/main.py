@@ -9,7 +9,19 @@ from pathlib import Path
 import typer
 
 from discreet import __version__
-from discreet.cli import audit, bench, demo, describe, design, hypothesis_test, load, margins, serve, table
+from discreet.cli import (
+    account,
+    audit,
+    bench,
+    demo,
+    describe,
+    design,
+    hypothesis_test,
+    load,
+    margins,
+    serve,
+    table,
+)
 from discreet.cli.console import report_error
 from discreet.errors import DiscreetError
 
@@ -51,6 +63,9 @@ for _command in (
 ):
     app.command()(_command)
 app.add_typer(hypothesis_test.test)
+
+
+app.add_typer(account.account, name="account")
 
 
 def run() -> None:

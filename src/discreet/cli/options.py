@@ -11,6 +11,8 @@ if TYPE_CHECKING:
     from discreet.workspace.settings import Settings
     from discreet.workspace.workspace import Workspace
 
+#: The API key of who asks: in the environment, since a command line is seen by others.
+KEY_ENVIRONMENT = "DISCREET_KEY"
 WorkspaceOption = Annotated[
     Path | None,
     typer.Option(

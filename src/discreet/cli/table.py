@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from discreet.cli.console import emit, emit_json, output
-from discreet.cli.options import ThreadsOption, WorkspaceOption, open_workspace
+from discreet.cli.options import KEY_ENVIRONMENT, ThreadsOption, WorkspaceOption, open_workspace
 
 if TYPE_CHECKING:
     from discreet.model.release import Release
@@ -79,7 +80,8 @@ def table(
 
         emit_json(try_out(opened.stored(dataset), request), out)
         return
-    release = release_table(opened.stored(dataset), request)
+    asker = opened.asker(os.environ.get(KEY_ENVIRONMENT))
+    release = release_table(opened.stored(dataset), request, asker)
     if chosen is None:
         _show(release)
     else:

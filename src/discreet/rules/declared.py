@@ -121,6 +121,14 @@ def first_refusal(
     return None
 
 
+def is_metered(request: TableRequest, rules: Iterable[Rule]) -> bool:
+    """Whether the answer to a request depends on how many groups an account has used."""
+    return any(
+        isinstance(rule, FreeGroups) and rule.per_account is not None and rule.grouped(request)
+        for rule in rules
+    )
+
+
 def refuse_by_rules(
     request: TableRequest,
     shape: TableShape,

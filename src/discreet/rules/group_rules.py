@@ -44,7 +44,7 @@ class FreeGroups:
 
     def refuse(self, request: TableRequest, shape: TableShape, dataset: Dataset) -> Refused | None:
         """Refuse groups of a variable that may not be grouped."""
-        names = self._grouped(request)
+        names = self.grouped(request)
         if self.allowed or not names:
             return None
         return TooManyGroups(
@@ -59,7 +59,7 @@ class FreeGroups:
         if self.per_account is None:
             return None
         groups = dict(request.groups)
-        for name in self._grouped(request):
+        for name in self.grouped(request):
             if meter is None or account is None:
                 return TooManyGroups(
                     f'Groups of "{name}" of your own are counted, and nobody is signed in.',
@@ -78,9 +78,9 @@ class FreeGroups:
 
     def mends(self, request: TableRequest, dataset: Dataset) -> Iterator[TableRequest]:
         """What the advice means."""
-        yield from unchosen(request, *self._grouped(request))
+        yield from unchosen(request, *self.grouped(request))
 
-    def _grouped(self, request: TableRequest) -> list[str]:
+    def grouped(self, request: TableRequest) -> list[str]:
         """The variables that the rule is about and that the request groups; single categories are no group."""
         grouped = [name for name, groups in request.groups if any(len(group) > 1 for group in groups)]
         return [name for name in grouped if not self.variables or name in self.variables]

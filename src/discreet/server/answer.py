@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
     from starlette.requests import Request
 
+    from discreet.accounting.group_meter import Asker
     from discreet.model.request import TableRequest
     from discreet.pipeline import Question
     from discreet.workspace.workspace import StoredDataset
@@ -36,7 +37,7 @@ if TYPE_CHECKING:
 CACHE_CONTROL = "public, max-age=0, must-revalidate"
 
 
-def checked(stored: StoredDataset, request: TableRequest) -> Question:
+def checked(stored: StoredDataset, request: TableRequest, asker: Asker | None = None) -> Question:
     """Check a request against its dataset and the rules of shape; nothing is counted yet.
 
     Raises:
@@ -44,7 +45,7 @@ def checked(stored: StoredDataset, request: TableRequest) -> Question:
         Refused: A rule does not allow it.
     """
     try:
-        return ask(stored, request)
+        return ask(stored, request, asker)
     except UnknownCategory as error:
         raise explain_plus(error, request) from None
 
@@ -65,9 +66,17 @@ def strong_tag(*parts: object) -> str:
     return f'"{hashlib.sha256(text.encode()).hexdigest()[:32]}"'
 
 
-def conditional(request: Request, tag: str, respond: Callable[[], Response]) -> Response:
+def bearer(request: Request) -> str | None:
+    """The API key of a request: `Authorization: Bearer KEY`."""
+    kind, _, key = request.headers.get("authorization", "").partition(" ")
+    return key.strip() if kind.lower() == "bearer" else None
+
+
+def conditional(
+    request: Request, tag: str, respond: Callable[[], Response], *, metered: bool = False
+) -> Response:
     """304 when the reader's copy is this one; otherwise make the response and tag it."""
-    headers = {"etag": tag, "cache-control": CACHE_CONTROL}
+    headers = {"etag": tag, "cache-control": "private, no-store" if metered else CACHE_CONTROL}
     if _has(request.headers.get("if-none-match", ""), tag):
         return Response(status_code=304, headers=headers)
     response = respond()

@@ -22,7 +22,7 @@ from discreet.errors import BadRequest
 from discreet.formats import named_format
 from discreet.inference.independence import independence_test
 from discreet.pipeline import answer
-from discreet.server.answer import checked, conditional, strong_tag, tag_of
+from discreet.server.answer import bearer, checked, conditional, strong_tag, tag_of
 from discreet.server.catalogue import usable
 from discreet.server.documents import DatasetDocument, ListDocument, description, summary
 from discreet.server.independence import IndependenceDocument, independence_document, two_way_release
@@ -82,9 +82,12 @@ def api_router(workspace: Workspace) -> APIRouter:
         stored, asked = workspace.stored(dataset_id), read_table(dataset_id, query)
         if _flag(query, "dry_run"):
             return _plain_json(dry_run(stored, asked))
-        question = checked(stored, asked)
+        question = checked(stored, asked, workspace.asker(bearer(request)))
         return conditional(
-            request, tag_of(question, form.name), lambda: _table(question, form, download=download)
+            request,
+            tag_of(question, form.name),
+            lambda: _table(question, form, download=download),
+            metered=question.metered,
         )
 
     @router.get(

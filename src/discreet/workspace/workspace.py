@@ -2,6 +2,7 @@
 
     secret                                   readable by its owner only
     workspace.toml                           settings, optional
+    ledger.sqlite                            accounts and what they have used, when needed
     datasets/<id>/current                    the digest of the version that is served
     datasets/<id>/<digest>/dataset.toml      the description
     datasets/<id>/<digest>/noise.json        the noise table, as integers
@@ -27,6 +28,9 @@ from typing import TYPE_CHECKING
 
 from filelock import FileLock
 
+from discreet.accounting.accounts import Accounts
+from discreet.accounting.group_meter import Asker
+from discreet.accounting.ledger_database import create_database, open_database
 from discreet.errors import (
     BadDescription,
     BadRequest,
@@ -54,6 +58,7 @@ from discreet.tabulate.engine import AggregateQuery
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from discreet.accounting.ledger_database import LedgerDatabase
     from discreet.keys.cell_keys import CellKeys
     from discreet.keys.secret import Secret
     from discreet.mechanism.noise_table import NoiseTable
@@ -68,6 +73,7 @@ if TYPE_CHECKING:
 _DIGEST = re.compile(r"[0-9a-f]{32}\Z")
 DESCRIPTION = "dataset.toml"
 NOISE = "noise.json"
+LEDGER = "ledger.sqlite"
 SECRET_CHECK = "secret.check"  # noqa: S105 - a file name
 
 
@@ -104,6 +110,7 @@ class Workspace:
         self.folder = folder
         self._threads = threads
         self._open: dict[str, StoredDataset] = {}
+        self._accounts: LedgerDatabase | None = None
         self._opening = threading.Lock()
 
     def ids(self) -> list[str]:
@@ -125,6 +132,19 @@ class Workspace:
             if digest not in self._open:
                 self._open[digest] = self._read(dataset_id, digest)
             return self._open[digest]
+
+    def asker(self, key: str | None) -> Asker | None:
+        """Whose API key it is, or nobody's without one.
+
+        Raises:
+            BadKey: The key is unknown or revoked.
+            LedgerUnusable: The workspace has no ledger of accounts, or it cannot be read.
+        """
+        if not key:
+            return None
+        if self._accounts is None:
+            self._accounts = open_database(self.folder / LEDGER)
+        return Asker(Accounts(self._accounts).holder(key).account, self._accounts)
 
     def close(self) -> None:
         """Let go of all records."""
@@ -154,6 +174,12 @@ class Workspace:
         keys = cell_keys(secret, dataset.lineage, dataset.protection, noise.modulus)
         engine = DuckDBEngine(version / DATABASE, threads=self._threads)
         return StoredDataset(dataset, digest, engine, noise, keys, parse_rules(dataset.rules, dataset))
+
+
+def accounts_of(folder: Path) -> Accounts:
+    """The accounts of a workspace; their ledger is made when the first is needed."""
+    path = folder / LEDGER
+    return Accounts(open_database(path) if path.exists() else create_database(path))
 
 
 def load_dataset(
