@@ -14,7 +14,7 @@ from discreet.errors import DiscreetError, GroupsOnGeography, TooManyCells, TooM
 from discreet.formats import FORMATS
 from discreet.keys.cell_keys import cell_keys
 from discreet.mechanism.noise_table import NoiseRow, NoiseTable
-from discreet.model.dataset import parse_dataset
+from discreet.model.dataset_toml import parse_dataset
 from discreet.model.release import NOT_APPLICABLE
 from discreet.model.request import TableRequest, request_from_text
 from discreet.model.shape import table_shape

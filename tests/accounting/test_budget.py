@@ -19,7 +19,7 @@ from discreet.accounting.budget import (
 from discreet.errors import BadRequest
 from discreet.mechanism import laplace
 from discreet.mechanism.sum_law import SumLaw
-from discreet.model.dataset import parse_dataset
+from discreet.model.dataset_toml import parse_dataset
 from discreet.model.universe import contains, margin_cells, parse_universe
 
 

@@ -22,7 +22,7 @@ from discreet.accounting.ledger import Charge, Ledger, canonical_request
 from discreet.accounting.plan import interactive_table, make_plan
 from discreet.accounting.tightest import figures, tightest
 from discreet.errors import BadDescription, BudgetSpent
-from discreet.model.dataset import parse_dataset
+from discreet.model.dataset_toml import parse_dataset
 from discreet.model.terms import parse_terms
 from discreet.model.universe import parse_universe
 

@@ -6,7 +6,7 @@ from dataclasses import fields
 from pathlib import Path
 
 from discreet.accounting.plan import BY_EPSILON, BY_VARIANCE, make_plan
-from discreet.model.dataset import parse_dataset
+from discreet.model.dataset_toml import parse_dataset
 from discreet.model.terms import INVARIANTS, MEASURES, NEIGHBOURS, RULES, SPREADS, Terms, parse_terms
 from discreet.model.universe import KEYS, STYLES, parse_universe
 

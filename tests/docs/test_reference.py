@@ -16,7 +16,8 @@ from discreet.cli.main import app
 from discreet.errors import all_errors
 from discreet.formats import FORMATS
 from discreet.mechanism.families import FAMILIES
-from discreet.model.dataset import Dataset, parse_dataset
+from discreet.model.dataset import Dataset
+from discreet.model.dataset_toml import parse_dataset
 from discreet.model.protection import ADDITIVITY, KEY_MODES, METHODS, Protection
 from discreet.model.release import STATUS_MEANING
 from discreet.model.variable import RESERVED_NAMES

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from discreet.keys.cell_keys import cell_keys, xor_of_bytes
-from discreet.model.dataset import parse_dataset
+from discreet.model.dataset_toml import parse_dataset
 from discreet.model.protection import Protection
 from discreet.model.request import canonical, request_from_text
 from discreet.model.shape import table_shape

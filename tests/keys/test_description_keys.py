@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from discreet.errors import BadNoiseTable
 from discreet.keys.description_keys import NoiseContext, block_keys, margin_cells, margin_keys
-from discreet.model.dataset import parse_dataset
+from discreet.model.dataset_toml import parse_dataset
 
 CONTEXT = NoiseContext("town", "1", "ab" * 16, "laplace:1.0:feed")
 VARIABLES = """

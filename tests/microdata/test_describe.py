@@ -4,7 +4,7 @@ import pytest
 
 from discreet.errors import BadData, NotFound
 from discreet.microdata.describe import describe_file
-from discreet.model.dataset import parse_dataset
+from discreet.model.dataset_toml import parse_dataset
 from discreet.workspace.workspace import Workspace, load_dataset
 
 

@@ -5,7 +5,7 @@ import pytest
 
 from discreet.errors import OutsideUniverse
 from discreet.model.cover import cover
-from discreet.model.dataset import parse_dataset
+from discreet.model.dataset_toml import parse_dataset
 from discreet.model.request import TableRequest, canonical
 from discreet.model.shape import table_shape
 from discreet.model.universe import parse_universe

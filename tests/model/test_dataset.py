@@ -1,7 +1,7 @@
 import pytest
 
 from discreet.errors import BadDescription
-from discreet.model.dataset import parse_dataset, parse_modulus
+from discreet.model.dataset_toml import parse_dataset, parse_modulus
 
 
 def test_the_description_of_the_town_is_read_whole(town):

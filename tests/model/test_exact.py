@@ -5,7 +5,7 @@ import pickle
 import numpy as np
 import pytest
 
-from discreet.model.dataset import parse_dataset
+from discreet.model.dataset_toml import parse_dataset
 from discreet.model.exact import ExactTable
 from discreet.model.request import TableRequest
 from discreet.model.shape import table_shape

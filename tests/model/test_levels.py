@@ -1,7 +1,7 @@
 import pytest
 
 from discreet.errors import BadDescription, BadRequest
-from discreet.model.dataset import parse_dataset
+from discreet.model.dataset_toml import parse_dataset
 from discreet.model.levels import coarse_to_fine, level_groups, level_names
 from discreet.model.request import canonical, request_from_text
 from discreet.model.shape import table_shape

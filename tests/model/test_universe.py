@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from discreet.errors import BadDescription
-from discreet.model.dataset import parse_dataset
+from discreet.model.dataset_toml import parse_dataset
 from discreet.model.terms import parse_terms
 from discreet.model.universe import (
     canonical_margin,

@@ -14,7 +14,7 @@ from discreet.mechanism.families import build
 from discreet.mechanism.identity import mechanism_name
 from discreet.mechanism.noise_table import NoiseRow, NoiseTable
 from discreet.model.cover import cover
-from discreet.model.dataset import parse_dataset
+from discreet.model.dataset_toml import parse_dataset
 from discreet.model.level_maps import ancestors
 from discreet.model.request import TableRequest, canonical
 from discreet.model.shape import table_shape

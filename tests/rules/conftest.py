@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from discreet.model.dataset import parse_dataset
+from discreet.model.dataset_toml import parse_dataset
 from discreet.model.request import canonical, request_from_text
 from discreet.model.shape import structural_zeros, table_shape
 from discreet.rules.declared import parse_rules

@@ -8,7 +8,7 @@ import pytest
 
 from discreet.errors import BadRequest, Refused
 from discreet.microdata.demo import census_batches, census_description
-from discreet.model.dataset import parse_dataset
+from discreet.model.dataset_toml import parse_dataset
 from discreet.model.request import TableRequest, canonical
 from discreet.model.shape import structural_zeros, table_shape
 from discreet.rules.advice import advised

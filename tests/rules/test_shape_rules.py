@@ -5,7 +5,7 @@ import inspect
 import pytest
 
 from discreet.errors import Refused
-from discreet.model.dataset import parse_dataset
+from discreet.model.dataset_toml import parse_dataset
 from discreet.model.request import canonical, request_from_text
 from discreet.model.shape import table_shape
 from discreet.rules.shape_rules import SHAPE_RULES, refuse_by_shape

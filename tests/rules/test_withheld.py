@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from discreet.errors import Refused, TableNotReleased, TooManyCells
-from discreet.model.dataset import parse_dataset
+from discreet.model.dataset_toml import parse_dataset
 from discreet.model.request import TableRequest, canonical
 from discreet.model.shape import table_shape
 from discreet.rules.declared import first_refusal, parse_rules

@@ -17,7 +17,7 @@ from discreet.accounting.composition_basic import Spent, basic
 from discreet.keys.secret import Secret
 from discreet.mechanism import laplace
 from discreet.model.cover import cover
-from discreet.model.dataset import parse_dataset
+from discreet.model.dataset_toml import parse_dataset
 from discreet.model.exact import ExactTable
 from discreet.model.request import TableRequest, canonical
 from discreet.model.shape import table_shape

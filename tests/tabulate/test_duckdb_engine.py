@@ -5,7 +5,7 @@ import pytest
 
 from discreet.errors import WorkspaceUnusable
 from discreet.microdata.storage import ROLLUP
-from discreet.model.dataset import parse_dataset
+from discreet.model.dataset_toml import parse_dataset
 from discreet.model.request import TableRequest
 from discreet.model.shape import table_shape
 from discreet.tabulate.duckdb_engine import DuckDBEngine

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from discreet.model.dataset import parse_dataset
+from discreet.model.dataset_toml import parse_dataset
 from discreet.model.levels import level_names
 from discreet.model.request import TableRequest, canonical
 from discreet.model.shape import table_shape

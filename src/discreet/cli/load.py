@@ -23,7 +23,7 @@ def load(
 ) -> None:
     """Check a file of records against its dataset.toml and load it; bad input leaves nothing behind."""
     from discreet.cli.progress import load_bars
-    from discreet.model.dataset import parse_dataset
+    from discreet.model.dataset_toml import parse_dataset
     from discreet.workspace.settings import workspace_folder
     from discreet.workspace.workspace import load_dataset
 

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 import duckdb
 
 from discreet.errors import BadData
+from discreet.microdata.default_protection import PROTECTION
 from discreet.microdata.sources import open_source, quoted
 from discreet.model.variable import RESERVED_NAMES
 
@@ -34,19 +35,6 @@ HEADER = """\
 #    and replace labels that are only codes;
 #  - say what is counted (unit, population), the source and the version;
 #  - add hierarchies and structural zeros: see docs/reference/dataset-toml.md.
-"""
-PROTECTION = """
-[protection]
-method = "cellkey"
-keys = "hashed"
-additivity = "independent"
-max_variables = 3
-
-[protection.noise]
-family = "maxent"
-D = 5
-V = 3
-js = 2
 """
 
 
@@ -99,7 +87,7 @@ def _draft(source: Source, columns: list[_Column], path: Path) -> str:
     ]
     left_out = [c.name for c in rest if c not in variables]
     hierarchies = _hierarchies(parents, names)
-    return _top(path, id_column, weight, left_out) + "".join(sections) + hierarchies + PROTECTION
+    return _top(path, id_column, weight, left_out) + "".join(sections) + hierarchies + "\n" + PROTECTION
 
 
 def _nesting(source: Source, columns: list[_Column]) -> dict[str, str]:

@@ -21,9 +21,9 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from discreet.model.dataset import Dataset
+    from discreet.model.variable import Variable
 
 
-@lru_cache(maxsize=512)
 def ancestors(dataset: Dataset, fine: str, coarse: str) -> NDArray[np.int64] | None:
     """For each category of the finer level the position of its ancestor; None if it is not a finer level."""
     for hierarchy in dataset.hierarchies:
@@ -32,11 +32,17 @@ def ancestors(dataset: Dataset, fine: str, coarse: str) -> NDArray[np.int64] | N
             positions = np.arange(len(dataset.variable(fine)), dtype=np.int64)
             for place in range(levels.index(fine), levels.index(coarse), -1):
                 child, parent = dataset.variable(levels[place]), dataset.variable(levels[place - 1])
-                up = [parent.position(category.parent or "") for category in child.categories]
-                positions = np.array(up, dtype=np.int64)[positions]
-            positions.flags.writeable = False
+                positions = _parents(parent, child)[positions]
             return positions
     return None
+
+
+@lru_cache(maxsize=64)
+def _parents(parent: Variable, child: Variable) -> NDArray[np.int64]:
+    """One step up, worked out once: a country has a hundred thousand areas."""
+    up = np.array([parent.position(category.parent or "") for category in child.categories], dtype=np.int64)
+    up.flags.writeable = False
+    return up
 
 
 def is_level_of(dataset: Dataset, name: str, other: str) -> bool:

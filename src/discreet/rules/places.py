@@ -8,12 +8,11 @@ Comes from: `Dataset` (hierarchies and code lists: public knowledge). Goes to: e
 
 from __future__ import annotations
 
-from functools import lru_cache
-from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from discreet.model import level_maps
 from discreet.model.levels import level_groups, level_names
 
 if TYPE_CHECKING:
@@ -22,7 +21,6 @@ if TYPE_CHECKING:
     from discreet.model.dataset import Dataset
     from discreet.model.levels import Group
     from discreet.model.request import TableRequest
-    from discreet.model.variable import Variable
 
 
 def finer(dataset: Dataset, name: str) -> frozenset[str]:
@@ -77,23 +75,9 @@ def at_or_below(request: TableRequest, dataset: Dataset, level: str | None) -> b
 
 
 def ancestors(dataset: Dataset, fine: str, coarse: str) -> NDArray[np.int64]:
-    """For each category of a finer level, the position of the coarser one's category that holds it."""
-    hierarchy = next(
-        h.levels
-        for h in dataset.hierarchies
-        if coarse in h.levels and fine in h.levels[h.levels.index(coarse) :]
-    )
-    steps = hierarchy[hierarchy.index(coarse) : hierarchy.index(fine) + 1]
-    place = np.arange(len(dataset.variable(fine)), dtype=np.int64)
-    for upper, lower in reversed(list(pairwise(steps))):
-        place = _parents(dataset.variable(upper), dataset.variable(lower))[place]
-    return place
-
-
-@lru_cache(maxsize=64)
-def _parents(upper: Variable, lower: Variable) -> NDArray[np.int64]:
-    """One step up, worked out once: a country has a hundred thousand areas."""
-    return np.array([upper.position(c.parent or "") for c in lower.categories], dtype=np.int64)
+    """For each category of a level, the position of the same or a coarser level's category that holds it."""
+    up = level_maps.ancestors(dataset, fine, coarse)
+    return np.arange(len(dataset.variable(fine)), dtype=np.int64) if up is None else up
 
 
 def groupings(dataset: Dataset, name: str) -> dict[str, tuple[Group, ...]]:

@@ -48,7 +48,7 @@ from discreet.mechanism.files import content_hash, read_noise_table, write_noise
 from discreet.mechanism.kept_zero import with_kept_zero
 from discreet.microdata.load import load_records
 from discreet.microdata.storage import DATABASE
-from discreet.model.dataset import parse_dataset
+from discreet.model.dataset_toml import parse_dataset
 from discreet.model.protection import DEFAULT_MODULUS
 from discreet.rules.declared import parse_rules
 from discreet.rules.slivers import counted_variables, slivers

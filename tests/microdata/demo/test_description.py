@@ -5,8 +5,8 @@ import tomllib
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from discreet.microdata.default_protection import PROTECTION
 from discreet.microdata.demo.description import (
-    PROTECTION,
     Category,
     Variable,
     Zero,

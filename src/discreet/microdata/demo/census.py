@@ -17,9 +17,9 @@ import numpy as np
 import pyarrow as pa
 
 from discreet.errors import BadRequest
+from discreet.microdata.default_protection import PROTECTION
 from discreet.microdata.demo.chance import RECORDS, words
 from discreet.microdata.demo.description import (
-    PROTECTION,
     Variable,
     header,
     hierarchy_block,

@@ -16,20 +16,6 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-PROTECTION = """\
-[protection]
-method = "cellkey"
-keys = "hashed"
-additivity = "independent"
-max_variables = 3
-
-[protection.noise]
-family = "maxent"
-D = 5
-V = 3
-js = 2
-"""
-
 
 @dataclass(frozen=True, slots=True)
 class Category:

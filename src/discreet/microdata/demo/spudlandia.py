@@ -18,10 +18,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pyarrow as pa
 
+from discreet.microdata.default_protection import PROTECTION
 from discreet.microdata.demo.apportion import apportion
 from discreet.microdata.demo.census import person_ids
 from discreet.microdata.demo.chance import RECORDS, Dice, words
-from discreet.microdata.demo.description import PROTECTION, Category, Variable, coded, header, variable_block
+from discreet.microdata.demo.description import Category, Variable, coded, header, variable_block
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
