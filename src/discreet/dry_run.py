@@ -15,6 +15,7 @@ from discreet.pipeline import ask
 from discreet.rules.advice import advised
 from discreet.rules.shape_rules import SHAPE_RULES
 from discreet.rules.withheld import withheld_cells
+from discreet.weighted import counted_by_strata
 
 if TYPE_CHECKING:
     from discreet.model.request import TableRequest
@@ -48,8 +49,9 @@ def refusal_of(stored: StoredDataset, request: TableRequest) -> Refused | None:
     """Why a request is not answered, or None if it is; nothing of the table is told."""
     try:
         question = ask(stored, request)
-        verdict = verdict_on(stored, question.request, question.shape)
-        withheld_cells(verdict, question.shape, stored.dataset, sums=question.sums)
+        judged = counted_by_strata(question.request, stored.dataset)
+        verdict = verdict_on(stored, judged, question.shape)
+        withheld_cells(verdict, question.shape, stored.dataset, question.additivity)
     except Refused as refusal:
         return refusal
     return None
@@ -84,7 +86,7 @@ def _verdict(
 ) -> dict[str, Any]:
     """What the rules say as data: of the counts where they were looked at, else of the shape alone."""
     by_shape = refusal is not None and refusal.code != "table-not-released"
-    by_counts = None if by_shape else verdict_on(stored, asked, shape)
+    by_counts = None if by_shape else verdict_on(stored, counted_by_strata(asked, stored.dataset), shape)
     if by_counts is not None:
         return by_counts.as_json()
     if refusal is None:

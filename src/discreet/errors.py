@@ -306,6 +306,8 @@ def nearest(word: str, words: Iterable[str]) -> str:
     close = difflib.get_close_matches(word.casefold(), list(folded), n=1, cutoff=0.5)
     if close:
         return f'Did you mean "{folded[close[0]]}"?'
+    if not known:
+        return "There are none."
     return f"Known: {', '.join(known[:12])}{' and more' if len(known) > 12 else ''}."
 
 

@@ -28,7 +28,7 @@ from discreet.perturb.perturb import perturb
 from discreet.rules.declared import is_metered, refuse_by_rules
 from discreet.rules.withheld import withheld_cells
 from discreet.tabulate.tabulate import tabulate
-from discreet.weighted import weighted_cells
+from discreet.weighted import counted_by_strata, weighted_cells
 
 if TYPE_CHECKING:
     from discreet.accounting.group_meter import Asker
@@ -66,14 +66,9 @@ class Question:
         return self.request.additivity or self.stored.dataset.protection.additivity
 
     @property
-    def sums(self) -> bool:
-        """Whether totals are sums of what is shown."""
-        return self.additivity != "independent"
-
-    @property
     def title(self) -> str:
         """The title of the answer."""
-        return table_title(self.stored.dataset, self.shape.dimensions, self.request.measure)
+        return table_title(self.stored.dataset, self.shape.dimensions, self.request)
 
 
 def ask(stored: StoredDataset, request: TableRequest, asker: Asker | None = None) -> Question:
@@ -87,6 +82,7 @@ def ask(stored: StoredDataset, request: TableRequest, asker: Asker | None = None
     """
     asked = canonical(request, stored.dataset)
     shape = table_shape(asked, stored.dataset)
+    _refuse_strata(stored, asked)
     metered = is_metered(asked, stored.rules)
     if asker is not None and metered:
         with metered_groups(asker, asked) as meter:
@@ -96,6 +92,13 @@ def ask(stored: StoredDataset, request: TableRequest, asker: Asker | None = None
     return Question(stored, asked, shape, metered)
 
 
+def _refuse_strata(stored: StoredDataset, asked: TableRequest) -> None:
+    """A table made stratum by stratum must be allowed with its strata shown."""
+    with_strata = counted_by_strata(asked, stored.dataset)
+    if with_strata != asked:
+        refuse_by_rules(with_strata, table_shape(with_strata, stored.dataset), stored.dataset, stored.rules)
+
+
 def answer(question: Question) -> Release:
     """Count, protect and release."""
     stored, shape, asked = question.stored, question.shape, question.request
@@ -103,8 +106,8 @@ def answer(question: Question) -> Release:
     survey = dataset.survey if asked.measure == "weighted" else None
     exact = tabulate(stored.engine, shape, weights=survey is not None)
     noisy = perturb(exact, stored.cell_keys, stored.noise)
-    verdict = verdict_on(stored, asked, shape, noisy)
-    withheld = withheld_cells(verdict, shape, dataset, sums=question.sums)
+    verdict = verdict_on(stored, counted_by_strata(asked, dataset), shape, noisy)
+    withheld = withheld_cells(verdict, shape, dataset, question.additivity)
     weighted = None if survey is None else weighted_cells(stored, survey, exact, noisy)
     impossible = structural_zeros(shape, dataset)
     cells = noisy if weighted is None else weighted.values
@@ -123,7 +126,8 @@ def answer(question: Question) -> Release:
         ),
         noise=stored.noise,
         notes=tuple(filter(None, (perturbed_note(dataset, asked.additivity), adjustment))),
-        promise=promise(stored.noise, dataset.protection) + (weighted.promise if weighted else ()),
+        promise=promise(stored.noise, dataset.protection, asked.additivity, asked.measure)
+        + (weighted.promise if weighted else ()),
         errors=None if weighted is None else np.where(withheld, -1, weighted.errors),
         verdict=None if verdict is None else verdict.as_json(),
     )

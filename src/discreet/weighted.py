@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from discreet.mechanism.noise_table import NoiseTable
     from discreet.model.dataset import Dataset
     from discreet.model.exact import ExactTable
+    from discreet.model.request import TableRequest
     from discreet.model.shape import TableShape
     from discreet.model.survey import Survey
     from discreet.workspace.workspace import StoredDataset
@@ -63,6 +64,16 @@ def weighted_cells(
         unreliable(noisy, design, spread),
         (form.promise, *cautions(form, design)),
     )
+
+
+def counted_by_strata(asked: TableRequest, dataset: Dataset) -> TableRequest:
+    """The request that is counted: with the strata as layers, where people are weighted stratum by stratum."""
+    survey = dataset.survey
+    if asked.measure != "weighted" or survey is None or survey.form != "public-strata":
+        return asked
+    if survey.stratum is None or survey.stratum in asked.used:
+        return asked
+    return replace(asked, layers=(*asked.layers, survey.stratum))
 
 
 def survey_design(dataset: Dataset, survey: Survey) -> SurveyDesign:

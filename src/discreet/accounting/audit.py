@@ -67,7 +67,8 @@ class Audit:
     """What a noise table promises at one epsilon, and what it does to a count.
 
     `bias`, `variance`, `entropy`, `p_exact` and `support` describe the last row, which serves large counts;
-    `rows` has them for every count. `delta_probabilistic` is the delta of Rinott 4.5, never below `delta`.
+    `rows` has them for every count. `delta_probabilistic` is the delta of Rinott 4.5, for one
+    count and one person, never below `delta`.
     """
 
     neighbours: str
@@ -80,7 +81,7 @@ class Audit:
     worst_pair: Pair | None
     exact: bool
     above_D: AboveD  # noqa: N815  D is the papers' own name
-    delta_probabilistic: Fraction
+    delta_probabilistic: Fraction | None
     delta_infinite: Fraction
     bias: Fraction
     variance: Fraction
@@ -215,7 +216,7 @@ def audit(
         worst_pair=point.worst_pair,
         exact=exact,
         above_D=above,
-        delta_probabilistic=probabilistic_delta(table, epsilon=at),
+        delta_probabilistic=probabilistic_delta(table, epsilon=at) if _one_person(setting) else None,
         delta_infinite=max(each.delta(Exponential.of(math.inf))[0] for each in both),
         bias=rows[-1].bias,
         variance=rows[-1].variance,
@@ -269,6 +270,11 @@ def _both(
 def _single(neighbours: str, cells: int, group: int) -> bool:  # noqa: ARG001  a setting as it comes
     """Whether one count changes, so that a worst pair of counts has a meaning."""
     return neighbours == "add-remove" and cells == 1
+
+
+def _one_person(setting: _Setting) -> bool:
+    """Whether the setting is one count and one person: what probabilistic DP is computed for."""
+    return setting == _Setting("add-remove", 1, 1)
 
 
 def _allowed(delta: float | Fraction) -> Fraction:

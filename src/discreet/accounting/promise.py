@@ -22,24 +22,25 @@ if TYPE_CHECKING:
 
 
 @lru_cache(maxsize=64)
-def promise(noise: NoiseTable, protection: Protection) -> tuple[str, ...]:
+def promise(
+    noise: NoiseTable, protection: Protection, additivity: str = "", measure: str = "count"
+) -> tuple[str, ...]:
     """What the protection does and does not promise, in sentences for the table's page."""
     spread = sqrt(max(row.variance() for row in noise.rows))
-    design = ", ".join(
-        f"{name} = {value}"
-        for name, value in noise.parameters.items()
-        if name not in {"notes", "quantise", "zeros"} and value not in {None, False}
-    )
+    known = {n: v for n, v in noise.parameters.items() if n not in {"notes", "quantise", "zeros"}}
+    design = ", ".join(f"{n} = {v}" for n, v in known.items() if v is not None and v is not False)
     found = audit(noise, epsilon=1.0)
+    what = "One count by itself" if measure == "count" else "The sample count behind an estimate, by itself,"
+    steady = (additivity or protection.additivity) == "independent"
     return (
         f"Cell key method: noise of the family {noise.family} ({design}), looked up by who is in the cell "
-        f"({protection.keys} keys). A count changes by at most {noise.largest}; the standard deviation of "
-        f"the change is at most {spread:.2f}. Counts of zero stay zero.",
-        f"One count by itself is (1, {_up(found.delta)})-differentially private at worst, and "
+        f"({protection.keys} keys). The noise changes a count by at most {noise.largest}, with a standard "
+        f"deviation of at most {spread:.2f}. Counts of zero stay zero.",
+        f"{what} is (1, {_up(found.delta)})-differentially private at worst, and "
         f"(1, {_up(found.above_D.delta)}) for counts above {noise.largest}; neighbours differ by one person "
         "added or removed.",
-        "The same people show the same number in every table. Nothing is promised about what can be "
-        "learned from many tables together.",
+        ("The same people show the same number in every table. " if steady else "")
+        + "Nothing is promised about what can be learned from many tables together.",
     )
 
 

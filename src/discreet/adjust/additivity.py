@@ -26,7 +26,8 @@ _SAME = "The same group of people always shows the same value."
 #: What every reader must be told of totals and their parts.
 NOTES = {
     "independent": f"{_SAME} Totals are adjusted separately and may differ from the sum of their parts.",
-    "interior": f"{_SAME} Totals are the sums of the adjusted cells and carry all their adjustments.",
+    "interior": "Totals are the sums of the adjusted cells and carry all their adjustments: the same people may "
+    "show another total in another table.",
     "fitted": "Cells were then changed so that every total is the sum of its parts; the same people may "
     "therefore show a slightly different value in another table.",
 }

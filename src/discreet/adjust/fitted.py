@@ -75,7 +75,7 @@ class FittedReport:
         return (
             f"After the noise, {self.share_changed:.0%} of the cells were changed so that all totals add up, "
             f"by {self.mean_change:.2f} on average over all cells and at most {self.largest_change} "
-            f"({self.method}; {proof})."
+            f"({proof})."
         )
 
 

@@ -117,6 +117,11 @@ class Table:
         place = tuple(known.index(code) for code, known in zip(codes, lists, strict=True))
         if release.status[place]:
             raise BadRequest("The cell is not released.", "Choose another.")
+        if release.request.measure != "count" or release.values[place] != max(0, int(release.noisy[place])):
+            raise BadRequest(
+                "The value shown is no count with noise of its own.",
+                "Ask for the measure count with additivity=independent.",
+            )
         return cell_interval(int(release.noisy[place]), release.noise, level)
 
     def text_grid(self) -> tuple[list[str], list[list[str]]]:

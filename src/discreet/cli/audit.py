@@ -167,7 +167,8 @@ def _show(file: Path, table: NoiseTable, result: Audit, points: list[dict[str, A
     shown.add_row("  smaller | larger count", _number(result.delta_forward), _number(above.delta_forward))
     shown.add_row("  larger | smaller count", _number(result.delta_backward), _number(above.delta_backward))
     shown.add_row("worst pair of counts", _pair(result.worst_pair), _pair(above.worst_pair))
-    shown.add_row("probabilistic delta", _number(result.delta_probabilistic), "")
+    if result.delta_probabilistic is not None:
+        shown.add_row("probabilistic delta", _number(result.delta_probabilistic), "")
     output.print(shown)
     output.print(
         f"\nLarge counts: bias {_number(result.bias)}, variance {_number(result.variance)}, "

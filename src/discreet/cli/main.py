@@ -23,7 +23,7 @@ from discreet.cli import (
     table,
 )
 from discreet.cli.console import report_error
-from discreet.errors import DiscreetError
+from discreet.errors import DiscreetError, NotFound
 
 app = typer.Typer(
     name="discreet",
@@ -78,7 +78,7 @@ def run() -> None:
         where = f" {error.filename!r}" if error.filename else ""
         sys.exit(
             report_error(
-                DiscreetError(
+                NotFound(
                     f"The system refused{where}: {error.strerror}.", "Check the path and its permissions."
                 )
             )

@@ -46,6 +46,8 @@ if TYPE_CHECKING:
     Progress = Callable[[str, int, int | None], None]
 
 CHUNK = 250_000
+#: So many records have at least so many different record keys, whatever the office's key modulus.
+MANY_RECORDS, FEWEST_KEYS = 1000, 100
 
 
 def load_records(
@@ -125,6 +127,8 @@ def _stage(
             hashes = _hash_bytes(batch.column("h"))
             own_keys = batch.column("k").to_numpy() if dataset.key_column is not None else None
             keys = record_keys(secret, dataset.lineage, hashes) if own_keys is None else own_keys
+            if own_keys is not None and not done:
+                _refuse_few_keys(own_keys, dataset)
             columns = {**codes, RECORD_KEY: keys}
             if dataset.weight_column is not None:
                 columns[WEIGHT] = batch.column("w").to_numpy()
@@ -226,6 +230,14 @@ def _refuse_bad(batch: pa.RecordBatch, dataset: Dataset) -> None:
         f'The value {raw[:60]!r} of "{variable.name}" is not among its categories.',
         nearest(raw, variable.codes),
     )
+
+
+def _refuse_few_keys(keys: NDArray[np.uint32], dataset: Dataset) -> None:
+    """Record keys that hardly differ would give all cells the same noise."""
+    if keys.size >= MANY_RECORDS and np.unique(keys).size < FEWEST_KEYS:
+        raise BadData(
+            f"The record keys in {dataset.key_column!r} hardly differ.", "Use keys that are spread at random."
+        )
 
 
 def _hash_bytes(column: pa.BinaryArray) -> NDArray[np.uint8]:

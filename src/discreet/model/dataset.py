@@ -136,6 +136,12 @@ class Dataset:
             raise BadDescription(
                 f'[survey] names the variable "{survey.stratum}".', nearest(survey.stratum, self._by_name)
             )
+        if survey.stratum in self.geography:
+            raise BadDescription(
+                f'The stratum "{survey.stratum}" of [survey] is a level of the geography: the total over strata '
+                "would give away an area that is withheld.",
+                "Use a stratum that is no geography, or another weight form.",
+            )
         codes = self._by_name[survey.stratum].codes
         given = [code for code, _ in survey.stratum_weights]
         if set(given) != set(codes):

@@ -40,6 +40,12 @@ def level_names(dataset: Dataset, variable: str) -> list[str]:
     return [*dict.fromkeys(coarser), *lists, variable]
 
 
+def level_label(dataset: Dataset, level: str) -> str:
+    """How people call a level."""
+    lists = {code_list.name: code_list.label for code_list in dataset.code_lists}
+    return lists.get(level) or dataset.variable(level).label
+
+
 def level_groups(dataset: Dataset, variable: str, level: str) -> tuple[Group, ...]:
     """The groups of one level of a variable.
 

@@ -83,7 +83,7 @@ class Release:
     @property
     def title(self) -> str:
         """What is counted, by what: "Persons by sex and age"."""
-        return table_title(self.dataset, self.dimensions, self.request.measure)
+        return table_title(self.dataset, self.dimensions, self.request)
 
     @property
     def missing(self) -> NDArray[np.bool_]:
@@ -101,13 +101,19 @@ class Release:
         return None if self.missing[place] else int(self.values[place])
 
 
-def table_title(dataset: Dataset, dimensions: tuple[Dimension, ...], measure: str = "count") -> str:
-    """The title of a table, known before anything is counted."""
+def table_title(dataset: Dataset, dimensions: tuple[Dimension, ...], request: TableRequest) -> str:
+    """What is counted, by what, and of whom only; known before anything is counted."""
     names = [dimension.label.lower() for dimension in dimensions]
     listed = names[0] if len(names) == 1 else ", ".join(names[:-1]) + " and " + names[-1]
-    what = (
-        f"Estimated {dataset.unit}"
-        if measure == "weighted"
-        else f"{dataset.unit[:1].upper()}{dataset.unit[1:]}"
-    )
-    return f"{what} by {listed}"
+    unit = f"{dataset.unit[:1].upper()}{dataset.unit[1:]}"
+    what = f"Estimated {dataset.unit}" if request.measure == "weighted" else unit
+    only = "; ".join(filter_in_words(dataset, name, codes, 3) for name, codes in request.filters)
+    return f"{what} by {listed}" + (f" (only {only})" if only else "")
+
+
+def filter_in_words(dataset: Dataset, name: str, codes: tuple[str, ...], most: int) -> str:
+    """A filter by its labels, the first few of them: "Country of birth: Asia, Africa"."""
+    variable = dataset.variable(name)
+    labels = [variable.categories[variable.position(code)].label for code in codes]
+    more = f" and {len(labels) - most} more" if len(labels) > most else ""
+    return f"{variable.label}: {', '.join(labels[:most])}{more}"

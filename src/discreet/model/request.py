@@ -166,7 +166,10 @@ def _measure(request: TableRequest, dataset: Dataset) -> str:
     if request.measure not in MEASURES:
         raise BadRequest(f'There is no measure "{request.measure}".', nearest(request.measure, MEASURES))
     if request.measure == "weighted" and dataset.survey is None:
-        raise BadRequest(f'The dataset "{dataset.id}" has no survey weights.', "Ask for the measure count.")
+        raise BadRequest(
+            f'The dataset "{dataset.id}" has no survey weights that are described.',
+            "Ask for the measure count; a custodian adds [survey] to dataset.toml.",
+        )
     return request.measure
 
 

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from discreet.model.grammar import escape
-from discreet.model.levels import level_groups
+from discreet.model.levels import level_groups, level_label
 from discreet.model.variable import TOTAL
 
 if TYPE_CHECKING:
@@ -172,7 +172,8 @@ def _dimension(dataset: Dataset, request: TableRequest, name: str, kept: tuple[i
     else:
         outputs = tuple(plain_outputs(variable)[position] for position in population)
     geography = name in dataset.geography
-    return Dimension(name, variable.label, outputs, population, variable.codes, request.totals, geography)
+    label = variable.label if levels is None else level_label(dataset, levels[-1])
+    return Dimension(name, label, outputs, population, variable.codes, request.totals, geography)
 
 
 def level_outputs(

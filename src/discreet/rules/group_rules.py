@@ -15,6 +15,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, ClassVar
 
 from discreet.errors import NestedGroups, TooManyGroups
+from discreet.model.levels import level_groups
 from discreet.rules import reading
 from discreet.rules.combination_rules import listed
 from discreet.rules.edits import unchosen, without
@@ -129,6 +130,10 @@ class NestedUnions:
             # The union of a filter is seen in the total, or everywhere if the variable is not shown.
             if self.filters and len(codes) > 1 and (request.totals or name not in request.variables):
                 unions.setdefault(name, []).append(_positions(dataset, name, codes))
+            if self.filters and name in dict(request.levels):
+                # A level that a filter cuts shows unions that nobody declared.
+                kept = _positions(dataset, name, codes)
+                unions.setdefault(name, []).extend(_cut(dataset, name, dict(request.levels)[name], kept))
         return unions
 
     def _refusal(self, request: TableRequest, name: str, label: str, apart: int) -> Refused:
@@ -145,6 +150,17 @@ class NestedUnions:
             f"the difference must be at least {self.fewer_than}.",
             advice,
         )
+
+
+def _cut(
+    dataset: Dataset, name: str, levels: tuple[str, ...], kept: frozenset[int]
+) -> Iterator[frozenset[int]]:
+    """What is left of the groups of some levels when only some categories are kept."""
+    for level in levels:
+        for group in level_groups(dataset, name, level):
+            left = kept & frozenset(group.members)
+            if 1 < len(left) < len(group.members):
+                yield left
 
 
 def _declared(dataset: Dataset, name: str) -> list[tuple[str, frozenset[int]]]:

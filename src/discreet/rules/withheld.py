@@ -59,17 +59,27 @@ def blocked_cells(
 
 
 def withheld_cells(
-    verdict: Verdict | None, shape: TableShape, dataset: Dataset, *, sums: bool
+    verdict: Verdict | None, shape: TableShape, dataset: Dataset, additivity: str
 ) -> NDArray[np.bool_]:
     """Which cells are withheld; none where no rule on counts applies.
+
+    Fitted totals are the same in tables with and without areas, so that a withheld area would follow from
+    the others by subtraction: with anything withheld, nothing is fitted.
 
     Raises:
         TableNotReleased: The table fails as a whole, or nothing of it could be shown.
     """
     if verdict is None:
         return np.zeros(shape.lengths, dtype=np.bool_)
+    sums = additivity != "independent"
     refuse_by_verdict(verdict, shape, dataset, sums=sums)
-    return blocked_cells(verdict, shape, dataset, sums=sums)
+    withheld = blocked_cells(verdict, shape, dataset, sums=sums)
+    if additivity == "fitted" and withheld.any():
+        raise TableNotReleased(
+            "Some areas are withheld, and totals that cells are fitted to would give them away.",
+            "Ask for additivity=independent, or use larger areas.",
+        )
+    return withheld
 
 
 def refuse_by_verdict(verdict: Verdict, shape: TableShape, dataset: Dataset, *, sums: bool = False) -> None:

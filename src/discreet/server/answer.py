@@ -85,6 +85,9 @@ def conditional(
 
 
 def _has(if_none_match: str, tag: str) -> bool:
-    """Whether a list of ETags names this one; a proxy may have weakened it."""
+    """Whether a list of ETags names this one; a proxy may have weakened it.
+
+    A `*` is not taken: whether there is a table at all may be known only after it has been judged.
+    """
     named = {item.strip().removeprefix("W/") for item in if_none_match.split(",")}
-    return tag in named or "*" in named
+    return tag in named

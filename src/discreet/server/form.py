@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 from discreet.errors import BadRequest
 from discreet.model.grammar import escape, parse_filter, parse_names, split, unescape, write_filter
-from discreet.model.levels import level_names
+from discreet.model.levels import level_label, level_names
 from discreet.server.query import TABLE_PARAMETERS, read_table
 
 if TYPE_CHECKING:
@@ -179,22 +179,17 @@ def _level_fields(dataset: Dataset, request: TableRequest) -> tuple[LevelField, 
         names = level_names(dataset, name)
         if len(names) > 1 and name not in dict(request.groups):
             asked = dict(request.levels).get(name)
-            options = [("", _level_label(dataset, name))]
-            options += [(write_filter(name, (level,)), _level_label(dataset, level)) for level in names[:-1]]
+            options = [("", level_label(dataset, name))]
+            options += [(write_filter(name, (level,)), level_label(dataset, level)) for level in names[:-1]]
             options += [
-                (write_filter(name, (level, name)), f"{_level_label(dataset, level)}, with parts")
+                (write_filter(name, (level, name)), f"{level_label(dataset, level)}, with parts")
                 for level in names[:-1]
             ]
             chosen = write_filter(name, asked) if asked else ""
             if chosen not in dict(options):
-                options.append((chosen, ", ".join(_level_label(dataset, level) for level in asked or ())))
+                options.append((chosen, ", ".join(level_label(dataset, level) for level in asked or ())))
             fields.append(LevelField(name, dataset.variable(name).label, tuple(options), chosen))
     return tuple(fields)
-
-
-def _level_label(dataset: Dataset, level: str) -> str:
-    lists = {code_list.name: code_list.label for code_list in dataset.code_lists}
-    return lists.get(level) or dataset.variable(level).label
 
 
 def _is_line(name: str, text: str) -> bool:

@@ -188,7 +188,7 @@ def _errors(release: Release) -> NDArray[np.int64]:
 
 def _cell(value: int, status: int, error: int, look: str) -> tuple[str, str, str]:
     """A number with separators for the eye, or the letter of why there is none, and the number's error."""
-    note = f"±{error // 10}.{error % 10} %" if error >= 0 else ""
+    note = f"RSE {error // 10}.{error % 10} %" if error >= 0 else ""
     if not status:
         return f"{value:,}", look, note
     mark = f"[{STATUSES[status]}]"
@@ -205,5 +205,5 @@ def _legend(release: Release) -> tuple[tuple[str, str], ...]:
     present = [STATUSES[number] for number in np.unique(release.status) if number]
     legend = [(f"[{letter}]", STATUS_MEANING[letter]) for letter in present]
     if release.errors is not None:
-        legend.append(("±", "Relative standard error, of sampling and of the noise together"))
+        legend.append(("RSE", "Relative standard error, of sampling and of the noise together"))
     return tuple(legend)

@@ -147,7 +147,7 @@ def _instead(request: Request, stored: StoredDataset) -> tuple[str, str] | None:
     found = suggestion(stored, read_form(stored.dataset, request.query_params))
     if found is None:
         return None
-    title = table_title(stored.dataset, table_shape(found, stored.dataset).dimensions, found.measure)
+    title = table_title(stored.dataset, table_shape(found, stored.dataset).dimensions, found)
     return title, snippets.page_path(found)
 
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from discreet.formats import FORMATS
 from discreet.model.grammar import write_filter, write_group
+from discreet.model.release import filter_in_words
 
 if TYPE_CHECKING:
     from discreet.model.dataset import Dataset
@@ -60,6 +61,8 @@ def command(request: TableRequest) -> str:
     'discreet table census --rows age --columns sex --format csv'
     """
     words = ["discreet", "table", request.dataset, *_options(request)]
+    words += ["--measure", request.measure] if request.measure != "count" else []
+    words += ["--additivity", request.additivity] if request.additivity else []
     words += [] if request.totals else ["--no-totals"]
     return shlex.join([*words, "--format", "csv"])
 
@@ -88,8 +91,6 @@ def _options(request: TableRequest) -> list[str]:
         words += ["--group", write_group(name, groups)]
     for name, levels in request.levels:
         words += ["--levels", write_filter(name, levels)]
-    words += ["--measure", request.measure] if request.measure != "count" else []
-    words += ["--additivity", request.additivity] if request.additivity else []
     return words
 
 
@@ -143,7 +144,7 @@ def citation(question: Question, base: str) -> str:
 def facts(dataset: Dataset, request: TableRequest) -> list[tuple[str, str]]:
     """What is counted, of whom and when: the lines under a table's title."""
     lines = [("Counted", dataset.unit), ("Population", dataset.population)]
-    lines += [("Only", _labels(dataset, name, codes)) for name, codes in request.filters]
+    lines += [("Only", filter_in_words(dataset, name, codes, 8)) for name, codes in request.filters]
     lines += [("Reference date", dataset.reference_date)]
     lines += [("Weights", _weights(dataset, request))] if dataset.weight_column else []
     return [(name, text) for name, text in lines if text]
@@ -156,16 +157,6 @@ def _weights(dataset: Dataset, request: TableRequest) -> str:
     return (
         f"a sample of {survey.sample_size:,} weighted to {float(survey.population_size):,.0f} {dataset.unit}; "
         f"design effect {float(1 + survey.relative_variance):.2f}"
-    )
-
-
-def _labels(dataset: Dataset, name: str, codes: tuple[str, ...]) -> str:
-    variable = dataset.variable(name)
-    labels = [variable.categories[variable.position(code)].label for code in codes]
-    return (
-        f"{variable.label}: "
-        + ", ".join(labels[:8])
-        + (f" and {len(labels) - 8} more" if len(labels) > 8 else "")
     )
 
 

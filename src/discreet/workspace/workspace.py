@@ -52,6 +52,7 @@ from discreet.model.dataset_toml import parse_dataset
 from discreet.model.protection import DEFAULT_MODULUS
 from discreet.rules.declared import parse_rules
 from discreet.rules.slivers import counted_variables, slivers
+from discreet.rules.verdict import COUNT_RULES
 from discreet.tabulate.duckdb_engine import DuckDBEngine
 from discreet.tabulate.engine import AggregateQuery
 
@@ -163,7 +164,8 @@ class Workspace:
     def _read(self, dataset_id: str, digest: str) -> StoredDataset:
         version = self.folder / "datasets" / dataset_id / digest
         try:
-            dataset = parse_dataset((version / DESCRIPTION).read_text("utf-8"))
+            description = (version / DESCRIPTION).read_text("utf-8")
+            dataset = parse_dataset(description)
         except OSError:
             raise WorkspaceUnusable(
                 f'The version {digest[:8]} of "{dataset_id}" is not complete.', "Load the dataset again."
@@ -171,6 +173,7 @@ class Workspace:
         secret = read_secret(self.folder / "secret")
         _refuse_other_secret(version, secret)
         noise = _read_noise(version / NOISE)
+        _refuse_altered(version, secret, description, noise)
         keys = cell_keys(secret, dataset.lineage, dataset.protection, noise.modulus)
         engine = DuckDBEngine(version / DATABASE, threads=self._threads)
         return StoredDataset(dataset, digest, engine, noise, keys, parse_rules(dataset.rules, dataset))
@@ -203,13 +206,12 @@ def load_dataset(
         caution: Told, for the custodian's eyes only, of declared groups that differ by a few people.
     """
     dataset = parse_dataset(description)
-    parse_rules(dataset.rules, dataset)  # a rule that cannot be read is refused before a record is
+    _refuse_additive_weights(dataset, parse_rules(dataset.rules, dataset))
     noise = noise_of(dataset, beside)
     home = folder / "datasets" / dataset.id
     home.mkdir(parents=True, exist_ok=True)
     folder.chmod(0o700)
-    create_secret(folder / "secret")
-    secret = read_secret(folder / "secret")
+    secret = _the_secret(folder)
     with FileLock(home / ".lock"):
         _sweep(home)
         loading = home / f".loading-{secrets.token_hex(8)}"
@@ -220,10 +222,10 @@ def load_dataset(
             )
             (loading / DESCRIPTION).write_text(description, "utf-8")
             write_noise_table(noise, loading / NOISE)
-            (loading / SECRET_CHECK).write_text(_secret_check(secret, digest), "ascii")
-            if (home / digest).exists():
-                shutil.rmtree(loading)
-            else:
+            (loading / SECRET_CHECK).write_text(_seal(secret, digest, description, noise), "ascii")
+            if (home / digest).exists() and not _is_sound(home / digest, secret):
+                (home / digest).rename(home / f".loading-{secrets.token_hex(8)}")
+            if not (home / digest).exists():
                 loading.rename(home / digest)
             for sentence in slivers(dataset, _one_way_counts(home / digest / DATABASE, dataset)):
                 caution(sentence)
@@ -251,6 +253,8 @@ def noise_of(dataset: Dataset, beside: Path = Path()) -> NoiseTable:
         message = error.message if isinstance(error, DiscreetError) else f"{error}."
         raise BadDescription(f"[protection.noise]: {message}", getattr(error, "advice", "")) from None
     _refuse_other_keys(table, protection)
+    if table.largest == 0:
+        raise BadDescription("The noise table changes no count.", "Use one that protects.")
     return with_kept_zero(table)
 
 
@@ -280,19 +284,54 @@ def _one_way_counts(path: Path, dataset: Dataset) -> dict[str, dict[str, int]]:
         engine.close()
 
 
-def _secret_check(secret: Secret, digest: str) -> str:
-    """A value that only the secret of the load gives, and that tells nothing about it."""
-    return secret.derive("secret-check", digest).hex() + "\n"
+def _seal(secret: Secret, digest: str, description: str, noise: NoiseTable) -> str:
+    """Two values that only the secret of the load gives: of the version's name, and of what protects it."""
+    protection = secret.derive("version-seal", digest, description, content_hash(noise))
+    return f"{secret.derive('secret-check', digest).hex()}\n{protection.hex()}\n"
 
 
 def _refuse_other_secret(version: Path, secret: Secret) -> None:
     """Records keyed by one secret and cells by another would change every published number."""
     path = version / SECRET_CHECK
-    if not path.is_file() or path.read_text("ascii", errors="replace") != _secret_check(secret, version.name):
+    expected = secret.derive("secret-check", version.name).hex()
+    if not path.is_file() or path.read_text("ascii", errors="replace").split("\n")[0] != expected:
         raise SecretUnusable(
             f"The secret is not the one with which version {version.name[:8]} was loaded.",
-            "Restore the workspace's `secret` from your backup, or load the dataset again.",
+            "Restore the workspace's `secret` from your backup.",
         )
+
+
+def _refuse_altered(version: Path, secret: Secret, description: str, noise: NoiseTable) -> None:
+    """A description or noise table that was edited after the load protects nothing that was promised."""
+    if (version / SECRET_CHECK).read_text("ascii") != _seal(secret, version.name, description, noise):
+        raise WorkspaceUnusable(
+            f"Version {version.name[:8]} was changed after it was loaded.", "Load the dataset again."
+        )
+
+
+def _the_secret(folder: Path) -> Secret:
+    """The workspace's secret; a new one only where nothing was ever loaded with another."""
+    loaded = [current.parent for current in (folder / "datasets").glob("*/current")]
+    if not loaded:
+        create_secret(folder / "secret")
+    secret = read_secret(folder / "secret")
+    for home in loaded:
+        digest = (home / "current").read_text("ascii", errors="replace").strip()
+        if _DIGEST.match(digest) and (home / digest / SECRET_CHECK).is_file():
+            _refuse_other_secret(home / digest, secret)
+    return secret
+
+
+def _is_sound(version: Path, secret: Secret) -> bool:
+    """Whether a version that is already there can be served as it is."""
+    try:
+        _refuse_other_secret(version, secret)
+        text = (version / DESCRIPTION).read_text("utf-8")
+        _refuse_altered(version, secret, text, _read_noise(version / NOISE))
+        DuckDBEngine(version / DATABASE).close()
+    except (DiscreetError, OSError):
+        return False
+    return True
 
 
 def _read_noise(path: Path) -> NoiseTable:
@@ -304,6 +343,20 @@ def _read_noise(path: Path) -> NoiseTable:
             f"The noise table of version {path.parent.name[:8]} cannot be used. {error.message}",
             "Load the dataset again.",
         ) from None
+
+
+def _refuse_additive_weights(dataset: Dataset, rules: tuple[Rule, ...]) -> None:
+    """Weighted counts that are exact but for noise in steps of one weight add up: a withheld area follows."""
+    if (
+        dataset.survey is not None
+        and dataset.survey.form == "overall-average"
+        and any(isinstance(rule, COUNT_RULES) for rule in rules)
+    ):
+        raise BadDescription(
+            "The weight form overall-average does not go with rules that withhold areas: "
+            "what is withheld follows from the rest.",
+            "Use another weight form.",
+        )
 
 
 def _sweep(home: Path) -> None:
