@@ -55,6 +55,9 @@ def _own_cells(
     judged: TableShape, shape: TableShape, noisy: NDArray[np.int64] | None
 ) -> NDArray[np.int64] | None:
     """The noisy cells of a request in the order of its unfiltered table, where they are the same cells."""
-    if noisy is None or shape.filters or set(judged.dimensions) != set(shape.dimensions):
+    places = {dimension.name: place for place, dimension in enumerate(shape.dimensions)}
+    if noisy is None or shape.filters or {d.name for d in judged.dimensions} != set(places):
         return None
-    return noisy.transpose([shape.dimensions.index(dimension) for dimension in judged.dimensions]).copy()
+    order = [places[dimension.name] for dimension in judged.dimensions]
+    same = all(d == shape.dimensions[place] for d, place in zip(judged.dimensions, order, strict=True))
+    return noisy.transpose(order).copy() if same else None

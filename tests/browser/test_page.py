@@ -45,7 +45,7 @@ def test_a_table_is_built_filtered_and_downloaded_without_scripts(open_page):
         "Persons by job and sex (only District: District 1, District 2, District 3; Country of birth: Country 2)"
     )
     assert page.locator("table.grid tbody tr").count() == 4
-    assert page.get_by_label("Country 2").is_checked()
+    assert page.get_by_role("checkbox", name="Country 2").is_checked()
     with page.expect_download() as download:
         page.get_by_role("link", name="CSV").click()
     assert download.value.suggested_filename == "people.csv"

@@ -104,11 +104,9 @@ def judge(rules: Iterable[object], table: NoisyTable, dataset: Dataset) -> Verdi
     mask = np.zeros(len(areas), dtype=np.bool_)
     for _, slices_failed in failed:
         mask |= slices_failed
-    findings = tuple(
-        _finding(rule, int((bad & areas).sum()), int(areas.sum()), slices)
-        for rule, bad in failed
-        if (bad & areas).any()
-    )
+    found = [(rule, int((bad & areas).sum())) for rule, bad in failed if (bad & areas).any()]
+    advice = advice_on(slices.places, dataset) if found else ""
+    findings = tuple(_finding(rule, count, int(areas.sum()), slices, advice) for rule, count in found)
     blocked, total = int((mask & areas).sum()), int(areas.sum())
     limits = [rule for rule in declared if isinstance(rule, BlockedAreas) and _applies(rule, slices).any()]
     return Verdict(
@@ -156,9 +154,9 @@ def _table_error(blocked: int, total: int, limits: list[BlockedAreas], slices: S
     return None
 
 
-def _finding(rule: CountRule, blocked: int, total: int, slices: Slices) -> Finding:
+def _finding(rule: CountRule, blocked: int, total: int, slices: Slices, advice: str) -> Finding:
     where = "In this table" if not slices.places else f"In {blocked:,} of {total:,} areas"
-    return Finding(rule.kind, f"{where} {rule.reason}.", advice_on(slices.places, slices.dataset))
+    return Finding(rule.kind, f"{where} {rule.reason}.", advice)
 
 
 def advice_on(places: tuple[Dimension, ...], dataset: Dataset) -> str:

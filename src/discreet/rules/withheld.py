@@ -71,9 +71,9 @@ def withheld_cells(
     """
     if verdict is None:
         return np.zeros(shape.lengths, dtype=np.bool_)
-    sums = additivity != "independent"
-    refuse_by_verdict(verdict, shape, dataset, sums=sums)
-    withheld = blocked_cells(verdict, shape, dataset, sums=sums)
+    withheld = blocked_cells(verdict, shape, dataset, sums=additivity != "independent")
+    if verdict.table_error is not None or withheld.all():
+        raise _refusal(verdict, dataset)
     if additivity == "fitted" and withheld.any():
         raise TableNotReleased(
             "Some areas are withheld, and totals that cells are fitted to would give them away.",
@@ -84,12 +84,15 @@ def withheld_cells(
 
 def refuse_by_verdict(verdict: Verdict, shape: TableShape, dataset: Dataset, *, sums: bool = False) -> None:
     """Raise the refusal of a table that fails as a whole, or of which nothing could be shown."""
-    if verdict.table_error is None and not blocked_cells(verdict, shape, dataset, sums=sums).all():
-        return
+    if verdict.table_error is not None or blocked_cells(verdict, shape, dataset, sums=sums).all():
+        raise _refusal(verdict, dataset)
+
+
+def _refusal(verdict: Verdict, dataset: Dataset) -> TableNotReleased:
     advice = verdict.rules[0].advice if verdict.rules else advice_on(verdict.places, dataset)
     reasons = " ".join(finding.message for finding in verdict.rules)
     error = verdict.table_error or "None of the areas asked for can be shown."
-    raise TableNotReleased(f"{error} {reasons}".strip(), advice)
+    return TableNotReleased(f"{error} {reasons}".strip(), advice)
 
 
 def _owner(name: str, verdict: Verdict, dataset: Dataset) -> str:
