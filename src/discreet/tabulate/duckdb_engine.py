@@ -23,6 +23,9 @@ from discreet.tabulate.engine import SparseCells
 if TYPE_CHECKING:
     from pathlib import Path
 
+    import pyarrow as pa
+    from numpy.typing import NDArray
+
     from discreet.tabulate.engine import AggregateQuery
 
 PERFECT_HASH_BITS = 18
@@ -53,15 +56,15 @@ class DuckDBEngine:
     def aggregate(self, query: AggregateQuery) -> SparseCells:
         """Run one aggregate; each thread of the server has a cursor of its own."""
         try:
-            columns = self._cursor().execute(self._sql(query)).fetchnumpy()
+            found = self._cursor().sql(self._sql(query)).to_arrow_table()
         except duckdb.Error:
             raise WorkspaceUnusable(
                 "The stored records could not be counted.", "Load the dataset again."
             ) from None
-        codes = tuple(_plain(columns[f"g{place}"]) for place in range(len(query.group_by)))
-        weights = _plain(columns["w"]).astype(np.int64, copy=False) if query.weights else None
-        counts = _plain(columns["n"]).astype(np.int64, copy=False)
-        return SparseCells(codes, counts, _plain(columns["k"]).astype(np.uint64, copy=False), weights)
+        codes = tuple(_plain(found.column(f"g{place}")) for place in range(len(query.group_by)))
+        weights = _plain(found.column("w")).astype(np.int64, copy=False) if query.weights else None
+        counts = _plain(found.column("n")).astype(np.int64, copy=False)
+        return SparseCells(codes, counts, _plain(found.column("k")).astype(np.uint64, copy=False), weights)
 
     def _sql(self, query: AggregateQuery) -> str:
         """From the roll-up where it has all variables of the query, else from the records."""
@@ -113,10 +116,8 @@ def _identifier(name: str) -> str:
     return f'"{name}"'
 
 
-def _plain(array: np.ndarray) -> np.ndarray:
-    """A NumPy array without a mask; a missing value in the stored records means damage."""
-    if isinstance(array, np.ma.MaskedArray):
-        if array.mask.any():
-            raise WorkspaceUnusable("The stored records have gaps.", "Load the dataset again.")
-        return np.asarray(array.data)
-    return np.asarray(array)
+def _plain(column: pa.ChunkedArray) -> NDArray[np.integer]:
+    """A NumPy array; a missing value in the stored records means damage."""
+    if column.null_count:
+        raise WorkspaceUnusable("The stored records have gaps.", "Load the dataset again.")
+    return np.asarray(column.to_numpy())

@@ -30,10 +30,13 @@ def tabulate(engine: Engine, shape: TableShape, *, weights: bool = False) -> Exa
     """Count every cell of a shape, totals included."""
     cells = engine.aggregate(_query(shape, weights=weights))
     axes = [_Axis(dimension) for dimension in shape.dimensions]
-    place = _places(cells, axes)
+    plain = all(axis.plain for axis in axes)
+    widths = [axis.length if plain else axis.atoms for axis in axes]
+    place = _places(cells, axes, widths)
 
     def table(values: NDArray[np.generic]) -> NDArray[np.generic]:
-        return _with_sums(_dense(values, place, axes), axes)
+        dense = _dense(values, place, axes, widths)
+        return _with_totals(dense, axes) if plain else _with_sums(dense, axes)
 
     weight_sums = None if cells.weight_sums is None else table(cells.weight_sums)
     return ExactTable(shape, table(cells.counts), table(cells.key_sums), weight_sums)  # type: ignore[arg-type]
@@ -72,6 +75,7 @@ class _Axis:
         self.one_to_one = held.size == self.atoms == len(dimension.population)
         self.identity = bool((self.atom == np.arange(len(dimension.base))).all())
         self.sums = [] if self.flat else self._coarser(dimension)
+        self.plain = self.flat and self.atoms == len(self.leaves)
 
     def _place_the_rest(self, dimension: Dimension) -> None:
         """Atoms for people in no leaf: one for each output that is their finest, one for those in none."""
@@ -94,23 +98,35 @@ class _Axis:
         ]
 
 
-def _places(cells: SparseCells, axes: list[_Axis]) -> NDArray[np.int64]:
-    """The flat place of each group in the dense array of atoms."""
+def _places(cells: SparseCells, axes: list[_Axis], widths: list[int]) -> NDArray[np.int64]:
+    """The flat place of each group in a dense array of these widths."""
     place = np.zeros(cells.counts.shape, dtype=np.int64)
-    for codes, axis in zip(cells.codes, axes, strict=True):
-        place *= axis.atoms
+    for codes, axis, width in zip(cells.codes, axes, widths, strict=True):
+        place *= width
         place += codes if axis.identity else axis.atom[codes]
     return place
 
 
-def _dense(values: NDArray[np.generic], place: NDArray[np.int64], axes: list[_Axis]) -> NDArray[np.generic]:
+def _dense(
+    values: NDArray[np.generic], place: NDArray[np.int64], axes: list[_Axis], widths: list[int]
+) -> NDArray[np.generic]:
     """The sums of all atoms; where every base category is an atom of its own, nothing is added."""
-    dense = np.zeros(math.prod(axis.atoms for axis in axes), dtype=values.dtype)
+    dense = np.zeros(math.prod(widths), dtype=values.dtype)
     if all(axis.one_to_one for axis in axes):
         dense[place] = values
     else:
         np.add.at(dense, place, values)
-    return dense.reshape(tuple(axis.atoms for axis in axes))
+    return dense.reshape(widths)
+
+
+def _with_totals(dense: NDArray[np.generic], axes: list[_Axis]) -> NDArray[np.generic]:
+    """Fill the totals in place, where every output is an atom and nothing else is: the common case."""
+    for number, axis in enumerate(axes):
+        if axis.total:
+            before: tuple[Any, ...] = (slice(None),) * number
+            inner = dense[(*before, slice(0, axis.length - 1))]
+            dense[(*before, axis.length - 1)] = inner.sum(axis=number, dtype=dense.dtype)
+    return dense
 
 
 def _with_sums(dense: NDArray[np.generic], axes: list[_Axis]) -> NDArray[np.generic]:
