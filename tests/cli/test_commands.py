@@ -159,3 +159,11 @@ def test_levels_arrive(folder):
     document = json.loads(done.stdout)
     assert list(document["dimension"]["age"]["category"]["index"]) == ["grown", "adult", "old", "child", "_T"]
     assert document["extension"]["query"] == "rows=age&levels=age=grown,age"
+
+
+def test_a_draft_overwrites_nothing(town, tmp_path):
+    pq.write_table(town.records, tmp_path / "people.parquet")
+    (tmp_path / "dataset.toml").write_text("hours of work")
+    done = run("describe", tmp_path / "people.parquet", "--out", tmp_path / "dataset.toml")
+    assert done.returncode == 2
+    assert (tmp_path / "dataset.toml").read_text() == "hours of work"

@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from discreet.cli.console import emit, messages
+from discreet.errors import BadRequest
 
 
 def describe(
@@ -17,5 +18,9 @@ def describe(
     """Draft a dataset.toml from a CSV, Parquet or Arrow file, for you to check and complete."""
     from discreet.microdata.describe import describe_file
 
+    if out is not None and out.exists():
+        raise BadRequest(
+            f"The file {str(out)!r} is there already.", "Choose another name: a draft overwrites nothing."
+        )
     emit(describe_file(file), out)
     messages.print("A draft: categories were read off the file. Check every line before `discreet load`.")

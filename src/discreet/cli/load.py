@@ -24,7 +24,7 @@ def load(
     """Check a file of records against its dataset.toml and load it; bad input leaves nothing behind."""
     from discreet.cli.progress import load_bars
     from discreet.model.dataset_toml import parse_dataset
-    from discreet.workspace.settings import workspace_folder
+    from discreet.workspace.settings import default_folder, workspace_folder
     from discreet.workspace.workspace import load_dataset
 
     if not description.is_file():
@@ -32,6 +32,8 @@ def load(
     text = description.read_text("utf-8")
     dataset = parse_dataset(text)
     folder = workspace_folder(workspace)
+    if folder == default_folder():
+        messages.print("No --workspace was given: loading into the demo workspace.", style="bold")
     cautions: list[str] = []
     with load_bars() as progress_for:
         digest = load_dataset(
