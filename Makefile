@@ -13,7 +13,7 @@ demo: $(VENV)/.installed
 test: setup
 	@PYTHON=$(BIN)/python sh scripts/test
 
-## test-fast: the part of the suite that takes a minute or two, without browser and slow tests
+## test-fast: two to three minutes: everything but browser and slow tests
 test-fast: setup
 	@$(BIN)/python -m pytest -q -m "not slow and not browser" -n auto
 
