@@ -12,9 +12,10 @@ SOURCE = Path(discreet.__file__).parent
 #: High to low. A folder may import from lower lines, and from its own.
 LAYERS = [
     {"cli"},
-    {"bench"},
+    {"bench", "reproduce"},
     {"server", "api"},
-    {"assess", "attacks", "inference"},
+    {"assess"},
+    {"attacks", "inference"},
     {"dry_run"},
     {"pipeline"},
     {"weighted", "judged"},
