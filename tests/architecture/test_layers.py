@@ -18,7 +18,7 @@ LAYERS = [
     {"attacks", "inference"},
     {"dry_run", "budget"},
     {"pipeline"},
-    {"weighted", "judged"},
+    {"weighted", "judged", "joint_margins"},
     {"formats", "pictures"},
     {"adjust"},
     {"margins"},

@@ -113,7 +113,12 @@ def asked_in_words(request: str) -> str:
     'age x sex of town, version 1'
     """
     kind, dataset, version, _, asked, *_ = json.loads(request)
-    what = "everything declared" if kind == "universe" else " x ".join(asked) or "the total"
+    if kind == "universe":
+        what = "everything declared"
+    elif kind == "margins":
+        what = "margins " + ", ".join(" x ".join(margin) for margin in asked)
+    else:
+        what = " x ".join(asked) or "the total"
     return f"{what} of {dataset}, version {version}"
 
 

@@ -2,22 +2,30 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from discreet.cli.console import emit_json, messages, output
+from discreet.cli.options import KEY_ENVIRONMENT, WorkspaceOption, open_workspace
 from discreet.errors import BadRequest
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from discreet.margins.closure import Margin
     from discreet.margins.study import Study
     from discreet.margins.tables import ContingencyTable
 
 
 def margins(
     table: Annotated[
-        str, typer.Argument(help="A tidy CSV (variables..., count), or edwards, czech, rochdale, journey.")
+        str,
+        typer.Argument(
+            help="A tidy CSV (variables..., count), edwards, czech, rochdale, journey, or a dataset's id."
+        ),
     ],
     wanted: Annotated[
         str | None,
@@ -34,43 +42,120 @@ def margins(
     as_published: Annotated[
         bool, typer.Option("--as-published", help="The paper's noise scale (fourier, efron-stein).")
     ] = False,
-    neighbours: Annotated[str, typer.Option(help="add-remove or replace-one.")] = "add-remove",
-    weights: Annotated[str, typer.Option(help="What counts the same: cells or tables.")] = "cells",
-    reps: Annotated[int, typer.Option(help="How many runs.")] = 1,
-    seed: Annotated[int | None, typer.Option(help="Makes the runs repeatable.")] = None,
+    neighbours: Annotated[
+        str | None, typer.Option(help="add-remove (default) or replace-one; a dataset has its own.")
+    ] = None,
+    weights: Annotated[
+        str,
+        typer.Option(help='What counts the same: cells or tables; or an importance of each, "AB=5,BC=1".'),
+    ] = "cells",
+    reps: Annotated[int | None, typer.Option(help="How many runs; not on a dataset.")] = None,
+    seed: Annotated[
+        int | None, typer.Option(help="Makes the runs repeatable; not on a dataset, whose noise is keyed.")
+    ] = None,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Of a dataset: only the expected errors; nothing is charged.")
+    ] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print the study as JSON.")] = False,
     out: Annotated[Path | None, typer.Option("--out", "-o", help="Write the JSON to this file.")] = None,
     plot: Annotated[Path | None, typer.Option(help="Write a picture: FILE.svg or FILE.png.")] = None,
     picture: Annotated[
         str, typer.Option(help="errors (every method by epsilon) or runs (one method, as in the paper).")
     ] = "errors",
+    workspace: WorkspaceOption = None,
 ) -> None:
-    """Many margins at once: the expected error of every method, and runs of one beside the true counts."""
+    """Many margins at once: the expected error of every method, and runs of one beside the true counts.
+
+    On a dataset under dp the margins are released instead: noise is keyed and the family's budget is charged.
+    """
     from discreet.margins.closure import parse_margins
+    from discreet.margins.importance import parse_weights
     from discreet.margins.study import study
 
+    if _is_dataset(table):
+        _refuse_study_options(neighbours, reps, seed, as_published=as_published, plot=plot)
+        emit_json(_released(table, wanted, method, epsilon, delta, weights, workspace, dry_run=dry_run), out)
+        return
+    if dry_run:
+        raise BadRequest("A table of counts is charged to nobody.", "Leave out --dry-run.")
     opened = _open(table)
     chosen = parse_margins(_margins_of(table, wanted), opened.names, opened.shape)
+    importance = parse_weights(weights, chosen)
     done = study(
         opened.counts,
         chosen,
         method,
         epsilon,
         delta,
-        neighbours=neighbours,
-        weights=weights,
+        neighbours=neighbours or "add-remove",
+        weights=importance,
         as_published=as_published,
-        reps=reps,
+        reps=1 if reps is None else reps,
         seed=seed,
     )
     for note in done.notes():
         messages.print(note, soft_wrap=True)
     if plot is not None:
-        _plot(opened, done, plot, picture, weights, seed)
+        _plot(opened, done, plot, picture, importance, seed)
     if as_json or out is not None:
         emit_json(done.as_json(), out)
     else:
         _show(done)
+
+
+def _is_dataset(table: str) -> bool:
+    """Whether a table is named that is neither a paper's nor a file."""
+    from discreet.margins.tables import PAPER_TABLES
+
+    return table not in PAPER_TABLES and not Path(table).suffix and not Path(table).exists()
+
+
+def _refuse_study_options(
+    neighbours: str | None, reps: int | None, seed: int | None, *, as_published: bool, plot: Path | None
+) -> None:
+    """What makes sense for a study of counts that may be seen, and not for a release."""
+    given = {
+        "--neighbours": neighbours is not None,
+        "--reps": reps is not None,
+        "--seed": seed is not None,
+        "--as-published": as_published,
+        "--plot": plot is not None,
+    }
+    for option, used in given.items():
+        if used:
+            raise BadRequest(
+                f"{option} is for tables of counts that may be seen, and this is a dataset.",
+                "A dataset's noise is keyed, its neighbours are declared and every release is charged: leave it out.",
+            )
+
+
+def _released(
+    dataset: str,
+    wanted: str | None,
+    method: str,
+    epsilon: float,
+    delta: float,
+    weights: str,
+    workspace: Path | None,
+    *,
+    dry_run: bool,
+) -> dict[str, Any]:
+    """The margins of a dataset, charged to its family; or only what they would cost."""
+    from discreet.joint_margins import JointMargins, dataset_margins
+    from discreet.margins.importance import parse_weights
+
+    opened, _ = open_workspace(workspace)
+    stored = opened.stored(dataset)
+    if not wanted:
+        raise BadRequest("No margins are asked for.", 'Give them as in --margins "sex*age,sex*region".')
+    chosen = dataset_margins(stored.dataset, wanted)
+    wish = JointMargins(stored, chosen, method, epsilon, delta, parse_weights(weights, chosen))
+    if dry_run:
+        return wish.advice_document()
+    asker = opened.asker(os.environ.get(KEY_ENVIRONMENT))
+    if asker is not None:
+        asker.require("analyst")
+    return wish.release(None if asker is None else asker.account)
 
 
 def _open(table: str) -> ContingencyTable:
@@ -90,7 +175,12 @@ def _margins_of(table: str, wanted: str | None) -> str:
 
 
 def _plot(
-    table: ContingencyTable, done: Study, path: Path, picture: str, weights: str, seed: int | None
+    table: ContingencyTable,
+    done: Study,
+    path: Path,
+    picture: str,
+    weights: str | Mapping[Margin, float],
+    seed: int | None,
 ) -> None:
     from discreet.margins.holistic import Holistic
     from discreet.pictures.margins import expected_errors, runs_by_epsilon

@@ -130,11 +130,7 @@ def margin_keys(
     Raises:
         BadNoiseTable: The modulus does not divide 2^64.
     """
-    if modulus < 1 or LARGEST_MODULUS % modulus:
-        raise BadNoiseTable(
-            f"A key modulus of {modulus} does not divide 2^64, so its keys are not exactly uniform.",
-            'Use a power of two for differentially private noise, such as "2^64".',
-        )
+    _refuse_uneven(modulus)
     key = secret.derive(
         "description-noise",
         context.dataset,
@@ -145,6 +141,24 @@ def margin_keys(
     )
     words = counter_words(key, cells) if isinstance(cells, int) else counter_words_at(key, cells)
     return words if modulus == LARGEST_MODULUS else words & np.uint64(modulus - 1)
+
+
+def named_keys(
+    secret: Secret, context: NoiseContext, name: tuple[str, ...], size: int, modulus: int = LARGEST_MODULUS
+) -> NDArray[np.uint64]:
+    """Keys for something that is no margin but has a name; names and margins never share a stream."""
+    _refuse_uneven(modulus)
+    parts = (context.dataset, context.version, context.fingerprint, context.mechanism)
+    words = counter_words(secret.derive("named-noise", *parts, *name), size)
+    return words if modulus == LARGEST_MODULUS else words & np.uint64(modulus - 1)
+
+
+def _refuse_uneven(modulus: int) -> None:
+    if modulus < 1 or LARGEST_MODULUS % modulus:
+        raise BadNoiseTable(
+            f"A key modulus of {modulus} does not divide 2^64, so its keys are not exactly uniform.",
+            'Use a power of two for differentially private noise, such as "2^64".',
+        )
 
 
 def block_keys(

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Protocol
 import numpy as np
 
 from discreet.errors import BadRequest
+from discreet.margins.closure import parse_margins
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -55,6 +56,30 @@ def margin_weights(wanted: MarginSet, weights: str | Mapping[Margin, float] = "c
         if not all(value > 0 and math.isfinite(value) for value in raw):
             raise BadRequest("Every wanted margin needs an importance above zero.")
     return np.array(raw) / math.fsum(raw)
+
+
+def parse_weights(text: str, wanted: MarginSet) -> str | dict[Margin, float]:
+    """Read weights as people write them: "cells", "tables", or an importance of each margin, "AB=5,BC=1".
+
+    >>> from discreet.margins.closure import MarginSet
+    >>> parse_weights("AB=3,BC=1", MarginSet(("A", "B", "C"), (2, 3, 3), ((0, 1), (1, 2))))
+    {(0, 1): 3.0, (1, 2): 1.0}
+    """
+    if "=" not in text:
+        return text
+    found: dict[Margin, float] = {}
+    for word in text.split(","):
+        name, _, number = word.partition("=")
+        (margin,) = parse_margins(name, wanted.names, wanted.shape).margins
+        try:
+            found[margin] = float(number)
+        except ValueError:
+            raise BadRequest(f'The importance of "{name}" is "{number}".', "Give a number.") from None
+        if margin not in wanted.margins:
+            raise BadRequest(
+                f'"{name.strip()}" is not among the margins.', "Weigh the margins that are asked for."
+            )
+    return found
 
 
 def overall_error(plan: Plan, weights: str | Mapping[Margin, float] = "cells") -> float:

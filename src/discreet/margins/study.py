@@ -136,7 +136,7 @@ def study(
     delta: float = 0.0,
     *,
     neighbours: str = "add-remove",
-    weights: str = "cells",
+    weights: str | Mapping[Margin, float] = "cells",
     as_published: bool = False,
     reps: int = 1,
     seed: int | None = None,

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from discreet.errors import BadNoiseTable
-from discreet.keys.description_keys import NoiseContext, block_keys, margin_cells
+from discreet.keys.description_keys import NoiseContext, block_keys, margin_cells, named_keys
 from discreet.mechanism.cell_laws import PUBLIC, CellLaws
 from discreet.mechanism.identity import mechanism_name
 from discreet.model.universe import margin_zeros
@@ -69,6 +69,13 @@ class DescriptionNoise:
         context = NoiseContext(self.dataset.id, self.version, self.fingerprint, mechanism_name(table))
         keys = block_keys(self.secret, context, margin_cells(margin, self.dataset), kept, table.modulus)
         return table.noise(np.zeros(keys.shape, dtype=np.int64), keys)
+
+    def named(self, table: NoiseTable, name: tuple[str, ...], size: int) -> NDArray[np.int64]:
+        """Independent noises for something with a name, such as the coefficients of many margins."""
+        require_one_row(table)
+        context = NoiseContext(self.dataset.id, self.version, self.fingerprint, mechanism_name(table))
+        keys = named_keys(self.secret, context, name, size, table.modulus)
+        return table.noise(np.zeros(size, dtype=np.int64), keys)
 
 
 def require_one_row(table: NoiseTable) -> None:

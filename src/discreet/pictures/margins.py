@@ -24,9 +24,11 @@ except ImportError as missing:
     ) from missing
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from numpy.typing import NDArray
 
-    from discreet.margins.closure import MarginSet
+    from discreet.margins.closure import Margin, MarginSet
 
 #: The range of ε that the paper looks at, in even ratios.
 EPSILONS = tuple(float(f"{e:.3g}") for e in np.geomspace(0.05, 2.0, 12))
@@ -39,7 +41,7 @@ def expected_errors(
     delta: float = 0.0,
     *,
     neighbours: str = "add-remove",
-    weights: str = "cells",
+    weights: str | Mapping[Margin, float] = "cells",
     epsilons: tuple[float, ...] = EPSILONS,
 ) -> Any:
     """The expected absolute error of a margin's cell against ε, one line a method."""
