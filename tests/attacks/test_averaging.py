@@ -1,6 +1,6 @@
 """Averaging: exact on true counts, bounded under dp; all ways ask for the same people."""
 
-from collections import namedtuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
@@ -15,7 +15,11 @@ from discreet.red_team.population import CELL, town
 from discreet.red_team.targets import TrueCounts
 
 FALSE_ALARM = 1e-5
-Field = namedtuple("Field", "population truth")
+
+
+class Field(NamedTuple):
+    population: Any
+    truth: Any
 
 
 @pytest.fixture(scope="module")

@@ -1,6 +1,6 @@
 """Bob: certain on true counts, bounded under dp; a server that breaks its promise is found out."""
 
-from collections import namedtuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
@@ -16,7 +16,12 @@ from discreet.red_team.targets import Budget, TrueCounts
 
 #: The chance that a sound server is called broken, in each of the tests below.
 FALSE_ALARM = 1e-5
-Field = namedtuple("Field", "population bobs truth")
+
+
+class Field(NamedTuple):
+    population: Any
+    bobs: Any
+    truth: Any
 
 
 @pytest.fixture(scope="module")

@@ -32,7 +32,6 @@ if TYPE_CHECKING:
 
     from discreet.api.catalogue import Catalogue
     from discreet.attacks.interface import Interface
-    from discreet.mechanism.noise_table import NoiseTable
     from discreet.model.dataset import Dataset
     from discreet.model.request import TableRequest
     from discreet.model.shape import Dimension
@@ -128,38 +127,36 @@ def targets(
     )
     with TemporaryDirectory(prefix="discreet-red-team-") as folder:
         for protection in protections:
-            yield _target(population, records, protection, budget, Path(folder), seed)
+            text = describe(population, protection, budget)
+            if protection == UNPROTECTED:
+                dataset = parse_dataset(text)
+                yield Knowledge(dataset, protection), TrueCounts(dataset, population)
+                continue
+            _load(Path(folder) / protection, text, records, seed)
+            with open_workspace(Path(folder) / protection, threads=1) as catalogue:
+                yield _knowledge(catalogue, population, protection, text), Served(catalogue)
 
 
-def _target(
-    population: Population, records: pa.Table, protection: str, budget: Budget, folder: Path, seed: int
-) -> tuple[Knowledge, Interface]:
-    text = describe(population, protection, budget)
-    if protection == UNPROTECTED:
-        dataset = parse_dataset(text)
-        return Knowledge(dataset, protection), TrueCounts(dataset, population)
-    workspace = folder / protection
-    _write_secret(workspace, seed)
-    (folder / f"{protection}.toml").write_text(text, "utf-8")
-    load(workspace, folder / f"{protection}.toml", records)
-    catalogue = open_workspace(workspace, threads=1)
-    dataset = catalogue.describe(f"{population.name}-{protection}")
-    plan = plan_of(text, dataset) if protection == DP else None
-    noise = None if protection == DP else _published_noise(catalogue, dataset, population)
-    return Knowledge(dataset, protection, noise, plan), Served(catalogue)
+def _load(workspace: Path, text: str, records: pa.Table, seed: int) -> None:
+    """A workspace of its own, with a secret from the seed, so that a study can be repeated.
 
-
-def _published_noise(catalogue: Catalogue, dataset: Dataset, population: Population) -> NoiseTable:
-    """The noise table that every release carries."""
-    return catalogue.table(dataset.id, rows=[population.levels[0]]).release.noise
-
-
-def _write_secret(workspace: Path, seed: int) -> None:
-    """A secret from the seed, so that a study can be repeated; it guards invented people for a few seconds."""
+    Such a secret guards nobody: the people are invented, and the workspace is gone with the study.
+    """
     workspace.mkdir(parents=True)
     handle = os.open(workspace / "secret", os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
     with os.fdopen(handle, "wb") as file:
         file.write(hashlib.sha256(f"discreet red team {seed}".encode()).digest())
+    (workspace / "dataset.toml").write_text(text, "utf-8")
+    load(workspace, workspace / "dataset.toml", records)
+
+
+def _knowledge(catalogue: Catalogue, population: Population, protection: str, text: str) -> Knowledge:
+    """What is public of a loaded dataset: its description, and the noise that every release states."""
+    dataset = catalogue.describe(f"{population.name}-{protection}")
+    if protection == DP:
+        return Knowledge(dataset, protection, plan=plan_of(text, dataset))
+    noise = catalogue.table(dataset.id, rows=[population.levels[0]]).release.noise
+    return Knowledge(dataset, protection, noise)
 
 
 def describe(population: Population, protection: str, budget: Budget) -> str:

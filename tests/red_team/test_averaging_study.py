@@ -1,0 +1,53 @@
+"""Averaging against loaded datasets: which way of asking pays under which way of keying."""
+
+import pytest
+
+from discreet.attacks.averaging import PARTS, WORDS
+from discreet.attacks.knowledge import CELLKEY, DESCRIBED, UNPROTECTED
+from discreet.red_team.averaging_study import AveragingStudy
+
+
+@pytest.fixture(scope="module")
+def study():
+    return AveragingStudy(
+        people=6_000, targets=100, ways=16, seed=2, against=(UNPROTECTED, CELLKEY, DESCRIBED)
+    ).run()
+
+
+def curve_of(study, protection, kind):
+    found = [study["baseline"], *study["results"]]
+    return next(each["curves"][kind] for each in found if each["protection"] == protection)
+
+
+def test_unprotected_counts_are_exact_at_once(study):
+    for kind in (WORDS, PARTS):
+        assert {point["error"] for point in curve_of(study, UNPROTECTED, kind)} == {0.0}
+        assert curve_of(study, UNPROTECTED, kind)[0]["exact"]["share"] == 1
+
+
+def test_other_words_give_nothing_where_the_same_people_have_one_number(study):
+    errors = {point["error"] for point in curve_of(study, CELLKEY, WORDS)}
+    assert len(errors) == 1
+    assert errors.pop() > 1.2
+
+
+def test_other_words_average_the_noise_away_where_the_description_is_in_the_key(study):
+    first, *_, last = curve_of(study, DESCRIBED, WORDS)
+    assert last["ways"] == 16
+    assert last["high"] < first["low"] / 2.5  # a quarter is expected; half would be 4 ways
+    assert last["low"] < last["expected"] < last["high"]
+    assert last["exact"]["low"] > first["exact"]["high"]
+
+
+@pytest.mark.parametrize("protection", [CELLKEY, DESCRIBED])
+def test_regrouped_parts_average_the_noise_away_in_both(study, protection):
+    first, *_, last = curve_of(study, protection, PARTS)
+    assert last["error"] < first["error"] / 2
+    assert last["exact"]["share"] > 0.4
+
+
+def test_two_studies_of_one_seed_are_the_same():
+    runs = [
+        AveragingStudy(people=1_000, targets=20, ways=2, seed=5, against=(CELLKEY,)).run() for _ in range(2)
+    ]
+    assert runs[0] == runs[1]

@@ -1,0 +1,74 @@
+"""Bob's differencing against loaded datasets: what must succeed succeeds, and a proof is never wrong."""
+
+import numpy as np
+import pytest
+
+from discreet.attacks.knowledge import CELLKEY, DESCRIBED, UNPROTECTED
+from discreet.red_team.bob_study import BobStudy, decide
+
+FALSE_ALARM = 1e-6
+
+
+@pytest.fixture(scope="module")
+def study():
+    return BobStudy(
+        people=4_000, targets=200, pairs=10, seed=2, against=(UNPROTECTED, CELLKEY, DESCRIBED)
+    ).run()
+
+
+def curve_of(study, protection):
+    found = [study["baseline"], *study["results"]]
+    return next(each["curve"] for each in found if each["protection"] == protection)
+
+
+def test_the_attack_succeeds_on_unprotected_data_for_certain(study):
+    first = curve_of(study, UNPROTECTED)[0]
+    assert first["success"] == 1
+    assert first["certain"] == first["certain_true"] == 200
+
+
+def test_one_number_for_the_same_people_gives_most_bobs_away_and_every_proof_is_true(study):
+    curve = curve_of(study, CELLKEY)
+    assert all(point["certain"] == point["certain_true"] for point in curve)
+    assert [point["certain"] for point in curve] == sorted(point["certain"] for point in curve)
+    assert curve[0]["certain"] > 130
+    assert curve[-1]["certain"] > 195
+    assert curve[-1]["by_difference"]["success"] == curve[-1]["success"]
+
+
+def test_the_description_in_the_key_ends_the_proofs_and_leaves_evidence_that_adds_up(study):
+    curve = curve_of(study, DESCRIBED)
+    assert all(point["certain"] == point["certain_true"] for point in curve)
+    assert curve[-1]["certain"] < 20
+    assert curve[-1]["by_difference"]["success"] < 0.75  # kept zeros of small cells still differ or not
+    assert curve[-1]["low"] > 0.6  # far from guessing: 0.5
+
+
+def test_success_is_what_the_collision_of_the_noise_says(study):
+    """P(equal | Bob in) for one pair of large counts: sum over z of p(z) p(z + 1); the rest are proofs."""
+    from discreet.mechanism import maxent
+
+    row = maxent(D=5, V=3, js=2).rows[-1]
+    law = {value: float(p) for value, p in row.probabilities().items()}
+    proof = 1 - sum(p * law.get(value + 1, 0.0) for value, p in law.items())
+    first = curve_of(study, CELLKEY)[0]
+    spread = 4.9 * np.sqrt(proof * (1 - proof) / 200)
+    assert abs(first["certain"] / 200 - proof) < spread
+    assert abs(first["certain"] / 200 - proof**4) > spread
+
+
+def test_the_study_says_what_it_did(study):
+    assert study["attack"] == "bob"
+    assert (study["people"], study["targets"], study["pairs"]) == (4_000, 200, 10)
+    assert len(study["knows"]) == 4
+    assert [point["pairs"] for point in curve_of(study, CELLKEY)] == [1, 2, 3, 4, 6, 8, 10]
+    assert [each["protection"] for each in study["results"]] == [CELLKEY, DESCRIBED]
+    for point in curve_of(study, DESCRIBED):
+        assert point["low"] < point["success"] < point["high"]
+        assert point["queries"] >= 2 * point["pairs"]
+
+
+def test_a_tie_is_a_coin():
+    evidence = np.array([0.0, 0.0, 1e-9, 2.0, -np.inf])
+    coins = np.array([True, False, True, False, True])
+    assert decide(evidence, coins).tolist() == [True, False, True, True, False]
