@@ -129,18 +129,21 @@ def _shown(study: dict[str, Any]) -> list[dict[str, Any]]:
 
 def _show_bob(study: dict[str, Any]) -> None:
     curves = [(result["protection"], result["curve"]) for result in _shown(study)]
-    title = f"Right about Bob's salary, by pairs of tables ({study['targets']} targets; guessing: 50%)"
+    title = (
+        f"Right about Bob's salary, by pairs of tables asked ({study['targets']:,} targets; guessing: 50%)"
+    )
     lines = {name: [f"{point['success']:.0%}" for point in curve] for name, curve in curves}
     for name, curve in curves:
         if "bound" in curve[0]:
-            lines[f"  bound for {name}"] = [f"{point['bound']:.0%}" for point in curve]
-    _print_curves(title, [point["pairs"] for point in curves[0][1]], lines)
+            lines[f"bound for {name}"] = [f"{point['bound']:.0%}" for point in curve]
+    _print_curves(title, "pairs", [point["pairs"] for point in curves[0][1]], lines)
     for name, curve in curves:
         last = curve[-1]
         output.print(
-            f"{name}: {last['certain']} of {study['targets']} given away for certain, "
-            f"{last['certain_true']} of them rightly; {last['queries']} tables asked.",
+            f"{name}: {last['certain']:,} of {study['targets']:,} given away for certain, "
+            f"{last['certain_true']:,} of them rightly; {last['queries']} tables asked.",
             markup=False,
+            soft_wrap=True,
         )
 
 
@@ -149,27 +152,30 @@ def _show_averaging(study: dict[str, Any]) -> None:
     for kind in results[0]["curves"]:
         lines = {r["protection"]: [f"{point['error']:.2f}" for point in r["curves"][kind]] for r in results}
         lines |= {
-            f"  bound for {r['protection']}": [f"{r['bound']['error']:.2f}"] * len(r["curves"][kind])
+            f"bound for {r['protection']}": [f"{r['bound']['error']:.2f}"] * len(r["curves"][kind])
             for r in results
             if "bound" in r
         }
         ways = [point["ways"] for point in results[0]["curves"][kind]]
-        _print_curves(f"Typical error of a count, by ways of asking: {kind}", ways, lines)
+        title = f"Typical error of a count (root mean square), by ways of asking: {kind}"
+        _print_curves(title, "ways", ways, lines)
     for result in results:
         last = {kind: curve[-1]["exact"]["share"] for kind, curve in result["curves"].items()}
         words = ", ".join(f"{share:.0%} by {kind}" for kind, share in last.items())
-        output.print(f"{result['protection']}: exactly right in the end: {words}.", markup=False)
+        output.print(
+            f"{result['protection']}: exactly right in the end: {words}.", markup=False, soft_wrap=True
+        )
 
 
-def _print_curves(title: str, steps: list[int], lines: dict[str, list[str]]) -> None:
+def _print_curves(title: str, what: str, steps: list[int], lines: dict[str, list[str]]) -> None:
+    """One line a number of questions, one column a protection."""
     from rich import box
     from rich.table import Table
 
     output.print(title, style="bold", markup=False, soft_wrap=True)
     shown = Table(box=box.SIMPLE_HEAD)
-    shown.add_column("protection")
-    for step in steps:
-        shown.add_column(str(step), justify="right")
-    for name, figures in lines.items():
-        shown.add_row(name, *figures)
+    for name in (what, *lines):
+        shown.add_column(name, justify="right")
+    for step, figures in zip(steps, zip(*lines.values(), strict=True), strict=True):
+        shown.add_row(str(step), *figures)
     output.print(shown)
