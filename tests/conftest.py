@@ -12,7 +12,8 @@ import pytest
 from hypothesis import settings
 
 from discreet.keys.secret import Secret
-from discreet.workspace.workspace import Workspace, load_dataset
+from discreet.workspace.publish import load_dataset
+from discreet.workspace.workspace import Workspace
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -97,6 +98,27 @@ js = 1
 """
 
 
+#: What makes the town's protection `dp`: all pairs of sex, age and job, and areas with each of them.
+PRIVATE = """
+[protection]
+method = "dp"
+
+[protection.universe]
+variables = ["sex", "age", "job", "area"]
+up_to = 2
+exclude = [["area", "job"]]
+
+[protection.budget]
+family = "town"
+epsilon = 4.0
+delta = 1e-9
+cap_epsilon = 9.0
+cap_delta = 1e-6
+answer_cost = 0.5
+"""
+PRIVATE_TOWN = TOWN[: TOWN.index("[protection]")] + PRIVATE
+
+
 def town_records(records: int = 3000, seed: int = 5) -> pa.Table:
     """Records of the town: ids, five variables, children without a job.
 
@@ -156,6 +178,14 @@ def town(tmp_path_factory: pytest.TempPathFactory) -> Town:
 @pytest.fixture(scope="session")
 def town_workspace(town: Town) -> Workspace:
     return town.load(town.folder / "workspace")
+
+
+@pytest.fixture
+def private_town(town: Town, tmp_path: Path) -> Town:
+    """The town under `dp`, in a workspace that a test may spend."""
+    private = Town(PRIVATE_TOWN, town.records, tmp_path / "private")
+    private.load(private.folder).close()
+    return private
 
 
 @pytest.fixture(autouse=True)

@@ -13,8 +13,9 @@ from discreet.errors import BadKey, LedgerUnusable, TooManyGroups
 from discreet.model.request import request_from_text
 from discreet.pipeline import release_table
 from discreet.server.app import create_app
+from discreet.workspace.ledgers import accounts_of
 from discreet.workspace.settings import read_settings
-from discreet.workspace.workspace import Workspace, accounts_of
+from discreet.workspace.workspace import Workspace
 
 RULE = '[[rule]]\nkind = "free-groups"\nvariables = ["age", "job"]\nper_account = 2\n'
 

@@ -20,7 +20,8 @@ from discreet.errors import (
 from discreet.mechanism.files import read_noise_table, write_noise_table
 from discreet.model.request import request_from_text
 from discreet.pipeline import release_table
-from discreet.workspace.workspace import Workspace, load_dataset
+from discreet.workspace.publish import load_dataset
+from discreet.workspace.workspace import Workspace
 
 SMALL = """
 [[rule]]

@@ -13,7 +13,8 @@ from discreet.microdata.demo import census_batches, census_description
 from discreet.model.release import STATUSES, WITHHELD
 from discreet.model.request import TableRequest, request_from_text
 from discreet.pipeline import release_table
-from discreet.workspace.workspace import Workspace, load_dataset
+from discreet.workspace.publish import load_dataset
+from discreet.workspace.workspace import Workspace
 
 
 @pytest.fixture(scope="module")

@@ -11,7 +11,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from discreet.model.shape import structural_zeros
-from discreet.perturb.perturb import perturb
 from discreet.rules.noisy_table import NoisyTable
 from discreet.rules.unfiltered import needs_table, unfiltered, unfiltered_shape
 from discreet.rules.verdict import judge
@@ -23,17 +22,23 @@ if TYPE_CHECKING:
 
     from discreet.model.request import TableRequest
     from discreet.model.shape import TableShape
+    from discreet.perturb.protector import Protector
     from discreet.rules.verdict import Verdict
     from discreet.workspace.workspace import StoredDataset
 
 
 def verdict_on(
-    stored: StoredDataset, asked: TableRequest, shape: TableShape, noisy: NDArray[np.int64] | None = None
+    stored: StoredDataset,
+    protector: Protector,
+    asked: TableRequest,
+    shape: TableShape,
+    noisy: NDArray[np.int64] | None = None,
 ) -> Verdict | None:
     """The verdict on a canonical request; None where no rule on counts applies.
 
     Args:
         stored: The version that is asked.
+        protector: What protects this question; nothing of it may be unpaid.
         asked: The request.
         shape: Its shape.
         noisy: Its perturbed counts if they are at hand: a table without filters is judged by its own.
@@ -45,10 +50,16 @@ def verdict_on(
         judged_shape = unfiltered_shape(asked, stored.dataset)
         cells = _own_cells(judged_shape, shape, noisy)
         if cells is None:
-            cells = perturb(tabulate(stored.engine, judged_shape), stored.cell_keys, stored.noise)
+            cells = protector.protect(tabulate(stored.engine, judged_shape)).noisy
         table = NoisyTable(judged_shape, cells, structural_zeros(judged_shape, stored.dataset))
         stored.verdicts[wide] = judge(stored.rules, table, stored.dataset)
     return stored.verdicts[wide]
+
+
+def judged_shapes(stored: StoredDataset, asked: TableRequest) -> list[TableShape]:
+    """The shape of the table that the rules on counts will look at, where one applies."""
+    wanted = needs_table(stored.rules, asked, stored.dataset)
+    return [unfiltered_shape(asked, stored.dataset)] if wanted else []
 
 
 def _own_cells(

@@ -1,10 +1,10 @@
 """From a request to a release, on one page: the only place where all stages meet.
 
-    request -> canonical -> shape -> rules -> tabulate -> keys and noise -> weights -> adjust -> release
+    request -> canonical -> shape -> rules -> charge -> tabulate -> keys and noise -> weights -> adjust -> release
 
-The shape rules run before a record is read. Exact counts exist between `tabulate` and `perturb` and
-nowhere else. A release is a pure function of the stored records, the protection, the canonical request
-and the secret.
+The shape rules run before a record is read, and what must be charged is charged before. Exact counts exist
+between `tabulate` and `protect` and nowhere else. A release is a pure function of the stored records, the
+protection, the canonical request and the secret.
 
 Comes from: the faces. Goes to: the faces, as a `Release`.
 """
@@ -17,14 +17,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from discreet.accounting.group_meter import metered_groups
-from discreet.accounting.promise import promise
-from discreet.adjust.additivity import NOTES, additive
+from discreet.adjust.additivity import additive, additivity_note
 from discreet.adjust.non_negative import non_negative
-from discreet.judged import verdict_on
+from discreet.judged import judged_shapes, verdict_on
 from discreet.model.release import NOT_APPLICABLE, UNRELIABLE, WITHHELD, Release, table_title
 from discreet.model.request import canonical
 from discreet.model.shape import structural_zeros, table_shape
-from discreet.perturb.perturb import perturb
 from discreet.rules.declared import is_metered, refuse_by_rules
 from discreet.rules.withheld import withheld_cells
 from discreet.tabulate.tabulate import tabulate
@@ -35,6 +33,7 @@ if TYPE_CHECKING:
     from discreet.model.dataset import Dataset
     from discreet.model.request import TableRequest
     from discreet.model.shape import TableShape
+    from discreet.perturb.protector import Protector
     from discreet.workspace.workspace import StoredDataset
 
 _NOTE = (
@@ -53,6 +52,7 @@ class Question:
     stored: StoredDataset
     request: TableRequest
     shape: TableShape
+    protector: Protector
     metered: bool = False
 
     @property
@@ -82,34 +82,39 @@ def ask(stored: StoredDataset, request: TableRequest, asker: Asker | None = None
     """
     asked = canonical(request, stored.dataset)
     shape = table_shape(asked, stored.dataset)
-    _refuse_strata(stored, asked)
+    counted = _with_strata(stored, asked)
     metered = is_metered(asked, stored.rules)
     if asker is not None and metered:
         with metered_groups(asker, asked) as meter:
             refuse_by_rules(asked, shape, stored.dataset, stored.rules, meter=meter, account=asker.account)
     else:
         refuse_by_rules(asked, shape, stored.dataset, stored.rules)
-    return Question(stored, asked, shape, metered)
+    also = [] if counted == asked else [table_shape(counted, stored.dataset)]
+    shapes = [shape, *also, *judged_shapes(stored, counted)]
+    return Question(stored, asked, shape, stored.protector.admit(counted, shapes, asker), metered)
 
 
-def _refuse_strata(stored: StoredDataset, asked: TableRequest) -> None:
+def _with_strata(stored: StoredDataset, asked: TableRequest) -> TableRequest:
     """A table made stratum by stratum must be allowed with its strata shown."""
-    with_strata = counted_by_strata(asked, stored.dataset)
-    if with_strata != asked:
-        refuse_by_rules(with_strata, table_shape(with_strata, stored.dataset), stored.dataset, stored.rules)
+    counted = counted_by_strata(asked, stored.dataset)
+    if counted != asked:
+        refuse_by_rules(counted, table_shape(counted, stored.dataset), stored.dataset, stored.rules)
+    return counted
 
 
 def answer(question: Question) -> Release:
-    """Count, protect and release."""
-    stored, shape, asked = question.stored, question.shape, question.request
+    """Charge, count, protect and release."""
+    stored, shape, asked, protector = question.stored, question.shape, question.request, question.protector
+    protector.pay()
     dataset = stored.dataset
     survey = dataset.survey if asked.measure == "weighted" else None
     exact = tabulate(stored.engine, shape, weights=survey is not None)
-    noisy = perturb(exact, stored.cell_keys, stored.noise)
-    verdict = verdict_on(stored, counted_by_strata(asked, dataset), shape, noisy)
+    protected = protector.protect(exact)
+    noisy = protected.noisy
+    verdict = verdict_on(stored, protector, counted_by_strata(asked, dataset), shape, noisy)
     withheld = withheld_cells(verdict, shape, dataset, question.additivity)
-    weighted = None if survey is None else weighted_cells(stored, survey, exact, noisy)
-    impossible = structural_zeros(shape, dataset)
+    weighted = None if survey is None else weighted_cells(stored, protector, survey, exact, protected)
+    impossible = structural_zeros(shape, dataset) | protected.impossible
     cells = noisy if weighted is None else weighted.values
     display = non_negative(cells) if dataset.protection.non_negative else cells
     values, adjustment = additive(display, shape, question.additivity, impossible)
@@ -124,9 +129,10 @@ def answer(question: Question) -> Release:
         status=np.select([impossible, withheld, doubtful], [NOT_APPLICABLE, WITHHELD, UNRELIABLE], 0).astype(
             np.uint8
         ),
-        noise=stored.noise,
+        noise=protector.noise,
+        laws=protected.laws,
         notes=tuple(filter(None, (perturbed_note(dataset, asked.additivity), adjustment))),
-        promise=promise(stored.noise, dataset.protection, asked.additivity, asked.measure)
+        promise=protector.promise(dataset.protection, asked.additivity, asked.measure)
         + (weighted.promise if weighted else ()),
         errors=None if weighted is None else np.where(withheld, -1, weighted.errors),
         verdict=None if verdict is None else verdict.as_json(),
@@ -135,7 +141,7 @@ def answer(question: Question) -> Release:
 
 def perturbed_note(dataset: Dataset, additivity: str = "") -> str:
     """What every reader of a dataset's tables must be told."""
-    return _NOTE.format(NOTES[additivity or dataset.protection.additivity])
+    return _NOTE.format(additivity_note(dataset.protection, additivity))
 
 
 def release_table(stored: StoredDataset, request: TableRequest, asker: Asker | None = None) -> Release:

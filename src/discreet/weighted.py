@@ -17,16 +17,16 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from discreet.adjust.fixed_point import nearest_quotient
-from discreet.adjust.private_weights import average_weight, public_strata
+from discreet.adjust.private_weights import average_weight, invariant, public_strata
 from discreet.adjust.sampling_error import relative_standard_errors, unreliable
 from discreet.adjust.survey_design import SurveyDesign
 from discreet.adjust.weight_forms import cautions, weight_form
 from discreet.adjust.weights import cell_average, largest_weight, overall_average
 from discreet.model.shape import Dimension, plain_outputs
-from discreet.perturb.perturb import perturb
 from discreet.tabulate.tabulate import tabulate
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from fractions import Fraction
 
     from numpy.typing import NDArray
@@ -37,6 +37,8 @@ if TYPE_CHECKING:
     from discreet.model.request import TableRequest
     from discreet.model.shape import TableShape
     from discreet.model.survey import Survey
+    from discreet.perturb.noisy_cells import NoisyCells
+    from discreet.perturb.protector import Protector
     from discreet.workspace.workspace import StoredDataset
 
 
@@ -51,19 +53,28 @@ class WeightedCells:
 
 
 def weighted_cells(
-    stored: StoredDataset, survey: Survey, exact: ExactTable, noisy: NDArray[np.int64]
+    stored: StoredDataset, protector: Protector, survey: Survey, exact: ExactTable, cells: NoisyCells
 ) -> WeightedCells:
     """The weighted table of a shape whose sample counts have been perturbed."""
     design = survey_design(stored.dataset, survey)
-    fixed = _fixed_point(stored, survey, exact, noisy, design)
-    spread = largest_variance(stored.noise)
+    fixed = _fixed_point(stored, protector, survey, exact, cells.noisy, design)
     form = weight_form(survey.form)
+    errors = np.zeros(cells.noisy.shape, dtype=np.int64)
+    doubtful = np.zeros(cells.noisy.shape, dtype=np.bool_)
+    for chosen, variance in _kinds_of_noise(protector, cells):
+        errors[chosen] = relative_standard_errors(cells.noisy[chosen], design, variance)
+        doubtful[chosen] = unreliable(cells.noisy[chosen], design, variance)
     return WeightedCells(
-        nearest_quotient(fixed, design.scale),
-        relative_standard_errors(noisy, design, spread),
-        unreliable(noisy, design, spread),
-        (form.promise, *cautions(form, design)),
+        nearest_quotient(fixed, design.scale), errors, doubtful, (form.promise, *cautions(form, design))
     )
+
+
+def _kinds_of_noise(protector: Protector, cells: NoisyCells) -> Iterator[tuple[NDArray[np.bool_], Fraction]]:
+    """The cells of each kind of noise, and its variance where it is largest."""
+    if cells.laws is not None:
+        yield from cells.laws.kinds()
+    elif protector.noise is not None:
+        yield np.ones(cells.noisy.shape, dtype=np.bool_), largest_variance(protector.noise)
 
 
 def counted_by_strata(asked: TableRequest, dataset: Dataset) -> TableRequest:
@@ -95,6 +106,7 @@ def largest_variance(noise: NoiseTable) -> Fraction:
 
 def _fixed_point(
     stored: StoredDataset,
+    protector: Protector,
     survey: Survey,
     exact: ExactTable,
     noisy: NDArray[np.int64],
@@ -102,8 +114,10 @@ def _fixed_point(
 ) -> NDArray[np.int64]:
     if survey.form == "average-weight":
         return average_weight(noisy, design)
+    if survey.form == "invariant":
+        return invariant(noisy, design)
     if survey.form == "public-strata":
-        return _by_strata(stored, survey, exact.shape, design)
+        return _by_strata(stored, protector, survey, exact.shape, design)
     if exact.weight_sums is None:
         raise ValueError("a weighted table needs sums of weights")
     if survey.form == "largest-weight":
@@ -113,7 +127,7 @@ def _fixed_point(
 
 
 def _by_strata(
-    stored: StoredDataset, survey: Survey, shape: TableShape, design: SurveyDesign
+    stored: StoredDataset, protector: Protector, survey: Survey, shape: TableShape, design: SurveyDesign
 ) -> NDArray[np.int64]:
     """Perturb the sample counts stratum by stratum, then add them up with the strata's public weights."""
     dataset = stored.dataset
@@ -130,7 +144,7 @@ def _by_strata(
         dimensions=(*(d for d in shape.dimensions if d.name != stratum.name), strata),
         filters=tuple(f for f in shape.filters if f.name != stratum.name),
     )
-    noisy = perturb(tabulate(stored.engine, finer), stored.cell_keys, stored.noise)
+    noisy = protector.protect(tabulate(stored.engine, finer)).noisy
     weights = np.array([round(dict(survey.stratum_weights)[code] * design.scale) for code in stratum.codes])
     parts = [public_strata(noisy[..., list(members)], weights[list(members)]) for members in shown]
     return parts[0] if axis is None else np.stack(parts, axis=axis)

@@ -14,7 +14,7 @@ from discreet.microdata.demo import (
     spudlandia_batches,
     spudlandia_description,
 )
-from discreet.workspace.workspace import load_dataset
+from discreet.workspace.publish import load_dataset
 
 ROOT = Path(__file__).parents[2]
 PAGES = ["README.md", "docs/start/first-table.md", "docs/reference/cli.md"]

@@ -23,8 +23,8 @@ from discreet.model.release import STATUS_MEANING
 from discreet.model.variable import RESERVED_NAMES
 from discreet.rules.declared import KINDS, TABLE_KINDS, parse_rules
 from discreet.rules.shape_rules import SHAPE_RULES
+from discreet.workspace.publish import noise_of
 from discreet.workspace.settings import SETTINGS, WORKSPACE_ENVIRONMENT
-from discreet.workspace.workspace import noise_of
 
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"

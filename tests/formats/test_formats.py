@@ -13,7 +13,8 @@ from discreet.formats import FORMATS, named_format
 from discreet.formats.csv import safe_text
 from discreet.model.request import request_from_text
 from discreet.pipeline import release_table
-from discreet.workspace.workspace import Workspace, load_dataset
+from discreet.workspace.publish import load_dataset
+from discreet.workspace.workspace import Workspace
 
 HOSTILE = {
     "quote": 'say "hi", then',

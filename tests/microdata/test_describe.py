@@ -5,7 +5,8 @@ import pytest
 from discreet.errors import BadData, NotFound
 from discreet.microdata.describe import describe_file
 from discreet.model.dataset_toml import parse_dataset
-from discreet.workspace.workspace import Workspace, load_dataset
+from discreet.workspace.publish import load_dataset
+from discreet.workspace.workspace import Workspace
 
 
 def test_a_draft_loads_as_it_is(town, tmp_path):

@@ -10,7 +10,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from discreet.errors import BadData, BadDescription, NotFound
-from discreet.workspace.workspace import Workspace, load_dataset
+from discreet.workspace.publish import load_dataset
+from discreet.workspace.workspace import Workspace
 
 
 def as_csv(records: pa.Table, path: Path) -> Path:

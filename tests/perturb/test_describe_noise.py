@@ -40,7 +40,7 @@ def dataset(town):
 
 
 def noise_of(dataset, universe, secret, **changes):
-    tables = {m: laplace(epsilon=0.5 + 0.1 * n, modulus=2**64) for n, m in enumerate(universe.margins)}
+    tables = {m: laplace(epsilon=0.5 + 0.1 * n, modulus=2**64) for n, m in enumerate(universe.laws.margins)}
     values = {"version": "1", "fingerprint": "f" * 32} | changes
     return DescriptionNoise(secret, dataset, noise=tables, **values)
 
@@ -109,14 +109,14 @@ def test_an_answer_is_the_sum_of_its_released_base_cells(stored, dataset, secret
     noise = noise_of(dataset, universe, secret)
     shape, exact, cells = answer(stored, dataset, noise, universe, TableRequest("town", **request_))
     for place in product(*map(range, shape.lengths)):
-        margin = cells.margins[cells.margin[place]][0]
+        margin = cells.laws.margins[cells.laws.margin[place]][0]
         total, terms = slow_noise(shape, place, margin, dataset, noise)
         assert cells.noisy[place] - exact.counts[place] == total
-        assert cells.terms[place] == terms
-        law = cells.law(*place)
+        assert cells.laws.terms[place] == terms
+        law = cells.laws.at(*place)
         assert (law is None) == (terms == 0)
         if law is not None:
-            assert float(law.variance) == pytest.approx(cells.variances()[place])
+            assert float(law.variance) == pytest.approx(cells.laws.variances()[place])
 
 
 def test_empty_cells_are_noised_and_structural_zeros_are_not(stored, dataset, secret):
@@ -125,15 +125,15 @@ def test_empty_cells_are_noised_and_structural_zeros_are_not(stored, dataset, se
     _, exact, cells = answer(
         stored, dataset, noise, universe, TableRequest("town", ("age",), ("job",), totals=False)
     )
-    assert cells.terms[0].tolist() == [1, 0, 0, 0]
+    assert cells.laws.terms[0].tolist() == [1, 0, 0, 0]
     assert cells.noisy[0, 1:].tolist() == [0, 0, 0]
     fine = parse_universe({"tables": [["area", "job", "sex", "age"]], "variables": [], "up_to": 0}, dataset)
     noise = noise_of(dataset, fine, secret)
     request = TableRequest("town", ("area", "sex"), ("age", "job"), totals=False)
     _, exact, cells = answer(stored, dataset, noise, fine, request)
-    empty = (exact.counts == 0) & (cells.terms == 1)
+    empty = (exact.counts == 0) & (cells.laws.terms == 1)
     assert empty.sum() >= 1
-    assert (cells.noisy[cells.terms == 1] != exact.counts[cells.terms == 1]).mean() > 0.5
+    assert (cells.noisy[cells.laws.terms == 1] != exact.counts[cells.laws.terms == 1]).mean() > 0.5
 
 
 @hypothesis_settings(max_examples=30)
@@ -157,14 +157,14 @@ def test_a_known_total_is_exact(stored, dataset, secret, town):
     noise = noise_of(dataset, universe, secret)
     _, _, cells = answer(stored, dataset, noise, universe, TableRequest("town", ("sex",)))
     assert cells.noisy[-1] == town.records.num_rows
-    assert cells.margin.tolist() == [0, 0, PUBLIC]
-    assert cells.law(2) is None
+    assert cells.laws.margin.tolist() == [0, 0, PUBLIC]
+    assert cells.laws.at(2) is None
 
 
 @pytest.mark.parametrize("change", [{"version": "2"}, {"fingerprint": "0" * 32}])
 def test_another_version_or_other_records_have_other_noise(dataset, secret, change):
     universe = parse_universe({"variables": ["area", "job", "age", "sex"], "up_to": 4}, dataset)
-    margin = universe.margins[-1]
+    margin = universe.laws.margins[-1]
     kept = [np.arange(len(dataset.variable(name))) for name in margin]
     here = noise_of(dataset, universe, secret).of(margin, kept)
     there = noise_of(dataset, universe, secret, **change).of(margin, kept)

@@ -12,8 +12,9 @@ import pytest
 from fastapi.testclient import TestClient
 
 from discreet.server.app import create_app
+from discreet.workspace.publish import load_dataset
 from discreet.workspace.settings import Settings, read_settings
-from discreet.workspace.workspace import Workspace, load_dataset
+from discreet.workspace.workspace import Workspace
 
 if TYPE_CHECKING:
     from pathlib import Path

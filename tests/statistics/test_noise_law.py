@@ -7,7 +7,8 @@ from scipy import stats
 
 from discreet.model.request import TableRequest
 from discreet.pipeline import release_table
-from discreet.workspace.workspace import Workspace, load_dataset
+from discreet.workspace.publish import load_dataset
+from discreet.workspace.workspace import Workspace
 
 #: Of each chi-square test below; a fixed secret and fixed records make the outcome fixed.
 FALSE_ALARM = 1e-6

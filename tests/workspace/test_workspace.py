@@ -10,7 +10,8 @@ import pytest
 from discreet.errors import BadDescription, NotFound, SecretUnusable, UnknownDataset, WorkspaceUnusable
 from discreet.model.request import TableRequest
 from discreet.pipeline import release_table
-from discreet.workspace.workspace import Workspace, load_dataset
+from discreet.workspace.publish import load_dataset
+from discreet.workspace.workspace import Workspace
 
 REQUEST = TableRequest("town", ("sex",), ("age",))
 

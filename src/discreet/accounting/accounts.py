@@ -47,11 +47,20 @@ class AccountHolder:
         Raises:
             NotAllowed: With the role that it needs.
         """
-        if ROLES.index(self.role) < ROLES.index(role):
-            raise NotAllowed(
-                f'The account "{self.account}" is a {self.role}; this needs a {role}.',
-                "Ask the custodian for another role.",
-            )
+        require_role(self.account, self.role, role)
+
+
+def require_role(account: str, has: str, needed: str) -> None:
+    """Refuse an account whose role is below the one that is needed.
+
+    Raises:
+        NotAllowed: With the role that it needs.
+    """
+    if ROLES.index(has) < ROLES.index(needed):
+        raise NotAllowed(
+            f'The account "{account}" is a {has}; this needs a {needed}.',
+            "Ask the custodian for another role.",
+        )
 
 
 class Accounts:

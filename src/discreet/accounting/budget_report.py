@@ -153,6 +153,11 @@ def answer_cost(terms: Terms, table: NoiseTable, epsilon: float) -> tuple[Fracti
     return Fraction(changes * r * r * rho * (1 + 1e-12)), changes * r * distance
 
 
+def cost_document(charge: Charge | None, rule: str) -> dict[str, float]:
+    """What an answer costs; nothing where there is nothing to charge."""
+    return _amount((Fraction(0), Fraction(0)) if charge is None else (charge.loss, charge.failure), rule)
+
+
 def family_cap(terms: Terms) -> tuple[Fraction, Fraction]:
     """The lifetime cap as the ledger books it.
 

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 
 from sqlalchemy import func, insert, select
 
+from discreet.accounting.accounts import require_role
 from discreet.accounting.ledger_database import ACCOUNTS, GROUPS
 
 if TYPE_CHECKING:
@@ -32,6 +33,15 @@ class Asker:
 
     account: str
     database: LedgerDatabase
+    role: str = "reader"
+
+    def require(self, role: str) -> None:
+        """Refuse what needs a higher role.
+
+        Raises:
+            NotAllowed: With the role that it needs.
+        """
+        require_role(self.account, self.role, role)
 
 
 @contextmanager

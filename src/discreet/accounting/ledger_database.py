@@ -170,6 +170,22 @@ def open_database(place: Path | str) -> LedgerDatabase:
     return LedgerDatabase(engine)
 
 
+def is_empty(place: Path | str) -> bool:
+    """Whether there is no ledger at a place yet: no file, or a database without tables.
+
+    Raises:
+        LedgerUnusable: It is out of reach, which is not the same as empty.
+    """
+    if isinstance(place, Path):
+        return not place.exists()
+    with _no_answers():
+        engine = _engine(place)
+        try:
+            return not inspect(engine).get_table_names()
+        finally:
+            engine.dispose()
+
+
 def _engine(place: Path | str) -> Engine:
     if isinstance(place, str):
         return create_engine(place, pool_pre_ping=True)

@@ -60,12 +60,14 @@ class Plan:
         terms: What is promised.
         tables: The released margins.
         currency: `epsilon` or `rho`: what the shares are shares of.
+        answer: The noise and cost of one margin outside the universe, whichever it is; None where none is answered.
     """
 
     universe: Universe
     terms: Terms
     tables: tuple[PlannedTable, ...]
     currency: str
+    answer: PlannedTable | None = None
 
     @property
     def d(self) -> int:
@@ -111,7 +113,8 @@ def make_plan(dataset: Dataset, universe: Universe, terms: Terms, noise: Mapping
         for margin, share in sorted(shares.items(), key=lambda item: (len(item[0]), item[0]))
     )
     released = replace(universe, margins=tuple(table.margin for table in tables))
-    return Plan(released, terms, tables, currency)
+    answer = interactive_table(terms, (), terms.answer_cost, noise) if terms.answer_cost else None
+    return Plan(released, terms, tables, currency, answer)
 
 
 def interactive_table(

@@ -13,10 +13,12 @@ from math import ceil, floor, log10, sqrt
 from typing import TYPE_CHECKING
 
 from discreet.accounting.audit import audit
+from discreet.accounting.tightest import tightest
 
 if TYPE_CHECKING:
     from fractions import Fraction
 
+    from discreet.accounting.plan import Plan
     from discreet.mechanism.noise_table import NoiseTable
     from discreet.model.protection import Protection
 
@@ -50,3 +52,22 @@ def _up(delta: Fraction) -> str:
         return "0"
     places = 2 - floor(log10(delta))
     return f"{ceil(delta * 10**places) / 10**places:.3g}"
+
+
+@lru_cache(maxsize=64)
+def private_promise(plan: Plan) -> tuple[str, ...]:
+    """What everything that is ever said of a dataset under `dp` is promised, and how its noise is distributed."""
+    claim = tightest(plan)
+    terms = plan.terms
+    spreads = [sqrt(table.noise.rows[0].variance()) for table in plan.tables]
+    low, high = min(spreads), max(spreads)
+    between = f"{low:.3g}" if f"{low:.3g}" == f"{high:.3g}" else f"from {low:.3g} to {high:.3g}"
+    sentences = [] if claim is None else [claim.sentence]
+    return (
+        *sentences,
+        f'Everything that is ever said of the family of datasets "{terms.family}", all versions and ledgers together, '
+        f"stays within epsilon {float(terms.cap_epsilon):g} and delta {float(terms.cap_delta):g}.",
+        f"Every cell of {plan.d} declared tables, empty ones included, has its own noise of the family "
+        f"{plan.tables[0].noise.family}, keyed by the description of the cell, with a standard deviation {between}. "
+        "Any other cell is the sum of such cells and has the sum of their noise.",
+    )

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+    from discreet.model.protection import Protection
     from discreet.model.shape import Dimension, TableShape
 
 _SAME = "The same group of people always shows the same value."
@@ -31,6 +32,18 @@ NOTES = {
     "fitted": "Cells were then changed so that every total is the sum of its parts; the same people may "
     "therefore show a slightly different value in another table.",
 }
+#: The same under `dp`, where noise belongs to the description of a cell.
+_PRIVATE_NOTES = {
+    "independent": "Totals are adjusted separately and may differ from the sum of their parts.",
+    "interior": "Totals are the sums of the adjusted cells and carry all their adjustments.",
+    "fitted": "Cells were then changed so that every total is the sum of its parts.",
+}
+
+
+def additivity_note(protection: Protection, additivity: str = "") -> str:
+    """What every reader of a table must be told of totals and their parts."""
+    notes = _PRIVATE_NOTES if protection.private else NOTES
+    return notes[additivity or protection.additivity]
 
 
 def additive(

@@ -14,8 +14,9 @@ from discreet.dry_run import dry_run
 from discreet.errors import BadRequest
 from discreet.model.request import TableRequest
 from discreet.pipeline import release_table
+from discreet.workspace.publish import load_dataset
 from discreet.workspace.settings import read_settings, workspace_folder
-from discreet.workspace.workspace import Workspace, load_dataset
+from discreet.workspace.workspace import Workspace
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping

@@ -103,7 +103,7 @@ class Table:
         Raises:
             BadRequest: The cell is not there or not released.
         """
-        from discreet.inference.intervals import cell_interval  # noqa: PLC0415 - only wanted here
+        from discreet.inference.intervals import cell_interval, law_interval  # noqa: PLC0415 - only wanted here
 
         release = self.release
         lists = [dimension.codes for dimension in release.dimensions]
@@ -122,6 +122,10 @@ class Table:
                 "The value shown is no count with noise of its own.",
                 "Ask for the measure count with additivity=independent.",
             )
+        if release.laws is not None:
+            return law_interval(int(release.noisy[place]), release.laws.at(*place), level)
+        if release.noise is None:
+            raise BadRequest("The law of the noise is not known.", "Ask for the table again.")
         return cell_interval(int(release.noisy[place]), release.noise, level)
 
     def text_grid(self) -> tuple[list[str], list[list[str]]]:

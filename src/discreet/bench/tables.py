@@ -25,7 +25,8 @@ from discreet.microdata.demo import census_batches, census_description
 from discreet.microdata.storage import DATABASE
 from discreet.model.request import TableRequest
 from discreet.pipeline import release_table
-from discreet.workspace.workspace import Workspace, load_dataset
+from discreet.workspace.publish import load_dataset
+from discreet.workspace.workspace import Workspace
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

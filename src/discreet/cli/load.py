@@ -24,8 +24,8 @@ def load(
     """Check a file of records against its dataset.toml and load it; bad input leaves nothing behind."""
     from discreet.cli.progress import load_bars
     from discreet.model.dataset_toml import parse_dataset
+    from discreet.workspace.publish import load_dataset
     from discreet.workspace.settings import default_folder, workspace_folder
-    from discreet.workspace.workspace import load_dataset
 
     if not description.is_file():
         raise NotFound(f"There is no file {str(description)!r}.", "Draft one with `discreet describe`.")

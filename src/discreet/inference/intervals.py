@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
     from discreet.mechanism.noise_table import NoiseTable
+    from discreet.mechanism.sum_law import SumLaw
 
 DEFAULT_LEVEL = 0.95
 _BISECTIONS = 50
@@ -85,6 +86,19 @@ def cell_interval(released: int, noise: NoiseTable, level: float = DEFAULT_LEVEL
     """
     low, high = cell_intervals([released], noise, level)
     return Interval(released, int(low[0]), int(high[0]), level)
+
+
+def law_interval(released: int, law: SumLaw | None, level: float = DEFAULT_LEVEL) -> Interval:
+    """The interval of one true count whose noise has a known law; a public count is its own.
+
+    >>> from discreet.mechanism import laplace
+    >>> from discreet.mechanism.sum_law import SumLaw
+    >>> law_interval(20, SumLaw(laplace(epsilon=1.0, m=8).rows[0], 4))
+    Interval(estimate=20, low=14, high=26, level=0.95)
+    """
+    _half(level)
+    reach = 0 if law is None else law.half_width(level)
+    return Interval(released, max(0, released - reach), max(0, released + reach), level)
 
 
 def sum_interval(cells: ArrayLike, noise: NoiseTable, level: float = DEFAULT_LEVEL) -> Interval:

@@ -72,7 +72,29 @@ def _released(release: Release) -> Observed:
         raise BadRequest(
             "Some cells of the table are withheld.", "Choose categories of which every cell is released."
         )
-    return _checked(Observed(release.noisy[inner], release.noise, status != NOT_APPLICABLE))
+    possible = status != NOT_APPLICABLE
+    return _checked(Observed(release.noisy[inner], _law_of(release, inner, possible), possible))
+
+
+def _law_of(release: Release, inner: tuple[NDArray[np.intp], ...], possible: NDArray[np.bool_]) -> NoiseTable:
+    """The one noise table that is the law of all inner cells."""
+    if release.noise is not None:
+        return release.noise
+    if release.laws is None:
+        raise BadRequest("The law of the noise is not known.", "Ask for the table again.")
+    kinds = {
+        *zip(
+            release.laws.margin[inner][possible].tolist(),
+            release.laws.terms[inner][possible].tolist(),
+            strict=True,
+        )
+    }
+    if len(kinds) != 1 or next(iter(kinds))[1] != 1:
+        raise BadRequest(
+            "The cells of this table are sums of released cells.", "Ask for a table that is declared itself."
+        )
+    _, table = release.laws.margins[int(next(iter(kinds))[0])]
+    return table
 
 
 def _leaves(dimension: Dimension) -> list[int]:

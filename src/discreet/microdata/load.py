@@ -10,7 +10,7 @@ Comes from: a source and a `Dataset`. Goes to: a version's `data.duckdb`.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import duckdb
 import numpy as np
@@ -30,6 +30,8 @@ from discreet.microdata.storage import (
     storage_schema,
     store,
 )
+from discreet.microdata.units import refuse_more_records
+from discreet.model.declared_privacy import declared_privacy
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -50,6 +52,13 @@ CHUNK = 250_000
 MANY_RECORDS, FEWEST_KEYS = 1000, 100
 
 
+class Loaded(NamedTuple):
+    """The names of stored records: the version's digest, and the fingerprint, which is never shown."""
+
+    digest: str
+    fingerprint: str
+
+
 def load_records(
     records: object,
     dataset: Dataset,
@@ -57,7 +66,7 @@ def load_records(
     secret: Secret,
     folder: Path,
     progress: Progress = lambda _what, _done, _of: None,
-) -> str:
+) -> Loaded:
     """Read, check and store records as `data.duckdb` in an empty folder.
 
     Args:
@@ -69,7 +78,7 @@ def load_records(
         progress: Told as the load goes on.
 
     Returns:
-        The digest that names the version.
+        The digest that names the version, and the fingerprint of the records.
     """
     fingerprint = Fingerprint(secret, dataset.lineage)
     staged = folder / "staged.arrow"
@@ -89,7 +98,7 @@ def load_records(
     finally:
         reading.close()
         staged.unlink(missing_ok=True)
-    return fingerprint.digest(description)
+    return Loaded(fingerprint.digest(description), fingerprint.of_records())
 
 
 def _check_columns(source: Source, dataset: Dataset) -> None:
@@ -99,6 +108,8 @@ def _check_columns(source: Source, dataset: Dataset) -> None:
         wanted.append((dataset.weight_column, "the weight"))
     if dataset.key_column is not None:
         wanted.append((dataset.key_column, "the record key"))
+    if dataset.unit_column is not None:
+        wanted.append((dataset.unit_column, "the person"))
     for column, what in wanted:
         if column not in source.columns:
             raise BadDescription(
@@ -117,6 +128,7 @@ def _stage(
 ) -> None:
     """The first pass: every chunk is checked and keyed, and waits in an Arrow file."""
     checks, prefixes, done = record_checks(dataset), [], 0
+    units: list[NDArray[np.uint64]] = []
     weights = WeightSums()
     with pa.ipc.new_file(staged, storage_schema(dataset)) as writer:
         for batch in _coded_batches(reading, source, dataset):
@@ -136,7 +148,9 @@ def _stage(
             derived = {RECORD_KEY} if own_keys is None else set()
             values = [array for name, array in sorted(columns.items()) if name not in derived]
             fingerprint.add(hashes, values)
-            prefixes.append(np.ascontiguousarray(hashes[:, :8]).view("<u8").ravel())
+            prefixes.append(_prefixes(hashes))
+            if dataset.unit_column is not None:
+                units.append(_prefixes(_hash_bytes(batch.column("u"))))
             writer.write_batch(pa.record_batch(columns).select(column_names(dataset)))
             done += batch.num_rows
             progress("Reading and checking records", done, source.records)
@@ -145,6 +159,8 @@ def _stage(
     if not done:
         raise BadData(f"{source.name} has no records.", "Check that it is the right file.")
     _refuse_duplicates(prefixes)
+    if units and dataset.protection.private:
+        refuse_more_records(np.concatenate(units), declared_privacy(dataset)[0].records_per_unit)
     if dataset.survey is not None:
         weights.refuse_others(dataset.survey, dataset.weight_decimals)
 
@@ -153,8 +169,11 @@ def _coded_batches(
     reading: duckdb.DuckDBPyConnection, source: Source, dataset: Dataset
 ) -> Iterator[pa.RecordBatch]:
     """Stream the source as integer codes, half hashes of ids, fixed-point weights and what is wrong."""
-    chosen = [f"unhex(substr(sha256({quoted(dataset.id_column)}::VARCHAR), 1, 32)) AS h"]
+    chosen = [f"{_half_hash(dataset.id_column)} AS h"]
     wrong = [f"CASE WHEN {quoted(dataset.id_column)} IS NULL THEN 'i' END"]
+    if dataset.unit_column is not None:
+        chosen.append(f"{_half_hash(dataset.unit_column)} AS u")
+        wrong.append(f"CASE WHEN {quoted(dataset.unit_column)} IS NULL THEN 'p' END")
     for place, variable in enumerate(dataset.variables):
         _create_enum(reading, f"e{place}", variable)
         code, problem = _code_sql(variable, place)
@@ -171,6 +190,11 @@ def _coded_batches(
     chosen.append(f"coalesce({', '.join(wrong)}) AS bad")
     relation = source.relation.project(", ".join(chosen))
     yield from relation.to_arrow_reader(CHUNK)
+
+
+def _half_hash(column: str) -> str:
+    """The SQL of 16 bytes of a value's SHA-256."""
+    return f"unhex(substr(sha256({quoted(column)}::VARCHAR), 1, 32))"
 
 
 def _create_enum(reading: duckdb.DuckDBPyConnection, name: str, variable: Variable) -> None:
@@ -209,6 +233,8 @@ def _refuse_bad(batch: pa.RecordBatch, dataset: Dataset) -> None:
     found: str = bad.drop_null()[0].as_py()
     if found == "i":
         raise BadData("A record has no id.", f"Fill the column {dataset.id_column!r}.")
+    if found == "p":
+        raise BadData("A record names no person.", f"Fill the column {dataset.unit_column!r}.")
     if found == "k":
         raise BadData(
             "A record has a record key that is missing, negative, no number or too large.",
@@ -245,6 +271,11 @@ def _hash_bytes(column: pa.BinaryArray) -> NDArray[np.uint8]:
     fixed = column.cast(pa.binary(16)) if not pa.types.is_fixed_size_binary(column.type) else column
     data = np.frombuffer(fixed.buffers()[1], dtype=np.uint8)
     return data.reshape(-1, 16)[fixed.offset : fixed.offset + len(fixed)]
+
+
+def _prefixes(hashes: NDArray[np.uint8]) -> NDArray[np.uint64]:
+    """64 bits of each hash."""
+    return np.ascontiguousarray(hashes[:, :8]).view("<u8").ravel()
 
 
 def _refuse_duplicates(prefixes: list[NDArray[np.uint64]]) -> None:

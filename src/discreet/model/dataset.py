@@ -42,6 +42,7 @@ class Dataset:
     weight_column: str | None = None
     weight_decimals: int = 4
     key_column: str | None = None
+    unit_column: str | None = None
     key_decimals: int = 0
     hierarchies: tuple[Hierarchy, ...] = ()
     structural_zeros: tuple[StructuralZero, ...] = ()
@@ -130,6 +131,11 @@ class Dataset:
     def _check_survey(self, survey: Survey) -> None:
         if self.weight_column is None:
             raise BadDescription("[survey] needs weights.", "Name their column with `weight_column`.")
+        if survey.form == "invariant" and not self.protection.private:
+            raise BadDescription(
+                'The weight form "invariant" is for the method dp with a public sample size.',
+                'Use "average-weight", or another form of the cell key method.',
+            )
         if survey.stratum is None:
             return
         if survey.stratum not in self._by_name:

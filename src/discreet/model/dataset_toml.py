@@ -15,8 +15,9 @@ from typing import Any
 
 from discreet.errors import BadDescription, nearest
 from discreet.model.dataset import Dataset
+from discreet.model.declared_privacy import declared_privacy
 from discreet.model.protection import Protection
-from discreet.model.survey import CELLKEY_FORMS, Survey
+from discreet.model.survey import FORMS, Survey
 from discreet.model.variable import Category, CodeList, Hierarchy, StructuralZero, Variable
 
 
@@ -48,7 +49,7 @@ def parse_dataset(text: str) -> Dataset:
         if k not in {"variable", "hierarchy", "structural_zero", "code_list", "protection", "survey", "rule"}
     }
     _strings(plain, except_for={"weight_decimals", "key_decimals"})
-    return Dataset(
+    dataset = Dataset(
         **plain,
         variables=tuple(_variable(entry) for entry in _tables(document, "variable")),
         hierarchies=tuple(_hierarchy(entry) for entry in _tables(document, "hierarchy")),
@@ -58,6 +59,9 @@ def parse_dataset(text: str) -> Dataset:
         protection=_protection(document.get("protection", {})),
         rules=tuple(_tables(document, "rule")),
     )
+    if dataset.protection.private:
+        declared_privacy(dataset)
+    return dataset
 
 
 def _variable(entry: dict[str, Any]) -> Variable:
@@ -140,9 +144,9 @@ def _survey(entry: Any) -> Survey:
         raise BadDescription("`survey` is not a section.", "Write [survey] before its lines.")
     _only(entry, {f.name for f in fields(Survey)}, "[survey]")
     _need(entry, ("sample_size", "population_size", "largest_weight"), "[survey]")
-    form = str(entry.get("form", CELLKEY_FORMS[0]))
-    if form not in CELLKEY_FORMS:
-        raise BadDescription(f'The weight form is "{form}".', nearest(form, CELLKEY_FORMS))
+    form = str(entry.get("form", FORMS[0]))
+    if form not in FORMS:
+        raise BadDescription(f'The weight form is "{form}".', nearest(form, FORMS))
     weights = entry.get("stratum_weights", {})
     if not isinstance(weights, dict) or not isinstance(entry["sample_size"], int):
         raise BadDescription(
@@ -179,10 +183,13 @@ def _protection(entry: dict[str, Any]) -> Protection:
     for name in ("max_variables", "max_cells", "big_n"):
         if name in values and (not isinstance(values[name], int) or isinstance(values[name], bool)):
             raise BadDescription(f"{name} of [protection] is {values[name]!r}.", "Give a whole number.")
-    if not isinstance(values.get("noise", {}), dict):
-        raise BadDescription(
-            "[protection.noise] is not a table.", 'Write [protection.noise] and `family = "maxent"`.'
-        )
+    for name in ("noise", "universe", "budget"):
+        if not isinstance(values.get(name, {}), dict):
+            raise BadDescription(
+                f"[protection.{name}] is not a table.", f"Write [protection.{name}] before its lines."
+            )
+    if values.get("method") == "dp":
+        values["noise"] = {"family": "laplace", **values.get("noise", {})}
     if not isinstance(values.get("non_negative", True), bool):
         raise BadDescription("non_negative of [protection] is not true or false.", "Write true or false.")
     return Protection(**values)

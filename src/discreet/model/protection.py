@@ -14,7 +14,10 @@ from discreet.errors import BadDescription, nearest
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-METHODS = ("cellkey",)
+METHODS = ("cellkey", "dp")
+#: What only one of the methods knows.
+_ONLY_CELLKEY = ("keys", "modulus", "big_n", "max_variables")
+_ONLY_DP = ("universe", "budget")
 #: How totals relate to their parts: perturbed on their own, sums of perturbed cells, or cells fitted to them.
 ADDITIVITY = ("independent", "interior", "fitted")
 #: How a cell's key follows from the records in it; `keys/cell_keys.py` has the formulas.
@@ -29,7 +32,8 @@ class Protection:
     """The protection of one dataset, as declared.
 
     Args:
-        method: `cellkey`: noise keyed by who is in the cell.
+        method: `cellkey`: noise keyed by who is in the cell. `dp`: noise keyed by the cell's description, under a
+            privacy budget.
         noise: The family and parameters of the noise table, or the file that holds it.
         keys: One of `KEY_MODES`.
         modulus: The number of cell keys; by default that of the noise table's file, or 2^32.
@@ -39,6 +43,8 @@ class Protection:
         max_variables: How many variables one table may cross, geography not counted.
         max_cells: How many cells one table may have, totals included.
         big_n: The prime of the `abs` keys (Sadeghi & Chien, eq. 36).
+        universe: For `dp`, the tables that will ever be answered; `model/universe.py` reads it.
+        budget: For `dp`, what they may cost and whom they protect; `model/terms.py` reads it.
     """
 
     method: str = "cellkey"
@@ -50,11 +56,14 @@ class Protection:
     max_variables: int = 3
     max_cells: int = DEFAULT_MAX_CELLS
     big_n: int = 4_294_967_291
+    universe: Mapping[str, Any] = field(default_factory=dict)
+    budget: Mapping[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         _one_of("method", self.method, METHODS)
         _one_of("keys", self.keys, KEY_MODES)
         _one_of("additivity", self.additivity, ADDITIVITY)
+        self._refuse_strange()
         if ("family" in self.noise) == ("file" in self.noise):
             raise BadDescription(
                 "The noise has no family and no file, or both.",
@@ -68,13 +77,37 @@ class Protection:
             raise BadDescription(f"big_n is {self.big_n}.", "It must lie between 2 and 2^63.")
         if self.max_variables < 1 or self.max_cells < 1:
             raise BadDescription("max_variables and max_cells must be at least 1.", "Raise them.")
-        object.__setattr__(self, "noise", MappingProxyType(dict(self.noise)))
+        for name in ("noise", "universe", "budget"):
+            object.__setattr__(self, name, MappingProxyType(dict(getattr(self, name))))
+
+    @property
+    def private(self) -> bool:
+        """Whether noise is keyed by description, under a budget."""
+        return self.method == "dp"
+
+    def _refuse_strange(self) -> None:
+        """Refuse what belongs to the other method: it would be believed to be in force."""
+        for name in _ONLY_CELLKEY if self.private else _ONLY_DP:
+            default = type(self).__dataclass_fields__[name]
+            unset = default.default_factory() if callable(default.default_factory) else default.default
+            if getattr(self, name) != unset:
+                raise BadDescription(
+                    f"`{name}` of [protection] means nothing under the method {self.method}.", "Take it out."
+                )
+        if self.private and "file" in self.noise:
+            raise BadDescription(
+                "Under dp the noise follows from the budget and cannot be read from a file.",
+                'Write `family = "laplace"` in [protection.noise].',
+            )
 
     def __hash__(self) -> int:
         return hash(
             (
                 self.method,
-                tuple(sorted((name, repr(value)) for name, value in self.noise.items())),
+                *(
+                    tuple(sorted((name, repr(value)) for name, value in part.items()))
+                    for part in (self.noise, self.universe, self.budget)
+                ),
                 self.keys,
                 self.modulus,
                 self.additivity,

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from discreet.mechanism.cell_laws import CellLaws
     from discreet.mechanism.noise_table import NoiseTable
     from discreet.model.dataset import Dataset
     from discreet.model.request import TableRequest
@@ -51,12 +52,13 @@ class Release:
         values: Released counts, or people represented; meaningless where `missing`.
         noisy: Counts with their noise, before any adjustment.
         status: Index into `STATUSES` for each cell.
-        noise: The law of the noise.
+        noise: The law of the noise of every cell; None under `dp`, where `laws` says it cell by cell.
         notes: What every reader must be told; the first is mandatory in every format.
         promise: What the protection promises, in plain sentences.
         errors: Of a weighted table, the relative standard error of each cell in tenths of a percent, noise
             included; negative where there is none.
         verdict: What the rules on perturbed counts found, as data; None where none applies.
+        laws: Under `dp`, how many terms of which noise each cell has.
     """
 
     dataset: Dataset
@@ -66,11 +68,12 @@ class Release:
     values: NDArray[np.int64]
     noisy: NDArray[np.int64]
     status: NDArray[np.uint8]
-    noise: NoiseTable
+    noise: NoiseTable | None
     notes: tuple[str, ...]
     promise: tuple[str, ...]
     errors: NDArray[np.int64] | None = None
     verdict: Mapping[str, Any] | None = None
+    laws: CellLaws | None = None
 
     def __post_init__(self) -> None:
         lengths = tuple(dimension.length for dimension in self.dimensions)

@@ -16,8 +16,17 @@ from discreet.errors import BadDescription
 if TYPE_CHECKING:
     from fractions import Fraction
 
-#: The ways to a weighted table under the cell key method; `adjust/weight_forms.py` says what each promises.
-CELLKEY_FORMS = ("cell-average", "overall-average", "largest-weight", "average-weight", "public-strata")
+#: The ways to a weighted table; `adjust/weight_forms.py` says what each promises.
+FORMS = (
+    "cell-average",
+    "overall-average",
+    "largest-weight",
+    "average-weight",
+    "public-strata",
+    "invariant",
+)
+#: Under `dp` only those that are made of noisy counts and public constants; `invariant` needs a public n.
+DP_FORMS = ("average-weight", "public-strata", "invariant")
 
 
 @dataclass(frozen=True, slots=True)

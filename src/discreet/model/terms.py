@@ -43,6 +43,8 @@ class Terms:
         spread: How the budget is spread over margins.
         measure: What `optimised` makes small: the variance or the expected absolute error.
         rule: How an interactive ledger adds up: `basic` or `zcdp`.
+        answer_cost: What one table outside the universe costs an account with a share of the ledger: epsilon under
+            the rule `basic`, rho under `zcdp`. Zero: nothing outside the universe is answered.
     """
 
     family: str
@@ -56,6 +58,7 @@ class Terms:
     spread: str = "equal"
     measure: str = "variance"
     rule: str = "basic"
+    answer_cost: Fraction = Fraction(0)
 
     def __post_init__(self) -> None:
         for name, allowed in (
@@ -75,6 +78,10 @@ class Terms:
             raise BadDescription(
                 f"The budget is epsilon {float(self.epsilon):g}, delta {float(self.delta):g}.",
                 "Epsilon must be above 0, delta from 0 to below 1.",
+            )
+        if self.answer_cost < 0:
+            raise BadDescription(
+                "answer_cost is below zero.", "Give what one table may cost, or leave it out."
             )
         object.__setattr__(self, "cap_epsilon", self.cap_epsilon or self.epsilon)
         object.__setattr__(self, "cap_delta", self.cap_delta or self.delta)
@@ -129,7 +136,7 @@ def parse_terms(entry: Mapping[str, Any]) -> Terms:
 
 def _read(key: str, value: Any) -> Any:
     """A value of the kind that its key needs: numbers are read as the decimals that were written."""
-    if key in {"epsilon", "delta", "cap_epsilon", "cap_delta"}:
+    if key in {"epsilon", "delta", "cap_epsilon", "cap_delta", "answer_cost"}:
         if not isinstance(value, int | float) or isinstance(value, bool) or not math.isfinite(value):
             raise BadDescription(f"`{key}` of the budget is {value!r}.", "Give a number.")
         return Fraction(str(value))

@@ -12,16 +12,17 @@ Source: Rinott et al. (2018), sections 4 and 7; docs/methods/dp.md.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from discreet.errors import BadNoiseTable
 from discreet.keys.description_keys import NoiseContext, block_keys, margin_cells
+from discreet.mechanism.cell_laws import PUBLIC, CellLaws
 from discreet.mechanism.identity import mechanism_name
-from discreet.mechanism.sum_law import SumLaw
 from discreet.model.universe import margin_zeros
+from discreet.perturb.noisy_cells import NoisyCells
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -34,40 +35,6 @@ if TYPE_CHECKING:
     from discreet.model.dataset import Dataset
     from discreet.model.exact import ExactTable
     from discreet.model.universe import Margin
-
-#: The margin of cells that are public and have no noise.
-PUBLIC = -1
-
-
-@dataclass(frozen=True, eq=False)
-class DescribedCells:
-    """Noisy cells with the law of their noise.
-
-    Args:
-        noisy: Count plus noise; below zero where the noise is.
-        terms: How many noisy base cells each one adds up; 0 for cells that are public (known total, nobody).
-        margin: For each cell its place in `margins`, or `PUBLIC`.
-        margins: The margins that answered, each with its noise table.
-    """
-
-    noisy: NDArray[np.int64]
-    terms: NDArray[np.int64]
-    margin: NDArray[np.int16]
-    margins: tuple[tuple[Margin, NoiseTable], ...]
-
-    def law(self, *place: int) -> SumLaw | None:
-        """The law of the noise of one cell; None where it has none."""
-        answered = int(self.margin[place])
-        terms = int(self.terms[place])
-        if answered == PUBLIC or terms == 0:
-            return None
-        return SumLaw(self.margins[answered][1].rows[0], terms)
-
-    def variances(self) -> NDArray[np.float64]:
-        """The variance of the noise of every cell."""
-        each = np.array([float(table.rows[0].variance()) for _, table in self.margins] + [0.0])
-        spread: NDArray[np.float64] = each[self.margin] * self.terms
-        return spread
 
 
 @dataclass(frozen=True)
@@ -92,6 +59,10 @@ class DescriptionNoise:
         for table in self.noise.values():
             require_one_row(table)
 
+    def with_table(self, margin: Margin, table: NoiseTable) -> DescriptionNoise:
+        """The same with one more margin."""
+        return replace(self, noise={**self.noise, margin: table})
+
     def of(self, margin: Margin, kept: Sequence[NDArray[np.int64]]) -> NDArray[np.int64]:
         """The noise of the cells of a margin at some positions of each of its variables."""
         table = self.noise[margin]
@@ -111,7 +82,7 @@ def require_one_row(table: NoiseTable) -> None:
         raise BadNoiseTable("The noise table never changes a count.", "For `dp` every cell needs noise.")
 
 
-def describe_noise(exact: ExactTable, parts: Sequence[Part], noise: DescriptionNoise) -> DescribedCells:
+def describe_noise(exact: ExactTable, parts: Sequence[Part], noise: DescriptionNoise) -> NoisyCells:
     """Noisy counts of a table that declared margins cover.
 
     Args:
@@ -131,7 +102,8 @@ def describe_noise(exact: ExactTable, parts: Sequence[Part], noise: DescriptionN
         noisy[part.block] += np.where(chosen, added, 0)
         terms[part.block] += np.where(chosen, number, 0)
         margin[part.block][chosen] = margins.index(part.margin)
-    return DescribedCells(noisy, terms, margin, tuple((each, noise.noise[each]) for each in margins))
+    answered = tuple((each, noise.noise[each]) for each in margins)
+    return NoisyCells(noisy, CellLaws(terms, margin, answered))
 
 
 def block_noise(part: Part, noise: DescriptionNoise) -> tuple[NDArray[np.int64], NDArray[np.int64]]:

@@ -11,10 +11,17 @@ from __future__ import annotations
 from collections import deque
 from typing import TYPE_CHECKING
 
-from discreet.errors import DiscreetError, GroupsOnGeography, Refused, TooManyCells, TooManyVariables
+from discreet.errors import (
+    DiscreetError,
+    GroupsOnGeography,
+    OutsideUniverse,
+    Refused,
+    TooManyCells,
+    TooManyVariables,
+)
 from discreet.model.request import canonical
 from discreet.rules.declared import SHAPE_KINDS
-from discreet.rules.edits import larger_areas, one_less, unchosen
+from discreet.rules.edits import larger_areas, one_less, unchosen, without
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -70,9 +77,10 @@ def _mends(
         yield from unchosen(request, *dataset.geography)
     elif isinstance(refusal, TooManyVariables):
         yield from one_less(request, dataset)
-    elif isinstance(refusal, TooManyCells):
+    elif isinstance(refusal, TooManyCells | OutsideUniverse):
         yield from larger_areas(request, dataset)
         yield from one_less(request, dataset)
+        yield from (each for name in sorted(dataset.geography) for each in without(request, name))
     yield from _general(request, refusal, dataset)
 
 

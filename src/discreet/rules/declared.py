@@ -17,7 +17,7 @@ from discreet.rules.area_rules import MinimumAreaSize
 from discreet.rules.combination_rules import ForbiddenTogether, MandatoryTogether, MaxCells, MaxVariables
 from discreet.rules.group_rules import FreeGroups, NestedUnions
 from discreet.rules.reading import read_rule
-from discreet.rules.shape_rules import SHAPE_RULES
+from discreet.rules.shape_rules import shape_rules
 from discreet.rules.table_rules import (
     AttributeDisclosure,
     BlockedAreas,
@@ -82,6 +82,10 @@ def _rule(entry: Mapping[str, Any], dataset: Dataset) -> Rule:
     kind = entry.get("kind")
     if not isinstance(kind, str) or kind not in KINDS:
         raise BadDescription(f"A rule has the kind {kind!r}.", nearest(str(kind), KINDS))
+    if kind == FreeGroups.kind and dataset.protection.private:
+        raise BadDescription(
+            "Under dp groups are sums of released cells, and need no rule.", "Take out the rule free-groups."
+        )
     rule = read_rule(KINDS[kind], entry, dataset)
     if isinstance(rule, MinimumAreaSize):
         rule.check(dataset)
@@ -107,7 +111,7 @@ def first_refusal(
         meter: How many free groups of a variable an account has used.
         account: Who asks; None is anybody.
     """
-    for check in SHAPE_RULES:
+    for check in shape_rules(dataset):
         refusal = check(request, shape, dataset)
         if refusal is not None:
             return refusal

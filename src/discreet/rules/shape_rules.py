@@ -61,9 +61,17 @@ def too_many_cells(request: TableRequest, shape: TableShape, dataset: Dataset) -
 SHAPE_RULES: tuple[Rule, ...] = (too_many_variables, groups_on_geography, too_many_cells)
 
 
+def shape_rules(dataset: Dataset) -> tuple[Rule, ...]:
+    """The rules of [protection] that hold for a dataset.
+
+    Under `dp` the universe says what may be combined, and groups are sums of released cells.
+    """
+    return (too_many_cells,) if dataset.protection.private else SHAPE_RULES
+
+
 def refuse_by_shape(request: TableRequest, shape: TableShape, dataset: Dataset) -> None:
     """Raise the first refusal, if any."""
-    for rule in SHAPE_RULES:
+    for rule in shape_rules(dataset):
         refusal = rule(request, shape, dataset)
         if refusal is not None:
             raise refusal

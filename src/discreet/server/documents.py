@@ -8,7 +8,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from discreet.accounting.promise import promise
 from discreet.pipeline import perturbed_note
 
 if TYPE_CHECKING:
@@ -158,7 +157,7 @@ def _protection(stored: StoredDataset) -> ProtectionDocument:
     protection = stored.dataset.protection
     return ProtectionDocument(
         method=protection.method,
-        promise=list(promise(stored.noise, protection)),
+        promise=list(stored.promise()),
         max_variables=protection.max_variables,
         max_cells=protection.max_cells,
     )

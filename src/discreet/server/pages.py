@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any
 from fastapi import APIRouter, Request
 from starlette.responses import RedirectResponse, Response
 
-from discreet.accounting.promise import promise
 from discreet.dry_run import suggestion
 from discreet.errors import DiscreetError, NotFound, Refused, nearest
 from discreet.inference.independence import independence_test
@@ -195,5 +194,5 @@ def _frame(request: Request, stored: StoredDataset, question: Question | None) -
         "digest": stored.digest,
         "form": filled_form(stored.dataset, request.query_params, asked),
         "notes": [perturbed_note(stored.dataset, "" if asked is None else asked.additivity)],
-        "promise": promise(stored.noise, stored.dataset.protection),
+        "promise": stored.promise(),
     }

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from filelock import FileLock
 
 from discreet.microdata.demo import DEMOS
-from discreet.workspace.workspace import load_dataset
+from discreet.workspace.publish import load_dataset
 
 if TYPE_CHECKING:
     from collections.abc import Callable

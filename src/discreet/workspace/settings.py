@@ -62,6 +62,14 @@ SETTINGS = (
         "Threads for one aggregate; all cores by default. Numbers do not depend on it.",
     ),
     Setting(
+        "ledger",
+        None,
+        None,
+        None,
+        "The URL of a PostgreSQL database for the ledger, as SQLAlchemy takes it; by default ledger.sqlite in the "
+        "workspace.",
+    ),
+    Setting(
         "page_cells",
         20_000,
         100,
@@ -81,6 +89,7 @@ class Settings:
     host: str
     port: int
     threads: int | None
+    ledger: str | None
     page_cells: int
 
 

@@ -1,0 +1,129 @@
+"""One version of a dataset on disk: what was written at load, sealed so that nothing of it can be changed.
+
+    dataset.toml           the description
+    noise.json             what protects it, as integers: one noise table (cellkey) or the published plan (dp)
+    secret.check           tells whether the secret is the one of the load, and whether the two above are unchanged
+    records.fingerprint    under dp: the keyed fingerprint that the noise of the records depends on
+    data.duckdb            the records
+
+Comes from: `publish`. Goes to: `Workspace`, which serves it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from discreet.accounting.plan import Plan
+from discreet.accounting.plan_document import plan_text, read_plan
+from discreet.errors import DiscreetError, SecretUnusable, WorkspaceUnusable
+from discreet.mechanism.files import content_hash, read_noise_table, write_noise_table
+from discreet.model.dataset_toml import parse_dataset
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from discreet.keys.secret import Secret
+    from discreet.mechanism.noise_table import NoiseTable
+    from discreet.model.dataset import Dataset
+
+DESCRIPTION = "dataset.toml"
+NOISE = "noise.json"
+SECRET_CHECK = "secret.check"  # noqa: S105 - a file name
+FINGERPRINT = "records.fingerprint"
+
+
+@dataclass(frozen=True)
+class Version:
+    """What was written at load.
+
+    Args:
+        dataset: The description.
+        description: Its text.
+        noise: The noise table, or the plan that was published.
+        fingerprint: Under `dp`, of the records. Never show it.
+    """
+
+    dataset: Dataset
+    description: str
+    noise: NoiseTable | Plan
+    fingerprint: str = ""
+
+    def __repr__(self) -> str:
+        return f"<Version of {self.dataset.id}>"
+
+
+def noise_hash(noise: NoiseTable | Plan) -> str:
+    """A hash of the integers that protect a version."""
+    if isinstance(noise, Plan):
+        return hashlib.sha256(plan_text(noise).encode()).hexdigest()
+    return content_hash(noise)
+
+
+def write_version(folder: Path, version: Version, digest: str, secret: Secret) -> None:
+    """Write everything but the records, and seal it."""
+    (folder / DESCRIPTION).write_text(version.description, "utf-8")
+    if isinstance(version.noise, Plan):
+        (folder / NOISE).write_text(plan_text(version.noise), "utf-8")
+        (folder / FINGERPRINT).write_text(version.fingerprint, "ascii")
+    else:
+        write_noise_table(version.noise, folder / NOISE)
+    (folder / SECRET_CHECK).write_text(_seal(secret, digest, version), "ascii")
+
+
+def read_version(folder: Path, secret: Secret) -> Version:
+    """Read a version, or refuse it.
+
+    Raises:
+        SecretUnusable: It was loaded with another secret.
+        WorkspaceUnusable: It is not complete, or was changed after the load.
+    """
+    try:
+        description = (folder / DESCRIPTION).read_text("utf-8")
+        dataset = parse_dataset(description)
+    except (OSError, UnicodeDecodeError):
+        raise WorkspaceUnusable(
+            f'The version {folder.name[:8]} of "{folder.parent.name}" is not complete.',
+            "Load the dataset again.",
+        ) from None
+    refuse_other_secret(folder, secret)
+    version = Version(dataset, description, *_read_noise(folder, dataset))
+    if (folder / SECRET_CHECK).read_text("ascii", errors="replace") != _seal(secret, folder.name, version):
+        raise WorkspaceUnusable(
+            f"Version {folder.name[:8]} was changed after it was loaded.", "Load the dataset again."
+        )
+    return version
+
+
+def refuse_other_secret(folder: Path, secret: Secret) -> None:
+    """Records keyed by one secret and cells by another would change every published number."""
+    path = folder / SECRET_CHECK
+    expected = secret.derive("secret-check", folder.name).hex()
+    if not path.is_file() or path.read_text("ascii", errors="replace").split("\n")[0] != expected:
+        raise SecretUnusable(
+            f"The secret is not the one with which version {folder.name[:8]} was loaded.",
+            "Restore the workspace's `secret` from your backup.",
+        )
+
+
+def _read_noise(folder: Path, dataset: Dataset) -> tuple[NoiseTable | Plan, str]:
+    """The stored integers; anything wrong with them means no answers."""
+    try:
+        if dataset.protection.private:
+            fingerprint = (folder / FINGERPRINT).read_text("ascii")
+            return read_plan((folder / NOISE).read_text("utf-8"), dataset), fingerprint
+        return read_noise_table(folder / NOISE), ""
+    except (DiscreetError, OSError, UnicodeDecodeError) as error:
+        said = f" {error.message}" if isinstance(error, DiscreetError) else ""
+        raise WorkspaceUnusable(
+            f"The noise table of version {folder.name[:8]} cannot be used.{said}", "Load the dataset again."
+        ) from None
+
+
+def _seal(secret: Secret, digest: str, version: Version) -> str:
+    """Two values that only the secret of the load gives: of the version's name, and of what protects it."""
+    parts = (digest, version.description, noise_hash(version.noise))
+    private = (version.fingerprint,) if isinstance(version.noise, Plan) else ()
+    sealed = secret.derive("version-seal", *parts, *private)
+    return f"{secret.derive('secret-check', digest).hex()}\n{sealed.hex()}\n"
