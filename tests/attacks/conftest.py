@@ -26,8 +26,8 @@ def public_dataset(population, budget):
 
 def described(population, budget):
     """What is public of a population under `dp`."""
-    dataset = public_dataset(population, budget)
-    return Knowledge(dataset, DP, plan=plan_of(describe(population, DP, budget), dataset))
+    dataset = parse_dataset(describe(population, DP, budget))
+    return Knowledge(dataset, DP, plan=plan_of(dataset))
 
 
 @dataclass

@@ -38,6 +38,16 @@ def test_the_json_of_both_attacks_has_the_documented_keys():
     assert set(words[0]) == set(parts[0]) == {"ways", "queries", "error", "low", "high", "expected", "exact"}
 
 
+def test_under_dp_the_bound_and_the_claim_are_told():
+    words = ["--people", "400", "--targets", "20", "--against", "dp", "--epsilon", "0.5", "--json"]
+    (bob,) = json.loads(invoke("bob", *words, "--pairs", "2").stdout)["results"]
+    assert {"epsilon", "bound", "optimum", "within_bound"} < set(bob["curve"][0])
+    assert (bob["claim"]["epsilon"], bob["claim"]["neighbours"]) == (0.5, "replace-one")
+    (averaging,) = json.loads(invoke("averaging", *words, "--ways", "2").stdout)["results"]
+    assert averaging["bound"].keys() == {"error", "exact"}
+    assert "one person added or removed" in averaging["claim"]["sentence"]
+
+
 def test_people_see_the_curves_and_the_proofs():
     result = invoke("bob", *SMALL, "--pairs", "2")
     assert "Right about Bob's salary" in result.stdout

@@ -3,15 +3,13 @@
 import pytest
 
 from discreet.attacks.averaging import PARTS, WORDS
-from discreet.attacks.knowledge import CELLKEY, DESCRIBED, UNPROTECTED
+from discreet.attacks.knowledge import CELLKEY, DESCRIBED, DP, UNPROTECTED
 from discreet.red_team.averaging_study import AveragingStudy
 
 
 @pytest.fixture(scope="module")
 def study():
-    return AveragingStudy(
-        people=6_000, targets=100, ways=16, seed=2, against=(UNPROTECTED, CELLKEY, DESCRIBED)
-    ).run()
+    return AveragingStudy(people=6_000, targets=100, ways=16, epsilon=2.0, seed=2).run()
 
 
 def curve_of(study, protection, kind):
@@ -44,6 +42,19 @@ def test_regrouped_parts_average_the_noise_away_in_both(study, protection):
     first, *_, last = curve_of(study, protection, PARTS)
     assert last["error"] < first["error"] / 2
     assert last["exact"]["share"] > 0.4
+
+
+@pytest.mark.parametrize("kind", [WORDS, PARTS])
+def test_under_dp_a_second_margin_helps_once_and_the_bound_holds(study, kind):
+    first, second, *rest = curve_of(study, DP, kind)
+    assert {point["error"] for point in rest} == {second["error"]} != {first["error"]}
+    bound = study["results"][-1]["bound"]
+    assert bound["exact"] == pytest.approx(0.7616, abs=1e-4)  # tanh(1)
+    for point in (first, second, *rest):
+        assert point["within_bound"]
+        assert point["low"] > bound["error"]
+        assert point["exact"]["high"] < bound["exact"]
+        assert point["low"] * 0.7 < point["expected"] < point["high"] * 1.3
 
 
 def test_two_studies_of_one_seed_are_the_same():

@@ -3,17 +3,21 @@
 import numpy as np
 import pytest
 
-from discreet.attacks.knowledge import CELLKEY, DESCRIBED, UNPROTECTED
+from discreet.attacks.bob import Findings
+from discreet.attacks.bound import success_bound
+from discreet.attacks.knowledge import CELLKEY, DESCRIBED, DP, UNPROTECTED, Knowledge, plan_of
+from discreet.attacks.success import share
+from discreet.model.dataset_toml import parse_dataset
 from discreet.red_team.bob_study import BobStudy, decide
+from discreet.red_team.population import works
+from discreet.red_team.targets import describe
 
 FALSE_ALARM = 1e-6
 
 
 @pytest.fixture(scope="module")
 def study():
-    return BobStudy(
-        people=4_000, targets=200, pairs=10, seed=2, against=(UNPROTECTED, CELLKEY, DESCRIBED)
-    ).run()
+    return BobStudy(people=4_000, targets=200, pairs=10, epsilon=2.0, seed=2).run()
 
 
 def curve_of(study, protection):
@@ -44,6 +48,33 @@ def test_the_description_in_the_key_ends_the_proofs_and_leaves_evidence_that_add
     assert curve[-1]["low"] > 0.6  # far from guessing: 0.5
 
 
+def test_under_dp_a_loaded_dataset_stays_below_its_bound_and_near_the_optimum(study):
+    curve = curve_of(study, DP)
+    for point in curve:
+        assert point["within_bound"]
+        assert point["certain"] == 0
+        assert 0.5 < point["optimum"] < point["bound"]
+        alarmed = share(round(point["success"] * 200), 200, 1 - FALSE_ALARM)
+        assert alarmed.low < point["optimum"] < alarmed.high
+    assert curve[-1]["bound"] == pytest.approx(success_bound(2.0, 1e-9))
+    assert [point["epsilon"] for point in curve] == pytest.approx([n / 3 for n in (1, 2, 3, 4, 6, 6, 6)])
+    assert curve[-1]["queries"] > curve_of(study, DESCRIBED)[-1]["queries"]
+
+
+def test_a_server_that_gives_every_bob_away_is_not_within_the_bound():
+    """The scoring itself: evidence that is always right, under a promise of epsilon 1."""
+    truth = np.arange(400) % 2 == 0
+    population, *_ = works(4_000, 400, 1)
+    study = BobStudy()
+    dataset = parse_dataset(describe(population, DP, study.budget))
+    evidence = np.where(truth, 1.0, -1.0)[:, None]
+    rows = tuple(table.noise.rows[0] for table in plan_of(dataset).tables)
+    found = Findings(evidence, np.zeros((400, 1, 2), dtype=bool), (3,), (1.0,), rows)
+    (point,) = study.scored(Knowledge(dataset, DP, plan=plan_of(dataset)), found, truth)["curve"]
+    assert point["success"] == 1
+    assert not point["within_bound"]
+
+
 def test_success_is_what_the_collision_of_the_noise_says(study):
     """P(equal | Bob in) for one pair of large counts: sum over z of p(z) p(z + 1); the rest are proofs."""
     from discreet.mechanism import maxent
@@ -62,7 +93,7 @@ def test_the_study_says_what_it_did(study):
     assert (study["people"], study["targets"], study["pairs"]) == (4_000, 200, 10)
     assert len(study["knows"]) == 4
     assert [point["pairs"] for point in curve_of(study, CELLKEY)] == [1, 2, 3, 4, 6, 8, 10]
-    assert [each["protection"] for each in study["results"]] == [CELLKEY, DESCRIBED]
+    assert [each["protection"] for each in study["results"]] == [CELLKEY, DESCRIBED, DP]
     for point in curve_of(study, DESCRIBED):
         assert point["low"] < point["success"] < point["high"]
         assert point["queries"] >= 2 * point["pairs"]

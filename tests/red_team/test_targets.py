@@ -6,7 +6,7 @@ import inspect
 import numpy as np
 import pytest
 
-from discreet.attacks.knowledge import CELLKEY, DESCRIBED, UNPROTECTED
+from discreet.attacks.knowledge import CELLKEY, DESCRIBED, DP, UNPROTECTED
 from discreet.model.request import TableRequest
 from discreet.red_team import targets as module
 from discreet.red_team.averaging_study import AveragingStudy
@@ -72,10 +72,33 @@ def test_protected_targets_answer_near_the_truth_and_not_with_it(people):
     assert (found[CELLKEY] != found[DESCRIBED]).any()
 
 
-def test_the_same_seed_gives_the_same_noise_and_another_seed_another(people):
+def test_what_an_attacker_works_out_about_dp_is_what_its_releases_say(people):
+    import discreet
+
+    asked = []
+    for knowledge, interface in targets(people, [DP], AveragingStudy(epsilon=2.0).budget, 1):
+        catalogue = interface.catalogue
+        assert isinstance(catalogue, discreet.Catalogue)
+        for also in ((), (("marital", ("single", "other")),), (("birthplace", ("here", "east")),)):
+            filters = (("age", ("child",)), *also)
+            request = TableRequest(knowledge.dataset.id, ("area",), filters=filters, totals=False)
+            table, terms = knowledge.answered_by(request)
+            release = catalogue.table(
+                knowledge.dataset.id, rows=["area"], filters=dict(filters), totals=False
+            ).release
+            assert [margin for margin, _ in release.laws.margins] == [table.margin]
+            assert release.laws.margins[0][1] == table.noise
+            assert set(release.laws.terms.tolist()) == {terms}
+            assert (interface.ask(request).values == release.noisy).all()
+            asked.append(table.margin)
+    assert len(set(asked)) == 3
+
+
+@pytest.mark.parametrize("protection", [CELLKEY, DP])
+def test_the_same_seed_gives_the_same_noise_and_another_seed_another(people, protection):
     def released(seed):
-        knowledge, interface = next(opened := targets(people, [CELLKEY], AveragingStudy().budget, seed))
-        values = interface.ask(TableRequest(knowledge.dataset.id, ("area",))).values.tolist()
+        knowledge, interface = next(opened := targets(people, [protection], AveragingStudy().budget, seed))
+        values = interface.ask(TableRequest(knowledge.dataset.id, ("area",), ("age",))).values.tolist()
         opened.close()
         return values
 

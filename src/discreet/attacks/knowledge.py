@@ -10,7 +10,6 @@ Source: docs/reference/dataset-toml.md, docs/reference/dp-universe.md.
 from __future__ import annotations
 
 import math
-import tomllib
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -19,10 +18,10 @@ import numpy as np
 from discreet.accounting.plan import make_plan
 from discreet.errors import BadRequest, nearest
 from discreet.model.cover import cover
+from discreet.model.declared_privacy import declared_privacy
 from discreet.model.request import canonical
 from discreet.model.shape import table_shape
-from discreet.model.terms import parse_terms
-from discreet.model.universe import margin_zeros, parse_universe
+from discreet.model.universe import margin_zeros
 
 if TYPE_CHECKING:
     from fractions import Fraction
@@ -104,9 +103,7 @@ def spent(plan: Plan, margins: set[Margin]) -> Fraction:
     )
 
 
-def plan_of(description: str, dataset: Dataset) -> Plan:
-    """The plan that a published `dataset.toml` with `method = "dp"` implies."""
-    protection = tomllib.loads(description)["protection"]
-    terms = parse_terms(protection["budget"])
-    universe = parse_universe(protection["universe"], dataset, known_total=terms.known_total)
-    return make_plan(dataset, universe, terms, protection.get("noise", {"family": "laplace"}))
+def plan_of(dataset: Dataset) -> Plan:
+    """The plan that the published description of a dataset under `dp` implies."""
+    terms, universe = declared_privacy(dataset)
+    return make_plan(dataset, universe, terms, dataset.protection.noise)

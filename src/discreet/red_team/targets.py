@@ -134,7 +134,7 @@ def targets(
                 continue
             _load(Path(folder) / protection, text, records, seed)
             with open_workspace(Path(folder) / protection, threads=1) as catalogue:
-                yield _knowledge(catalogue, population, protection, text), Served(catalogue)
+                yield _knowledge(catalogue, population, protection), Served(catalogue)
 
 
 def _load(workspace: Path, text: str, records: pa.Table, seed: int) -> None:
@@ -150,11 +150,11 @@ def _load(workspace: Path, text: str, records: pa.Table, seed: int) -> None:
     load(workspace, workspace / "dataset.toml", records)
 
 
-def _knowledge(catalogue: Catalogue, population: Population, protection: str, text: str) -> Knowledge:
+def _knowledge(catalogue: Catalogue, population: Population, protection: str) -> Knowledge:
     """What is public of a loaded dataset: its description, and the noise that every release states."""
     dataset = catalogue.describe(f"{population.name}-{protection}")
     if protection == DP:
-        return Knowledge(dataset, protection, plan=plan_of(text, dataset))
+        return Knowledge(dataset, protection, plan=plan_of(dataset))
     noise = catalogue.table(dataset.id, rows=[population.levels[0]]).release.noise
     return Knowledge(dataset, protection, noise)
 
