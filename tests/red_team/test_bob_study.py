@@ -1,6 +1,7 @@
 """Bob's differencing against loaded datasets: what must succeed succeeds, and a proof is never wrong."""
 
 import numpy as np
+import pyarrow as pa
 import pytest
 
 from discreet.attacks.bob import Findings
@@ -103,3 +104,22 @@ def test_a_tie_is_a_coin():
     evidence = np.array([0.0, 0.0, 1e-9, 2.0, -np.inf])
     coins = np.array([True, False, True, False, True])
     assert decide(evidence, coins).tolist() == [True, False, True, True, False]
+
+
+def test_the_rule_that_the_page_recommends_refuses_the_second_table_of_a_pair(tmp_path):
+    import discreet
+    from discreet.errors import NestedGroups
+
+    population, *_ = works(400, 20, 1)
+    rule = '[[rule]]\nkind = "nested-groups"\nfewer_than = 2\nfilters = true\n\n[protection]\n'
+    text = describe(population, CELLKEY, BobStudy().budget).replace("[protection]\n", rule, 1)
+    (tmp_path / "dataset.toml").write_text(text, "utf-8")
+    records = pa.table(
+        {"person": range(400), **{name: population.codes(name) for name in population.records}}
+    )
+    discreet.load(tmp_path / "w", tmp_path / "dataset.toml", records)
+    with discreet.open(tmp_path / "w") as catalogue:
+        catalogue.table("works-cellkey", rows=["workplace"], columns=["salary"])
+        rest = {"service": ["this year", "longer"]}
+        with pytest.raises(NestedGroups):
+            catalogue.table("works-cellkey", rows=["workplace"], columns=["salary"], filters=rest)
