@@ -175,7 +175,7 @@ def _print_curves(title: str, what: str, steps: list[int], lines: dict[str, list
     output.print(title, style="bold", markup=False, soft_wrap=True)
     shown = Table(box=box.SIMPLE_HEAD)
     for name in (what, *lines):
-        shown.add_column(name, justify="right")
+        shown.add_column(name.replace("-and-", "-and-\n"), justify="right")
     for step, figures in zip(steps, zip(*lines.values(), strict=True), strict=True):
         shown.add_row(str(step), *figures)
     output.print(shown)
