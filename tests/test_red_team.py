@@ -57,7 +57,7 @@ def test_an_edited_version_is_not_served_and_a_load_mends_it(town, tmp_path):
     with pytest.raises(WorkspaceUnusable, match="changed after"):
         Workspace(tmp_path).stored("town")
     load_dataset(tmp_path, town.description, town.records)
-    assert Workspace(tmp_path).stored("town").noise.rows == noise.rows
+    assert Workspace(tmp_path).stored("town").protector.noise.rows == noise.rows
     (version / "dataset.toml").write_text(town.description.replace("hashed", "additive"))
     with pytest.raises(WorkspaceUnusable, match="changed after"):
         Workspace(tmp_path).stored("town")

@@ -211,11 +211,15 @@ def test_answers_outside_the_universe_are_charged_under_the_same_cap(dataset, tm
     ledger = Ledger.create(tmp_path / "ledger.sqlite")
     ledger.declare_family("census", (Fraction(1), Fraction(1, 10**6)))
     ledger.allow("census", "ann", (Fraction(1, 2), Fraction(1, 10**6)))
-    ledger.charge(Charge("census", canonical_request("town", "q"), loss, failure, "ann"))
+    asked = canonical_request("margin", "town", "1", "records", ["age", "sex"], "laplace")
+    ledger.charge(Charge("census", asked, loss, failure, "ann"))
     document = ledger_document(ledger.state("census"))
     assert document["accounts"][0]["account"] == "ann"
     assert document["accounts"][0]["spent"]["epsilon"] == pytest.approx(0.1)
-    assert document["charges"][0]["what"] == canonical_request("town", "q")
+    (charge,) = document["charges"]
+    assert charge["what"] == asked
+    assert charge["asked"] == "age x sex of town, version 1"
+    assert charge["loss"] == pytest.approx(0.1)
     assert document["left"]["epsilon"] == pytest.approx(0.9)
 
 

@@ -16,7 +16,7 @@ LAYERS = [
     {"server", "api"},
     {"assess"},
     {"attacks", "inference"},
-    {"dry_run"},
+    {"dry_run", "budget"},
     {"pipeline"},
     {"weighted", "judged"},
     {"formats", "pictures"},

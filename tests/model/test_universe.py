@@ -90,7 +90,7 @@ def test_extra_tables_and_importance_are_read(dataset):
 
 def test_a_dropped_variable_leaves_its_tables(dataset):
     universe = parse_universe({"variables": ["sex", "age", "job"], "up_to": 2}, dataset)
-    assert universe.without("job").margins == ((), ("age",), ("sex",), ("age", "sex"))
+    assert universe.without("job", dataset).margins == ((), ("age",), ("sex",), ("age", "sex"))
 
 
 @pytest.mark.parametrize(

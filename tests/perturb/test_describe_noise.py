@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from discreet.errors import BadNoiseTable
 from discreet.mechanism import laplace
+from discreet.mechanism.cell_laws import PUBLIC
 from discreet.mechanism.families import build
 from discreet.mechanism.identity import mechanism_name
 from discreet.mechanism.noise_table import NoiseRow, NoiseTable
@@ -19,7 +20,7 @@ from discreet.model.level_maps import ancestors
 from discreet.model.request import TableRequest, canonical
 from discreet.model.shape import table_shape
 from discreet.model.universe import margin_zeros, parse_universe
-from discreet.perturb.describe_noise import PUBLIC, DescriptionNoise, describe_noise
+from discreet.perturb.describe_noise import DescriptionNoise, describe_noise
 from discreet.tabulate.tabulate import tabulate
 
 UNIVERSE = {
@@ -40,7 +41,7 @@ def dataset(town):
 
 
 def noise_of(dataset, universe, secret, **changes):
-    tables = {m: laplace(epsilon=0.5 + 0.1 * n, modulus=2**64) for n, m in enumerate(universe.laws.margins)}
+    tables = {m: laplace(epsilon=0.5 + 0.1 * n, modulus=2**64) for n, m in enumerate(universe.margins)}
     values = {"version": "1", "fingerprint": "f" * 32} | changes
     return DescriptionNoise(secret, dataset, noise=tables, **values)
 
@@ -164,7 +165,7 @@ def test_a_known_total_is_exact(stored, dataset, secret, town):
 @pytest.mark.parametrize("change", [{"version": "2"}, {"fingerprint": "0" * 32}])
 def test_another_version_or_other_records_have_other_noise(dataset, secret, change):
     universe = parse_universe({"variables": ["area", "job", "age", "sex"], "up_to": 4}, dataset)
-    margin = universe.laws.margins[-1]
+    margin = universe.margins[-1]
     kept = [np.arange(len(dataset.variable(name))) for name in margin]
     here = noise_of(dataset, universe, secret).of(margin, kept)
     there = noise_of(dataset, universe, secret, **change).of(margin, kept)

@@ -130,7 +130,8 @@ class CanaryWorkspace:
         return ["people"]
 
     def stored(self, dataset_id):
-        return replace(self.workspace.stored(dataset_id), noise=CANARY_NOISE)
+        stored = self.workspace.stored(dataset_id)
+        return replace(stored, protector=replace(stored.protector, noise=CANARY_NOISE))
 
     def asker(self, key):
         return None

@@ -56,7 +56,7 @@ def changes(records, folder, keys):
     exact = records.groupby(["area", "sex"]).size().unstack(fill_value=0)
     exact = exact.reindex([str(n) for n in range(AREAS)], fill_value=0).to_numpy()
     people = exact > 0
-    return exact[people], (release.noisy - exact)[people], stored.noise
+    return exact[people], (release.noisy - exact)[people], stored.protector.noise
 
 
 def p_value(observed, probabilities):

@@ -94,7 +94,7 @@ def test_a_reader_never_sees_a_half_loaded_version(town, workspace):
 def test_an_interrupted_load_leaves_the_old_version_and_is_swept_up(town, workspace):
     """A process that is killed in the middle of a load: nothing of it is ever served."""
     program = (
-        "import os, sys; from pathlib import Path; import discreet.workspace.workspace as w\n"
+        "import os, sys; from pathlib import Path; import discreet.workspace.publish as w\n"
         "w._point = lambda *a: os._exit(9)\n"
         "import pyarrow.parquet as pq\n"
         "text = Path(sys.argv[2]).read_text().replace('A town', 'Half a town')\n"

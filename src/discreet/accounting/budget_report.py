@@ -11,6 +11,7 @@ Comes from: a `Plan`, a `Ledger`. Goes to: `discreet budget`, `discreet ledger`,
 
 from __future__ import annotations
 
+import json
 import math
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
@@ -20,13 +21,17 @@ from discreet.accounting.claim import float_down, float_up, group_delta
 from discreet.accounting.composition_basic import table_delta
 from discreet.accounting.composition_zcdp import ideal_rho, rho_for
 from discreet.accounting.distance import distance_to_ideal
-from discreet.accounting.ledger import Charge, canonical_request, records_name
-from discreet.accounting.plan import shares_of
+from discreet.accounting.ledger import FAILURE_UNIT, LOSS_UNIT, Charge, canonical_request, records_name
+from discreet.accounting.plan import make_plan, shares_of
 from discreet.accounting.tightest import claim_of, figures
 from discreet.errors import BadDescription
 from discreet.mechanism.identity import mechanism_name
+from discreet.model.dataset_toml import parse_dataset
+from discreet.model.declared_privacy import declared_privacy
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from discreet.accounting.ledger import FamilyState
     from discreet.accounting.plan import Plan, PlannedTable
     from discreet.mechanism.noise_table import NoiseTable
@@ -45,7 +50,7 @@ def budget_document(plan: Plan, dataset: Dataset, state: FamilyState | None = No
     terms = plan.terms
     found = figures(plan)
     best = min(found, key=lambda name: (found[name].epsilon, found[name].delta), default=None)
-    claim = None if best is None else claim_of(plan, best, found[best])
+    claim = plan.claim or (None if best is None else claim_of(plan, best, found[best]))
     spent = (Fraction(0), Fraction(0)) if state is None else state.spent
     cap = (terms.cap_epsilon, terms.cap_delta) if state is None else state.cap
     rule = terms.rule if state is not None else "basic"
@@ -85,11 +90,47 @@ def ledger_document(state: FamilyState) -> dict[str, Any]:
             }
             for each in state.accounts
         ],
-        "charges": [
-            {key: charge[key] for key in ("at", "account", "loss", "failure", "what")}
-            for charge in state.charges
-        ],
+        "charges": [_charged(charge) for charge in state.charges],
     }
+
+
+def _charged(charge: Mapping[str, Any]) -> dict[str, Any]:
+    """A row of the ledger: when, who, how much and for what."""
+    return {
+        "at": charge["at"],
+        "account": charge["account"],
+        "loss": float(charge["loss"] * LOSS_UNIT),
+        "failure": float(charge["failure"] * FAILURE_UNIT),
+        "asked": asked_in_words(charge["what"]),
+        "what": charge["what"],
+    }
+
+
+def asked_in_words(request: str) -> str:
+    """What a charge was for, as people say it.
+
+    >>> asked_in_words('["margin","town","1","",["age","sex"],"laplace"]')
+    'age x sex of town, version 1'
+    """
+    kind, dataset, version, _, asked, *_ = json.loads(request)
+    what = "everything declared" if kind == "universe" else " x ".join(asked) or "the total"
+    return f"{what} of {dataset}, version {version}"
+
+
+def planned_budget(description: str) -> dict[str, Any]:
+    """What a description would promise and cost if it were published now; no record is read.
+
+    Raises:
+        BadDescription: It cannot be read, or its protection is not `dp`.
+    """
+    dataset = parse_dataset(description)
+    if not dataset.protection.private:
+        raise BadDescription(
+            f'"{dataset.id}" is protected by the cell key method and has no privacy budget.',
+            'Only the method "dp" has one.',
+        )
+    terms, universe = declared_privacy(dataset)
+    return budget_document(make_plan(dataset, universe, terms, dataset.protection.noise), dataset)
 
 
 def publication_charge(plan: Plan, dataset: Dataset, version: str, fingerprint: str) -> Charge:
@@ -99,11 +140,13 @@ def publication_charge(plan: Plan, dataset: Dataset, version: str, fingerprint: 
         BadDescription: No argument reaches the delta of the terms, so nothing can be promised.
     """
     loss, failure = _publication_cost(plan)
+    return Charge(plan.terms.family, publication_name(plan, dataset, version, fingerprint), loss, failure)
+
+
+def publication_name(plan: Plan, dataset: Dataset, version: str, fingerprint: str) -> str:
+    """What a publication is called in the ledger: everything that decides its noise."""
     noise = [[list(table.margin), mechanism_name(table.noise)] for table in plan.tables]
-    request = canonical_request(
-        "universe", dataset.id, version, _records(dataset, version, fingerprint), noise
-    )
-    return Charge(plan.terms.family, request, loss, failure)
+    return canonical_request("universe", dataset.id, version, _records(dataset, version, fingerprint), noise)
 
 
 def answer_charge(
@@ -153,6 +196,21 @@ def answer_cost(terms: Terms, table: NoiseTable, epsilon: float) -> tuple[Fracti
     return Fraction(changes * r * r * rho * (1 + 1e-12)), changes * r * distance
 
 
+def left_sentence(state: FamilyState, terms: Terms) -> str:
+    """What a family has left of its lifetime cap, in a sentence for readers."""
+    cap, left = _amount(state.cap, state.rule), _amount(state.left, state.rule)
+    loss = next(iter(cap))
+    further = (
+        "Further tables may be charged to accounts with a share of it."
+        if terms.answer_cost
+        else "Only new versions can spend it."
+    )
+    return (
+        f'Of the lifetime budget of the family "{state.family}", {loss} {cap[loss]:g}, '
+        f"{left[loss]:.3g} is left. {further}"
+    )
+
+
 def cost_document(charge: Charge | None, rule: str) -> dict[str, float]:
     """What an answer costs; nothing where there is nothing to charge."""
     return _amount((Fraction(0), Fraction(0)) if charge is None else (charge.loss, charge.failure), rule)
@@ -174,7 +232,7 @@ def dropped_variables(plan: Plan, dataset: Dataset) -> list[dict[str, Any]]:
     """What the tables that remain would gain if a variable were left out of the universe."""
     found = []
     for variable in plan.universe.variables:
-        rest = plan.universe.without(variable)
+        rest = plan.universe.without(variable, dataset)
         if not rest.margins:
             continue
         kept = shares_of(dataset, rest, plan.terms, plan.currency)
@@ -198,6 +256,8 @@ def _publication_cost(plan: Plan) -> tuple[Fraction, Fraction]:
     if plan.terms.rule == "zcdp":
         costs = [answer_cost(plan.terms, table.noise, table.epsilon) for table in plan.tables]
         return sum((c[0] for c in costs), Fraction(0)), sum((c[1] for c in costs), Fraction(0))
+    if plan.claim is not None:
+        return Fraction(plan.claim.epsilon), Fraction(plan.claim.delta)
     found = figures(plan)
     if not found:
         raise BadDescription(

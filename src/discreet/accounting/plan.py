@@ -28,6 +28,7 @@ from discreet.mechanism.rounded_normal import rounded_normal
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from discreet.accounting.claim import Claim
     from discreet.mechanism.noise_table import NoiseTable
     from discreet.model.dataset import Dataset
     from discreet.model.terms import Terms
@@ -61,6 +62,7 @@ class Plan:
         tables: The released margins.
         currency: `epsilon` or `rho`: what the shares are shares of.
         answer: The noise and cost of one margin outside the universe, whichever it is; None where none is answered.
+        claim: What was claimed when the plan was published, for ever; None before.
     """
 
     universe: Universe
@@ -68,6 +70,7 @@ class Plan:
     tables: tuple[PlannedTable, ...]
     currency: str
     answer: PlannedTable | None = None
+    claim: Claim | None = None
 
     @property
     def d(self) -> int:

@@ -13,6 +13,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 from discreet.accounting.plan import Plan, PlannedTable
+from discreet.accounting.tightest import Figure, claim_of
 from discreet.errors import BadNoiseTable, DiscreetError
 from discreet.mechanism.files import content_hash, from_document, to_document
 from discreet.mechanism.identity import mechanism_name
@@ -21,6 +22,7 @@ from discreet.model.declared_privacy import declared_privacy
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from discreet.accounting.claim import Claim
     from discreet.mechanism.noise_table import NoiseTable
     from discreet.model.dataset import Dataset
 
@@ -39,6 +41,7 @@ def plan_text(plan: Plan) -> str:
         "tables": [_table(table) for table in plan.tables],
         "answer": None if plan.answer is None else _table(plan.answer),
         "noise": laws,
+        "claim": None if plan.claim is None else _claim(plan.claim),
     }
     return json.dumps(document, indent=1, ensure_ascii=True, sort_keys=True) + "\n"
 
@@ -56,7 +59,8 @@ def read_plan(text: str, dataset: Dataset) -> Plan:
         tables = tuple(_planned(entry, laws) for entry in document["tables"])
         answer = None if document["answer"] is None else _planned(document["answer"], laws)
         released = replace(universe, margins=tuple(table.margin for table in tables))
-        return Plan(released, terms, tables, str(document["currency"]), answer)
+        plan = Plan(released, terms, tables, str(document["currency"]), answer)
+        return replace(plan, claim=_read_claim(plan, document["claim"]))
     except (ValueError, KeyError, TypeError, AttributeError, DiscreetError):
         raise BadNoiseTable("The published plan cannot be read.", "Load the dataset again.") from None
 
@@ -65,6 +69,16 @@ def _law(table: NoiseTable) -> dict[str, Any]:
     """The document of a noise table without what an audit or a person would add."""
     whole = to_document(table)
     return {key: whole[key] for key in whole if key not in {"provenance", "moments", "notes"}}
+
+
+def _claim(claim: Claim) -> dict[str, Any]:
+    return {"method": claim.method, "epsilon": claim.epsilon, "delta": claim.delta}
+
+
+def _read_claim(plan: Plan, entry: Mapping[str, Any] | None) -> Claim | None:
+    if entry is None:
+        return None
+    return claim_of(plan, str(entry["method"]), Figure(float(entry["epsilon"]), float(entry["delta"])))
 
 
 def _table(table: PlannedTable) -> dict[str, Any]:

@@ -57,7 +57,7 @@ def _up(delta: Fraction) -> str:
 @lru_cache(maxsize=64)
 def private_promise(plan: Plan) -> tuple[str, ...]:
     """What everything that is ever said of a dataset under `dp` is promised, and how its noise is distributed."""
-    claim = tightest(plan)
+    claim = plan.claim or tightest(plan)
     terms = plan.terms
     spreads = [sqrt(table.noise.rows[0].variance()) for table in plan.tables]
     low, high = min(spreads), max(spreads)

@@ -16,6 +16,7 @@ Source: docs/methods/dp.md has the proofs.
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -66,6 +67,11 @@ def tightest(plan: Plan, scope: str | None = None) -> Claim | None:
         return None
     method = min(found, key=lambda name: (found[name].epsilon, found[name].delta))
     return claim_of(plan, method, found[method], scope)
+
+
+def claimed(plan: Plan) -> Plan:
+    """The plan with the claim that is made for it; what is claimed once does not depend on what is installed later."""
+    return replace(plan, claim=tightest(plan))
 
 
 def claim_of(plan: Plan, method: str, figure: Figure, scope: str | None = None) -> Claim:

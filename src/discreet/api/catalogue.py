@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
 from discreet.api.table import Table
+from discreet.budget import budget_of, ledger_of
 from discreet.dry_run import dry_run
 from discreet.errors import BadRequest
 from discreet.model.request import TableRequest
@@ -87,13 +88,22 @@ class Catalogue:
         asker = self._workspace.asker(self._key)
         return Table(release_table(self._workspace.stored(dataset), request, asker))
 
+    def budget(self, dataset: str) -> dict[str, Any]:
+        """What a dataset under `dp` promises and costs, and what its family has left: see docs/reference/cli.md."""
+        return budget_of(self._workspace.stored(dataset))
+
+    def ledger(self, dataset: str) -> dict[str, Any]:
+        """What the family of a dataset has spent, and by whom; the workspace's folder is open to custodians only."""
+        return ledger_of(self._workspace.stored(dataset))
+
     def dry_run(self, dataset: str, **parts: Any) -> dict[str, Any]:
         """How large a table is and what the rules say of it, without its numbers; takes what `table` takes.
 
         Returns:
             `{cells, allowed, verdict, suggestion}`: see docs/reference/rules.md.
         """
-        return dry_run(self._workspace.stored(dataset), _request(dataset, **parts))
+        asker = self._workspace.asker(self._key)
+        return dry_run(self._workspace.stored(dataset), _request(dataset, **parts), asker)
 
     def close(self) -> None:
         """Let go of the records."""

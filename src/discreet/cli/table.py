@@ -75,12 +75,12 @@ def table(
         additivity=additivity,
     )
     opened, _ = open_workspace(workspace, threads=threads)
+    asker = opened.asker(os.environ.get(KEY_ENVIRONMENT))
     if dry_run:
         from discreet.dry_run import dry_run as try_out
 
-        emit_json(try_out(opened.stored(dataset), request), out)
+        emit_json(try_out(opened.stored(dataset), request, asker), out)
         return
-    asker = opened.asker(os.environ.get(KEY_ENVIRONMENT))
     release = release_table(opened.stored(dataset), request, asker)
     if chosen is None:
         _show(release)

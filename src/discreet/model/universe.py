@@ -80,14 +80,12 @@ class Universe:
             self, declared=tuple(dict.fromkeys((*self.declared, margin))), margins=(*self.margins, margin)
         )
 
-    def without(self, variable: str) -> Universe:
+    def without(self, variable: str, dataset: Dataset) -> Universe:
         """The universe with one variable left out of every table."""
-
-        def kept(margins: Iterable[Margin]) -> tuple[Margin, ...]:
-            return tuple(margin for margin in margins if variable not in margin)
-
+        declared = tuple(margin for margin in self.declared if variable not in margin)
+        margins = candidates(declared, self.style, dataset, known_total=self.known_total)
         importance = tuple(entry for entry in self.importance if variable not in entry[0])
-        return replace(self, declared=kept(self.declared), margins=kept(self.margins), importance=importance)
+        return replace(self, declared=declared, margins=margins, importance=importance)
 
 
 def parse_universe(entry: Mapping[str, Any], dataset: Dataset, *, known_total: bool = False) -> Universe:
@@ -109,8 +107,7 @@ def parse_universe(entry: Mapping[str, Any], dataset: Dataset, *, known_total: b
         raise BadDescription(f'`margins` of the universe is "{style}".', nearest(str(style), STYLES))
     excluded = [canonical_margin(names, dataset) for names in _lists(entry, "exclude")]
     declared = _declared(entry, dataset, excluded)
-    chosen = maximal(declared, dataset) if style == "sums" else declared
-    margins = tuple(margin for margin in chosen if margin or not known_total)
+    margins = candidates(declared, style, dataset, known_total=known_total)
     if not margins:
         raise BadDescription(
             "The universe declares no table.",
@@ -118,6 +115,14 @@ def parse_universe(entry: Mapping[str, Any], dataset: Dataset, *, known_total: b
         )
     importance = _importance(entry, dataset, set(declared))
     return Universe(declared, margins, style, importance, known_total)
+
+
+def candidates(
+    declared: tuple[Margin, ...], style: str, dataset: Dataset, *, known_total: bool
+) -> tuple[Margin, ...]:
+    """The margins that may have noise of their own: all, or the largest; a public total never."""
+    chosen = maximal(declared, dataset) if style == "sums" else declared
+    return tuple(margin for margin in chosen if margin or not known_total)
 
 
 def canonical_margin(names: Iterable[str], dataset: Dataset) -> Margin:

@@ -19,7 +19,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from discreet.accounting.budget_report import answer_charge, publication_charge
+from discreet.accounting.budget_report import answer_charge, publication_name
 from discreet.accounting.promise import private_promise
 from discreet.errors import LedgerUnusable, OutsideUniverse
 from discreet.model.cover import cover
@@ -75,11 +75,10 @@ class PrivateProtector:
         return self.charge is not None
 
     @cached_property
-    def published(self) -> Charge:
-        """What publishing the version cost."""
-        return publication_charge(
-            self.plan, self.source.dataset, self.source.version, self.source.fingerprint
-        )
+    def published(self) -> str:
+        """What the publication of the version is called in the ledger."""
+        source = self.source
+        return publication_name(self.plan, source.dataset, source.version, source.fingerprint)
 
     def admit(self, request: TableRequest, shapes: Sequence[TableShape], asker: Asker | None) -> Protector:
         """Answer from the universe, from what is paid for, or at the asker's cost."""
@@ -162,7 +161,7 @@ class PrivateProtector:
 
     def _refuse_unpublished(self) -> None:
         """A ledger that does not know of the publication has forgotten what was spent."""
-        if not self.ledger.is_paid(self.published.family, self.published.request):
+        if not self.ledger.is_paid(self.plan.terms.family, self.published):
             raise LedgerUnusable(
                 "The ledger does not know of this version.", "Restore the newest copy of the ledger."
             )

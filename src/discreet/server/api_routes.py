@@ -2,6 +2,7 @@
 
     GET /api/datasets    GET /api/datasets/{id}    GET /api/datasets/{id}/table?rows=..&columns=..&format=..
     GET /api/datasets/{id}/test/independence?rows=..&columns=..
+    GET /api/datasets/{id}/budget    GET /api/datasets/{id}/ledger
 
 Everything is a plain `def`, so that counting runs in the thread pool and never holds up the server.
 
@@ -17,8 +18,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 from fastapi import APIRouter, Path, Request
 from starlette.responses import Response
 
+from discreet.budget import budget_of, ledger_of
 from discreet.dry_run import dry_run
-from discreet.errors import BadRequest
+from discreet.errors import BadKey, BadRequest
 from discreet.formats import named_format
 from discreet.inference.independence import independence_test
 from discreet.pipeline import answer
@@ -26,7 +28,13 @@ from discreet.server.answer import bearer, checked, conditional, strong_tag, tag
 from discreet.server.catalogue import usable
 from discreet.server.documents import DatasetDocument, ListDocument, description, summary
 from discreet.server.independence import IndependenceDocument, independence_document, two_way_release
-from discreet.server.openapi import problem_responses, request_parameters, table_parameters, table_responses
+from discreet.server.openapi import (
+    document_responses,
+    problem_responses,
+    request_parameters,
+    table_parameters,
+    table_responses,
+)
 from discreet.server.query import TABLE_PARAMETERS, read_table, refuse_unknown
 
 if TYPE_CHECKING:
@@ -80,9 +88,10 @@ def api_router(workspace: Workspace) -> APIRouter:
         form = named_format(_once(query, "format", DEFAULT_FORMAT))
         download = _flag(query, "download")
         stored, asked = workspace.stored(dataset_id), read_table(dataset_id, query)
+        asker = workspace.asker(bearer(request))
         if _flag(query, "dry_run"):
-            return _plain_json(dry_run(stored, asked))
-        question = checked(stored, asked, workspace.asker(bearer(request)))
+            return _uncached(dry_run(stored, asked, asker))
+        question = checked(stored, asked, asker)
         return conditional(
             request,
             tag_of(question, form.name),
@@ -103,7 +112,43 @@ def api_router(workspace: Workspace) -> APIRouter:
         tag = tag_of(question, "independence")
         return conditional(request, tag, lambda: _independence(question))
 
+    _add_budget_routes(router, workspace)
     return router
+
+
+def _add_budget_routes(router: APIRouter, workspace: Workspace) -> None:
+    """What a dataset under `dp` promises, costs and has left; and, for custodians, who has spent it."""
+
+    @router.get(
+        "/datasets/{dataset_id}/budget",
+        response_class=Response,
+        responses=document_responses("The budget.", 400, 404, 414, 503),
+    )
+    def budget(request: Request, dataset_id: DatasetId) -> Response:
+        """What a dataset under `dp` promises, what each table costs, and what its family has left."""
+        refuse_unknown(request.query_params, ())
+        return _uncached(budget_of(workspace.stored(dataset_id)))
+
+    @router.get(
+        "/datasets/{dataset_id}/ledger",
+        response_class=Response,
+        responses=document_responses("The ledger.", 400, 401, 403, 404, 414, 503),
+    )
+    def ledger(request: Request, dataset_id: DatasetId) -> Response:
+        """What the family of a dataset has spent, and by whom; for custodians."""
+        refuse_unknown(request.query_params, ())
+        asker = workspace.asker(bearer(request))
+        if asker is None:
+            raise BadKey("The ledger is for custodians.", "Send the key of a custodian.")
+        asker.require("custodian")
+        return _uncached(ledger_of(workspace.stored(dataset_id)))
+
+
+def _uncached(document: dict[str, Any]) -> Response:
+    """A document that changes as budgets are spent: nobody keeps it."""
+    response = _plain_json(document)
+    response.headers["cache-control"] = "no-store"
+    return response
 
 
 def _table(question: Question, form: Format, *, download: bool) -> Response:

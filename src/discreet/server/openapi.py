@@ -30,6 +30,7 @@ _ABOUT = (
 )
 _PROBLEMS = {
     400: "The request cannot be read; `code` says why and `advice` what to do.",
+    401: "The API key is missing or not accepted.",
     403: "The table is not released: a rule that looks at its shape does not allow it.",
     404: "There is no such dataset.",
     414: "The query is longer than the server reads.",
@@ -41,6 +42,12 @@ def problem_responses(*statuses: int) -> dict[int | str, dict[str, Any]]:
     """The problems that an operation may answer with."""
     schema = {"$ref": "#/components/schemas/Problem"}
     return {s: {"description": _PROBLEMS[s], "content": {PROBLEM_JSON: {"schema": schema}}} for s in statuses}
+
+
+def document_responses(what: str, *statuses: int) -> dict[int | str, dict[str, Any]]:
+    """A JSON document without a schema of its own, or a problem."""
+    content = {"application/json": {"schema": {"type": "object"}}}
+    return {200: {"description": what, "content": content}, **problem_responses(*statuses)}
 
 
 def table_responses() -> dict[int | str, dict[str, Any]]:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from fastapi import APIRouter, Request
 from starlette.responses import RedirectResponse, Response
 
+from discreet.budget import budget_left, budget_of
 from discreet.dry_run import suggestion
 from discreet.errors import DiscreetError, NotFound, Refused, nearest
 from discreet.inference.independence import independence_test
@@ -63,7 +64,7 @@ def page_router(workspace: Workspace, settings: Settings) -> APIRouter:
                 snippets.page_path(question.request) + "#table", 303, {"cache-control": "no-store"}
             )
         base = str(request.base_url).rstrip("/")
-        tag = tag_of(question, "page", FINGERPRINT, base, settings.page_cells)
+        tag = tag_of(question, "page", FINGERPRINT, base, settings.page_cells, budget_left(stored))
         try:
             return conditional(request, tag, lambda: _table_page(request, question, base, settings))
         except Refused as error:
@@ -89,6 +90,14 @@ def page_router(workspace: Workspace, settings: Settings) -> APIRouter:
         return conditional(
             request, tag, lambda: page("codes.html", dataset=stored.dataset, variable=variable)
         )
+
+    @router.get("/datasets/{dataset_id}/budget")
+    def budget(request: Request, dataset_id: str) -> Response:
+        """What a dataset under `dp` promises and costs, table by table."""
+        refuse_unknown(request.query_params, ())
+        response = _budget_page(workspace.stored(dataset_id))
+        response.headers["cache-control"] = "no-store"
+        return response
 
     _add_error_pages(router)
     return router
@@ -138,6 +147,23 @@ def _table_page(request: Request, question: Question, base: str, settings: Setti
             "On the command line": snippets.command(asked),
         },
         citation=snippets.citation(question, base),
+    )
+
+
+def _budget_page(stored: StoredDataset) -> Response:
+    """The promise, the price of every table, and what is left."""
+    found, dataset = budget_of(stored), stored.dataset
+    return page(
+        "budget.html",
+        dataset=dataset,
+        found=found,
+        left=budget_left(stored),
+        promise=stored.promise(),
+        labels=[
+            " x ".join(dataset.variable(name).label for name in table["variables"])
+            for table in found["tables"]
+        ],
+        largest=max(table["epsilon"] for table in found["tables"]),
     )
 
 
@@ -195,4 +221,5 @@ def _frame(request: Request, stored: StoredDataset, question: Question | None) -
         "form": filled_form(stored.dataset, request.query_params, asked),
         "notes": [perturbed_note(stored.dataset, "" if asked is None else asked.additivity)],
         "promise": stored.promise(),
+        "left": budget_left(stored),
     }

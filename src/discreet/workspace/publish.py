@@ -22,6 +22,7 @@ from filelock import FileLock
 
 from discreet.accounting.budget_report import family_cap, publication_charge
 from discreet.accounting.plan import Plan, make_plan
+from discreet.accounting.tightest import claimed
 from discreet.errors import BadDescription, BadRequest, DiscreetError, NotFound
 from discreet.keys.secret import create_secret, read_secret
 from discreet.mechanism.families import build
@@ -117,7 +118,7 @@ def noise_of(dataset: Dataset, beside: Path = Path()) -> NoiseTable | Plan:
     if dataset.protection.private:
         terms, universe = declared_privacy(dataset)
         try:
-            return make_plan(dataset, universe, terms, dataset.protection.noise)
+            return claimed(make_plan(dataset, universe, terms, dataset.protection.noise))
         except (BadRequest, TypeError) as error:
             raise _bad_noise(error) from None
     return cell_key_noise(dataset.protection, beside)

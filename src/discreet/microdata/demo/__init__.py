@@ -1,6 +1,6 @@
-"""Demo data made from a seed: the census of Halvern and the potato survey of Spudlandia.
+"""Demo data made from a seed: two censuses of Halvern and the potato survey of Spudlandia.
 
-Both are synthetic: invented people in invented places, with dependence that looks real. A demo is the text
+All are synthetic: invented people in invented places, with dependence that looks real. A demo is the text
 of its `dataset.toml` and the batches of its records, so that it is loaded like any other dataset.
 
 Comes from: nothing but a seed. Goes to: the demo workspace, the tests and the benchmarks.
@@ -12,7 +12,14 @@ from __future__ import annotations
 from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple
 
-from discreet.microdata.demo.census import ROWS, census_batches, census_description
+from discreet.microdata.demo.census import (
+    PRIVATE_ROWS,
+    ROWS,
+    census_batches,
+    census_description,
+    private_census_batches,
+    private_census_description,
+)
 from discreet.microdata.demo.spudlandia import SAMPLE, spudlandia_batches, spudlandia_description
 
 if TYPE_CHECKING:
@@ -25,6 +32,8 @@ __all__ = [
     "Demo",
     "census_batches",
     "census_description",
+    "private_census_batches",
+    "private_census_description",
     "spudlandia_batches",
     "spudlandia_description",
 ]
@@ -41,6 +50,7 @@ class Demo(NamedTuple):
 DEMOS = MappingProxyType(
     {
         "census": Demo(census_description, census_batches, ROWS),
+        "census-dp": Demo(private_census_description, private_census_batches, PRIVATE_ROWS),
         "spudlandia": Demo(spudlandia_description, spudlandia_batches, SAMPLE),
     }
 )

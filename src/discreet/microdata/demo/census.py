@@ -43,6 +43,7 @@ from discreet.microdata.demo.questions import (
     EDUCATION,
     EMPLOYMENT,
     OCCUPATION,
+    PRIVATE_PROTECTION,
     SEX,
     census_zeros,
 )
@@ -54,6 +55,9 @@ if TYPE_CHECKING:
 
 ROWS = 1_500_000
 SEED = 2026
+#: The census under `dp` has other persons: no set of records may have two protections.
+PRIVATE_ROWS = 500_000
+PRIVATE_SEED = 2027
 CHUNK = 250_000
 ID_BITS = 48
 
@@ -160,13 +164,38 @@ def census_description(rows: int = ROWS, *, seed: int = SEED) -> str:
     >>> census_description(1000).splitlines()[0]
     'id = "census"'
     """
+    about = {
+        "id": "census",
+        "label": f"Census of {COUNTRY} 2026 (synthetic)",
+        "description": "Everybody in an invented country by place, sex, age, work, education and "
+        "birthplace. Made for trying out tables: the dependence looks real, the persons are not.",
+    }
+    return _description(rows, seed, about, CENSUS_RULES + "\n" + PROTECTION)
+
+
+def private_census_batches(
+    rows: int = PRIVATE_ROWS, *, seed: int = PRIVATE_SEED, chunk: int = CHUNK
+) -> Iterator[pa.RecordBatch]:
+    """The records of the census under `dp`: other persons than those of the other census."""
+    return census_batches(rows, seed=seed, chunk=chunk)
+
+
+def private_census_description(rows: int = PRIVATE_ROWS, *, seed: int = PRIVATE_SEED) -> str:
+    """The text of the `dataset.toml` of the census under `dp`."""
+    about = {
+        "id": "census-dp",
+        "label": f"Census of {COUNTRY} under differential privacy (synthetic)",
+        "description": "Another half a million invented persons. All tables of up to two variables, and three of "
+        "three, share one privacy budget: everything that is ever said is bounded together.",
+    }
+    return _description(rows, seed, about, PRIVATE_PROTECTION)
+
+
+def _description(rows: int, seed: int, about: dict[str, str], protection: str) -> str:
     _check_rows(rows)
     top = header(
         {
-            "id": "census",
-            "label": f"Census of {COUNTRY} 2026 (synthetic)",
-            "description": "Everybody in an invented country by place, sex, age, work, education and "
-            "birthplace. Made for trying out tables: the dependence looks real, the persons are not.",
+            **about,
             "source": f"Synthetic data made by Discreet from seed {seed}: no real person is among them.",
             "version": "2026",
             "reference_date": "2026-03-01",
@@ -178,4 +207,4 @@ def census_description(rows: int = ROWS, *, seed: int = SEED) -> str:
     geography = hierarchy_block("geography", "Geography", ["region", "district", "area"], geography=True)
     variables = map(variable_block, census_variables(rows))
     zeros = map(zero_block, census_zeros())
-    return "\n".join([top, *variables, geography, *zeros, CENSUS_RULES, PROTECTION])
+    return "\n".join([top, *variables, geography, *zeros, protection])

@@ -150,3 +150,27 @@ def census_zeros() -> list[Zero]:
     zeros.append(Zero("Who is employed has an occupation", {"employment": ["1"], "occupation": ["11"]}))
     zeros.append(Zero("No master's degree before the age of 20", {"age": ["15-19"], "education": ["8"]}))
     return zeros
+
+
+#: The universe and the budget of the census under `dp`.
+PRIVATE_PROTECTION = """
+[protection]
+method = "dp"
+
+[protection.noise]
+family = "laplace"
+
+[protection.universe]
+variables = ["sex", "age", "employment", "occupation", "education", "birthplace", "region", "district"]
+up_to = 2
+tables = [["sex", "age", "employment"], ["sex", "age", "region"], ["sex", "age", "education"]]
+
+[protection.budget]
+family = "halvern-2027"
+epsilon = 2.0
+delta = 1e-9
+cap_epsilon = 5.0
+cap_delta = 1e-6
+answer_cost = 0.25
+spread = "optimised"
+"""

@@ -1,0 +1,73 @@
+"""What a dataset under `dp` promises, costs and has left, for every face.
+
+The budget is public: every word of it follows from the description, and from what was charged. Who was charged is
+for custodians.
+
+Comes from: a `StoredDataset`. Goes to: `discreet budget`, `discreet ledger`, `catalogue.budget`, HTTP, pages.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from discreet.accounting.accounts import Accounts
+from discreet.accounting.budget_report import budget_document, ledger_document, left_sentence
+from discreet.errors import BadRequest, nearest
+
+if TYPE_CHECKING:
+    from fractions import Fraction
+
+    from discreet.perturb.private_protector import PrivateProtector
+    from discreet.workspace.workspace import StoredDataset
+
+
+def budget_of(stored: StoredDataset) -> dict[str, Any]:
+    """What the universe promises and costs, and what the family has spent.
+
+    Raises:
+        BadRequest: The dataset has no budget.
+        LedgerUnusable: What is spent is not known.
+    """
+    published = _published(stored)
+    state = published.ledger.state(published.plan.terms.family)
+    return budget_document(published.plan, stored.dataset, state)
+
+
+def ledger_of(stored: StoredDataset) -> dict[str, Any]:
+    """What the family has spent, what is left, and by whom; for custodians."""
+    published = _published(stored)
+    return ledger_document(published.ledger.state(published.plan.terms.family))
+
+
+def budget_left(stored: StoredDataset) -> str | None:
+    """What is left of the family's lifetime cap, in a sentence; None for a dataset without a budget."""
+    if stored.published is None:
+        return None
+    published = stored.published
+    return left_sentence(published.ledger.state(published.plan.terms.family), published.plan.terms)
+
+
+def open_share(stored: StoredDataset, account: str, cap: tuple[Fraction, Fraction]) -> None:
+    """Open the ledger of a dataset's family to an account, up to a cap of its own."""
+    published = _published(stored)
+    if published.plan.answer is None:
+        raise BadRequest(
+            f'"{stored.dataset.id}" answers nothing outside its universe.',
+            "Set answer_cost in [protection.budget] and load it again.",
+        )
+    known = [each.account for each in Accounts(published.ledger.database).listing() if each.revoked is None]
+    if account not in known:
+        raise BadRequest(
+            f'There is no account "{account}".',
+            nearest(account, known) if known else "Create it with `discreet account create`.",
+        )
+    published.ledger.allow(published.plan.terms.family, account, cap)
+
+
+def _published(stored: StoredDataset) -> PrivateProtector:
+    if stored.published is None:
+        raise BadRequest(
+            f'"{stored.dataset.id}" is protected by the cell key method and has no privacy budget.',
+            "Only datasets with the method dp have one.",
+        )
+    return stored.published

@@ -1,0 +1,94 @@
+"""`discreet budget`: what a dataset under `dp` promises, what each table gets, and what is left."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from discreet.cli.console import emit_json, messages, output
+from discreet.cli.options import WorkspaceOption, open_workspace
+
+
+def budget(
+    dataset: Annotated[
+        str, typer.Argument(help="The dataset's id, or a dataset.toml that is not loaded yet.")
+    ],
+    as_json: Annotated[bool, typer.Option("--json", help="Print the budget as JSON.")] = False,
+    out: Annotated[Path | None, typer.Option("--out", "-o", help="Write the JSON to this file.")] = None,
+    plot: Annotated[
+        Path | None, typer.Option(help="Write a picture of the budget over tables: FILE.svg or FILE.png.")
+    ] = None,
+    workspace: WorkspaceOption = None,
+) -> None:
+    """What a dataset's universe promises and costs, and what the family has left.
+
+    Of a dataset.toml the price is told before anything is published.
+    """
+    found = _found(dataset, workspace)
+    if plot is not None:
+        from discreet.pictures.budget import budget_over_tables
+        from discreet.pictures.save import save
+
+        save(budget_over_tables(found), plot)
+        messages.print(f"Written: {plot}", soft_wrap=True)
+    if as_json or out is not None:
+        emit_json(found, out)
+    else:
+        _show(found)
+
+
+def _found(dataset: str, workspace: Path | None) -> dict[str, Any]:
+    if dataset.endswith(".toml"):
+        from discreet.accounting.budget_report import planned_budget
+
+        return planned_budget(Path(dataset).read_text("utf-8"))
+    from discreet.budget import budget_of
+
+    return budget_of(open_workspace(workspace)[0].stored(dataset))
+
+
+def _show(found: dict[str, Any]) -> None:
+    """The budget for people."""
+    from discreet.cli.grid import print_grid
+
+    output.print(found["promise"] or "Nothing can be promised at this delta.", markup=False, soft_wrap=True)
+    output.print()
+    for name in ("cap", "spent", "left"):
+        output.print(f"{name:<8}{_amount(found[name])}", markup=False)
+    found_by = [f"{name} {figure['epsilon']:.4g}" for name, figure in found["total"].items()]
+    output.print(f"epsilon of this version by each argument: {', '.join(found_by)}", markup=False)
+    output.print()
+    lines = [
+        [
+            " x ".join(table["variables"]) or "(grand total)",
+            f"{table['epsilon']:.4g}",
+            f"{table['delta']:.2g}",
+            f"{table['p_exact']:.1%}",
+            f"{table['expected_abs_error']:.2f}",
+        ]
+        for table in found["tables"]
+    ]
+    title = f"{found['d']} tables; each person is counted in one cell of each"
+    print_grid(output, title, ["Table", "Epsilon", "Delta", "P(exact)", "E|error|"], lines, 1)
+    lines = [
+        [
+            each["variable"],
+            str(each["d"]),
+            f"{each['expected_abs_error_now']:.2f}",
+            f"{each['expected_abs_error']:.2f}",
+        ]
+        for each in found["if_dropped"]
+    ]
+    print_grid(
+        output,
+        "What the other tables would gain if a variable were left out",
+        ["Variable", "Tables left", "E|error| now", "then"],
+        lines,
+        1,
+    )
+
+
+def _amount(amount: dict[str, float]) -> str:
+    return ", ".join(f"{name} {value:.4g}" for name, value in amount.items())

@@ -1,0 +1,69 @@
+"""A picture of a privacy budget: what each declared table gets, and the error that it buys.
+
+Comes from: the document of `discreet budget`; nothing in it is read off a record. Goes to: `--plot`, pages.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from discreet.errors import MissingExtra
+from discreet.pictures.theme import BLUE, INK, ORANGE, themed
+
+try:
+    import altair as alt
+except ImportError as missing:
+    raise MissingExtra(
+        "Pictures need Altair and vl-convert.", 'Install them: pip install "discreet[pictures]".'
+    ) from missing
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+#: More tables than this are too many lines to read; the dearest are shown.
+MOST_LINES = 60
+
+
+def budget_over_tables(found: Mapping[str, Any]) -> Any:
+    """Epsilon and expected absolute error of every table, beside each other."""
+    tables = sorted(found["tables"], key=lambda table: (len(table["variables"]), table["variables"]))
+    shown = sorted(tables, key=lambda table: -table["epsilon"])[:MOST_LINES]
+    kept = [table for table in tables if any(table is each for each in shown)]
+    records = [
+        {
+            "table": " x ".join(table["variables"]) or "(grand total)",
+            "place": place,
+            "epsilon": table["epsilon"],
+            "error": table["expected_abs_error"],
+        }
+        for place, table in enumerate(kept)
+    ]
+    order = [record["table"] for record in records]
+    panels = alt.hconcat(
+        _bars(records, order, "epsilon", "Epsilon", BLUE, names=True),
+        _bars(records, order, "error", "Expected absolute error of a cell (persons)", ORANGE, names=False),
+        spacing=18,
+    )
+    cap, spent = found["cap"], found["spent"]
+    loss = next(iter(cap))
+    left = "" if len(kept) == len(tables) else f"; the {len(kept)} dearest are shown"
+    return themed(
+        panels,
+        f"Where the privacy budget of this version goes: {len(tables)} tables{left}",
+        f"Family {found['family']}: lifetime {loss} {cap[loss]:g}, spent {spent[loss]:.3g}; {found['neighbours']} "
+        "neighbours",
+    )
+
+
+def _bars(
+    records: list[dict[str, Any]], order: list[str], field: str, title: str, colour: str, *, names: bool
+) -> Any:
+    """One number of each table as bars with the number written at their end."""
+    axis = alt.Axis(labelLimit=280, labelFontSize=11, title=None) if names else None
+    base = alt.Chart(alt.InlineData(values=records)).encode(y=alt.Y("table:N").sort(order).axis(axis))
+    length = alt.X(f"{field}:Q").title(title).axis(format="~g", tickCount=4)
+    bars = base.mark_bar(color=colour, height=9).encode(x=length)
+    words = base.mark_text(align="left", dx=4, fontSize=10.5, color=INK).encode(
+        x=length, text=alt.Text(f"{field}:Q").format(".3~g")
+    )
+    return (bars + words).properties(width=260, height=alt.Step(17))
