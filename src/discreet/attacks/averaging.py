@@ -4,7 +4,8 @@ Two kinds of ways to ask for one cell:
 
     other words   the same people, described differently: children; children, single; children, single or married;
                   ... (nobody is left out, since children are single by public knowledge)
-    regroupings   sums of parts: children born here or there + children born elsewhere; every split is another way
+    regroupings   the complement: everybody - those who are no children; and sums of parts: children born here or
+                  there + children born elsewhere; every split is another way
 
 The estimate is the mean of the answers, weighted by the inverse of their variance, over the ways whose noise is not
 the same as that of a way already taken:
@@ -19,8 +20,8 @@ Source: Rinott et al. (2018), section 2.2, third paragraph; docs/methods/attack-
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from itertools import combinations
+from dataclasses import dataclass, replace
+from itertools import chain, combinations, islice
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -31,7 +32,7 @@ from discreet.errors import BadRequest
 from discreet.model.request import TableRequest
 
 if TYPE_CHECKING:
-    from collections.abc import Hashable, Iterator
+    from collections.abc import Hashable, Iterator, Sequence
 
     from numpy.typing import NDArray
 
@@ -60,6 +61,19 @@ class Cell:
     split: str
 
 
+@dataclass(frozen=True, slots=True)
+class Way:
+    """One way to ask for a count: the sum over a table's columns, less that of another table if there is one."""
+
+    table: TableRequest
+    less: TableRequest | None = None
+
+    @property
+    def tables(self) -> tuple[TableRequest, ...]:
+        """What must be asked."""
+        return (self.table,) if self.less is None else (self.table, self.less)
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Estimates:
     """The estimates after 1, 2, ... ways of asking.
@@ -77,70 +91,79 @@ class Estimates:
     variance: tuple[float, ...]
 
 
-def ways(cell: Cell, dataset: Dataset, kind: str) -> Iterator[TableRequest]:
-    """The questions of a kind; the first is the plain one, and all of them ask for the same people."""
-    yield _plain(cell, dataset)
+def ways(cell: Cell, dataset: Dataset, kind: str) -> Iterator[Way]:
+    """The ways of a kind; the first is the plain question, and all of them ask for the same people."""
+    people = (cell.of[0], (cell.of[1],))
+    yield Way(_table(cell, dataset, people))
     if kind == WORDS:
         name, own = cell.always
-        others = [code for code in dataset.variable(name).codes if code != own]
-        for size in range(len(others)):
-            for more in combinations(others, size):
-                yield _plain(cell, dataset, also=(name, (own, *more)))
+        for more in _subsets([code for code in dataset.variable(name).codes if code != own]):
+            yield Way(_table(cell, dataset, people, (name, (own, *more))))
     elif kind == PARTS:
-        first, *others = dataset.variable(cell.split).codes
-        for size in range(len(others)):
-            for more in combinations(others, size):
-                rest = tuple(code for code in others if code not in more)
-                yield _grouped(cell, dataset, ((first, *more), rest))
+        others = tuple(code for code in dataset.variable(cell.of[0]).codes if code != cell.of[1])
+        yield Way(_table(cell, dataset), less=_table(cell, dataset, (cell.of[0], others)))
+        first, *rest = dataset.variable(cell.split).codes
+        for more in _subsets(rest):
+            other = tuple(code for code in rest if code not in more)
+            yield Way(_grouped(cell, dataset, ((first, *more), other)))
     else:
         raise BadRequest(f'There is no way of asking "{kind}".', f"Take one of: {', '.join(KINDS)}.")
+
+
+def _subsets(codes: Sequence[str]) -> Iterator[tuple[str, ...]]:
+    """All subsets but the whole, small ones first."""
+    return chain.from_iterable(combinations(codes, size) for size in range(len(codes)))
 
 
 def attack(interface: Interface, knowledge: Knowledge, cell: Cell, kind: str, most: int) -> Estimates:
     """Ask in up to so many ways, or in as many as there are, and average."""
     notebook = Notebook(interface)
-    plain = notebook.ask(_plain(cell, knowledge.dataset))
     seen: set[Hashable] = set()
-    total, weight = np.zeros(plain.values.shape[0]), 0.0
+    weight, total = 0.0, np.zeros(len(knowledge.dataset.variable(cell.place)))
     values, queries, variance = [], [], []
-    for number, request in enumerate(ways(cell, knowledge.dataset, kind)):
-        if number == most:
-            break
-        answer = notebook.ask(request)
-        source, spread = _noise(knowledge, request)
+    for way in islice(ways(cell, knowledge.dataset, kind), most):
+        answer = _answer(notebook, way)
+        source, spread = _noise(knowledge, way)
         if source not in seen:
             seen.add(source)
-            share = 1.0 / spread
-            total, weight = total + share * answer.values.reshape(len(total), -1).sum(axis=1), weight + share
+            weight, total = weight + 1 / spread, total + answer / spread
         values.append(total / weight)
         queries.append(notebook.asked)
-        variance.append(0.0 if knowledge.protection == UNPROTECTED else 1.0 / weight)
-    return Estimates(plain.codes[0], np.stack(values, axis=1), tuple(queries), tuple(variance))
+        variance.append(0.0 if knowledge.protection == UNPROTECTED else 1 / weight)
+    places = knowledge.dataset.variable(cell.place).codes
+    return Estimates(places, np.stack(values, axis=1), tuple(queries), tuple(variance))
 
 
-def _noise(knowledge: Knowledge, request: TableRequest) -> tuple[Hashable, float]:
+def _answer(notebook: Notebook, way: Way) -> NDArray[np.int64]:
+    """One number a place: parts added up, what is too much taken off."""
+    sums = [notebook.ask(table).values for table in way.tables]
+    numbers: list[NDArray[np.int64]] = [each.reshape(each.shape[0], -1).sum(axis=1) for each in sums]
+    return numbers[0] if way.less is None else numbers[0] - numbers[1]
+
+
+def _noise(knowledge: Knowledge, way: Way) -> tuple[Hashable, float]:
     """Where the noise of an answer comes from, and its variance: ways of one source are the same number."""
-    terms = 2 if request.groups else 1
+    columns = [2 if table.groups else 1 for table in way.tables]
     if knowledge.protection == UNPROTECTED:
-        return request, 1.0
+        return way, 1.0
     if knowledge.protection == DP:
-        table, each = knowledge.answered_by(request)
-        return table.margin, float(table.noise.rows[0].variance()) * each * terms
-    source = request if knowledge.protection != CELLKEY or request.groups else "participants"
-    return source, float(knowledge.law.rows[-1].variance()) * terms
+        answered = [knowledge.answered_by(table) for table in way.tables]
+        spread = sum(
+            float(table.noise.rows[0].variance()) * each * number
+            for (table, each), number in zip(answered, columns, strict=True)
+        )
+        return frozenset(table.margin for table, _ in answered), spread
+    one_number = knowledge.protection == CELLKEY and sum(columns) == 1
+    return "participants" if one_number else way, float(knowledge.law.rows[-1].variance()) * sum(columns)
 
 
-def _plain(cell: Cell, dataset: Dataset, also: tuple[str, tuple[str, ...]] | None = None) -> TableRequest:
-    filters = ((cell.of[0], (cell.of[1],)), *(() if also is None else (also,)))
+def _table(cell: Cell, dataset: Dataset, *filters: tuple[str, tuple[str, ...]]) -> TableRequest:
     return TableRequest(dataset.id, (cell.place,), filters=filters, totals=False)
 
 
 def _grouped(cell: Cell, dataset: Dataset, groups: tuple[tuple[str, ...], ...]) -> TableRequest:
-    return TableRequest(
-        dataset.id,
-        (cell.place,),
-        (cell.split,),
-        filters=((cell.of[0], (cell.of[1],)),),
+    return replace(
+        _table(cell, dataset, (cell.of[0], (cell.of[1],))),
+        columns=(cell.split,),
         groups=((cell.split, groups),),
-        totals=False,
     )

@@ -65,7 +65,7 @@ def bob(
 def averaging(
     people: PeopleOption = None,
     targets: TargetsOption = None,
-    ways: Annotated[int | None, typer.Option(help="In how many ways each count is asked, up to 128.")] = None,
+    ways: Annotated[int | None, typer.Option(help="In how many ways each count is asked, up to 129.")] = None,
     epsilon: EpsilonOption = 1.0,
     seed: SeedOption = 1,
     against: AgainstOption = None,
