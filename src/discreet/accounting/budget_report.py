@@ -206,8 +206,8 @@ def left_sentence(state: FamilyState, terms: Terms) -> str:
         else "Only new versions can spend it."
     )
     return (
-        f'Of the lifetime budget of the family "{state.family}", {loss} {cap[loss]:g}, '
-        f"{left[loss]:.3g} is left. {further}"
+        f'The family of datasets "{state.family}" may spend {loss} {cap[loss]:g} in its lifetime; '
+        f"{left[loss]:.3g} of it is left. {further}"
     )
 
 

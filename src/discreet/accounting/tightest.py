@@ -18,6 +18,7 @@ from __future__ import annotations
 import math
 from dataclasses import replace
 from fractions import Fraction
+from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
 from discreet.accounting import composition_pld
@@ -45,11 +46,16 @@ class Figure(NamedTuple):
 
 def figures(plan: Plan) -> dict[str, Figure]:
     """Every figure that applies to a plan, at the delta of its terms; those that cannot meet it are left out."""
+    return dict(_figures(replace(plan, claim=None), with_pld=composition_pld.available()))
+
+
+@lru_cache(maxsize=64)
+def _figures(plan: Plan, *, with_pld: bool) -> dict[str, Figure]:
     delta = plan.terms.delta
     found = {
         "basic": _basic(plan),
         "exact": _exact(plan),
-        "pld": _pld(plan),
+        "pld": _pld(plan) if with_pld else None,
         "zcdp": _by_ideal(plan, _zcdp_curve(plan)),
         "gaussian": _by_ideal(plan, _gaussian_curve(plan)),
     }
@@ -102,9 +108,7 @@ def _exact(plan: Plan) -> Figure | None:
     return None if epsilon is None else _for_units(plan, epsilon, delta)
 
 
-def _pld(plan: Plan) -> Figure | None:
-    if not composition_pld.available():
-        return None
+def _pld(plan: Plan) -> Figure:
     delta = _delta_of_a_record(plan)
     tables: dict[NoiseTable, int] = {}
     for part in plan.spent():
