@@ -12,7 +12,7 @@ SOURCE = Path(discreet.__file__).parent
 #: High to low. A folder may import from lower lines, and from its own.
 LAYERS = [
     {"cli"},
-    {"bench", "reproduce"},
+    {"bench", "reproduce", "red_team"},
     {"server", "api"},
     {"assess"},
     {"attacks", "inference"},

@@ -11,6 +11,7 @@ import typer
 from discreet import __version__
 from discreet.cli import (
     account,
+    attack,
     audit,
     bench,
     budget,
@@ -70,6 +71,7 @@ app.add_typer(hypothesis_test.test)
 
 
 app.add_typer(account.account, name="account")
+app.add_typer(attack.attack, name="attack")
 
 
 def run() -> None:

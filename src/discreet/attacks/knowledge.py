@@ -1,0 +1,109 @@
+"""What an attacker knows before asking: the published description, the noise law, the declared universe.
+
+Under `cellkey` that is one noise table. Under `dp` it is the plan: which margins are released with which noise, so
+that for every question it is known which margin answers it and how many noise terms its cells have.
+
+Comes from: `dataset.toml`, which is public. Goes to: the attacks of this folder.
+Source: docs/reference/dataset-toml.md, docs/reference/dp-universe.md.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from discreet.accounting.plan import make_plan
+from discreet.errors import BadRequest, nearest
+from discreet.model.cover import cover
+from discreet.model.declared_privacy import declared_privacy
+from discreet.model.request import canonical
+from discreet.model.shape import table_shape
+from discreet.model.universe import margin_zeros
+
+if TYPE_CHECKING:
+    from fractions import Fraction
+
+    from discreet.accounting.plan import Plan, PlannedTable
+    from discreet.mechanism.noise_table import NoiseTable
+    from discreet.model.dataset import Dataset
+    from discreet.model.request import TableRequest
+    from discreet.model.universe import Margin
+
+UNPROTECTED, CELLKEY, DESCRIBED, DP = "unprotected", "cellkey", "participants-and-description", "dp"
+#: Against what the attacks are run; the first is the baseline.
+PROTECTIONS = (UNPROTECTED, CELLKEY, DESCRIBED, DP)
+
+
+@dataclass(frozen=True)
+class Knowledge:
+    """What is public of one dataset.
+
+    Args:
+        dataset: Its description.
+        protection: One of `PROTECTIONS`.
+        noise: The noise table (`cellkey`, `participants-and-description`).
+        plan: The released margins and their noise (`dp`).
+    """
+
+    dataset: Dataset
+    protection: str
+    noise: NoiseTable | None = None
+    plan: Plan | None = None
+
+    def __post_init__(self) -> None:
+        if self.protection not in PROTECTIONS:
+            raise BadRequest(
+                f'There is no protection "{self.protection}".', nearest(self.protection, PROTECTIONS)
+            )
+
+    @property
+    def law(self) -> NoiseTable:
+        """The noise table of a cell key protection."""
+        if self.noise is None:
+            raise BadRequest(f"The protection {self.protection} has no noise table of its own.")
+        return self.noise
+
+    @property
+    def declared(self) -> Plan:
+        """The plan of a differentially private dataset."""
+        if self.plan is None:
+            raise BadRequest(f"The protection {self.protection} declares no universe.")
+        return self.plan
+
+    def answered_by(self, request: TableRequest) -> tuple[PlannedTable, float]:
+        """The margin that answers a question under `dp`, and the noise terms of one cell, on average.
+
+        Raises:
+            BadRequest: Several margins share the answer; ask for fewer totals at a time.
+        """
+        plan = self.declared
+        shape = table_shape(canonical(request, self.dataset), self.dataset)
+        parts = cover(shape, plan.universe, self.dataset, plan.variances())
+        margins = {part.margin for part in parts}
+        if len(margins) != 1 or None in margins:
+            raise BadRequest("Several margins answer this question together.", "Ask without totals.")
+        tables: dict[Margin | None, PlannedTable] = {table.margin: table for table in plan.tables}
+        (part,) = parts
+        kept = {axis.name: axis.kept for axis in part.axes}
+        noised = np.count_nonzero(~margin_zeros(part.margin or (), self.dataset, kept))
+        return tables[part.margin], noised / math.prod(part.lengths)
+
+
+def spent(plan: Plan, margins: set[Margin]) -> Fraction:
+    """The epsilon of the margins that were asked, by basic composition; they never cost more together."""
+    if plan.currency != "epsilon":
+        raise BadRequest(
+            "The shares of this plan are not epsilons.", "Use a family whose scale is an epsilon: laplace."
+        )
+    return sum(
+        (table.share for table in plan.tables if table.margin in margins), start=0 * plan.terms.epsilon
+    )
+
+
+def plan_of(dataset: Dataset) -> Plan:
+    """The plan that the published description of a dataset under `dp` implies."""
+    terms, universe = declared_privacy(dataset)
+    return make_plan(dataset, universe, terms, dataset.protection.noise)

@@ -1,0 +1,78 @@
+"""What an attacker may know: which margin answers, with how much noise, at what price."""
+
+from fractions import Fraction
+
+import pytest
+
+from discreet.attacks.interface import Notebook
+from discreet.attacks.knowledge import CELLKEY, Knowledge, spent
+from discreet.errors import BadRequest
+from discreet.model.request import TableRequest
+from discreet.red_team.averaging_study import AveragingStudy
+from discreet.red_team.population import town
+from discreet.red_team.targets import TrueCounts
+
+
+@pytest.fixture(scope="module")
+def knowledge(stand_ins):
+    *_, described, _ = stand_ins
+    return described(town(1_000, 20, seed=1)[0], AveragingStudy(epsilon=2.0).budget)
+
+
+CHILDREN = ("age", ("child",))
+
+
+@pytest.mark.parametrize(
+    ("parts", "margin", "terms"),
+    [
+        ({"filters": (CHILDREN,)}, ("age", "area"), 1),
+        ({"filters": (CHILDREN, ("marital", ("single", "other")))}, ("age", "area", "marital"), 1),
+        ({"filters": (("age", ("adult",)), ("marital", ("single", "other")))}, ("age", "area", "marital"), 2),
+        (
+            {"filters": (CHILDREN, ("birthplace", ("here", "north", "east")))},
+            ("age", "area", "birthplace"),
+            3,
+        ),
+    ],
+)
+def test_the_margin_that_answers_and_its_noise_terms_are_public(knowledge, parts, margin, terms):
+    request = TableRequest(knowledge.dataset.id, ("area",), totals=False, **parts)
+    table, each = knowledge.answered_by(request)
+    assert table.margin == margin
+    assert each == terms
+
+
+def test_totals_that_other_margins_answer_are_refused(knowledge):
+    with pytest.raises(BadRequest, match="totals"):
+        knowledge.answered_by(TableRequest(knowledge.dataset.id, ("area",), ("age",)))
+
+
+def test_margins_cost_their_shares_once(knowledge):
+    plan = knowledge.declared
+    assert spent(plan, set()) == 0
+    assert spent(plan, {("age", "area")}) == Fraction(1, 2)
+    assert spent(plan, {table.margin for table in plan.tables}) == 2
+
+
+def test_an_unknown_protection_and_a_missing_law_are_refused(knowledge):
+    with pytest.raises(BadRequest, match="no protection"):
+        Knowledge(knowledge.dataset, "magic")
+    with pytest.raises(BadRequest, match="no noise table"):
+        _ = knowledge.law
+    with pytest.raises(BadRequest, match="no universe"):
+        _ = Knowledge(knowledge.dataset, CELLKEY).declared
+
+
+def test_a_question_is_asked_once(knowledge):
+    people = town(1_000, 20, seed=1)[0]
+    asked = []
+
+    class Counting(TrueCounts):
+        def ask(self, request):
+            asked.append(request)
+            return super().ask(request)
+
+    notebook = Notebook(Counting(knowledge.dataset, people))
+    for rows in (("age",), ("area",), ("age",)):
+        notebook.ask(TableRequest(knowledge.dataset.id, rows))
+    assert notebook.asked == len(asked) == 2
