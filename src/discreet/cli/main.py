@@ -19,6 +19,7 @@ from discreet.cli import (
     hypothesis_test,
     load,
     margins,
+    reproduce,
     serve,
     table,
 )
@@ -59,6 +60,7 @@ for _command in (
     design.design,
     audit.audit,
     margins.margins,
+    reproduce.reproduce,
     bench.bench,
 ):
     app.command()(_command)
