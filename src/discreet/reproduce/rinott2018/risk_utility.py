@@ -80,7 +80,7 @@ def figure_1(effort: Effort) -> Exhibit:
         "figure 1",
         f"Table 1 perturbed {_number(effort):,} times for each ε (the paper: 100)",
         (*matched_truncations(), *_close_v(runs, effort), *_laplace_wins(runs), *_rejections(runs)),
-        picture=lambda: _picture(runs, TABLE_1, "The paper's Table 1, 132 cells", p_values=False),
+        picture=lambda: _picture(runs, TABLE_1, "Laplace noise does less harm: the paper's Table 1", p_values=False),
         note="No single rule gives all six truncations; the figures use the printed ones.",
     )
 
@@ -104,7 +104,7 @@ def figure_2(effort: Effort) -> Exhibit:
             *_rejections(runs),
             *_rejections(simulate(even, effort, 22), "even margins, "),
         ),
-        picture=lambda: _picture(runs, table, "Independent table, 100 people a cell"),
+        picture=lambda: _picture(runs, table, "Laplace noise does less harm: 100 people a cell, independent"),
         note=note,
     )
 
@@ -126,7 +126,7 @@ def figure_3(effort: Effort) -> Exhibit:
             *_truth(table),
             *_rejections(runs),
         ),
-        picture=lambda: _picture(runs, table, "Independent table, 10 people a cell"),
+        picture=lambda: _picture(runs, table, "Laplace noise does less harm: 10 people a cell, independent"),
         note=_UNSAID.format(shape="20 x 50"),
     )
 
