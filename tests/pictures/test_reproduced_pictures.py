@@ -4,6 +4,7 @@ import re
 
 import pytest
 
+from discreet.pictures.rinott2018 import rejected_shares
 from discreet.pictures.save import render
 from discreet.reproduce.exhibit import Effort
 from discreet.reproduce.papers import PAPERS
@@ -11,7 +12,6 @@ from discreet.reproduce.papers import PAPERS
 QUICK = Effort(quick=True)
 SHOWN = {
     ("rinott2018", "table 2"): "Laplace noise stays nearer",
-    ("rinott2018", "table 3"): "Noise-aware test",
     ("rinott2018", "figure 1"): "Cramér's V",
     ("rinott2018", "figure 2"): "p-value of Pearson's test",
     ("rinott2018", "figure 3"): "Loss l3",
@@ -26,13 +26,27 @@ SHOWN = {
 }
 
 
+def words_of(chart):
+    svg = render(chart, "svg").decode("utf-8")
+    assert not re.search(r"\bNaN\b|Infinity", svg)
+    return re.sub(r"<[^>]+>", " ", svg).replace("&#39;", "'").replace("&apos;", "'")
+
+
 @pytest.mark.parametrize(("paper", "name"), SHOWN)
 def test_a_picture_renders_with_its_words(paper, name):
-    chart = PAPERS[paper].exhibits()[name](QUICK).picture()
-    svg = render(chart, "svg").decode("utf-8")
-    words = re.sub(r"<[^>]+>", " ", svg).replace("&#39;", "'").replace("&apos;", "'")
-    assert SHOWN[paper, name] in words
-    assert not re.search(r"\bNaN\b|Infinity", svg)
+    assert SHOWN[paper, name] in words_of(PAPERS[paper].exhibits()[name](QUICK).picture())
+
+
+def test_shares_of_rejected_tables_stand_by_kind_and_setting():
+    shares = [
+        {"setting": f"ε = {e}, m = 7, {kind}", "test": test, "ours": 50.0, "printed": 40.0}
+        for e in (0.1, 0.5)
+        for kind in ("independent", "dependent")
+        for test in ("Original", "Naive", "LR test")
+    ]
+    words = words_of(rejected_shares(shares))
+    assert words.count("Noise-aware test") == words.count("Naive test") == 4
+    assert words.count("ε = 0.5, m = 7") == 2
 
 
 def test_every_figure_has_a_picture():
