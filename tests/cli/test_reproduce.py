@@ -23,7 +23,7 @@ def test_people_see_printed_beside_ours_and_the_verdict():
     assert result.exit_code == 0
     assert "Section 5: 4 agree, 2 do not." in result.stdout
     assert "lacks the factor 2" in result.stdout
-    assert "1/1  rinott2018 section 5: 4 agree, 2 do not" in result.stderr
+    assert "rinott2018 section 5: 4 agree, 2 do not" in result.stderr
 
 
 def test_json_stands_alone_on_standard_output():

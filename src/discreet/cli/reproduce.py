@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -49,13 +50,9 @@ def reproduce(
     wanted = list(_wanted(table=table, figure=figure, example=example, section=section))
     jobs = [(each.name, name) for each in chosen for name in wanted_exhibits(each, wanted)]
     effort = Effort(quick) if seed is None else Effort(quick, seed)
-    found = compute_all(
-        jobs,
-        effort,
-        draw=out is not None,
-        processes=processes or os.cpu_count() or 1,
-        report=_reporter(len(jobs)),
-    )
+    cores = processes or os.cpu_count() or 1
+    with _progress(len(jobs)) as report:
+        found = compute_all(jobs, effort, draw=out is not None, processes=cores, report=report)
     by_paper = [(each, [done for done in found if done.paper == each.name]) for each in chosen]
     for each, done in by_paper:
         for path in write(each, done, effort, out) if out is not None else ():
@@ -74,19 +71,21 @@ def _wanted(**numbers: Numbers) -> Iterator[str]:
         yield from (f"{kind} {number}" for number in given or [])
 
 
-def _reporter(jobs: int) -> Callable[[Done], None]:
-    """Says of each exhibit, as it is done, how it went."""
-    count = 0
+@contextmanager
+def _progress(jobs: int) -> Iterator[Callable[[Done], None]]:
+    """A bar while exhibits are computed, and a line for each as it is done."""
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
-    def report(done: Done) -> None:
-        nonlocal count
-        count += 1
-        messages.print(
-            f"{count}/{jobs}  {done.paper} {done.exhibit.name}: {_summary(done.exhibit)} ({done.seconds:.1f} s)",
-            soft_wrap=True,
-        )
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
+    with Progress(*columns, console=messages, transient=True) as bar:
+        task = bar.add_task("exhibits", total=jobs)
 
-    return report
+        def report(done: Done) -> None:
+            what = f"{done.paper} {done.exhibit.name}: {_summary(done.exhibit)} ({done.seconds:.1f} s)"
+            messages.print(what, soft_wrap=True)
+            bar.advance(task)
+
+        yield report
 
 
 def _summary(exhibit: Exhibit) -> str:
