@@ -134,7 +134,8 @@ def figure_3(effort: Effort) -> Exhibit:
             *_rejections(runs),
         ),
         picture=lambda: _picture(runs, table, "Laplace noise does less harm: 10 people a cell, independent"),
-        note=_UNSAID.format(shape="20 x 50"),
+        note=_UNSAID.format(shape="20 x 50")
+        + "A table whose own p-value happens to be small is mostly rejected at ε = 3 too.",
     )
 
 
