@@ -22,6 +22,7 @@ from discreet.cli import (
     ledger,
     load,
     margins,
+    reproduce,
     serve,
     table,
 )
@@ -64,6 +65,7 @@ for _command in (
     budget.budget,
     ledger.ledger,
     margins.margins,
+    reproduce.reproduce,
     bench.bench,
 ):
     app.command()(_command)

@@ -39,6 +39,7 @@ class Finding:
         ours: What follows from the method.
         tolerance: How far apart the two may be: rounding of the print, plus Monte Carlo error where `ours` has one.
         why: For a disagreement: what is wrong with the print, or why it cannot be reproduced.
+        relation: What the paper claims of the number: "=" to the printed one, or "<=" or ">=" a printed bound.
     """
 
     what: str
@@ -46,6 +47,7 @@ class Finding:
     ours: float
     tolerance: float = 0.0
     why: str = ""
+    relation: str = "="
 
     @property
     def agrees(self) -> bool | None:
@@ -53,20 +55,27 @@ class Finding:
 
         >>> Finding("P(exact)", 0.46, 0.4621, tolerance=0.005).agrees
         True
+        >>> Finding("interquartile range", 0.005, 0.0031, relation="<=").agrees
+        True
         """
         if self.printed is None:
             return None
+        if self.relation == "<=" and self.ours <= self.printed:
+            return True
+        if self.relation == ">=" and self.ours >= self.printed:
+            return True
         return bool(math.isclose(self.printed, self.ours, rel_tol=1e-12, abs_tol=self.tolerance))
 
     def document(self) -> dict[str, Any]:
         """The finding as JSON."""
         return {
             "what": self.what,
+            "relation": self.relation,
             "printed": self.printed,
             "ours": self.ours,
             "tolerance": self.tolerance,
             "agrees": self.agrees,
-            "why": self.why,
+            "why": "" if self.agrees else self.why,
         }
 
 
@@ -88,6 +97,12 @@ class Exhibit:
     picture: Callable[[], alt.TopLevelMixin] | None = None
     note: str = ""
     extra: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def verdict(self) -> tuple[int, int, int]:
+        """How many numbers agree, how many do not, and how many have nothing printed beside them."""
+        outcomes = [finding.agrees for finding in self.findings]
+        return outcomes.count(True), outcomes.count(False), outcomes.count(None)
 
     def document(self) -> dict[str, Any]:
         """The exhibit as JSON, its picture left out."""
