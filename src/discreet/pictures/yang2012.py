@@ -53,7 +53,7 @@ def runs_by_epsilon(
         scale: Of the vertical axis: "log", "symlog" or "linear".
         spread: Whether to draw one standard deviation.
     """
-    panels = []
+    panels: list[Any] = []
     for name, promise in promises.items():
         own = [dict(r) for r in records if r["table"] == name]
         chart = _panel(

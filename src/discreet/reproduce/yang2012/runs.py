@@ -123,7 +123,7 @@ def grid(effort: Effort) -> tuple[float, ...]:
 
     >>> from discreet.reproduce.exhibit import Effort
     >>> grid(Effort(quick=True))
-    (0.005, 0.015, 0.025, 0.055, 0.105, 0.225, 0.475, 1.005, 1.995)
+    (0.005, 0.015, 0.025, 0.045, 0.105, 0.225, 0.475, 1.005, 1.995)
     """
     paper = 0.005 + 0.01 * np.arange(200)
     between = (effort.of(13, 3), effort.of(13, 2), effort.of(4, 0))
