@@ -86,7 +86,7 @@ def _panel(
         x=_epsilon_axis(),
         color=alt.Color("scale:N", scale=_SCALES).title(None).legend(orient="top", symbolOpacity=1),
     )
-    y = alt.Y("shown:Q", scale=scale).title(axis).axis(format=",~g", values=ticks)
+    y = alt.Y("shown:Q", scale=scale).title(axis).axis(labelExpr="format(datum.value, ',')", values=ticks)
     band = base.mark_area(opacity=0.16, clip=True).encode(y=alt.Y("low:Q", scale=scale), y2="high:Q")
     line = base.mark_line(strokeWidth=2.5, clip=True).encode(y=y)
     marks = [*([band] if spread else []), line, *([_level(*level, scale)] if level else [])]
