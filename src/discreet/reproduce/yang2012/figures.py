@@ -34,8 +34,8 @@ Scale = Literal["log", "symlog", "linear"]
 PUBLISHED, CORRECTED = "as published", "scale that is needed"
 _SECOND_STAGE = (
     "The statistic says little about the noise. The program knows the margins only; many tables solve it (remark "
-    "3), the paper's is whichever its solver found and ours the one nearest to the noisy table. Neither has the "
-    "data's deviations from the model, so the statistic is shifted even without noise (dashed)."
+    "3), the paper's is whichever its solver found and ours the one nearest to the noisy table. Ours is shifted "
+    "even without noise (dashed), and other solutions by other amounts, so the print cannot be reproduced."
 )
 #: The L1 distance between estimate and uniform distribution, as printed in the text.
 _TO_UNIFORM = {"edwards": 0.83, "czech": 0.86, "rochdale": 1.43, "journey": 1.43}
@@ -256,7 +256,7 @@ def _uniform_finding(name: str) -> Finding:
     observed = 2 * total_variation(share, np.full(share.shape, 1 / share.size))
     why = f"Not reproduced: the estimate is {_to_uniform(name):.4f} from uniform, the observed table {observed:.4f}"
     if abs(observed - _TO_UNIFORM[name]) <= 0.005:
-        why += ", which is what is printed"
+        why += ", which rounds to the print"
     return Finding(
         f"{known.title}: L1 distance between estimate and uniform",
         _TO_UNIFORM[name],

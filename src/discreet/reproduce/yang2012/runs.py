@@ -134,19 +134,24 @@ def grid(effort: Effort) -> tuple[float, ...]:
 
 
 def clouds(name: str, effort: Effort) -> tuple[Cloud, ...]:
-    """All runs of one table, in rising ε.
+    """All runs of one table, in rising ε."""
+    first = effort.seed + 10_000 * list(PAPER_TABLES).index(name)
+    return tuple(
+        _cloud(name, epsilon, effort.of(50, 6), first + place)
+        for place, epsilon in enumerate(nominal_epsilons(name, effort))
+    )
 
-    Some ε outside the paper's range are run too: a corrected curve, moved along the axis, must cover it.
+
+def nominal_epsilons(name: str, effort: Effort) -> list[float]:
+    """The published ε to run: the grid, and some outside the paper's range.
+
+    A corrected curve is moved along the axis and must cover that range too.
     """
     ratio = dataset(name).true_epsilon(1.0)
     smallest, largest = NAMED[0] / ratio, LARGEST / ratio
     above = np.geomspace(LARGEST, max(largest, LARGEST), effort.of(5, 2))[1:]
     more = [smallest] if ratio > 1 else [float(e) for e in above]
-    epsilons = sorted({*grid(effort), *more})
-    first = effort.seed + 10_000 * list(PAPER_TABLES).index(name)
-    return tuple(
-        _cloud(name, epsilon, effort.of(50, 6), first + place) for place, epsilon in enumerate(epsilons)
-    )
+    return sorted({*grid(effort), *more})
 
 
 @lru_cache(maxsize=1024)
