@@ -164,11 +164,12 @@ def study(
 def _run(plan: Plan, exact: Mapping[Margin, NDArray[np.int64]], source: SeededNoise) -> Run:
     if isinstance(plan, Holistic):
         released = plan.release(exact, source)
-        return Run(released.sample_size, _max_l1(released.margins, exact), released.lp_b, released.margins)
+        return Run(released.sample_size, largest_l1(released.margins, exact), released.lp_b, released.margins)
     margins = plan.release(exact, source)
     total = float(margins[plan.wanted.margins[0]].sum())
-    return Run(total, _max_l1(margins, exact), None, margins)
+    return Run(total, largest_l1(margins, exact), None, margins)
 
 
-def _max_l1(margins: Mapping[Margin, NDArray[Any]], exact: Mapping[Margin, NDArray[np.int64]]) -> float:
+def largest_l1(margins: Mapping[Margin, NDArray[Any]], exact: Mapping[Margin, NDArray[np.int64]]) -> float:
+    """The largest L1 distance between a released and a true margin (the paper's figure 2)."""
     return max(float(np.abs(table - exact[margin]).sum()) for margin, table in margins.items())
