@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import os
+
+# One thread a process: the suite runs on all cores already, and threads of small factorisations only wait.
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 

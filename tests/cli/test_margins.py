@@ -58,7 +58,7 @@ def test_a_picture_is_written(tmp_path, picture):
 @pytest.mark.parametrize(
     ("words", "error"),
     [
-        (["nothing-here"], NotFound),
+        (["nothing-here.csv"], NotFound),
         (["czech", "--margins", ""], BadRequest),
         (["czech", "--method", "magic"], BadRequest),
         (["journey", "--method", "fourier"], BadRequest),

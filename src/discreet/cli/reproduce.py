@@ -30,6 +30,7 @@ def reproduce(
     figure: Annotated[Numbers, typer.Option(help="Only this figure; may be repeated.")] = None,
     example: Annotated[Numbers, typer.Option(help="Only this example; may be repeated.")] = None,
     section: Annotated[Numbers, typer.Option(help="Only this section; may be repeated.")] = None,
+    theorem: Annotated[Numbers, typer.Option(help="Only this theorem; may be repeated.")] = None,
     quick: Annotated[bool, typer.Option("--quick", help="Fewer repetitions: a look, not a report.")] = False,
     seed: Annotated[int | None, typer.Option(help="Another seed of the simulations.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print the findings as JSON.")] = False,
@@ -41,14 +42,16 @@ def reproduce(
     ] = None,
 ) -> None:
     """Recompute a paper's tables and figures: every printed number beside ours, and whether they agree."""
+    # Small factorisations in two processes: threads within each would only wait for each other.
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     from discreet.reproduce.exhibit import Effort
     from discreet.reproduce.page import document, write
-    from discreet.reproduce.papers import papers, wanted_exhibits
+    from discreet.reproduce.papers import exhibits_of, papers
     from discreet.reproduce.run import compute_all
 
     chosen = papers(paper)
-    wanted = list(_wanted(table=table, figure=figure, example=example, section=section))
-    jobs = [(each.name, name) for each in chosen for name in wanted_exhibits(each, wanted)]
+    wanted = list(_wanted(table=table, figure=figure, example=example, section=section, theorem=theorem))
+    jobs = exhibits_of(chosen, wanted)
     effort = Effort(quick) if seed is None else Effort(quick, seed)
     cores = processes or os.cpu_count() or 1
     with _progress(len(jobs)) as report:

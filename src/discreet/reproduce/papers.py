@@ -94,3 +94,18 @@ def wanted_exhibits(paper: Paper, wanted: list[str]) -> list[str]:
         if name not in known:
             raise BadRequest(f"{paper.name} has no {name} here.", f"It has: {', '.join(known)}.")
     return wanted or known
+
+
+def exhibits_of(chosen: tuple[Paper, ...], wanted: list[str]) -> list[tuple[str, str]]:
+    """Paper and exhibit for everything that is asked for; of several papers those that have it.
+
+    Raises:
+        BadRequest: None has it; the message lists what there is.
+    """
+    if len(chosen) == 1:
+        return [(chosen[0].name, name) for name in wanted_exhibits(chosen[0], wanted)]
+    found = [(paper.name, name) for paper in chosen for name in paper.exhibits() if not wanted or name in wanted]
+    missing = [name for name in wanted if name not in {each for _, each in found}]
+    if missing:
+        raise BadRequest(f"No paper has {missing[0]} here.", "Ask for one paper to see what it has.")
+    return found
