@@ -288,3 +288,20 @@ def test_what_belongs_to_the_other_method_is_refused(private_town, tmp_path, lin
     strange = private_town.description.replace('method = "dp"', f'method = "dp"\n{line}')
     with pytest.raises(BadDescription, match=message):
         load_dataset(tmp_path / "w", strange, private_town.records)
+
+
+def test_gaussian_noise_under_the_zcdp_rule_is_published_and_asked_beyond(private_town, tmp_path):
+    gaussian = private_town.description.replace(
+        "[protection.universe]", '[protection.noise]\nfamily = "gaussian"\n\n[protection.universe]'
+    ).replace("answer_cost = 0.5", 'answer_cost = 0.01\nrule = "zcdp"\n')
+    folder = tmp_path / "zcdp"
+    load_dataset(folder, gaussian, private_town.records)
+    workspace = Workspace(folder)
+    inside = release_table(workspace.stored("town"), INSIDE)
+    assert "zero-concentrated" in inside.promise[0] or "loss distribution" in inside.promise[0]
+    asker = workspace.asker(share(folder, "ann", "0.015"))
+    before = spent(folder)
+    release_table(workspace.stored("town"), OUTSIDE, asker)
+    assert float(spent(folder) - before) == pytest.approx(0.01, rel=1e-6)
+    with pytest.raises(BudgetSpent):
+        release_table(workspace.stored("town"), TableRequest("town", ("sex", "age", "job")), asker)
