@@ -110,7 +110,7 @@ def test_on_an_independent_table_noise_misleads_the_naive_reader_and_not_the_oth
     found = assess_subject(subject, settings, reps=40)
     heavy, light = found.outcomes
     assert found.truth.associated is False
-    assert heavy.same_naive < 0.1
+    assert heavy.same_naive < 0.3
     assert heavy.same_aware > 0.8
     assert light.same_naive > 0.8
     assert heavy.simulated["cramers_v"].mean > found.truth.cramers_v + 0.02

@@ -163,7 +163,9 @@ def _bounded(family: str, epsilon: float) -> NoiseTable:
     if family == "hellinger":
         return build("hellinger", {"epsilon": epsilon, "largest": LARGEST_OWN_ROW})
     top = LARGEST_OWN_ROW + math.ceil(2 * _REACH / epsilon)
-    return exponential(lambda a, b: abs(a - b), epsilon=epsilon, largest=LARGEST_OWN_ROW, top=top, quantise="ceiling")
+    return exponential(
+        lambda a, b: abs(a - b), epsilon=epsilon, largest=LARGEST_OWN_ROW, top=top, quantise="ceiling"
+    )
 
 
 def _design(table: NoiseTable) -> str:
