@@ -82,7 +82,7 @@ def test_zeros_are_kept_everywhere_when_asked_for():
         (["laplace"], [0.0], DELTA, "above 0"),
         (["laplace"], [math.nan], DELTA, "above 0"),
         (["laplace"], [1.0], 0.0, "between 0 and 1"),
-        (["current"], [1.0], DELTA, "no noise table in force"),
+        (["current"], [1.0], DELTA, "current is left out: The dataset has no single noise table"),
     ],
 )
 def test_wishes_that_mean_nothing_are_refused(families, epsilons, delta, said):

@@ -11,6 +11,7 @@ import numpy as np
 
 from discreet.assess.expectation import SMALL
 from discreet.errors import BadRequest, nearest
+from discreet.inference.likelihood_ratio import LEVEL
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -58,7 +59,7 @@ def boxes(found: Assessment) -> Any:
     """Box plots by epsilon."""
     from discreet.pictures import assess as pictures  # noqa: PLC0415 - pictures are an extra
 
-    measures = [m for m in BOXES if any(m in o.simulated for o in found.outcomes)]
+    measures = [m for m in BOXES if any(m in o.simulated for o in found.outcomes) and _telling(found, m)]
     ordered = sorted(found.outcomes, key=lambda o: (o.setting.epsilon is None, o.setting.epsilon or 0.0))
     records = [box for measure in measures for o in ordered for box in _box(o, measure)]
     truths = [
@@ -70,6 +71,12 @@ def boxes(found: Assessment) -> Any:
         f"{found.reps} simulated releases each: median, quartiles, and lines from the 5 % to the 95 % point"
     )
     return pictures.boxes(_same_families(records, found), truths, subtitle)
+
+
+def _telling(found: Assessment, measure: str) -> bool:
+    """Whether a panel shows anything: p-values that are all next to nothing do not."""
+    found_p = [o.simulated[measure].high for o in found.outcomes if measure in o.simulated]
+    return measure != "p_value" or max(found_p) > LEVEL
 
 
 def _same_families(records: list[dict[str, Any]], found: Assessment) -> list[dict[str, Any]]:

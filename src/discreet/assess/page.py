@@ -32,11 +32,12 @@ _STYLE = """
 * { box-sizing: border-box; }
 body { margin: 0; background: var(--ground); color: var(--ink); line-height: 1.5;
   font: 16px/1.55 Inter, "Source Sans 3", "Helvetica Neue", Arial, sans-serif; }
-main { max-width: 62rem; margin: 0 auto; padding: 1.5rem 1.25rem 3rem; }
+main { max-width: 66rem; margin: 0 auto; padding: 1.5rem 1.25rem 3rem; }
 h1 { font-size: 1.6rem; line-height: 1.25; margin: 1rem 0 .25rem; }
 h2 { font-size: 1.15rem; margin: 2.25rem 0 .5rem; padding-top: .75rem; border-top: 1px solid var(--line); }
 h3 { font-size: 1rem; margin: 1.25rem 0 .25rem; }
-p, ul { margin: .5rem 0; max-width: 46rem; }
+p, ul { margin: .5rem 0; max-width: 46rem; overflow-wrap: anywhere; }
+ul { padding-left: 1.25rem; }
 li { margin: .25rem 0; }
 .soft, figcaption { color: var(--soft); font-size: .9rem; }
 .confidential { background: var(--warn-ground); color: var(--warn); border: 1px solid currentColor; font-weight: 600;
@@ -44,11 +45,12 @@ li { margin: .25rem 0; }
 .scroll { overflow-x: auto; margin: .75rem 0; }
 table { border-collapse: collapse; font-size: .88rem; font-variant-numeric: tabular-nums; }
 caption { text-align: left; color: var(--soft); padding-bottom: .4rem; }
-th, td { padding: .3rem .7rem; text-align: right; border-bottom: 1px solid var(--line); vertical-align: top; }
+th, td { padding: .3rem .6rem; text-align: right; border-bottom: 1px solid var(--line); vertical-align: top; }
+tbody td { white-space: nowrap; }
 thead th { vertical-align: bottom; border-bottom: 2px solid var(--line); font-weight: 600; }
 th:first-child, td.words, th.words { text-align: left; }
 tbody th { font-weight: 500; white-space: nowrap; position: sticky; left: 0; background: var(--ground); }
-td.words { min-width: 16rem; }
+tbody td.words { min-width: 16rem; white-space: normal; }
 small { color: var(--soft); white-space: nowrap; }
 figure { margin: 1rem 0; overflow-x: auto; }
 figure svg { height: auto; max-width: 100%; min-width: 30rem; display: block; }

@@ -94,8 +94,10 @@ def conclusion(found: Assessment) -> list[str]:
         )
     weak = [o for o in found.outcomes if o.same_aware is not None and o.same_aware < 0.9]
     if weak:
-        lost = "the noise hides the association" if truth.associated else "the test rejects too often"
-        said.append(f"Allowing for the noise, {lost} in more than one release of ten under {_labels(weak)}.")
+        lost = "misses the association" if truth.associated else "sees an association"
+        said.append(
+            f"A test that allows for the noise {lost} in more than one release of ten under {_labels(weak)}."
+        )
     if not (misled or inflated or weak):
         said.append(
             "Under every setting readers conclude what the true table says, in nine releases of ten or more."

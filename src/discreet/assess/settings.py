@@ -97,7 +97,8 @@ def settings_of(
             try:
                 setting = _setting(family, epsilon, delta, current)
             except InfeasibleDesign as error:
-                left_out.append(f"{family} at epsilon {epsilon:g} is left out: {error}")
+                at = "" if math.isnan(epsilon) else f" at epsilon {epsilon:g}"
+                left_out.append(f"{family}{at} is left out: {error}")
                 continue
             kept = with_kept_zero(setting.noise) if keep_zeros else setting.noise
             found.append(Setting(setting.family, setting.epsilon, kept, setting.how))
@@ -129,7 +130,7 @@ def _epsilons_for(family: str, epsilons: Iterable[float]) -> list[float]:
 def _setting(family: str, epsilon: float, delta: float, current: NoiseTable | None) -> Setting:
     if family == CURRENT:
         if current is None:
-            raise BadRequest("There is no noise table in force.", "Name families instead of current.")
+            raise InfeasibleDesign("The dataset has no single noise table.", "Name families instead.")
         return Setting(CURRENT, None, current, f"The dataset's own: {_design(current)}.")
     if family in WITHOUT_EPSILON:
         table = build(family, {})

@@ -11,6 +11,7 @@ import typer
 from discreet import __version__
 from discreet.cli import (
     account,
+    assess,
     audit,
     bench,
     demo,
@@ -59,6 +60,7 @@ for _command in (
     design.design,
     audit.audit,
     margins.margins,
+    assess.assess,
     bench.bench,
 ):
     app.command()(_command)

@@ -140,10 +140,11 @@ def risk_utility(records: Sequence[Record], subtitle: str | list[str]) -> Any:
     line = base.mark_line(strokeWidth=1.5, opacity=0.55).encode(order="order:Q")
     shape = alt.Shape("family:N").scale(domain=families, range=_shapes(families)).legend(None)
     points = base.mark_point(size=85, filled=True, opacity=1).encode(shape=shape)
-    above = alt.FieldOneOfPredicate(field="family", oneOf=families[::2])
     labels = [
-        base.mark_text(dy=dy, fontSize=11).encode(text="place:N").transform_filter(chosen)
-        for dy, chosen in ((-12, above), (15, alt.LogicalNotPredicate(**{"not": above})))
+        base.mark_text(dy=dy, fontSize=11)
+        .encode(text="place:N")
+        .transform_filter(alt.FieldOneOfPredicate(field="family", oneOf=chosen))
+        for dy, chosen in ((-12, families[::2]), (15, families[1::2]))
     ]
     return themed(
         alt.layer(line, points, *labels).properties(width=560, height=330),
