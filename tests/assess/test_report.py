@@ -143,3 +143,19 @@ def test_pictures_of_one_page_do_not_share_ids():
 def test_a_grid_names_its_lines():
     text = grid("About", ["setting", "how"], [["a<b", "words"]], words=frozenset({1}))
     assert '<th scope="row">a&lt;b</th><td class="words">words</td>' in text
+
+
+def test_a_simulated_mean_has_the_digits_that_its_error_allows(found):
+    from types import SimpleNamespace
+
+    from discreet.assess.report import simulated
+    from discreet.assess.simulate import Summary
+
+    def shown(mean, error):
+        outcome = SimpleNamespace(simulated={"rm": Summary(mean, error, 0.0, 0.0, 0.0, 9)})
+        return simulated(outcome, "rm")
+
+    assert shown(0.123456, 0.00023) == "0.12346 ± 0.00023"
+    assert shown(12345.6, 48.2) == "12,346 ± 48"
+    assert shown(0.5, 0.0) == "0.500 ± 0.000"
+    assert simulated(found.outcomes[0], "nothing") == "-"

@@ -127,7 +127,7 @@ def confirmation(found: Assessment) -> Any:
     from discreet.pictures import assess as pictures  # noqa: PLC0415 - pictures are an extra
 
     records = [
-        _bar(o, o.expected.confirmation_small, none=f"never shows 1 to {SMALL}") for o in found.outcomes
+        _bar(o, o.expected.confirmation_small, none=f"none shown from 1 to {SMALL}") for o in found.outcomes
     ]
     subtitle = f"Of the cells shown as 1 to {SMALL}, how many are what they show; exact expectations"
     return pictures.shares(

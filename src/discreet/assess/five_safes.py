@@ -127,7 +127,7 @@ def _projects(stored: StoredDataset) -> Safe:
         "Safe projects",
         "Is this use of the data appropriate?",
         (
-            Item("What is published?", KNOWN, f"{counted}{dataset.source or 'not stated'}; version {dataset.version}."),
+            Item("What is published?", KNOWN, f"{counted}{dataset.source.rstrip('.') or 'not stated'}; version {dataset.version}."),
             Item("For whose good?", OPEN, "Name the public benefit, and who would miss these tables."),
             Item("May it be published at all?", OPEN, "Name the law, the consent or the approval that allows it."),
             Item("What else about these people is public?", OPEN,

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
 
 #: Cells times width of the noise times releases that are tested: some seconds.
-PATIENCE = 1_000_000
+PATIENCE = 600_000
 MOST_TESTED = 50
 
 

@@ -89,7 +89,7 @@ def risk_table(found: Assessment) -> str:
             f"{o.expected.perturbed_occupied:.1%}",
             f"{o.expected.p_exact:.1%}",
             _share(o.expected.confirmation_small),
-            simulated(o, "rm", 4),
+            simulated(o, "rm"),
         ]
         for o in found.outcomes
     ]
@@ -111,7 +111,7 @@ def utility_table(found: Assessment) -> str:
         cells, e = o.expected.cells, o.expected
         means = [f"{moments.mean / cells:.3g}" for moments in (e.l1, e.l2, e.l3)]
         zeros = f"{e.false_zeros:.1f} ({e.false_zero_share:.1%})"
-        simulations = [simulated(o, "hellinger", 3), simulated(o, "total_variation", 4)]
+        simulations = [simulated(o, "hellinger"), simulated(o, "total_variation")]
         lines.append([o.setting.label, *means, *simulations, zeros, f"{e.false_people:.1f}"])
     return grid("Means over releases; the smaller, the more useful.", headers, lines)
 
@@ -140,13 +140,13 @@ def _conclusion_line(o: Outcome, ratio: float) -> list[str]:
     shift = o.simulated["likelihood_ratio"]
     return [
         o.setting.label,
-        simulated(o, "chi_square", 1),
-        simulated(o, "p_value", 3),
+        simulated(o, "chi_square"),
+        simulated(o, "p_value"),
         _share(o.same_naive),
         f"{shift.mean - ratio:+,.1f} ± {shift.error:,.1f}",
-        simulated(o, "cramers_v", 3),
-        simulated(o, "corrected_v", 3),
-        simulated(o, "aware_p_value", 3),
+        simulated(o, "cramers_v"),
+        simulated(o, "corrected_v"),
+        simulated(o, "aware_p_value"),
         _share(o.same_aware),
         str(o.tested),
     ]
@@ -170,10 +170,13 @@ def settings_table(found: Assessment) -> str:
     )
 
 
-def simulated(outcome: Outcome, name: str, digits: int) -> str:
-    """A simulated mean with its Monte Carlo error."""
+def simulated(outcome: Outcome, name: str) -> str:
+    """A simulated mean with its Monte Carlo error, as many digits as the error allows."""
     found = outcome.simulated.get(name)
-    return "-" if found is None else f"{found.mean:,.{digits}f} ± {found.error:,.{digits}f}"
+    if found is None:
+        return "-"
+    digits = 3 if not found.error > 0 else min(6, max(0, 1 - math.floor(math.log10(found.error))))
+    return f"{found.mean:,.{digits}f} ± {found.error:,.{digits}f}"
 
 
 def _share(share: float | None) -> str:

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
     Draws = dict[str, Floats]
 
-CHUNK = 25
+CHUNK = 10
 #: Numbers held at a time by one worker.
 _ROOM = 2_000_000
 

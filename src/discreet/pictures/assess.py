@@ -42,7 +42,9 @@ _COLOURS = {
 }
 _SPARE = ("#4D7C8A", "#7A5C00", "#5B7F00")
 _SHAPES = ("circle", "square", "triangle-up", "diamond", "triangle-down", "cross")
-_PERCENT = ".0%"
+_PERCENT = "~%"
+#: With fewer round numbers a plain axis says more than a logarithmic one.
+_FEWEST_TICKS = 3
 
 
 def boxes(records: Sequence[Record], truths: Sequence[Record], subtitle: str) -> Any:
@@ -103,7 +105,9 @@ def _box_scale(records: list[Record], truths: list[Record]) -> tuple[Any, list[f
         return alt.Scale(domain=[0, 1]), []
     if records[0]["scale"] == "log" and min(values) > 0:
         low, high = min(values) / 1.2, max(values) * 1.2
-        return alt.Scale(type="log", domain=[low, high], nice=False), log_ticks(low, high)
+        ticks = log_ticks(low, high)
+        if len(ticks) >= _FEWEST_TICKS:
+            return alt.Scale(type="log", domain=[low, high], nice=False), ticks
     return alt.Scale(zero=not truths, nice=True), []
 
 
@@ -166,7 +170,8 @@ def shares(
         most: Where the axis ends.
     """
     families, order = _in_order(records, "family"), _in_order(records, "setting")
-    scale = alt.Scale(domain=[0, most]) if most else alt.Scale(nice=True)
+    end = most or max([0.01, *(record["share"] for record in records if record["share"] is not None)])
+    scale = alt.Scale(domain=[0, end], nice=most is None)
     base = alt.Chart(alt.InlineData(values=list(records))).encode(y=_settings_axis(order))
     bars = base.mark_bar(height=13).encode(
         x=alt.X("share:Q", scale=scale).title(axis).axis(format=_PERCENT, tickCount=5, grid=True),
