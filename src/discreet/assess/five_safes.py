@@ -122,12 +122,15 @@ def five_safes(workspace: Workspace, dataset_id: str, settings: Settings) -> Che
 
 def _projects(stored: StoredDataset) -> Safe:
     dataset = stored.dataset
-    counted = f"{dataset.label}: {dataset.unit}, {dataset.population or 'population not stated'}; source: "
+    source = dataset.source.rstrip(".") or "not stated"
+    counted = (
+        f"{dataset.label}: {dataset.unit}, {dataset.population or 'population not stated'}; source: {source}"
+    )
     return Safe(
         "Safe projects",
         "Is this use of the data appropriate?",
         (
-            Item("What is published?", KNOWN, f"{counted}{dataset.source.rstrip('.') or 'not stated'}; version {dataset.version}."),
+            Item("What is published?", KNOWN, f"{counted}; version {dataset.version}."),
             Item("For whose good?", OPEN, "Name the public benefit, and who would miss these tables."),
             Item("May it be published at all?", OPEN, "Name the law, the consent or the approval that allows it."),
             Item("What else about these people is public?", OPEN,
@@ -215,7 +218,7 @@ def _promised(stored: StoredDataset) -> tuple[Item, ...]:
         together = "All tables of the declared universe share one budget; the claim stands with every table."
         return (Item("What do all tables promise together?", KNOWN, together),)
     many = (
-        "Nothing is bounded under composition by the cell key method; averaging gains up to "
+        "Nothing is bounded under composition by the cell key method; averaging gains about "
         f"{_most_averaging(stored):.2f} in variance for a table of one variable."
     )
     return (

@@ -26,7 +26,7 @@ def summary(found: Assessment) -> list[str]:
     if found.averaging is not None and found.averaging.factor > 1:
         said.append(
             f"Averaging: over the {found.averaging.tables:,} tables that the rules by shape allow, a patient reader can "
-            f"bring the variance of a cell's noise down by a factor of {found.averaging.factor:.2f} or more."
+            f"bring the variance of a cell's noise down by a factor of about {found.averaging.factor:.2f}."
         )
     kept = ", ".join(outcome.setting.label for outcome in found.unbeaten())
     said.append(f"Unbeaten on the map (no other has both less RM and less Hellinger distance): {kept}.")
