@@ -80,7 +80,7 @@ def cramers_v(table: Release | ArrayLike, noise: NoiseTable | None = None) -> Cr
     naive_counts = _occupied(np.maximum(seen.counts, 0).astype(np.float64))
     mean, variance = _noise_moments(seen.counts, seen.noise)
     counts = seen.counts - mean
-    rows, columns = counts.sum(axis=1) > 0, counts.sum(axis=0) > 0
+    rows, columns = _positive(counts)
     inner = np.ix_(rows, columns)
     if min(rows.sum(), columns.sum()) < 2 or min(naive_counts.shape) < 2:
         raise BadRequest(
@@ -93,6 +93,17 @@ def cramers_v(table: Release | ArrayLike, noise: NoiseTable | None = None) -> Cr
         _v(_pearson(naive_counts), naive_counts.sum(), naive_counts.shape),
         part,
     )
+
+
+def _positive(counts: Floats) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+    """Rows and columns that all have people in what is left: leaving out a row may empty a column."""
+    rows, columns = (np.ones(length, dtype=np.bool_) for length in counts.shape)
+    while True:
+        left = np.where(rows[:, None] & columns, counts, 0.0)
+        kept = rows & (left.sum(axis=1) > 0), columns & (left.sum(axis=0) > 0)
+        if (kept[0] == rows).all() and (kept[1] == columns).all():
+            return rows, columns
+        rows, columns = kept
 
 
 def _occupied(counts: Floats) -> Floats:
