@@ -18,7 +18,7 @@ import numpy as np
 
 from discreet.adjust.fixed_point import nearest_quotient
 from discreet.adjust.private_weights import average_weight, public_strata
-from discreet.adjust.sampling_error import relative_standard_errors, unreliable
+from discreet.adjust.sampling_error import noise_shares, relative_standard_errors, unreliable
 from discreet.adjust.survey_design import SurveyDesign
 from discreet.adjust.weight_forms import cautions, weight_form
 from discreet.adjust.weights import cell_average, largest_weight, overall_average
@@ -42,10 +42,11 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class WeightedCells:
-    """What is shown of a weighted table: whole people, sampling errors, which cells to treat with caution."""
+    """What is shown of a weighted table: whole people, their errors, the noise's share of these, doubtful cells."""
 
     values: NDArray[np.int64]
     errors: NDArray[np.int64]
+    noise_shares: NDArray[np.int64]
     unreliable: NDArray[np.bool_]
     promise: tuple[str, ...]
 
@@ -61,6 +62,7 @@ def weighted_cells(
     return WeightedCells(
         nearest_quotient(fixed, design.scale),
         relative_standard_errors(noisy, design, spread),
+        noise_shares(noisy, design, spread),
         unreliable(noisy, design, spread),
         (form.promise, *cautions(form, design)),
     )
