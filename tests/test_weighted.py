@@ -173,10 +173,45 @@ def test_the_noise_has_the_same_share_in_every_format_and_it_is_the_formulas(fra
     survey = table.release.dataset.survey
     spread = float(largest_variance(table.release.noise))
     for noisy, share in zip(table.release.noisy.ravel().tolist(), document["noise_share"], strict=True):
-        inside = min(noisy, RECORDS)
-        fraction = 1 - RECORDS / float(survey.population_size)
-        sampling = float(1 + survey.relative_variance) * fraction * inside * (1 - inside / RECORDS)
-        assert share == pytest.approx(100 * spread / (spread + sampling), abs=0.0501)
+        assert 10 * share == pytest.approx(share_by_hand(noisy, spread, survey), abs=0.501)
+
+
+def told_by(catalogue, **parts):
+    release = catalogue.table("survey", measure="weighted", **parts).release
+    return release, float(largest_variance(release.noise))
+
+
+def share_by_hand(noisy, variance, survey):
+    inside = min(noisy, RECORDS)
+    fraction = 1 - RECORDS / float(survey.population_size)
+    sampling = float(1 + survey.relative_variance) * fraction * inside * (1 - inside / RECORDS)
+    return 1000 * variance / (variance + sampling)
+
+
+def test_noise_in_steps_of_the_largest_weight_is_counted_as_large_as_it_is(frame, tmp_path):
+    release, variance = told_by(load(tmp_path, frame, "largest-weight"), rows=["age"], columns=["sex"])
+    survey = release.dataset.survey
+    step = float(survey.largest_weight) / (float(survey.population_size) / RECORDS)
+    assert step > 1.2
+    for noisy, share in zip(
+        release.noisy.ravel().tolist(), release.noise_shares.ravel().tolist(), strict=True
+    ):
+        assert share == pytest.approx(share_by_hand(noisy, (variance + 1 / 12) * step**2, survey), abs=0.501)
+
+
+def test_noise_of_several_strata_adds_up_and_that_of_one_stands_alone(frame, tmp_path):
+    catalogue = load(tmp_path, frame, "public-strata")
+    together, variance = told_by(catalogue, rows=["sex"])
+    survey = together.dataset.survey
+    average = float(survey.population_size) / RECORDS
+    both = variance * (32.5**2 + 12.5**2) / average**2
+    for noisy, share in zip(together.noisy.tolist(), together.noise_shares.tolist(), strict=True):
+        assert share == pytest.approx(share_by_hand(noisy, both, survey), abs=0.501)
+    apart, _ = told_by(catalogue, rows=["sex"], columns=["state"])
+    for place in np.ndindex(3, 2):
+        noisy = int(apart.noisy[place])
+        assert apart.noise_shares[place] == pytest.approx(share_by_hand(noisy, variance, survey), abs=0.501)
+    assert apart.noise_shares[:, 2].tolist() == together.noise_shares.tolist()
 
 
 def test_the_screen_tells_errors_in_a_note_and_beside_each_number_when_asked(frame, tmp_path):
@@ -210,7 +245,10 @@ def test_a_cell_of_the_page_tells_its_error_and_the_noises_share(frame, tmp_path
     (text, _, notes) = shown.layers[0].groups[0].rows[1].cells[0]
     cell = table.to_pandas().iloc[1]
     assert text == f"{cell['value']:,}"
-    assert notes == (f"RSE {cell['relative_standard_error']:.1f} %", f"noise {cell['noise_share'] + 1e-9:.0f} %")
+    assert notes == (
+        f"RSE {cell['relative_standard_error']:.1f} %",
+        f"noise {cell['noise_share'] + 1e-9:.0f} %",
+    )
     assert {"RSE", "noise"} <= dict(shown.legend).keys()
 
 

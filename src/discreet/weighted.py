@@ -3,7 +3,11 @@
 The form decides what is read: `cell-average` and `overall-average` move the exact weighted count with the
 noise, `largest-weight` puts it on a grid of the largest weight, `average-weight` and `public-strata` use
 noisy counts and public weights alone. Results are rounded to whole people, halves away from zero. Sampling
-errors come from noisy counts and declared constants only: an exact one would give the count away.
+errors come from noisy counts and declared constants only: an exact one would give the count away. The noise
+that they include is what the form really adds, in sample counts of the cell:
+
+    cell-average, overall-average, average-weight: V        largest-weight: (V + 1/12)·(w_max/w̄)²
+    public-strata: V·Σ w_h² / (average of w_h)², over the strata h in the cell
 
 Comes from: `tabulate` and `perturb`. Goes to: `pipeline`, as plain integers that may be seen.
 Source: Shlomo, Krenzke & Li (2019), section 2; Bailie (2020), 4.1; `adjust/weight_forms.py`.
@@ -12,7 +16,8 @@ Source: Shlomo, Krenzke & Li (2019), section 2; Bailie (2020), 4.1; `adjust/weig
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -27,7 +32,7 @@ from discreet.perturb.perturb import perturb
 from discreet.tabulate.tabulate import tabulate
 
 if TYPE_CHECKING:
-    from fractions import Fraction
+    from collections.abc import Callable
 
     from numpy.typing import NDArray
 
@@ -57,13 +62,20 @@ def weighted_cells(
     """The weighted table of a shape whose sample counts have been perturbed."""
     design = survey_design(stored.dataset, survey)
     fixed = _fixed_point(stored, survey, exact, noisy, design)
-    spread = largest_variance(stored.noise)
+    axis, spreads = _noise_variances(stored, survey, exact.shape, design)
     form = weight_form(survey.form)
+
+    def told(function: Callable[..., NDArray[Any]]) -> NDArray[Any]:
+        if axis is None:
+            return function(noisy, design, spreads[0])
+        parts = [function(noisy.take(n, axis=axis), design, spread) for n, spread in enumerate(spreads)]
+        return np.stack(parts, axis=axis)
+
     return WeightedCells(
         nearest_quotient(fixed, design.scale),
-        relative_standard_errors(noisy, design, spread),
-        noise_shares(noisy, design, spread),
-        unreliable(noisy, design, spread),
+        told(relative_standard_errors),
+        told(noise_shares),
+        told(unreliable),
         (form.promise, *cautions(form, design)),
     )
 
@@ -95,6 +107,36 @@ def largest_variance(noise: NoiseTable) -> Fraction:
     return max(row.variance() for row in noise.rows)
 
 
+def _noise_variances(
+    stored: StoredDataset, survey: Survey, shape: TableShape, design: SurveyDesign
+) -> tuple[int | None, list[Fraction]]:
+    """The variance of the noise in sample counts: one for all cells, or one a place along the strata's axis."""
+    plain = largest_variance(stored.noise)
+    if survey.form == "largest-weight":
+        step = Fraction(design.largest_weight, design.scale) / design.average_weight
+        # Rounding to the grid adds the variance of a uniform error of one step.
+        return None, [(plain + Fraction(1, 12)) * step**2]
+    if survey.form != "public-strata":
+        return None, [plain]
+    axis, shown = _shown_strata(stored, survey, shape)
+    weights = dict(survey.stratum_weights)
+    codes = stored.dataset.variable(str(survey.stratum)).codes
+    inside = [[weights[codes[member]] for member in members] for members in shown]
+    return axis, [
+        # Where all strata are in a cell its average weight is public; of a few, their plain average stands in.
+        plain
+        * _strata_factor(
+            few, design.average_weight if len(few) == len(codes) else sum(few, Fraction(0)) / len(few)
+        )
+        for few in inside
+    ]
+
+
+def _strata_factor(weights: list[Fraction], average: Fraction) -> Fraction:
+    """Σ w² over the squared average weight: how many noises of one average person a cell's noises are."""
+    return sum((weight**2 for weight in weights), Fraction(0)) / average**2
+
+
 def _fixed_point(
     stored: StoredDataset,
     survey: Survey,
@@ -120,10 +162,8 @@ def _by_strata(
     """Perturb the sample counts stratum by stratum, then add them up with the strata's public weights."""
     dataset = stored.dataset
     stratum = dataset.variable(str(survey.stratum))
-    axis = next((n for n, d in enumerate(shape.dimensions) if d.name == stratum.name), None)
-    hidden = {f.name: f.members for f in shape.filters}
+    axis, shown = _shown_strata(stored, survey, shape)
     everything = tuple(range(len(stratum)))
-    shown = [hidden.get(stratum.name, everything)] if axis is None else shape.dimensions[axis].members()
     strata = Dimension(
         stratum.name, stratum.label, plain_outputs(stratum), everything, stratum.codes, total=False
     )
@@ -136,3 +176,15 @@ def _by_strata(
     weights = np.array([round(dict(survey.stratum_weights)[code] * design.scale) for code in stratum.codes])
     parts = [public_strata(noisy[..., list(members)], weights[list(members)]) for members in shown]
     return parts[0] if axis is None else np.stack(parts, axis=axis)
+
+
+def _shown_strata(
+    stored: StoredDataset, survey: Survey, shape: TableShape
+) -> tuple[int | None, list[tuple[int, ...]]]:
+    """The strata's axis, and which strata each place along it holds; without an axis, those of every cell."""
+    stratum = stored.dataset.variable(str(survey.stratum))
+    axis = next((n for n, d in enumerate(shape.dimensions) if d.name == stratum.name), None)
+    hidden = {f.name: f.members for f in shape.filters}
+    if axis is None:
+        return None, [hidden.get(stratum.name, tuple(range(len(stratum))))]
+    return axis, list(shape.dimensions[axis].members())
