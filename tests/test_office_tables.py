@@ -44,7 +44,7 @@ def ons_ptable(keys, rng):
     )
 
 
-@pytest.mark.parametrize("keys", [256, 4096])
+@pytest.mark.parametrize("keys", [256, pytest.param(4096, marks=pytest.mark.slow)])
 def test_an_ons_table_and_ons_keys_give_the_ons_packages_counts(keys, tmp_path):
     rng = np.random.default_rng(keys)
     ptable = ons_ptable(keys, rng)
