@@ -46,7 +46,7 @@ def test_a_published_table_seen_through_noise_still_fits_and_the_naive_test_reje
     counts, generators = table_of("rochdale")
     noise = laplace(epsilon=1.0, m=8)
     released = perturbed(counts, noise, np.random.default_rng(0))
-    found = log_linear_test(released, generators, noise, replicates=39)
+    found = log_linear_test(released, generators, noise, replicates=99)
     assert found.method == "bootstrap"
     assert found.p_value > 0.05
     assert found.naive.p_value < 1e-10

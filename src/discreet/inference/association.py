@@ -47,6 +47,10 @@ class CramersV:
     naive: float
     noise_part: float
 
+    def document(self) -> dict[str, float]:
+        """Both figures as JSON."""
+        return {"corrected": self.estimate, "naive": self.naive, "noise_part": self.noise_part}
+
     @property
     def why(self) -> str:
         """Why the two differ, in a sentence."""
@@ -93,6 +97,19 @@ def cramers_v(table: Release | ArrayLike, noise: NoiseTable | None = None) -> Cr
         _v(_pearson(naive_counts), naive_counts.sum(), naive_counts.shape),
         part,
     )
+
+
+def strength(table: Release | ArrayLike, noise: NoiseTable | None = None) -> CramersV | None:
+    """Cramer's V, or None where it has no meaning: pairs that cannot occur, fewer than two rows with people.
+
+    >>> from discreet.mechanism import laplace
+    >>> strength([[60, 40], [0, 0]], laplace(epsilon=0.5, m=1)) is None
+    True
+    """
+    try:
+        return cramers_v(table, noise)
+    except BadRequest:
+        return None
 
 
 def _occupied(counts: Floats) -> Floats:

@@ -25,7 +25,7 @@ from discreet.server.answer import checked, conditional, strong_tag, tag_of
 from discreet.server.catalogue import usable
 from discreet.server.form import filled_form, form_parameters, is_raw, read_form
 from discreet.server.grid import grid
-from discreet.server.independence import is_two_way, strength, two_way_release, verdict
+from discreet.server.independence import is_two_way, two_way_release, verdict
 from discreet.server.problems import explanations, meaning, public
 from discreet.server.query import TABLE_PARAMETERS, read_table, refuse_unknown
 from discreet.server.templating import FINGERPRINT, page
@@ -153,8 +153,7 @@ def _instead(request: Request, stored: StoredDataset) -> tuple[str, str] | None:
 
 def _independence_page(question: Question) -> Response:
     """What the test says, the naive test beside it, and why they differ."""
-    release = two_way_release(question)
-    found = independence_test(release)
+    found = independence_test(two_way_release(question))
     asked = question.request
     first, second = (dimension.label for dimension in question.shape.dimensions)
     return page(
@@ -167,7 +166,6 @@ def _independence_page(question: Question) -> Response:
         facts=snippets.facts(question.stored.dataset, asked),
         found=found,
         verdict=verdict(found),
-        strength=strength(release),
         table=snippets.page_path(asked),
         json=f"/api{snippets.independence_path(asked)}",
         codes={
