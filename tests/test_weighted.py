@@ -242,7 +242,7 @@ def test_the_command_line_shows_errors_when_asked_and_refuses_them_for_counts(fr
 def test_a_cell_of_the_page_tells_its_error_and_the_noises_share(frame, tmp_path):
     table = load(tmp_path, frame, "cell-average").table("survey", rows=["age"], measure="weighted")
     shown = grid(table.release)
-    (text, _, notes) = shown.layers[0].groups[0].rows[1].cells[0]
+    (text, _, notes, _) = shown.layers[0].groups[0].rows[1].cells[0]
     cell = table.to_pandas().iloc[1]
     assert text == f"{cell['value']:,}"
     assert notes == (
