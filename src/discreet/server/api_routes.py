@@ -28,6 +28,7 @@ from discreet.server.documents import DatasetDocument, ListDocument, description
 from discreet.server.independence import IndependenceDocument, independence_document, two_way_release
 from discreet.server.openapi import problem_responses, request_parameters, table_parameters, table_responses
 from discreet.server.query import TABLE_PARAMETERS, read_table, refuse_unknown
+from discreet.server.snippets import file_stem
 
 if TYPE_CHECKING:
     from starlette.datastructures import QueryParams
@@ -109,8 +110,7 @@ def api_router(workspace: Workspace) -> APIRouter:
 def _table(question: Question, form: Format, *, download: bool) -> Response:
     response = Response(form.write(answer(question)), media_type=form.media_type)
     if download:
-        # The id holds letters, digits and hyphens only: no label ever names a file.
-        name = f"{question.request.dataset}.{form.extension}"
+        name = f"{file_stem(question.request)}.{form.extension}"
         response.headers["content-disposition"] = f'attachment; filename="{name}"'
     return response
 
