@@ -85,6 +85,7 @@ def test_people_see_the_table_with_its_note(run, folder):
         (("describe", "nothing.csv"), 4, "no file"),
         (("load", "nothing.toml", "nothing.csv"), 4, "discreet describe"),
         (("bench", "--rows", "ten"), 2, "whole numbers"),
+        (("table", "town", "--rows", "sex", "--json", "--format", "csv"), 2, "contradict each other"),
     ],
 )
 def test_errors_say_what_to_do_and_have_their_exit_codes(run, folder, arguments, code, said):
@@ -183,3 +184,17 @@ def test_a_draft_overwrites_nothing(run, town, tmp_path):
     done = run("describe", tmp_path / "people.parquet", "--out", tmp_path / "dataset.toml")
     assert done.returncode == 2
     assert (tmp_path / "dataset.toml").read_text() == "hours of work"
+
+
+def test_what_is_wrong_with_a_description_names_its_own_file(run, town, tmp_path):
+    pq.write_table(town.records, tmp_path / "people.parquet")
+    (tmp_path / "people.toml").write_text("id = ")
+    done = run("load", tmp_path / "people.toml", tmp_path / "people.parquet", "-w", tmp_path / "w")
+    assert done.returncode == 2
+    assert "people.toml is not valid TOML" in done.stderr
+    assert "dataset.toml" not in done.stderr
+
+
+def test_json_and_format_json_agree(run, folder):
+    done = run("table", "town", "--rows", "sex", "--json", "--format", "json", "-w", folder)
+    assert json.loads(done.stdout)["id"] == ["sex"]

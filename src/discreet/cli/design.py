@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from discreet.mechanism.ideal import IdealTable
     from discreet.mechanism.noise_table import NoiseTable
 
+#: So many values of a law fit a screen; the integers of all of them are in the JSON.
+MOST_VALUES = 41
 _FAMILIES = "laplace, normal, hellinger, maxent, abs, pram, dropadd, gaussian"
 
 
@@ -44,6 +46,9 @@ def design(
     quantise: str | None = typer.Option(None, help="exact or ceiling; abs uses ceiling by default."),
     out: Path | None = typer.Option(None, help="Write the JSON to this file."),
     as_json: bool = typer.Option(False, "--json", help="Print the JSON."),
+    everything: bool = typer.Option(
+        False, "--all", help="Show every value of a law with many, not only the middle."
+    ),
     plot: Path | None = typer.Option(None, help="Write a picture: FILE.svg or FILE.png."),
     picture: str = typer.Option("pmf", help="Which picture: pmf, transition, curve or quantised."),
 ) -> None:
@@ -77,7 +82,7 @@ def design(
     if as_json:
         emit_json(found.document)
     elif out is None:
-        _show(found.document)
+        _show(found.document, everything=everything)
 
 
 class Designed(NamedTuple):
@@ -180,7 +185,7 @@ def read_modulus(text: str) -> int:
     return number
 
 
-def _show(document: dict[str, Any]) -> None:
+def _show(document: dict[str, Any], *, everything: bool) -> None:
     """The design for people: the last row, the moments, the promise and the notes."""
     from rich.table import Table
 
@@ -191,11 +196,18 @@ def _show(document: dict[str, Any]) -> None:
     shown = Table(title="Noise of large counts", box=None)
     for heading in ("noise", "probability", "threshold"):
         shown.add_column(heading, justify="right")
-    for value, probability, threshold in zip(
-        row["values"], row["probabilities"], row["thresholds"], strict=True
-    ):
+    lines = [*zip(row["values"], row["probabilities"], row["thresholds"], strict=True)]
+    middle = lines if everything else _middle(lines)
+    for value, probability, threshold in middle:
         shown.add_row(f"{value:+d}", f"{probability:.9f}", str(threshold))
     output.print(shown)
+    if len(middle) < len(lines):
+        rest = 1 - sum(probability for _, probability, _ in middle)
+        output.print(
+            f"{len(lines) - len(middle):,} more values from {lines[0][0]:+,d} to {lines[-1][0]:+,d} have a probability "
+            f"of {rest:.4g} together; --all shows them, --json and --out hold every row.",
+            soft_wrap=True,
+        )
     moments, promise = document["moments"], document["privacy"]
     output.print(
         f"bias {moments['bias']:.3g}, variance {moments['variance']:.6g}, entropy {moments['entropy']:.6g}"
@@ -207,6 +219,17 @@ def _show(document: dict[str, Any]) -> None:
     )
     for note in document["notes"]:
         messages.print(note, soft_wrap=True)
+
+
+def _middle(lines: list[tuple[int, float, int]]) -> list[tuple[int, float, int]]:
+    """The values nearest to no change, in their order; all of them where they are few.
+
+    >>> [value for value, _, _ in _middle([(v, 0.0, 0) for v in range(-60, 2000)])][:: MOST_VALUES - 1]
+    [-20, 20]
+    """
+    if len(lines) <= MOST_VALUES:
+        return lines
+    return sorted(sorted(lines, key=lambda line: abs(line[0]))[:MOST_VALUES])
 
 
 def _short(value: Any) -> str:

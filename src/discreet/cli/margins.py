@@ -27,7 +27,12 @@ def margins(
         ),
     ] = None,
     epsilon: Annotated[float, typer.Option(help="The privacy loss of everything together.")] = 1.0,
-    delta: Annotated[float, typer.Option(help="Above 0: Gaussian noise is allowed.")] = 0.0,
+    delta: Annotated[
+        float,
+        typer.Option(
+            help="The chance that epsilon may fail. 0: pure epsilon, Laplace noise; above 0: Gaussian noise too."
+        ),
+    ] = 0.0,
     method: Annotated[
         str, typer.Option(help="fourier, efron-stein, independent, independent-consistent or optimum.")
     ] = "optimum",

@@ -73,6 +73,10 @@ def table(
             "A table of counts has no sampling errors.",
             "Add --measure weighted for a dataset with survey weights; the note says how far counts move.",
         )
+    if as_json and form not in {None, "json"}:
+        raise BadRequest(
+            f"--json and --format {form} contradict each other.", f"Leave out --json, or --format {form}."
+        )
     chosen = named_format(form or "json") if form or as_json else None
     if chosen is None and out is not None:
         chosen = named_format(out.suffix.lstrip(".").lower())
