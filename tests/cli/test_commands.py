@@ -86,6 +86,15 @@ def test_people_see_the_table_with_its_note(run, folder):
         (("load", "nothing.toml", "nothing.csv"), 4, "discreet describe"),
         (("bench", "--rows", "ten"), 2, "whole numbers"),
         (("table", "town", "--rows", "sex", "--json", "--format", "csv"), 2, "contradict each other"),
+        (("table", "town", "--rows", "sex", "--dry-run", "--format", "csv"), 2, "told as JSON"),
+        (("table", "town", "--rows", "sex", "--out", "ages"), 2, "End it in .csv or .json"),
+        (("design", "maxent", "--D", "5", "--V", "3", "--picture", "curve"), 2, "Add --plot"),
+        (("design", "maxent", "--D", "5", "--V", "3", "--match", "smallest"), 2, "design compare"),
+        (("design", "compare", "--epsilon", "1.5", "--m", "7", "--V", "3"), 2, "does not take --V"),
+        (("design", "compare", "--epsilon", "1.5", "--m", "7", "--plot", "x.svg"), 2, "does not take --plot"),
+        (("margins", "edwards", "--picture", "runs"), 2, "Add --plot"),
+        (("audit", "noise.json", "--picture", "pmf"), 2, "Add --plot"),
+        (("test", "independence", "--dataset", "town", "--noise", "x.json"), 2, "belongs to --csv"),
     ],
 )
 def test_errors_say_what_to_do_and_have_their_exit_codes(run, folder, arguments, code, said):

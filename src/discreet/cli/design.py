@@ -9,6 +9,7 @@ import typer
 
 from discreet.cli.console import emit_json, messages, output
 from discreet.cli.design_compare import compare_families
+from discreet.cli.options import chosen_picture
 from discreet.errors import BadRequest, nearest
 
 if TYPE_CHECKING:
@@ -41,7 +42,9 @@ def design(
     top: int | None = typer.Option(None, help="Largest released value (hellinger)."),
     percent: float | None = typer.Option(None, help="q as a share of the count (dropadd)."),
     sign: str | None = typer.Option(None, help="printed or invariant (pram)."),
-    match: str = typer.Option("closest", help="compare: normal noise of the closest or the smallest m."),
+    match: str | None = typer.Option(
+        None, help="compare: normal noise of the closest m (the default) or the smallest."
+    ),
     modulus: str = typer.Option("2^32", help="Number of keys: 2^8, 2^12, 2^16, 10^8, 2^32, 2^64 or any."),
     quantise: str | None = typer.Option(None, help="exact or ceiling; abs uses ceiling by default."),
     out: Path | None = typer.Option(None, help="Write the JSON to this file."),
@@ -50,12 +53,12 @@ def design(
         False, "--all", help="Show every value of a law with many, not only the middle."
     ),
     plot: Path | None = typer.Option(None, help="Write a picture: FILE.svg or FILE.png."),
-    picture: str = typer.Option("pmf", help="Which picture: pmf, transition, curve or quantised."),
+    picture: str | None = typer.Option(
+        None, help="Which picture: pmf (the default), transition, curve or quantised."
+    ),
 ) -> None:
     """Design a noise table and audit the integers that ship."""
-    if family == "compare":
-        compare_families(epsilon, delta, m, match, out, as_json=as_json)
-        return
+    drawn = chosen_picture(picture, plot, "pmf")
     wishes: dict[str, Any] = {
         "epsilon": epsilon,
         "delta": delta,
@@ -74,15 +77,31 @@ def design(
         "sign": sign,
     }
     given = {name: value for name, value in wishes.items() if value is not None}
+    if family == "compare":
+        _refuse_for_comparison({*given, *({"plot"} if plot else ())})
+        compare_families(epsilon, delta, m, match or "closest", out, as_json=as_json)
+        return
+    if match is not None:
+        raise BadRequest("--match belongs to `discreet design compare`.", "Leave it out.")
     found = designed(family, given, read_modulus(modulus), quantise)
     if plot is not None:
-        _plot(found, plot, picture)
+        _plot(found, plot, drawn)
     if out is not None:
         emit_json(found.document, out)
     if as_json:
         emit_json(found.document)
     elif out is None:
         _show(found.document, everything=everything)
+
+
+def _refuse_for_comparison(given: set[str]) -> None:
+    """A comparison takes one epsilon, and a delta or m: anything else would be forgotten."""
+    ignored = sorted(given - {"epsilon", "delta", "m"})
+    if ignored:
+        raise BadRequest(
+            f"A comparison does not take --{ignored[0].replace('_', '-')}.",
+            "Give --epsilon with --delta or --m, and --match.",
+        )
 
 
 class Designed(NamedTuple):

@@ -73,6 +73,8 @@ def independence(
         _refuse_both(dataset, rows, columns, filters, groups)
         table, law = read_matrix(file), _noise_table(noise)
     else:
+        if noise is not None:
+            raise BadRequest("--noise belongs to --csv: a dataset has its own noise table.", "Leave it out.")
         table = _release(dataset, rows, columns, filters, groups, workspace, threads)
     found = independence_test(
         table, law, model=model, total=total, method=method, replicates=replicates, seed=seed

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from discreet.cli.console import emit_json, messages, output
+from discreet.cli.options import chosen_picture
 from discreet.errors import BadRequest
 
 if TYPE_CHECKING:
@@ -47,13 +48,17 @@ def margins(
     out: Annotated[Path | None, typer.Option("--out", "-o", help="Write the JSON to this file.")] = None,
     plot: Annotated[Path | None, typer.Option(help="Write a picture: FILE.svg or FILE.png.")] = None,
     picture: Annotated[
-        str, typer.Option(help="errors (every method by epsilon) or runs (one method, as in the paper).")
-    ] = "errors",
+        str | None,
+        typer.Option(
+            help="errors (every method by epsilon, the default) or runs (one method, as in the paper)."
+        ),
+    ] = None,
 ) -> None:
     """Many margins at once: the expected error of every method, and runs of one beside the true counts."""
     from discreet.margins.closure import parse_margins
     from discreet.margins.study import study
 
+    drawn = chosen_picture(picture, plot, "errors")
     opened = _open(table)
     chosen = parse_margins(_margins_of(table, wanted), opened.names, opened.shape)
     done = study(
@@ -71,7 +76,7 @@ def margins(
     for note in done.notes():
         messages.print(note, soft_wrap=True)
     if plot is not None:
-        _plot(opened, done, plot, picture, weights, seed)
+        _plot(opened, done, plot, drawn, weights, seed)
     if as_json or out is not None:
         emit_json(done.as_json(), out)
     else:
@@ -130,7 +135,7 @@ def _show(done: Study) -> None:
     expected = Table(title="Expected absolute error of a cell", box=box.SIMPLE_HEAD, title_justify="left")
     expected.add_column("margin")
     for method in done.advice.overall:
-        expected.add_column(method, justify="right")
+        expected.add_column(method, justify="right", overflow="fold")
     for margin in done.plan.wanted.margins:
         errors = (f"{by_margin[margin]:.2f}" for by_margin in done.advice.by_margin.values())
         expected.add_row(label(margin), *errors)

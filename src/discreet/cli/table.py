@@ -14,6 +14,7 @@ from discreet.errors import BadRequest
 
 if TYPE_CHECKING:
     from discreet.api.table import Table
+    from discreet.formats import Format
     from discreet.model.release import Release
 
 
@@ -78,8 +79,10 @@ def table(
             f"--json and --format {form} contradict each other.", f"Leave out --json, or --format {form}."
         )
     chosen = named_format(form or "json") if form or as_json else None
-    if chosen is None and out is not None:
-        chosen = named_format(out.suffix.lstrip(".").lower())
+    if chosen is None and out is not None and not dry_run:
+        chosen = _format_of(out)
+    if dry_run and form not in {None, "json"}:
+        raise BadRequest(f"A dry run is told as JSON, not as {form}.", f"Leave out --format {form}.")
     request = request_from_text(
         dataset,
         rows=rows or (),
@@ -104,6 +107,19 @@ def table(
         _show(release, errors=errors)
     else:
         emit(chosen.write(release), out)
+
+
+def _format_of(out: Path) -> Format:
+    """The format that the ending of a file names."""
+    from discreet.formats import FORMATS, named_format
+
+    if not out.suffix:
+        endings = " or ".join(f".{form.extension}" for form in FORMATS.values())
+        raise BadRequest(
+            f"The file {out.name!r} has no ending that names a format.",
+            f"End it in {endings}, or add --format.",
+        )
+    return named_format(out.suffix.lstrip(".").lower())
 
 
 def _show(release: Release, *, errors: bool) -> None:
