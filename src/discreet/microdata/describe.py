@@ -50,6 +50,7 @@ class _Column:
 def describe_file(path: Path) -> str:
     """A draft of `dataset.toml` for a file of records."""
     connection = duckdb.connect(config={"memory_limit": "1GB"})
+    connection.execute("SET enable_progress_bar = false")  # standard output is kept for the draft
     try:
         source = open_source(connection, path)
         columns = [_look_at(source, name) for name in source.columns]
