@@ -125,7 +125,7 @@ def test_a_noise_file_that_does_not_fit_is_refused(protection, noise, message, t
         'family = "normal"\nepsilon = 1\nm = 7',
         'family = "abs"\nepsilon = 1\nD = 7',
         'family = "gaussian"\nV = 4',
-        'family = "hellinger"\nepsilon = 1\nlargest = 60',
+        'family = "hellinger"\nepsilon = 1\nlargest = 20',
         'family = "pram"\nepsilon = 2',
         'family = "dropadd"\nm = 3',
         'family = "maxent"\nD = 5\nV = 3',

@@ -163,7 +163,7 @@ def test_a_revoked_account_is_not_served(place):
     assert ledger.state("census").spent[0] == TENTH
 
 
-@settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=15, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     st.lists(
         st.tuples(st.integers(0, 12), st.integers(0, 400), st.sampled_from(["ann", "bob", None])), max_size=25
