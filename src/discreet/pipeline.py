@@ -135,6 +135,7 @@ def answer(question: Question) -> Release:
         promise=protector.promise(dataset.protection, asked.additivity, asked.measure)
         + (weighted.promise if weighted else ()),
         errors=None if weighted is None else np.where(withheld, -1, weighted.errors),
+        noise_shares=None if weighted is None else np.where(withheld, -1, weighted.noise_shares),
         verdict=None if verdict is None else verdict.as_json(),
     )
 

@@ -73,6 +73,8 @@ def independence(
         _refuse_both(dataset, rows, columns, filters, groups)
         table, law = read_matrix(file), _noise_table(noise)
     else:
+        if noise is not None:
+            raise BadRequest("--noise belongs to --csv: a dataset has its own noise table.", "Leave it out.")
         table = _release(dataset, rows, columns, filters, groups, workspace, threads)
     found = independence_test(
         table, law, model=model, total=total, method=method, replicates=replicates, seed=seed
@@ -165,6 +167,10 @@ def _show(found: LikelihoodRatio) -> None:
     for name, line in (("noise-aware", found), ("naive G2", found.naive)):
         shown.add_row(name, f"{line.statistic:.2f}", str(line.df), p_text(line.p_value))
     output.print(shown)
+    if found.cramers_v is not None:
+        corrected, naive = found.cramers_v.estimate, found.cramers_v.naive
+        told = f"Cramér's V (0 unrelated, 1 determined): {corrected:.3f} with the noise taken out, {naive:.3f} naive."
+        output.print(Text(told), soft_wrap=True)
     output.print(Text(f"Model: {found.model}; p-value by {found.method}."), soft_wrap=True)
     for sentence in (found.why, *found.notes):
         output.print(Text(sentence), style="dim", soft_wrap=True)

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from discreet.errors import BadRequest
+
 if TYPE_CHECKING:
     from discreet.workspace.settings import Settings
     from discreet.workspace.workspace import Workspace
@@ -22,6 +24,19 @@ WorkspaceOption = Annotated[
 HostOption = Annotated[str | None, typer.Option(help="The address to listen on.")]
 PortOption = Annotated[int | None, typer.Option(help="The port to listen on.")]
 ThreadsOption = Annotated[int | None, typer.Option(help="Threads for one aggregate; all cores by default.")]
+
+
+def chosen_picture(picture: str | None, plot: Path | None, default: str) -> str:
+    """Which picture is drawn; a wish for one without a file to draw it into is refused.
+
+    Raises:
+        BadRequest: `--picture` without `--plot`.
+    """
+    if picture is not None and plot is None:
+        raise BadRequest(
+            "--picture says which picture, and there is none.", "Add --plot FILE.svg or FILE.png."
+        )
+    return picture or default
 
 
 def open_workspace(option: Path | None, **options: int | str | None) -> tuple[Workspace, Settings]:

@@ -47,6 +47,10 @@ class CramersV:
     naive: float
     noise_part: float
 
+    def document(self) -> dict[str, float]:
+        """Both figures as JSON."""
+        return {"corrected": self.estimate, "naive": self.naive, "noise_part": self.noise_part}
+
     @property
     def why(self) -> str:
         """Why the two differ, in a sentence."""
@@ -104,6 +108,19 @@ def _positive(counts: Floats) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
         if (kept[0] == rows).all() and (kept[1] == columns).all():
             return rows, columns
         rows, columns = kept
+
+
+def strength(table: Release | ArrayLike, noise: NoiseTable | None = None) -> CramersV | None:
+    """Cramer's V, or None where it has no meaning: pairs that cannot occur, fewer than two rows with people.
+
+    >>> from discreet.mechanism import laplace
+    >>> strength([[60, 40], [0, 0]], laplace(epsilon=0.5, m=1)) is None
+    True
+    """
+    try:
+        return cramers_v(table, noise)
+    except BadRequest:
+        return None
 
 
 def _occupied(counts: Floats) -> Floats:

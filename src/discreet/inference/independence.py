@@ -4,7 +4,8 @@
 
 tested by the likelihood ratio with the noise in the likelihood. Where cells cannot occur, it is
 quasi-independence of those that can. The naive G2 stands beside it: on a table of 10 x 10 with 60 people a
-cell and Laplace noise (epsilon 0.1, m 10) it rejects true independence in 87 of 100 tables at 5 %.
+cell and Laplace noise (epsilon 0.1, m 10) it rejects true independence in 87 of 100 tables at 5 %. How strong a
+relation is tells Cramer's V, with the noise taken out.
 
 Comes from: a two-way `Release`, or an array with its noise table. Goes to: the faces.
 Source: Rinott et al. (2018), section 6.1 and Table 3.
@@ -12,12 +13,13 @@ Source: Rinott et al. (2018), section 6.1 and Table 3.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from discreet.errors import BadRequest
+from discreet.inference.association import strength
 from discreet.inference.bootstrap import REPLICATES, SEED
 from discreet.inference.channel import whole_numbers
 from discreet.inference.hierarchical_model import HierarchicalModel
@@ -82,7 +84,7 @@ def independence_test(
             "The test of independence needs two variables, each with at least two categories.",
             "Choose one variable for the rows and one for the columns.",
         )
-    return run_test(
+    found = run_test(
         seen.batch,
         seen.noise,
         HierarchicalModel.of(_MAIN_EFFECTS, seen.possible.astype(np.float64)),
@@ -93,6 +95,7 @@ def independence_test(
         replicates=replicates,
         seed=seed,
     )
+    return replace(found, cramers_v=strength(table, noise))
 
 
 def independence_tests(

@@ -20,6 +20,7 @@ from scipy.special import chdtrc
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
+    from discreet.inference.association import CramersV
     from discreet.mechanism.noise_table import NoiseTable
 
 #: The level at which a sentence says whether a test rejects.
@@ -50,6 +51,7 @@ class LikelihoodRatio:
         converged: Whether the maximum was found.
         spread: The largest standard deviation of the noise of a count.
         notes: What the reader should know besides.
+        cramers_v: Of a test of independence, how strong the relation is; None where it has no meaning.
         fitted: The fitted means under the hypothesis.
     """
 
@@ -63,6 +65,7 @@ class LikelihoodRatio:
     converged: bool
     spread: float
     notes: tuple[str, ...] = ()
+    cramers_v: CramersV | None = None
     fitted: NDArray[np.float64] | None = field(default=None, compare=False, repr=False)
 
     @property
@@ -100,6 +103,7 @@ class LikelihoodRatio:
             "model": self.model,
             "method": self.method,
             "converged": self.converged,
+            "cramers_v": None if self.cramers_v is None else self.cramers_v.document(),
             "why": self.why,
             "notes": list(self.notes),
         }

@@ -187,7 +187,10 @@ def run_test(
     _check(model, total, method, replicates)
     found = ratios(batch, noise, hypothesis, total)
     naive, naive_df = naive_ratios(batch, hypothesis)
-    chosen, notes = _method(found, hypothesis, method, model, replicates, channel_of(noise))
+    if found.df[0]:
+        chosen, notes = _method(found, hypothesis, method, model, replicates, channel_of(noise))
+    else:
+        chosen, notes = "chi-square", (_nothing_left(hypothesis),)
     if chosen == "bootstrap":
         drawn = simulated(found.means[0], noise, replicates, seed, total)
         again = ratios(drawn, noise, hypothesis, total)
@@ -207,6 +210,16 @@ def run_test(
         spread=spread_of(noise),
         notes=notes,
         fitted=found.means[0],
+    )
+
+
+def _nothing_left(hypothesis: HierarchicalModel) -> str:
+    """Why there are no degrees of freedom: the model restricts nothing, or too few cells have people."""
+    if hypothesis.degrees_of_freedom(hypothesis.possible) == 0:
+        return "Nothing is left to test (df 0): the model fits every table."
+    return (
+        "Nothing is left to test (df 0): the released people stand in one row or one column, and all others may "
+        "be empty. Take a larger group or coarser categories."
     )
 
 

@@ -83,6 +83,7 @@ def load_records(
     fingerprint = Fingerprint(secret, dataset.lineage)
     staged = folder / "staged.arrow"
     reading = duckdb.connect(config={"memory_limit": MEMORY_LIMIT, "temp_directory": str(folder)})
+    reading.execute("SET enable_progress_bar = false")  # standard output is kept for documents
     try:
         source = open_source(reading, records)
         _check_columns(source, dataset)
