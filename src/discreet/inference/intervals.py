@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from discreet.errors import BadRequest
-from discreet.inference.channel import channel_of, whole_numbers
+from discreet.inference.channel import WIDEST, channel_of, whole_numbers
 from discreet.inference.law import SLACK, Law, law_of_sum
 from discreet.inference.noise_sum import NoiseSum, noise_sum
 from discreet.inference.picked_cells import PickedCells, refuse_shared_noise
@@ -32,6 +32,7 @@ from discreet.inference.picked_cells import PickedCells, refuse_shared_noise
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
+    from discreet.inference.channel import Channel
     from discreet.mechanism.noise_table import NoiseTable
     from discreet.mechanism.sum_law import SumLaw
 
@@ -63,6 +64,8 @@ def cell_intervals(
     alpha = _half(level)
     channel = channel_of(noise)
     cells = whole_numbers(released)
+    if channel.laws.size > WIDEST:
+        return _by_one_law(cells, channel, alpha)
     values, place = np.unique(cells, return_inverse=True)
     evidence = channel.evidence(values)
     index = channel.law_index(evidence.counts)
@@ -76,6 +79,22 @@ def cell_intervals(
     high = evidence.first + kept.shape[1] - 1 - kept[:, ::-1].argmax(axis=1)
     place = place.reshape(cells.shape)
     return low[place], high[place]
+
+
+def _by_one_law(
+    cells: NDArray[np.int64], channel: Channel, alpha: float
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """The same where one law serves every count: the noise that is not rare is the same for all cells."""
+    law = Law(channel.lowest, channel.laws[0])
+    most, least = law.highest_not_rare(alpha), -law.reflected().highest_not_rare(alpha)
+    # No count is below zero: where noise that is not rare leaves none, every possible one is kept.
+    high = np.where(cells >= least, cells - least, cells - law.first)
+    if (high < 0).any():
+        raise BadRequest(
+            f"The count {cells[high < 0][0]} cannot be released with this noise.",
+            "Give the law that belongs to it.",
+        )
+    return np.maximum(cells - most, 0), high
 
 
 def cell_interval(released: int, noise: NoiseTable | SumLaw, level: float = DEFAULT_LEVEL) -> Interval:
