@@ -114,7 +114,7 @@ def law_interval(released: int, law: SumLaw | None, level: float = DEFAULT_LEVEL
     >>> from discreet.mechanism import laplace
     >>> from discreet.mechanism.sum_law import SumLaw
     >>> law_interval(20, SumLaw(laplace(epsilon=1.0, m=8).rows[0], 4))
-    Interval(estimate=20, low=14, high=26, level=0.95)
+    Interval(estimate=20, low=15, high=25, level=0.95)
     """
     _half(level)
     reach = 0 if law is None else law.half_width(level)

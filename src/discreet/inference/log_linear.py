@@ -226,7 +226,9 @@ def run_test(
     found = ratios(batch, noise, hypothesis, total)
     naive, naive_df = naive_ratios(batch, hypothesis)
     by_law, off = law_p_values(found, hypothesis, noise)
-    chosen, notes = _method(found, hypothesis, method, model, replicates, _width(noise), off=bool(off[0]))
+    chosen, notes = _method(
+        found, hypothesis, method, model, replicates, _width(noise, given=total is not None), off=bool(off[0])
+    )
     if chosen == "bootstrap":
         drawn = simulated(found.means[0], noise, replicates, seed, total)
         again = ratios(drawn, noise, hypothesis, total)
