@@ -56,7 +56,7 @@ def independence(
     ] = "poisson",
     total: Annotated[int | None, typer.Option(help="The public true total, for multinomial.")] = None,
     method: Annotated[
-        str, typer.Option(help="Where the p-value comes from: auto, chi-square or bootstrap.")
+        str, typer.Option(help="Where the p-value comes from: auto, chi-square, bootstrap or moments.")
     ] = "auto",
     replicates: Annotated[int, typer.Option(help="Tables that the bootstrap draws.")] = 499,
     seed: Annotated[int, typer.Option(help="Seed of the bootstrap.")] = 2018,

@@ -22,6 +22,7 @@ import numpy as np
 
 from discreet.errors import BadRequest
 from discreet.inference.channel import channel_of
+from discreet.inference.noise_by_cell import NoiseByCell, by_cell
 from discreet.inference.observed import observed
 
 if TYPE_CHECKING:
@@ -60,12 +61,12 @@ class CramersV:
         )
 
 
-def cramers_v(table: Release | ArrayLike, noise: NoiseTable | None = None) -> CramersV:
+def cramers_v(table: Release | ArrayLike, noise: NoiseTable | NoiseByCell | None = None) -> CramersV:
     """Cramer's V of a two-way table, corrected for the noise.
 
     Args:
         table: A release of two variables, or a matrix of released counts without totals.
-        noise: The noise table of a matrix.
+        noise: The noise table of a matrix, or the laws of its cells.
 
     Raises:
         BadRequest: The table is no full two-way table with people in it.
@@ -110,7 +111,7 @@ def _positive(counts: Floats) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
         rows, columns = kept
 
 
-def strength(table: Release | ArrayLike, noise: NoiseTable | None = None) -> CramersV | None:
+def strength(table: Release | ArrayLike, noise: NoiseTable | NoiseByCell | None = None) -> CramersV | None:
     """Cramer's V, or None where it has no meaning: pairs that cannot occur, fewer than two rows with people.
 
     >>> from discreet.mechanism import laplace
@@ -136,8 +137,11 @@ def _v(statistic: float, people: float, shape: tuple[int, ...]) -> float:
     return min(1.0, sqrt(statistic / (people * (min(shape) - 1))))
 
 
-def _noise_moments(counts: NDArray[np.int64], noise: NoiseTable) -> tuple[Floats, Floats]:
+def _noise_moments(counts: NDArray[np.int64], noise: NoiseTable | NoiseByCell) -> tuple[Floats, Floats]:
     """Mean and variance of each cell's noise, over the rows that could lie behind it (flat prior)."""
+    noise = by_cell(noise, counts.shape)
+    if isinstance(noise, NoiseByCell):
+        return noise.moments()
     channel = channel_of(noise)
     values = channel.lowest + np.arange(channel.laws.shape[1])
     means = channel.laws @ values

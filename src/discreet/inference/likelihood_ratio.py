@@ -17,6 +17,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from scipy.special import chdtrc
 
+from discreet.inference.noise_by_cell import NoiseByCell
+from discreet.mechanism.sum_law import SumLaw
+
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
@@ -47,7 +50,8 @@ class LikelihoodRatio:
         p_value: The chance of such a statistic or a larger one if the hypothesis holds.
         naive: The same, the noise ignored.
         model: `poisson`, `multinomial` or `binomial`: what the true counts are.
-        method: Where the p-value comes from: `chi-square`, `bootstrap` or `exact`.
+        method: Where the p-value comes from: `chi-square`, `moments` (the same law with the
+            mean and variance that the noise gives the statistic), `bootstrap` or `exact`.
         converged: Whether the maximum was found.
         spread: The largest standard deviation of the noise of a count.
         notes: What the reader should know besides.
@@ -120,6 +124,10 @@ def chi_square(statistic: ArrayLike, df: ArrayLike) -> NDArray[np.float64]:
     return np.asarray(np.where(freedom > 0, tail, 1.0), dtype=np.float64)
 
 
-def spread_of(noise: NoiseTable) -> float:
-    """The largest standard deviation of the noise of any count."""
+def spread_of(noise: NoiseTable | NoiseByCell | SumLaw) -> float:
+    """The largest standard deviation of the noise of any count, or of any cell."""
+    if isinstance(noise, NoiseByCell):
+        return noise.spread
+    if isinstance(noise, SumLaw):
+        return sqrt(noise.variance)
     return sqrt(max(row.variance() for row in noise.rows))
