@@ -33,7 +33,7 @@ def test_there_are_five_and_each_asks_and_knows_something(found):
 
 
 def test_what_the_system_knows_is_filled_in(found, town_workspace):
-    noise = town_workspace.stored("town").noise
+    noise = town_workspace.stored("town").protector.noise
     delta = float(accounting.delta(noise, epsilon=1.0))
     assert f"delta {delta:.3g} for the worst count" in answer(found, "What does one count promise?").answer
     assert "family = maxent, D = 4, V = 2, js = 1" in answer(found, "How is it protected?").answer

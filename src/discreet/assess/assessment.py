@@ -279,7 +279,7 @@ def assess_subject(
 
 def truth_of(subject: Subject) -> Truth:
     """What the true table says."""
-    people, spread = int(subject.flat.sum()), entropy(subject.flat)
+    people, spread = int(subject.flat.sum()), float(entropy(subject.flat))
     if not subject.two_way:
         return Truth(people, spread)
     found = analyse(subject.counts[None], subject.possible)

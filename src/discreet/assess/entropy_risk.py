@@ -24,19 +24,22 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
 
 
-def entropy(counts: NDArray[np.int64]) -> float:
-    """H of a table's distribution over its cells, in nats.
+def entropy(counts: NDArray[np.int64]) -> Floats:
+    """H of each table's distribution over its cells, in nats; cells along the last axis.
 
-    >>> round(entropy(np.array([2, 2])), 6)
+    >>> round(float(entropy(np.array([2, 2]))), 6)
     0.693147
     """
-    shares = counts / counts.sum()
-    return float(-xlogy(shares, shares).sum())
+    shares = counts / counts.sum(axis=-1, keepdims=True)
+    return np.asarray(-xlogy(shares, shares).sum(axis=-1))
 
 
 def conditional_entropy(true: NDArray[np.int64], released: NDArray[np.int64]) -> Floats:
-    """H(a|b) for each release; releases along the first axis, none of them empty or negative."""
-    people, shown = float(true.sum()), released.sum(axis=-1, keepdims=True).astype(np.float64)
+    """H(a|b) for each release; releases along the first axis, none of them empty or negative.
+
+    The true table is one for all releases, or one for each.
+    """
+    people, shown = (table.sum(axis=-1, keepdims=True).astype(np.float64) for table in (true, released))
     a, b = true * shown, released * people
     both = np.minimum(a, b)
     whole = people * shown
