@@ -93,8 +93,8 @@ def chi_square_boxes(values: Mapping[str, list[float]], what: str, kind: str) ->
         level = alt.Chart(alt.InlineData(values=[{"level": 0.05}]))
         layers.append(level.mark_rule(color=SOFT_INK, strokeDash=[4, 3]).encode(y="level:Q"))
     heading = {
-        ("statistic", "dependent"): "A strong relation is seen under every method",
-        ("statistic", "independent"): "Noise makes independent attributes look related",
+        ("pearson", "dependent"): "A strong relation is seen under every method",
+        ("pearson", "independent"): "Noise makes independent attributes look related",
         ("p_value", "independent"): "Naive p-values fall where nothing is to be found",
     }[what, kind]
     note = "dashed: 5 %" if what != "pearson" else "diamond: mean"
