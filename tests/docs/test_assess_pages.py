@@ -16,7 +16,8 @@ from discreet.assess.settings import KNOWN
 from discreet.cli.main import app
 from discreet.mechanism import laplace
 from discreet.microdata.demo import census_batches, census_description
-from discreet.workspace.workspace import Workspace, load_dataset
+from discreet.workspace.publish import load_dataset
+from discreet.workspace.workspace import Workspace
 
 DOCS = Path(__file__).parents[2] / "docs"
 METHOD = "methods/assessment.md"
