@@ -60,6 +60,16 @@ def test_a_refused_request_takes_nothing(folder):
     ask(catalogue, ("2", "9"), rows="job")
 
 
+def test_a_dry_run_takes_nothing(folder):
+    catalogue = discreet.open(folder, key=accounts_of(folder).create("ann", "reader"))
+    groups = [["child", "adult"], ["adult", "old"], ["child", "old"]]
+    for group in groups:
+        assert catalogue.dry_run("town", rows=["age"], groups={"age": [group]})["allowed"]
+    for group in groups[:2]:
+        ask(catalogue, group)
+    assert not catalogue.dry_run("town", rows=["age"], groups={"age": [groups[2]]})["allowed"]
+
+
 def test_many_at_once_never_take_more_than_there_are(folder):
     key = accounts_of(folder).create("ann", "reader")
     workspace = Workspace(folder)

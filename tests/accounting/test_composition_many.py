@@ -208,11 +208,10 @@ def test_a_rounded_normal_that_cannot_be_is_refused(V):
 
 
 class TestLossDistribution:
-    """The library and our closed forms agree; its grid rounds the loss up, so it is asked a hair above."""
+    """The library and our closed forms agree; its grid rounds the loss up, so it is asked a hair above.
 
-    @pytest.fixture(autouse=True)
-    def _library(self):
-        pytest.importorskip("dp_accounting")
+    It belongs to the extra `test`, so nothing here is skipped.
+    """
 
     @pytest.mark.parametrize(("epsilon", "m", "d"), [(1.0, 10, 1), (0.25, 12, 4), (0.1, 30, 10)])
     def test_truncated_laplace_has_the_closed_form(self, epsilon, m, d):

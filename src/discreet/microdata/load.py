@@ -157,7 +157,7 @@ def _stage(
             progress("Reading and checking records", done, source.records)
             if done > MOST_RECORDS:
                 raise BadData(f"More than {MOST_RECORDS:,} records.", "Split the dataset.")
-    if not done:
+    if not done and not dataset.protection.private:  # under dp, that somebody is there is a secret too
         raise BadData(f"{source.name} has no records.", "Check that it is the right file.")
     _refuse_duplicates(prefixes)
     if units and dataset.protection.private:
@@ -284,6 +284,6 @@ def _refuse_duplicates(prefixes: list[NDArray[np.uint64]]) -> None:
 
     Two different ids share 64 bits with probability below n^2 / 2^65: 3e-6 for ten million records.
     """
-    ordered = np.sort(np.concatenate(prefixes))
+    ordered = np.sort(np.concatenate([np.empty(0, dtype=np.uint64), *prefixes]))
     if (ordered[1:] == ordered[:-1]).any():
         raise BadData("Two records have the same id.", "Give every record an id of its own.")
