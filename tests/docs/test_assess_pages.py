@@ -99,7 +99,7 @@ def test_the_errors_that_the_page_names_are_those_of_the_noise(epsilon, mean, la
 
 
 def test_the_worked_line_of_the_checklist_is_that_of_the_demo(demo):
-    noise = Workspace(demo).stored("census").noise
+    noise = Workspace(demo).stored("census").protector.noise
     found = accounting.audit(noise, epsilon=1.0)
     assert f"delta {float(found.delta):.3g} for the worst count" in text_of("how-to/five-safes.md")
     assert f"{float(found.above_D.delta):.3g} for\ncounts above 5" in text_of("how-to/five-safes.md")
