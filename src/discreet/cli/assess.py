@@ -9,7 +9,17 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from discreet.cli.console import emit, emit_json, messages, output
-from discreet.cli.options import ThreadsOption, WorkspaceOption, open_workspace
+from discreet.cli.options import (
+    ColumnsOption,
+    FilterOption,
+    GroupOption,
+    LayersOption,
+    LevelsOption,
+    RowsOption,
+    ThreadsOption,
+    WorkspaceOption,
+    open_workspace,
+)
 from discreet.errors import BadRequest, UnknownFormat
 
 if TYPE_CHECKING:
@@ -20,24 +30,12 @@ if TYPE_CHECKING:
 
 def assess(
     dataset: Annotated[str, typer.Argument(help="The dataset's id.")],
-    rows: Annotated[list[str] | None, typer.Option(help="Variables down the side, comma-separated.")] = None,
-    columns: Annotated[
-        list[str] | None, typer.Option(help="Variables along the top, comma-separated.")
-    ] = None,
-    layers: Annotated[
-        list[str] | None, typer.Option(help="Variables of which each category is a table of its own.")
-    ] = None,
-    filters: Annotated[
-        list[str] | None,
-        typer.Option("--filter", help="Who is counted, as in birthplace=2,3; may be repeated."),
-    ] = None,
-    groups: Annotated[
-        list[str] | None,
-        typer.Option("--group", help="Groups of categories, as in age=15-19+20-24,25-29; may be repeated."),
-    ] = None,
-    levels: Annotated[
-        list[str] | None, typer.Option("--levels", help="Levels to show, as in age=broad; may be repeated.")
-    ] = None,
+    rows: RowsOption = None,
+    columns: ColumnsOption = None,
+    layers: LayersOption = None,
+    filters: FilterOption = None,
+    groups: GroupOption = None,
+    levels: LevelsOption = None,
     families: Annotated[
         str, typer.Option(help="Noise families, current, or noise table files, comma-separated.")
     ] = "laplace,normal,maxent,pram,dropadd,current",

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from discreet.cli.console import emit_json, output
-from discreet.cli.options import ThreadsOption, WorkspaceOption, open_workspace
+from discreet.cli.options import FilterOption, GroupOption, ThreadsOption, WorkspaceOption, open_workspace
 from discreet.errors import BadRequest, NotFound
 
 if TYPE_CHECKING:
@@ -39,14 +39,8 @@ def independence(
     dataset: Annotated[str | None, typer.Option(help="The dataset's id.")] = None,
     rows: Annotated[list[str] | None, typer.Option(help="The variable down the side.")] = None,
     columns: Annotated[list[str] | None, typer.Option(help="The variable along the top.")] = None,
-    filters: Annotated[
-        list[str] | None,
-        typer.Option("--filter", help="Who is counted, as in birthplace=2,3; may be repeated."),
-    ] = None,
-    groups: Annotated[
-        list[str] | None,
-        typer.Option("--group", help="Groups of categories, as in age=15-19+20-24,25-29; may be repeated."),
-    ] = None,
+    filters: FilterOption = None,
+    groups: GroupOption = None,
     file: Annotated[
         Path | None, typer.Option("--csv", help="A matrix of released counts: no header, no totals.")
     ] = None,

@@ -21,6 +21,30 @@ WorkspaceOption = Annotated[
         "--workspace", "-w", help="The workspace's folder; DISCREET_WORKSPACE, or the demo's, by default."
     ),
 ]
+RowsOption = Annotated[
+    list[str] | None, typer.Option("--rows", help="Variables down the side, comma-separated.")
+]
+ColumnsOption = Annotated[
+    list[str] | None, typer.Option("--columns", help="Variables along the top, comma-separated.")
+]
+LayersOption = Annotated[
+    list[str] | None,
+    typer.Option("--layers", help="Variables of which each category is a table of its own."),
+]
+FilterOption = Annotated[
+    list[str] | None,
+    typer.Option("--filter", help="Who is counted, as in birthplace=2,3; may be repeated."),
+]
+GroupOption = Annotated[
+    list[str] | None,
+    typer.Option("--group", help="Groups of categories, as in age=15-19+20-24,25-29; may be repeated."),
+]
+LevelsOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--levels", help="Levels to show, as in district=region,district or age=broad; may be repeated."
+    ),
+]
 HostOption = Annotated[str | None, typer.Option(help="The address to listen on.")]
 PortOption = Annotated[int | None, typer.Option(help="The port to listen on.")]
 ThreadsOption = Annotated[int | None, typer.Option(help="Threads for one aggregate; all cores by default.")]
