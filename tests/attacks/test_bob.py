@@ -99,6 +99,7 @@ def test_noise_three_times_too_small_breaks_the_bound(field, stand_ins, secret):
     assert surely_above(right(field, found, 1), len(field.bobs), success_bound(1.0, 1e-9))
 
 
+@pytest.mark.slow
 def test_dp_noise_keyed_by_participants_breaks_the_bound_by_the_papers_own_rule(field, stand_ins):
     _, KeyedByParticipants, _, described, _ = stand_ins
     knowledge = described(field.population, one_table(1.0))
@@ -107,6 +108,7 @@ def test_dp_noise_keyed_by_participants_breaks_the_bound_by_the_papers_own_rule(
     assert surely_above(right_by_difference(field, found), len(field.bobs), success_bound(1.0, 1e-9))
 
 
+@pytest.mark.slow
 def test_under_dp_more_contexts_than_margins_say_nothing_new(field, stand_ins, secret):
     Described, _, _, described, _ = stand_ins
     knowledge = described(field.population, BobStudy(epsilon=1.0).budget)

@@ -19,6 +19,8 @@ from discreet.microdata.demo import census_batches, census_description
 from discreet.workspace.publish import load_dataset
 from discreet.workspace.workspace import Workspace
 
+pytestmark = pytest.mark.slow
+
 DOCS = Path(__file__).parents[2] / "docs"
 METHOD = "methods/assessment.md"
 CHOICE = "how-to/choose-epsilon.md"

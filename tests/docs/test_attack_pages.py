@@ -10,6 +10,8 @@ from typer.testing import CliRunner
 
 from discreet.cli.main import app
 
+pytestmark = pytest.mark.slow
+
 PAGES = Path(__file__).parents[2] / "docs" / "methods"
 NAMES = ("attack-bob", "attack-averaging")
 

@@ -59,7 +59,7 @@ def command_lines(path):
                 yield words[1:]
 
 
-@pytest.mark.parametrize("path", PAGES)
+@pytest.mark.parametrize("path", [*PAGES[:2], pytest.param(PAGES[2], marks=pytest.mark.slow)])
 def test_the_commands_of_a_page_run(path, demo, monkeypatch, tmp_path):
     monkeypatch.setenv("DISCREET_WORKSPACE", str(demo))
     monkeypatch.chdir(tmp_path)

@@ -107,6 +107,7 @@ def independent_tables(rng, tables, shape, people, noise):
     return perturbed(rng.poisson(people * rows * columns), noise, rng)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("people", [40, 400])
 def test_the_size_is_nominal_under_mixed_laws_and_that_of_the_naive_and_plain_tests_is_not(people):
     rng = np.random.default_rng(people)

@@ -9,6 +9,8 @@ from discreet.pictures.save import render
 from discreet.reproduce.exhibit import Effort
 from discreet.reproduce.papers import PAPERS
 
+pytestmark = pytest.mark.slow
+
 QUICK = Effort(quick=True)
 SHOWN = {
     ("rinott2018", "table 2"): "Laplace noise stays nearer",

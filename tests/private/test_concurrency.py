@@ -14,6 +14,8 @@ from fastapi.testclient import TestClient
 
 from discreet.workspace.publish import load_dataset
 
+pytestmark = pytest.mark.slow
+
 CLIENTS, ACCOUNTS = 100, 10
 LETTERS = "abcdefgh"
 #: 1 for the universe, and 30 answers of 0.1; an account may have 5 of them.

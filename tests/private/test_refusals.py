@@ -20,6 +20,8 @@ from discreet.tabulate.duckdb_engine import DuckDBEngine
 from discreet.workspace.publish import load_dataset
 from discreet.workspace.workspace import Workspace
 
+pytestmark = pytest.mark.slow
+
 REQUESTS = 150
 RULES = """
 [[rule]]

@@ -14,6 +14,8 @@ import pytest
 
 from discreet.model.dataset_toml import parse_dataset
 
+pytestmark = pytest.mark.slow
+
 REWRITES = 200
 QUESTIONS = {
     "inside the universe": {

@@ -6,6 +6,8 @@ from discreet.attacks.averaging import PARTS, WORDS
 from discreet.attacks.knowledge import CELLKEY, DESCRIBED, DP, UNPROTECTED
 from discreet.red_team.averaging_study import AveragingStudy
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture(scope="module")
 def study():

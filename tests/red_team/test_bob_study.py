@@ -13,6 +13,8 @@ from discreet.red_team.bob_study import BobStudy, decide
 from discreet.red_team.population import works
 from discreet.red_team.targets import describe
 
+pytestmark = pytest.mark.slow
+
 FALSE_ALARM = 1e-6
 
 

@@ -13,6 +13,8 @@ from discreet.reproduce.rinott2018.independence import three_tests, true_tables
 from discreet.reproduce.rinott2018.risk_utility import TABLE_1, typical_table
 from discreet.reproduce.rinott2018.small_counts import PRINTED as TABLE_2
 
+pytestmark = pytest.mark.slow
+
 ORACLE = json.loads((Path(__file__).parents[1] / "oracles" / "rinott2018.json").read_text("utf-8"))
 NUMBERS = ORACLE["numbers"]
 QUICK = Effort(quick=True)

@@ -17,6 +17,8 @@ from discreet.reproduce.exhibit import Effort
 from discreet.reproduce.sadeghi2022 import EXHIBITS
 from discreet.reproduce.sadeghi2022.key_sizes import shipped
 
+pytestmark = pytest.mark.slow
+
 ORACLE = json.loads(
     (Path(__file__).parents[1] / "oracles" / "noise_designs.json").read_text(encoding="utf-8")
 )["sadeghi2022"]

@@ -11,6 +11,8 @@ from discreet.reproduce.exhibit import Effort
 from discreet.reproduce.shlomo2019 import EXHIBITS
 from discreet.reproduce.shlomo2019.simulation import invariant_pram, simulation
 
+pytestmark = pytest.mark.slow
+
 ORACLE = json.loads((Path(__file__).parents[1] / "oracles" / "shlomo2019.json").read_text("utf-8"))
 NUMBERS, SIMULATED = ORACLE["numbers"], ORACLE["simulation"]
 QUICK = Effort(quick=True)

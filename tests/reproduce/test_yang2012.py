@@ -33,6 +33,8 @@ from discreet.reproduce.yang2012.runs import (
     without_noise,
 )
 
+pytestmark = pytest.mark.slow
+
 ORACLE = json.loads(
     (Path(__file__).parents[1] / "oracles" / "yang2012_printed.json").read_text(encoding="utf-8")
 )["findings"]
