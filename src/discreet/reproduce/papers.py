@@ -104,7 +104,9 @@ def exhibits_of(chosen: tuple[Paper, ...], wanted: list[str]) -> list[tuple[str,
     """
     if len(chosen) == 1:
         return [(chosen[0].name, name) for name in wanted_exhibits(chosen[0], wanted)]
-    found = [(paper.name, name) for paper in chosen for name in paper.exhibits() if not wanted or name in wanted]
+    found = [
+        (paper.name, name) for paper in chosen for name in paper.exhibits() if not wanted or name in wanted
+    ]
     missing = [name for name in wanted if name not in {each for _, each in found}]
     if missing:
         raise BadRequest(f"No paper has {missing[0]} here.", "Ask for one paper to see what it has.")
