@@ -97,8 +97,8 @@ def test_a_budget_is_shown_by_table_by_plan_by_argument_and_as_its_sentence():
     ]
     assert rows(TABLES["plans"]([BUDGET])) == [["`town.toml`", "equal", "1", "2", "±1.2", "±4.0"]]
     assert rows(TABLES["composition"]([BUDGET])) == [
-        ["`town.toml`", "2", "0.75", "adding up", "1", "0"],
-        ["`town.toml`", "2", "0.75", "privacy-loss distribution", "0.4", "1e-09"],
+        ["`town.toml`", "2", "0.25", "±4.0", "adding up", "1", "0"],
+        ["`town.toml`", "2", "0.25", "±4.0", "privacy-loss distribution", "0.4", "1e-09"],
     ]
     assert TABLES["promise"]([BUDGET]) == "> All answers together."
 

@@ -142,19 +142,15 @@ def audit(documents: Documents) -> str:
 
 def composition(documents: Documents) -> str:
     """What all tables of a dataset promise together, by every argument that applies."""
-    header = ["dataset", "tables", "ε of each table", "argument", "ε together", "δ together"]
-    rows = (
-        [
-            _subject(each),
-            str(each["d"]),
-            small(max(table["epsilon"] for table in each["tables"])),
-            _ARGUMENTS[name],
-            small(figure["epsilon"]),
-            small(figure["delta"]),
+    header = ["dataset", "tables", "ε of each", "noise on average", "argument", "ε together", "δ together"]
+    rows = []
+    for each in documents:
+        smallest = min(each["tables"], key=lambda table: table["epsilon"])
+        plan = [_subject(each), str(each["d"]), small(smallest["epsilon"]), _around(smallest)]
+        rows += [
+            [*plan, _ARGUMENTS[name], small(figure["epsilon"]), small(figure["delta"])]
+            for name, figure in each["total"].items()
         ]
-        for each in documents
-        for name, figure in each["total"].items()
-    )
     return grid(header, rows)
 
 
@@ -205,7 +201,7 @@ def budget(documents: Documents) -> str:
         [
             " × ".join(each["variables"]) or "(grand total)",
             small(each["epsilon"]),
-            f"±{each['expected_abs_error']:.1f}",
+            _around(each),
             percent(each["p_exact"], 1),
         ]
         for each in found["tables"]
@@ -291,6 +287,11 @@ def _at(curve: Sequence[Any], step: int) -> Any:
 
 def _pair(pair: Sequence[int] | None) -> str:
     return "any" if pair is None else f"{pair[0]} and {pair[1]}"
+
+
+def _around(table: dict[str, Any]) -> str:
+    """The expected absolute error of a table's cells."""
+    return f"±{table['expected_abs_error']:.1f}"
 
 
 def _error(number: float | None) -> str:
