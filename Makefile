@@ -13,7 +13,7 @@ demo: $(VENV)/.installed
 test: setup
 	@PYTHON=$(BIN)/python sh scripts/test
 
-## test-fast: two to three minutes: everything but browser and slow tests
+## test-fast: about two minutes on two quiet cores: everything but browser and slow tests
 test-fast: setup
 	@$(BIN)/python -m pytest -q -m "not slow and not browser" -n auto
 

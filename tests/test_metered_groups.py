@@ -1,8 +1,6 @@
 """Free groups counted by account, through every face: repeats are free, the last one is taken once."""
 
 import json
-import subprocess
-import sys
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
@@ -62,6 +60,16 @@ def test_a_refused_request_takes_nothing(folder):
     ask(catalogue, ("2", "9"), rows="job")
 
 
+def test_a_dry_run_takes_nothing(folder):
+    catalogue = discreet.open(folder, key=accounts_of(folder).create("ann", "reader"))
+    groups = [["child", "adult"], ["adult", "old"], ["child", "old"]]
+    for group in groups:
+        assert catalogue.dry_run("town", rows=["age"], groups={"age": [group]})["allowed"]
+    for group in groups[:2]:
+        ask(catalogue, group)
+    assert not catalogue.dry_run("town", rows=["age"], groups={"age": [groups[2]]})["allowed"]
+
+
 def test_many_at_once_never_take_more_than_there_are(folder):
     key = accounts_of(folder).create("ann", "reader")
     workspace = Workspace(folder)
@@ -108,25 +116,18 @@ def test_a_wrong_key_gets_no_answer_even_to_what_needs_none(folder):
         discreet.open(folder, key="dk_wrong").table("town", rows=["sex"])
 
 
-def run(folder, *words, key=None):
-    import os
+def test_on_the_command_line(folder, run_here):
+    def run(*words, key=None):
+        return run_here(*words, "-w", folder, **({"DISCREET_KEY": key} if key else {}))
 
-    env = {k: v for k, v in os.environ.items() if not k.startswith("DISCREET_")} | (
-        {"DISCREET_KEY": key} if key else {}
-    )
-    command = [sys.executable, "-c", "from discreet.cli.main import run; run()", *words, "-w", str(folder)]
-    return subprocess.run(command, capture_output=True, text=True, check=False, env=env)
-
-
-def test_on_the_command_line(folder):
-    key = run(folder, "account", "create", "ann", "--role", "analyst").stdout.strip()
+    key = run("account", "create", "ann", "--role", "analyst").stdout.strip()
     assert key.startswith("dk_")
     table = ("table", "town", "--rows", "age", "--group", "age=child+old", "--json")
-    assert run(folder, *table).returncode == 3
-    assert run(folder, *table, key=key).returncode == 0
-    listed = json.loads(run(folder, "account", "list", "--json").stdout)
+    assert run(*table).returncode == 3
+    assert run(*table, key=key).returncode == 0
+    listed = json.loads(run("account", "list", "--json").stdout)
     assert [(one["account"], one["role"]) for one in listed] == [("ann", "analyst")]
     assert key not in json.dumps(listed)
-    assert run(folder, "account", "revoke", "ann").returncode == 0
-    assert run(folder, *table, key=key).returncode == 3
-    assert run(folder, "account", "create", "ann", "--role", "boss").returncode == 2
+    assert run("account", "revoke", "ann").returncode == 0
+    assert run(*table, key=key).returncode == 3
+    assert run("account", "create", "ann", "--role", "boss").returncode == 2

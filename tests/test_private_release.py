@@ -93,6 +93,28 @@ def test_a_recode_a_slice_and_a_coarser_level_are_sums_of_released_cells(private
     assert part.noisy[0, 0] == whole.noisy[0, 1]
 
 
+def test_every_level_that_is_shown_has_noise(private_town):
+    stored = opened(private_town).stored("town")
+    nested = release_table(
+        stored, TableRequest("town", ("area",), ("sex",), levels=(("area", ("region", "area")),))
+    )
+    assert (nested.laws.terms > 0).all()
+    assert not nested.missing.any()
+    areas = release_table(stored, TableRequest("town", ("area",), ("sex",)))
+    regions = release_table(stored, TableRequest("town", ("region",), ("sex",)))
+    assert (nested.noisy[[1, 2, 4, 5, 6, 7]] == areas.noisy).all()
+    assert (nested.noisy[[0, 3, 7]] == regions.noisy).all()
+
+
+def test_a_town_of_nobody_is_published_like_any_other(private_town, tmp_path):
+    """A load that refused it would tell that somebody is there in all others."""
+    load_dataset(tmp_path / "w", private_town.description, private_town.records.slice(0, 0))
+    release = release_table(Workspace(tmp_path / "w").stored("town"), INSIDE)
+    assert np.count_nonzero(release.noisy)
+    assert np.abs(release.noisy).max() < 100
+    assert spent(tmp_path / "w") == spent(private_town.folder)
+
+
 def test_what_is_outside_is_refused_by_its_shape_and_costs_nothing(private_town):
     stored = opened(private_town).stored("town")
     before = spent(private_town.folder)
@@ -288,3 +310,20 @@ def test_what_belongs_to_the_other_method_is_refused(private_town, tmp_path, lin
     strange = private_town.description.replace('method = "dp"', f'method = "dp"\n{line}')
     with pytest.raises(BadDescription, match=message):
         load_dataset(tmp_path / "w", strange, private_town.records)
+
+
+def test_gaussian_noise_under_the_zcdp_rule_is_published_and_asked_beyond(private_town, tmp_path):
+    gaussian = private_town.description.replace(
+        "[protection.universe]", '[protection.noise]\nfamily = "gaussian"\n\n[protection.universe]'
+    ).replace("answer_cost = 0.5", 'answer_cost = 0.01\nrule = "zcdp"\n')
+    folder = tmp_path / "zcdp"
+    load_dataset(folder, gaussian, private_town.records)
+    workspace = Workspace(folder)
+    inside = release_table(workspace.stored("town"), INSIDE)
+    assert "zero-concentrated" in inside.promise[0] or "loss distribution" in inside.promise[0]
+    asker = workspace.asker(share(folder, "ann", "0.015"))
+    before = spent(folder)
+    release_table(workspace.stored("town"), OUTSIDE, asker)
+    assert float(spent(folder) - before) == pytest.approx(0.01, rel=1e-6)
+    with pytest.raises(BudgetSpent):
+        release_table(workspace.stored("town"), TableRequest("town", ("sex", "age", "job")), asker)

@@ -1,13 +1,18 @@
 """Weighted tables through the whole flow, each form against its definition worked out slowly."""
 
+import json
 from fractions import Fraction
 
 import numpy as np
 import pandas as pd
 import pytest
+from typer.testing import CliRunner
 
 import discreet
+from discreet.cli.main import app
 from discreet.errors import BadData, BadDescription, BadRequest
+from discreet.server.grid import grid
+from discreet.weighted import largest_variance
 
 RECORDS = 900
 
@@ -136,7 +141,8 @@ def test_a_weighted_table_tells_its_error_and_marks_what_is_unreliable(frame, tm
     assert data[data["age"] == "m"]["status"].eq("").all()
     assert "Estimated persons by age and sex" in table.release.title
     header = table.to_csv().splitlines()[0]
-    assert header.endswith("value,status,relative_standard_error")
+    assert header.endswith("value,status,relative_standard_error,noise_share")
+    assert all(len(line.split(",")) == len(header.split(",")) for line in table.to_csv().splitlines())
     assert "not differentially private" in " ".join(table.release.promise)
 
 
@@ -148,8 +154,102 @@ def test_errors_depend_on_noisy_counts_and_public_constants_only(frame, tmp_path
         .release
     )
     seen = {}
-    for noisy, error in zip(release.noisy.ravel().tolist(), release.errors.ravel().tolist(), strict=True):
-        assert seen.setdefault(noisy, error) == error
+    arrays = (release.noisy, release.errors, release.noise_shares)
+    for noisy, *told in zip(*(array.ravel().tolist() for array in arrays), strict=True):
+        assert seen.setdefault(noisy, told) == told
+
+
+def test_the_noise_has_the_same_share_in_every_format_and_it_is_the_formulas(frame, tmp_path):
+    table = load(tmp_path, frame, "cell-average").table(
+        "survey", rows=["age"], columns=["sex"], measure="weighted"
+    )
+    data = table.to_pandas()
+    document = json.loads(table.to_json_stat())["extension"]
+    written = [line.split(",")[-1] for line in table.to_csv().splitlines()[1:]]
+    assert document["noise_share"] == data["noise_share"].tolist() == [float(text) for text in written]
+    assert document["design_effect"] == pytest.approx(
+        1 + float(table.release.dataset.survey.relative_variance)
+    )
+    survey = table.release.dataset.survey
+    spread = float(largest_variance(table.release.noise))
+    for noisy, share in zip(table.release.noisy.ravel().tolist(), document["noise_share"], strict=True):
+        assert 10 * share == pytest.approx(share_by_hand(noisy, spread, survey), abs=0.501)
+
+
+def told_by(catalogue, **parts):
+    release = catalogue.table("survey", measure="weighted", **parts).release
+    return release, float(largest_variance(release.noise))
+
+
+def share_by_hand(noisy, variance, survey):
+    inside = min(noisy, RECORDS)
+    fraction = 1 - RECORDS / float(survey.population_size)
+    sampling = float(1 + survey.relative_variance) * fraction * inside * (1 - inside / RECORDS)
+    return 1000 * variance / (variance + sampling)
+
+
+def test_noise_in_steps_of_the_largest_weight_is_counted_as_large_as_it_is(frame, tmp_path):
+    release, variance = told_by(load(tmp_path, frame, "largest-weight"), rows=["age"], columns=["sex"])
+    survey = release.dataset.survey
+    step = float(survey.largest_weight) / (float(survey.population_size) / RECORDS)
+    assert step > 1.2
+    for noisy, share in zip(
+        release.noisy.ravel().tolist(), release.noise_shares.ravel().tolist(), strict=True
+    ):
+        assert share == pytest.approx(share_by_hand(noisy, (variance + 1 / 12) * step**2, survey), abs=0.501)
+
+
+def test_noise_of_several_strata_adds_up_and_that_of_one_stands_alone(frame, tmp_path):
+    catalogue = load(tmp_path, frame, "public-strata")
+    together, variance = told_by(catalogue, rows=["sex"])
+    survey = together.dataset.survey
+    average = float(survey.population_size) / RECORDS
+    both = variance * (32.5**2 + 12.5**2) / average**2
+    for noisy, share in zip(together.noisy.tolist(), together.noise_shares.tolist(), strict=True):
+        assert share == pytest.approx(share_by_hand(noisy, both, survey), abs=0.501)
+    apart, _ = told_by(catalogue, rows=["sex"], columns=["state"])
+    for place in np.ndindex(3, 2):
+        noisy = int(apart.noisy[place])
+        assert apart.noise_shares[place] == pytest.approx(share_by_hand(noisy, variance, survey), abs=0.501)
+    assert apart.noise_shares[:, 2].tolist() == together.noise_shares.tolist()
+
+
+def test_the_screen_tells_errors_in_a_note_and_beside_each_number_when_asked(frame, tmp_path):
+    catalogue = load(tmp_path, frame, "cell-average")
+    table = catalogue.table("survey", rows=["age"], columns=["sex"], measure="weighted")
+    data = table.to_pandas()
+    headers, lines = table.text_grid(errors=True)
+    assert headers == ["age", "1", "RSE", "noise", "2", "RSE", "noise", "Total", "RSE", "noise"]
+    first = data.iloc[0]
+    assert lines[0][2:4] == [f"{first['relative_standard_error']:.1f} %", f"{first['noise_share']:.1f} %"]
+    assert f"{data['noise_share'].max():.1f} % of their variance" in table.error_note()
+    assert catalogue.table("survey", rows=["age"]).error_note() == ""
+
+
+def test_the_command_line_shows_errors_when_asked_and_refuses_them_for_counts(frame, tmp_path, capsys):
+    load(tmp_path, frame, "cell-average").close()
+    asked = ["table", "survey", "--rows", "age", "-w", str(tmp_path / "workspace")]
+    plain = CliRunner().invoke(app, [*asked, "--measure", "weighted"], terminal_width=200)
+    assert "--errors shows each" in " ".join(plain.stdout.split())
+    assert "RSE   noise" not in plain.stdout
+    told = CliRunner().invoke(app, [*asked, "--measure", "weighted", "--errors"])
+    assert told.stdout.split("noise")[0].split()[-2:] == ["persons", "RSE"]
+    counted = CliRunner().invoke(app, [*asked, "--errors"])
+    assert isinstance(counted.exception, BadRequest)
+    assert "--measure weighted" in counted.exception.advice
+
+
+def test_a_cell_of_the_page_tells_its_error_and_the_noises_share(frame, tmp_path):
+    table = load(tmp_path, frame, "cell-average").table("survey", rows=["age"], measure="weighted")
+    shown = grid(table.release)
+    (text, _, notes, _) = shown.layers[0].groups[0].rows[1].cells[0]
+    cell = table.to_pandas().iloc[1]
+    assert text == f"{cell['value']:,}"
+    assert notes == (
+        f"RSE {cell['relative_standard_error']:.1f} %",
+        f"noise {cell['noise_share'] + 1e-9:.0f} %",
+    )
+    assert {"RSE", "noise"} <= dict(shown.legend).keys()
 
 
 def test_weights_that_vary_much_come_with_a_caution(frame, tmp_path):

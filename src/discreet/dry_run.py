@@ -5,6 +5,7 @@ Comes from: the faces. Goes to: a reader who is still choosing.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from discreet.accounting.budget_report import cost_document
@@ -38,6 +39,7 @@ def dry_run(stored: StoredDataset, request: TableRequest, asker: Asker | None = 
         `cost`, what the table would charge; of one that is not paid for no record is read, so the verdict is that
         of the shape.
     """
+    asker = None if asker is None else replace(asker, takes=False)
     asked = canonical(request, stored.dataset)
     shape = table_shape(asked, stored.dataset)
     refusal = refusal_of(stored, asked, asker)

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from discreet.model.shape import structural_zeros
+from discreet.model.shape import structural_zeros, table_shape
 from discreet.rules.noisy_table import NoisyTable
 from discreet.rules.unfiltered import needs_table, unfiltered, unfiltered_shape
 from discreet.rules.verdict import judge
@@ -56,10 +56,15 @@ def verdict_on(
     return stored.verdicts[wide]
 
 
-def judged_shapes(stored: StoredDataset, asked: TableRequest) -> list[TableShape]:
-    """The shape of the table that the rules on counts will look at, where one applies."""
-    wanted = needs_table(stored.rules, asked, stored.dataset)
-    return [unfiltered_shape(asked, stored.dataset)] if wanted else []
+def counted_shapes(stored: StoredDataset, counted: TableRequest, shape: TableShape) -> list[TableShape]:
+    """Every shape that an answer counts: its own, with strata, and what the rules on counts look at."""
+    judged = needs_table(stored.rules, counted, stored.dataset)
+    shapes = [shape]
+    if {dimension.name for dimension in shape.dimensions} != set(counted.variables):
+        shapes.append(table_shape(counted, stored.dataset))
+    if judged:
+        shapes.append(unfiltered_shape(counted, stored.dataset))
+    return shapes
 
 
 def _own_cells(

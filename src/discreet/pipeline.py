@@ -19,7 +19,7 @@ import numpy as np
 from discreet.accounting.group_meter import metered_groups
 from discreet.adjust.additivity import additive, additivity_note
 from discreet.adjust.non_negative import non_negative
-from discreet.judged import judged_shapes, verdict_on
+from discreet.judged import counted_shapes, verdict_on
 from discreet.model.release import NOT_APPLICABLE, UNRELIABLE, WITHHELD, Release, table_title
 from discreet.model.request import canonical
 from discreet.model.shape import structural_zeros, table_shape
@@ -89,9 +89,8 @@ def ask(stored: StoredDataset, request: TableRequest, asker: Asker | None = None
             refuse_by_rules(asked, shape, stored.dataset, stored.rules, meter=meter, account=asker.account)
     else:
         refuse_by_rules(asked, shape, stored.dataset, stored.rules)
-    also = [] if counted == asked else [table_shape(counted, stored.dataset)]
-    shapes = [shape, *also, *judged_shapes(stored, counted)]
-    return Question(stored, asked, shape, stored.protector.admit(counted, shapes, asker), metered)
+    admitted = stored.protector.admit(counted, counted_shapes(stored, counted, shape), asker)
+    return Question(stored, asked, shape, admitted, metered)
 
 
 def _with_strata(stored: StoredDataset, asked: TableRequest) -> TableRequest:
@@ -135,6 +134,7 @@ def answer(question: Question) -> Release:
         promise=protector.promise(dataset.protection, asked.additivity, asked.measure)
         + (weighted.promise if weighted else ()),
         errors=None if weighted is None else np.where(withheld, -1, weighted.errors),
+        noise_shares=None if weighted is None else np.where(withheld, -1, weighted.noise_shares),
         verdict=None if verdict is None else verdict.as_json(),
     )
 

@@ -3,7 +3,11 @@
 The form decides what is read: `cell-average` and `overall-average` move the exact weighted count with the
 noise, `largest-weight` puts it on a grid of the largest weight, `average-weight` and `public-strata` use
 noisy counts and public weights alone. Results are rounded to whole people, halves away from zero. Sampling
-errors come from noisy counts and declared constants only: an exact one would give the count away.
+errors come from noisy counts and declared constants only: an exact one would give the count away. The noise
+that they include is what the form really adds, in sample counts of the cell:
+
+    cell-average, overall-average, average-weight: V        largest-weight: (V + 1/12)·(w_max/w̄)²
+    public-strata: V·Σ w_h² / (average of w_h)², over the strata h in the cell
 
 Comes from: `tabulate` and `perturb`. Goes to: `pipeline`, as plain integers that may be seen.
 Source: Shlomo, Krenzke & Li (2019), section 2; Bailie (2020), 4.1; `adjust/weight_forms.py`.
@@ -12,13 +16,14 @@ Source: Shlomo, Krenzke & Li (2019), section 2; Bailie (2020), 4.1; `adjust/weig
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from fractions import Fraction
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from discreet.adjust.fixed_point import nearest_quotient
 from discreet.adjust.private_weights import average_weight, invariant, public_strata
-from discreet.adjust.sampling_error import relative_standard_errors, unreliable
+from discreet.adjust.sampling_error import noise_shares, relative_standard_errors, unreliable
 from discreet.adjust.survey_design import SurveyDesign
 from discreet.adjust.weight_forms import cautions, weight_form
 from discreet.adjust.weights import cell_average, largest_weight, overall_average
@@ -27,7 +32,6 @@ from discreet.tabulate.tabulate import tabulate
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from fractions import Fraction
 
     from numpy.typing import NDArray
 
@@ -44,10 +48,11 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class WeightedCells:
-    """What is shown of a weighted table: whole people, sampling errors, which cells to treat with caution."""
+    """What is shown of a weighted table: whole people, their errors, the noise's share of these, doubtful cells."""
 
     values: NDArray[np.int64]
     errors: NDArray[np.int64]
+    noise_shares: NDArray[np.int64]
     unreliable: NDArray[np.bool_]
     promise: tuple[str, ...]
 
@@ -57,24 +62,17 @@ def weighted_cells(
 ) -> WeightedCells:
     """The weighted table of a shape whose sample counts have been perturbed."""
     design = survey_design(stored.dataset, survey)
-    fixed = _fixed_point(stored, protector, survey, exact, cells.noisy, design)
-    form = weight_form(survey.form)
-    errors = np.zeros(cells.noisy.shape, dtype=np.int64)
-    doubtful = np.zeros(cells.noisy.shape, dtype=np.bool_)
-    for chosen, variance in _kinds_of_noise(protector, cells):
-        errors[chosen] = relative_standard_errors(cells.noisy[chosen], design, variance)
-        doubtful[chosen] = unreliable(cells.noisy[chosen], design, variance)
-    return WeightedCells(
-        nearest_quotient(fixed, design.scale), errors, doubtful, (form.promise, *cautions(form, design))
-    )
-
-
-def _kinds_of_noise(protector: Protector, cells: NoisyCells) -> Iterator[tuple[NDArray[np.bool_], Fraction]]:
-    """The cells of each kind of noise, and its variance where it is largest."""
-    if cells.laws is not None:
-        yield from cells.laws.kinds()
-    elif protector.noise is not None:
-        yield np.ones(cells.noisy.shape, dtype=np.bool_), largest_variance(protector.noise)
+    strata = _by_strata(stored, protector, survey, exact.shape) if survey.form == "public-strata" else None
+    fixed = _fixed_point(survey, exact, cells.noisy, strata, design)
+    form, noisy = weight_form(survey.form), cells.noisy
+    errors, shares = np.zeros(noisy.shape, dtype=np.int64), np.zeros(noisy.shape, dtype=np.int64)
+    doubtful = np.zeros(noisy.shape, dtype=np.bool_)
+    for chosen, variance in _variances(protector, survey, cells, strata, design):
+        errors[chosen] = relative_standard_errors(noisy[chosen], design, variance)
+        shares[chosen] = noise_shares(noisy[chosen], design, variance)
+        doubtful[chosen] = unreliable(noisy[chosen], design, variance)
+    people = nearest_quotient(fixed, design.scale)
+    return WeightedCells(people, errors, shares, doubtful, (form.promise, *cautions(form, design)))
 
 
 def counted_by_strata(asked: TableRequest, dataset: Dataset) -> TableRequest:
@@ -104,20 +102,56 @@ def largest_variance(noise: NoiseTable) -> Fraction:
     return max(row.variance() for row in noise.rows)
 
 
-def _fixed_point(
-    stored: StoredDataset,
+def _variances(
     protector: Protector,
     survey: Survey,
-    exact: ExactTable,
-    noisy: NDArray[np.int64],
+    cells: NoisyCells,
+    strata: Strata | None,
     design: SurveyDesign,
+) -> Iterator[tuple[NDArray[np.bool_], Fraction]]:
+    """Cells as masks, and the variance of their noise in sample counts."""
+    if strata is not None:
+        largest = max(variance for _, variance in _kinds_of_noise(protector, strata.cells))
+        for place, factor in enumerate(strata.factors(survey, design)):
+            chosen = np.zeros(cells.noisy.shape, dtype=np.bool_)
+            chosen[strata.at(place)] = True
+            yield chosen, largest * factor
+        return
+    for chosen, variance in _kinds_of_noise(protector, cells):
+        yield chosen, _in_sample_counts(survey, variance, design)
+
+
+def _in_sample_counts(survey: Survey, variance: Fraction, design: SurveyDesign) -> Fraction:
+    """The variance of a weighted count's noise, in people of average weight."""
+    if survey.form != "largest-weight":
+        return variance
+    step = Fraction(design.largest_weight, design.scale) / design.average_weight
+    # Rounding to the grid adds the variance of a uniform error of one step.
+    return (variance + Fraction(1, 12)) * step**2
+
+
+def _kinds_of_noise(protector: Protector, cells: NoisyCells) -> Iterator[tuple[NDArray[np.bool_], Fraction]]:
+    """The cells of each kind of noise, and its variance where it is largest."""
+    if cells.laws is not None:
+        yield from cells.laws.kinds()
+    elif protector.noise is not None:
+        yield np.ones(cells.noisy.shape, dtype=np.bool_), largest_variance(protector.noise)
+
+
+def _strata_factor(weights: list[Fraction], average: Fraction) -> Fraction:
+    """Σ w² over the squared average weight: how many noises of one average person a cell's noises are."""
+    return sum((weight**2 for weight in weights), Fraction(0)) / average**2
+
+
+def _fixed_point(
+    survey: Survey, exact: ExactTable, noisy: NDArray[np.int64], strata: Strata | None, design: SurveyDesign
 ) -> NDArray[np.int64]:
+    if strata is not None:
+        return strata.added_up(survey, design)
     if survey.form == "average-weight":
         return average_weight(noisy, design)
     if survey.form == "invariant":
         return invariant(noisy, design)
-    if survey.form == "public-strata":
-        return _by_strata(stored, protector, survey, exact.shape, design)
     if exact.weight_sums is None:
         raise ValueError("a weighted table needs sums of weights")
     if survey.form == "largest-weight":
@@ -126,16 +160,51 @@ def _fixed_point(
     return by_average(noisy, exact.counts, exact.weight_sums, design)
 
 
-def _by_strata(
-    stored: StoredDataset, protector: Protector, survey: Survey, shape: TableShape, design: SurveyDesign
-) -> NDArray[np.int64]:
-    """Perturb the sample counts stratum by stratum, then add them up with the strata's public weights."""
-    dataset = stored.dataset
-    stratum = dataset.variable(str(survey.stratum))
-    axis = next((n for n, d in enumerate(shape.dimensions) if d.name == stratum.name), None)
-    hidden = {f.name: f.members for f in shape.filters}
+@dataclass(frozen=True, eq=False)
+class Strata:
+    """Noisy sample counts stratum by stratum, the strata along the last axis.
+
+    Args:
+        cells: The noisy counts and their laws.
+        codes: The strata in the order of that axis.
+        axis: The strata's axis in the table that is shown; None where it shows none.
+        shown: Which strata each place along that axis holds; without an axis, those of every cell.
+    """
+
+    cells: NoisyCells
+    codes: tuple[str, ...]
+    axis: int | None
+    shown: list[tuple[int, ...]]
+
+    def added_up(self, survey: Survey, design: SurveyDesign) -> NDArray[np.int64]:
+        """The weighted counts in fixed point, from the strata's public weights."""
+        weights = np.array([round(dict(survey.stratum_weights)[code] * design.scale) for code in self.codes])
+        noisy = self.cells.noisy
+        parts = [public_strata(noisy[..., list(members)], weights[list(members)]) for members in self.shown]
+        return parts[0] if self.axis is None else np.stack(parts, axis=self.axis)
+
+    def factors(self, survey: Survey, design: SurveyDesign) -> list[Fraction]:
+        """For each place along the strata's axis, how many noises of one average person its noises are."""
+        weights = dict(survey.stratum_weights)
+        inside = [[weights[self.codes[member]] for member in members] for members in self.shown]
+        # Where all strata are in a cell its average weight is public; of a few, their plain average stands in.
+        return [
+            _strata_factor(
+                few,
+                design.average_weight if len(few) == len(self.codes) else sum(few, Fraction(0)) / len(few),
+            )
+            for few in inside
+        ]
+
+    def at(self, place: int) -> tuple[slice | int, ...]:
+        """Where a place along the strata's axis stands in the table that is shown."""
+        return (...,) if self.axis is None else (*(slice(None),) * self.axis, place)  # type: ignore[return-value]
+
+
+def _by_strata(stored: StoredDataset, protector: Protector, survey: Survey, shape: TableShape) -> Strata:
+    """Count and perturb the sample stratum by stratum."""
+    stratum = stored.dataset.variable(str(survey.stratum))
     everything = tuple(range(len(stratum)))
-    shown = [hidden.get(stratum.name, everything)] if axis is None else shape.dimensions[axis].members()
     strata = Dimension(
         stratum.name, stratum.label, plain_outputs(stratum), everything, stratum.codes, total=False
     )
@@ -144,7 +213,9 @@ def _by_strata(
         dimensions=(*(d for d in shape.dimensions if d.name != stratum.name), strata),
         filters=tuple(f for f in shape.filters if f.name != stratum.name),
     )
-    noisy = protector.protect(tabulate(stored.engine, finer)).noisy
-    weights = np.array([round(dict(survey.stratum_weights)[code] * design.scale) for code in stratum.codes])
-    parts = [public_strata(noisy[..., list(members)], weights[list(members)]) for members in shown]
-    return parts[0] if axis is None else np.stack(parts, axis=axis)
+    cells = protector.protect(tabulate(stored.engine, finer))
+    axis = next((n for n, d in enumerate(shape.dimensions) if d.name == stratum.name), None)
+    if axis is None:
+        hidden = {f.name: f.members for f in shape.filters}
+        return Strata(cells, tuple(stratum.codes), None, [hidden.get(stratum.name, everything)])
+    return Strata(cells, tuple(stratum.codes), axis, list(shape.dimensions[axis].members()))

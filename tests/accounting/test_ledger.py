@@ -4,7 +4,6 @@ import json
 import multiprocessing
 import os
 import random
-import shutil
 import signal
 import sqlite3
 from fractions import Fraction
@@ -23,14 +22,26 @@ FORK = multiprocessing.get_context("fork")
 
 
 @pytest.fixture
-def place(tmp_path):
-    path = tmp_path / "ledger.sqlite"
-    ledger = Ledger.create(path)
+def file(tmp_path):
+    """A ledger in a file, with a family and two accounts."""
+    return prepared(tmp_path / "ledger.sqlite")
+
+
+@pytest.fixture(params=["sqlite", pytest.param("postgresql", marks=pytest.mark.slow)])
+def place(request, tmp_path):
+    """The same ledger in a file and on a PostgreSQL server: every promise holds in both."""
+    if request.param == "postgresql":
+        return prepared(request.getfixturevalue("postgres_url"))
+    return prepared(tmp_path / "ledger.sqlite")
+
+
+def prepared(place):
+    ledger = Ledger.create(place)
     ledger.declare_family("census", (Fraction(1), Fraction(1, 10**6)))
     ledger.allow("census", "ann", (Fraction(1, 2), Fraction(1, 10**6)))
     ledger.allow("census", "bob", (Fraction(2), Fraction(1, 10**6)))
     ledger.close()
-    return path
+    return place
 
 
 def charge(name, loss=TENTH, account=None, failure=TINY):
@@ -152,7 +163,7 @@ def test_a_revoked_account_is_not_served(place):
     assert ledger.state("census").spent[0] == TENTH
 
 
-@settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=15, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     st.lists(
         st.tuples(st.integers(0, 12), st.integers(0, 400), st.sampled_from(["ann", "bob", None])), max_size=25
@@ -182,7 +193,7 @@ def test_the_ledger_does_what_a_slow_model_says(tmp_path_factory, asked):
     Ledger.open(path).close()
 
 
-def test_a_missing_ledger_is_not_made_anew(tmp_path, place):
+def test_a_missing_ledger_is_not_made_anew(tmp_path, file):
     with pytest.raises(LedgerUnusable, match="missing") as trouble:
         Ledger.open(tmp_path / "none.sqlite")
     assert trouble.value.http_status == 503
@@ -191,23 +202,23 @@ def test_a_missing_ledger_is_not_made_anew(tmp_path, place):
     with pytest.raises(LedgerUnusable, match="missing"):
         Ledger.open(tmp_path / "empty.sqlite")
     with pytest.raises(LedgerUnusable):
-        Ledger.create(place)
+        Ledger.create(file)
 
 
-def test_a_damaged_ledger_gives_no_answers(place):
-    raw = bytearray(place.read_bytes())
+def test_a_damaged_ledger_gives_no_answers(file):
+    raw = bytearray(file.read_bytes())
     for start in range(4096, len(raw), 512):
         raw[start : start + 64] = b"\xff" * 64
-    place.write_bytes(raw)
+    file.write_bytes(raw)
     with pytest.raises(LedgerUnusable):
-        Ledger.open(place)
-    place.write_bytes(b"not a database at all" * 100)
+        Ledger.open(file)
+    file.write_bytes(b"not a database at all" * 100)
     with pytest.raises(LedgerUnusable):
-        Ledger.open(place)
+        Ledger.open(file)
 
 
-def test_a_ledger_whose_sums_were_changed_gives_no_answers(place):
-    ledger = Ledger.open(place)
+def test_a_ledger_whose_sums_were_changed_gives_no_answers(file):
+    ledger = Ledger.open(file)
     ledger.charge(charge("a", account="ann"))
     ledger.close()
     for statement in (
@@ -215,14 +226,14 @@ def test_a_ledger_whose_sums_were_changed_gives_no_answers(place):
         "UPDATE shares SET spent_loss = 7",
         "DELETE FROM charges",
     ):
-        copy = place.with_name("copy.sqlite")
-        _copy(place, copy)
+        copy = file.with_name("copy.sqlite")
+        _copy(file, copy)
         with sqlite3.connect(copy) as connection:
             connection.execute(statement)
         connection.close()
         with pytest.raises(LedgerUnusable, match="add up"):
             Ledger.open(copy)
-    Ledger.open(place)
+    Ledger.open(file)
 
 
 def _copy(source, target):
@@ -232,11 +243,11 @@ def _copy(source, target):
     other.close()
 
 
-def test_a_full_disk_gives_no_answers_and_charges_nothing(place):
+def test_a_full_disk_gives_no_answers_and_charges_nothing(file):
     """SQLite's own limit on pages stands in for the disk's."""
     from sqlalchemy import event
 
-    ledger = Ledger.open(place)
+    ledger = Ledger.open(file)
     event.listen(
         ledger.database._engine,
         "connect",
@@ -250,22 +261,22 @@ def test_a_full_disk_gives_no_answers_and_charges_nothing(place):
             refused += 1
             break
     assert refused == 1
-    healthy = Ledger.open(place)
+    healthy = Ledger.open(file)
     assert healthy.state("census").spent[0] == Fraction(n, 10**4)
 
 
-def test_a_ledger_out_of_reach_gives_no_answers(place):
-    ledger = Ledger.open(place)
-    place.rename(place.with_name("away"))
+def test_a_ledger_out_of_reach_gives_no_answers(file):
+    ledger = Ledger.open(file)
+    file.rename(file.with_name("away"))
     with pytest.raises(LedgerUnusable):
         ledger.charge(charge("a"))
     with pytest.raises(LedgerUnusable):
         Ledger.open("postgresql+psycopg://nobody@127.0.0.1:1/none")
 
 
-def _client(path, number, seed):
+def _client(place, folder, number, seed):
     """One client: asks its own and common questions in random order; every answer is written after its charge."""
-    ledger = Ledger.open(path)
+    ledger = Ledger.open(place)
     rng = random.Random(seed)
     names = [f"own {number} {n}" for n in range(3)] + [f"common {n}" for n in range(6)]
     rng.shuffle(names)
@@ -274,26 +285,26 @@ def _client(path, number, seed):
             ledger.charge(charge(name, Fraction(1, 100), "bob"))
         except BudgetSpent:
             continue
-        _release(path, name)
+        _release(folder, name)
     os._exit(0)
 
 
-def _release(path, name):
-    with (path.parent / "released").open("a") as file:
+def _release(folder, name):
+    with (folder / "released").open("a") as file:
         file.write(json.dumps(canonical_request("town", name)) + "\n")
 
 
-def _released(path):
-    released = path.parent / "released"
+def _released(folder):
+    released = folder / "released"
     if not released.exists():
         return set()
     return {json.loads(line) for line in released.read_text().splitlines()}
 
 
 @pytest.mark.slow
-def test_a_hundred_clients_at_once_never_overspend(place):
+def test_a_hundred_clients_at_once_never_overspend(place, tmp_path):
     """360 different questions of a hundredth each; one hundred of them fit."""
-    clients = [FORK.Process(target=_client, args=(place, n, n)) for n in range(100)]
+    clients = [FORK.Process(target=_client, args=(place, tmp_path, n, n)) for n in range(100)]
     for start in range(0, len(clients), 25):
         for client in clients[start : start + 25]:
             client.start()
@@ -304,127 +315,113 @@ def test_a_hundred_clients_at_once_never_overspend(place):
     state = ledger.state("census")
     assert state.spent[0] == 1
     assert len(state.charges) == 100
-    assert _released(place) == {row["what"] for row in state.charges}
+    assert _released(tmp_path) == {row["what"] for row in state.charges}
 
 
-def _killed(path, step, name):
+def _killed(place, folder, step, name):
     """Charge and release, and be killed when a step is done."""
 
     def kill(done):
         if done == step:
             os.kill(os.getpid(), signal.SIGKILL)
 
-    ledger = Ledger.open(path, kill)
+    ledger = Ledger.open(place, kill)
     ledger.charge(charge(name, Fraction(1, 100), "bob"))
     kill("charged")
-    _release(path, name)
+    _release(folder, name)
     kill("released")
     os._exit(0)
 
 
-def _killed_at_random(path, seed):
+def _killed_at_random(place, folder, seed, started):
     """Charge and release on and on; the parent kills it at any moment."""
-    ledger = Ledger.open(path)
+    ledger = Ledger.open(place)
     for n in range(10_000):
         name = f"random {seed} {n}"
         ledger.charge(charge(name, Fraction(1, 10**6), "bob", Fraction(0)))
-        _release(path, name)
+        _release(folder, name)
+        started.set()
 
 
 @pytest.mark.parametrize("step", [*STEPS, "charged", "released"])
-def test_a_kill_at_a_named_step_leaves_no_uncharged_release(place, step):
+def test_a_kill_at_a_named_step_leaves_no_uncharged_release(place, tmp_path, step):
     for n in range(3):
-        child = FORK.Process(target=_killed, args=(place, step, f"{step} {n}"))
+        child = FORK.Process(target=_killed, args=(place, tmp_path, step, f"{step} {n}"))
         child.start()
         child.join(60)
         assert child.exitcode == -signal.SIGKILL
     ledger = Ledger.open(place)
     state = ledger.state("census")
     charged = {row["what"] for row in state.charges}
-    assert _released(place) <= charged
+    assert _released(tmp_path) <= charged
     after = step in {"committed", "charged", "released"}
     assert state.spent[0] == (Fraction(3, 100) if after else 0)
     again = ledger.charge(charge(f"{step} 0", Fraction(1, 100), "bob"))
     assert again.repeat == after
 
 
-def test_kills_at_random_leave_no_uncharged_release(place):
+def test_kills_at_random_leave_no_uncharged_release(place, tmp_path):
     rng = random.Random(3)
     for seed in range(20):
-        child = FORK.Process(target=_killed_at_random, args=(place, seed))
+        started = FORK.Event()  # a busy machine may take long to get so far
+        child = FORK.Process(target=_killed_at_random, args=(place, tmp_path, seed, started))
         child.start()
-        child.join(rng.uniform(0.01, 0.12))
+        assert started.wait(60)
+        child.join(rng.uniform(0, 0.05))
         child.kill()
         child.join(60)
     state = Ledger.open(place).state("census")
     charged = {row["what"] for row in state.charges}
-    assert charged
-    assert _released(place) <= charged
-    assert len(charged) - len(_released(place)) <= 20
+    assert len(charged) >= 20
+    assert _released(tmp_path) <= charged
+    assert len(charged) - len(_released(tmp_path)) <= 20
     assert state.spent[0] == Fraction(len(charged), 10**6)
 
 
 @pytest.mark.slow
-@pytest.mark.skipif(shutil.which("initdb") is None, reason="needs a PostgreSQL server")
-def test_postgresql_by_url_keeps_the_same_promises(postgres_url):
-    ledger = Ledger.create(postgres_url)
-    ledger.declare_family("census", (Fraction(1), Fraction(1, 10**6)))
-    ledger.allow("census", "bob", (Fraction(2), Fraction(1, 10**6)))
-    ledger.close()
-    clients = [FORK.Process(target=_postgres_client, args=(postgres_url, n)) for n in range(20)]
-    for client in clients:
-        client.start()
-    for client in clients:
-        client.join(120)
-        assert client.exitcode == 0
-    ledger = Ledger.open(postgres_url)
-    state = ledger.state("census")
-    assert (state.spent[0], len(state.charges)) == (1, 20)
-    assert ledger.charge(charge("common 0", Fraction(1, 20), "bob")).repeat
-    with pytest.raises(BudgetSpent):
-        ledger.charge(charge("late", Fraction(1, 20), "bob"))
+def test_a_database_that_holds_something_is_not_made_a_ledger(postgres_url):
+    Ledger.create(postgres_url).close()
     with pytest.raises(LedgerUnusable, match="not empty"):
         Ledger.create(postgres_url)
-    ledger.close()
 
 
-def _postgres_client(url, number):
-    ledger = Ledger.open(url)
-    for name in ("common 0", f"own {number} 0", f"own {number} 1"):
-        try:
-            ledger.charge(charge(name, Fraction(1, 20), "bob"))
-        except BudgetSpent:
-            continue
-    os._exit(0)
+@pytest.mark.slow
+def test_a_database_without_tables_is_no_ledger(postgres_url):
+    with pytest.raises(LedgerUnusable, match="lacks tables"):
+        Ledger.open(postgres_url)
 
 
-@pytest.fixture
-def postgres_url(tmp_path):
-    """A server of our own on a socket in the test's folder; skipped where it cannot be run."""
-    import subprocess
+@pytest.mark.slow
+def test_a_ledger_on_a_server_whose_sums_were_changed_gives_no_answers(postgres_url):
+    from sqlalchemy import create_engine, text
 
-    pytest.importorskip("psycopg")
-    if os.geteuid() == 0:
-        if shutil.which("runuser") is None:
-            pytest.skip("PostgreSQL does not run as root")
-        user = ["runuser", "-u", "nobody", "--"]
-        import tempfile
+    ledger = Ledger.open(prepared(postgres_url))
+    ledger.charge(charge("a", account="ann"))
+    engine = create_engine(postgres_url)
+    with engine.begin() as connection:
+        connection.execute(text("UPDATE shares SET spent_loss = 7 WHERE account = 'ann'"))
+    with pytest.raises(LedgerUnusable, match="add up"):
+        Ledger.open(postgres_url)
 
-        home = tempfile.mkdtemp(prefix="pg-")
-        shutil.chown(home, "nobody")
-    else:
-        user, home = [], str(tmp_path)
-    data = f"{home}/data"
-    options = f"-c listen_addresses='' -k {home} -c fsync=off"
-    try:
-        subprocess.run(
-            [*user, "initdb", "-D", data, "-U", "me", "-A", "trust"], check=True, capture_output=True
-        )
-        start = [*user, "pg_ctl", "-D", data, "-w", "-o", options, "-l", f"{home}/log", "start"]
-        subprocess.run(start, check=True, capture_output=True, timeout=60)
-    except (subprocess.SubprocessError, OSError) as error:
-        pytest.skip(f"PostgreSQL cannot be started here: {type(error).__name__}")
-    yield f"postgresql+psycopg://me@/postgres?host={home}"
-    subprocess.run([*user, "pg_ctl", "-D", data, "-m", "immediate", "stop"], check=False, capture_output=True)
-    if not str(home).startswith(str(tmp_path)):
-        shutil.rmtree(home, ignore_errors=True)
+
+@pytest.mark.slow
+def test_a_server_that_breaks_off_gives_no_answers_and_charges_nothing(postgres_url):
+    """The connection ends within the charge; the next one finds the ledger as it was."""
+    from sqlalchemy import create_engine, text
+
+    prepared(postgres_url)
+    engine = create_engine(postgres_url)
+
+    def break_off(step):
+        if step == "family charged":
+            with engine.begin() as connection:
+                others = "pid <> pg_backend_pid() AND datname = current_database()"
+                connection.execute(
+                    text(f"SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE {others}")
+                )
+
+    with pytest.raises(LedgerUnusable):
+        Ledger.open(postgres_url, break_off).charge(charge("a", account="ann"))
+    ledger = Ledger.open(postgres_url)
+    assert ledger.state("census").spent[0] == 0
+    assert not ledger.charge(charge("a", account="ann")).repeat

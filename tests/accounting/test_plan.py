@@ -77,7 +77,6 @@ def test_importance_and_optimum_are_spread(dataset):
 
 
 def test_the_tightest_figure_is_the_smallest_and_keeps_its_name(dataset):
-    pytest.importorskip("dp_accounting")
     universe = {"variables": ["sex", "age", "job", "area"], "up_to": 3}
     plan = plan_of(dataset, universe=universe, neighbours="replace-one")
     found = figures(plan)

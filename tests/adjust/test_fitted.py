@@ -151,6 +151,7 @@ def test_levels_of_a_hierarchy_each_keep_their_own_noise_from_the_top_down():
     assert report.method == "split"
 
 
+@pytest.mark.slow
 def test_a_hundred_thousand_cells_finish_within_the_pass_limit():
     random = np.random.default_rng(5)
     for shape in ((316, 316), (46, 46, 46), (17, 17, 17, 17)):
@@ -167,7 +168,7 @@ def test_a_hundred_thousand_cells_finish_within_the_pass_limit():
 
 
 @given(st.integers(0, 2**32), st.integers(2, 5))
-@settings(max_examples=8, deadline=None)
+@settings(max_examples=4, deadline=None)
 def test_over_a_batch_of_tables_fitted_is_closer_than_proportional_rounding(seed, ways):
     random = np.random.default_rng(seed)
     ours = theirs = 0

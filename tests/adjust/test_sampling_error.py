@@ -10,6 +10,7 @@ import pytest
 from discreet.adjust import sampling_error
 from discreet.adjust.sampling_error import (
     noise_share,
+    noise_shares,
     relative_standard_errors,
     reliable_from,
     sampling_variance,
@@ -50,6 +51,16 @@ def test_the_share_of_the_noise_falls_as_counts_grow():
     assert shares == sorted(shares, reverse=True)
     assert shares[0] == 1
     assert float(shares[2]) == pytest.approx(3 / (3 + 1.2 * 0.9985 * 10 * (1 - 10 / 1500)))
+
+
+@pytest.mark.parametrize("count", [1, 7, 20, 100, 1499])
+def test_printed_shares_are_the_nearest_tenth_of_a_percent(count):
+    printed = int(noise_shares(np.array([count]), DESIGN, VARIANCE)[0])
+    assert abs(printed - 1000 * 3 / (by_hand(count) * count) ** 2) <= 0.5 + 1e-9
+
+
+def test_no_share_is_told_where_there_is_no_error():
+    assert noise_shares(np.array([[0, -3], [5, 5]]), DESIGN, VARIANCE)[0].tolist() == [-1, -1]
 
 
 def test_one_number_decides_which_cells_are_unreliable():

@@ -69,6 +69,31 @@ def test_codes_given_as_one_text_are_refused_rather_than_cut_into_letters(catalo
         catalogue.table("town", rows=["sex"], filters={"job": "12"})
 
 
+@pytest.mark.parametrize(
+    ("parts", "said"),
+    [
+        ({"rows": [1]}, "1 is no name of a variable"),
+        ({"rows": 1}, "1 is no name of a variable"),
+        ({"rows": ["sex"], "columns": [None]}, "None is no name"),
+        ({"rows": ["sex"], "filters": {"age": 3}}, "no list: 3"),
+        ({"rows": ["sex"], "filters": ["age"]}, "filters is"),
+        ({"rows": ["age"], "groups": "age"}, "groups is"),
+        ({"rows": ["age"], "groups": {"age": ["child"]}}, "no list: 'child'"),
+        ({"rows": ["age"], "groups": {"age": 5}}, "no list: 5"),
+    ],
+)
+def test_what_is_no_text_or_no_list_is_refused_with_advice(catalogue, parts, said):
+    with pytest.raises(BadRequest, match=said) as refused:
+        catalogue.table("town", **parts)
+    assert refused.value.advice.startswith("Give ")
+
+
+def test_numbers_stand_for_their_codes(catalogue):
+    assert catalogue.table("town", rows="age", filters={"sex": [1]}).release.request.filters == (
+        ("sex", ("1",)),
+    )
+
+
 def test_errors_are_the_same_as_everywhere(catalogue):
     with pytest.raises(UnknownVariable):
         catalogue.table("town", rows=["sx"])

@@ -48,12 +48,25 @@ def test_a_table_is_built_filtered_and_downloaded_without_scripts(open_page):
     assert page.get_by_role("checkbox", name="Country 2").is_checked()
     with page.expect_download() as download:
         page.get_by_role("link", name="CSV").click()
-    assert download.value.suggested_filename == "people.csv"
+    assert download.value.suggested_filename == "people-job-by-sex-selection.csv"
     assert (
         Path(download.value.path())
         .read_text("utf-8")
         .startswith("job,job_label,sex,sex_label,value,status\n")
     )
+
+
+def test_a_table_that_goes_on_beyond_the_edge_shows_a_shadow_there_until_its_end(open_page):
+    page = open_page("/datasets/people?rows=sex&columns=origin,job")
+    region = page.locator(".across").first
+    shadow = "element => Number(getComputedStyle(element, '::after').opacity)"
+    assert region.evaluate("element => element.scrollWidth > element.clientWidth")
+    assert region.evaluate(shadow) == 1
+    region.evaluate("element => { element.scrollLeft = element.scrollWidth; }")
+    page.wait_for_timeout(200)
+    assert region.evaluate(shadow) == 0
+    page = open_page("/datasets/people?rows=sex")
+    assert page.locator(".across").first.evaluate(shadow) == 0
 
 
 def test_independence_is_tested_from_the_table_without_scripts(open_page):

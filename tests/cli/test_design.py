@@ -180,3 +180,15 @@ def test_a_design_can_be_seen(picture, tmp_path):
 def test_an_unknown_picture_is_refused():
     result = run("dropadd", "--m", "1", "--plot", "x.svg", "--picture", "pfm")
     assert 'Did you mean "pmf"' in str(result.exception)
+
+
+def test_a_law_of_many_values_is_shown_by_its_middle_and_all_of_it_when_asked():
+    words = ("laplace", "--epsilon", "0.05", "--m", "60")
+    shown, everything = run(*words).stdout, run(*words, "--all").stdout
+    assert len(shown.splitlines()) < 60
+    assert "80 more values from -60 to +60" in shown
+    law = document(*words)["rows"][-1]
+    assert everything.count("\n") > len(law["values"]) == 121
+    middle = [p for v, p in zip(law["values"], law["probabilities"], strict=True) if abs(v) <= 20]
+    assert f"{1 - sum(middle):.4g} together; --all shows them" in shown
+    assert "more values" not in everything + run("laplace", "--epsilon", "1", "--m", "20").stdout

@@ -8,6 +8,7 @@ from typer.testing import CliRunner
 
 from discreet.cli.main import app
 from discreet.errors import BadRequest, DiscreetError, NotFound
+from discreet.inference.association import cramers_v
 from discreet.inference.independence import independence_test
 from discreet.mechanism import laplace
 from discreet.mechanism.files import write_noise_table
@@ -68,6 +69,29 @@ def test_people_read_both_tests_and_why_they_differ(files):
     done = run("--csv", files / "table.csv", "--noise", files / "noise.json")
     for words in ("noise-aware", "naive G2", "p-value", "takes the released counts for exact"):
         assert words in done.stdout
+
+
+def test_people_and_programs_are_told_how_strong_the_relation_is(files):
+    common = ("--csv", files / "table.csv", "--noise", files / "noise.json")
+    strength = cramers_v(MATRIX, laplace(epsilon=0.5, m=7))
+    assert strength.estimate < strength.naive
+    assert (
+        f"{strength.estimate:.3f} with the noise taken out, {strength.naive:.3f} naive" in run(*common).stdout
+    )
+    told = json.loads(run(*common, "--json").stdout)["cramers_v"]
+    assert told == {
+        "corrected": strength.estimate,
+        "naive": strength.naive,
+        "noise_part": strength.noise_part,
+    }
+
+
+def test_a_nearly_empty_table_says_why_nothing_is_tested(files):
+    (files / "empty.csv").write_text("60,40\n0,0\n")
+    done = run("--csv", files / "empty.csv", "--noise", files / "noise.json")
+    assert "Nothing is left to test (df 0)" in done.stdout
+    document = json.loads(run("--csv", files / "empty.csv", "--noise", files / "noise.json", "--json").stdout)
+    assert (document["df"], document["p_value"], document["cramers_v"]) == (0, 1.0, None)
 
 
 def test_options_of_the_test_arrive(files):

@@ -62,3 +62,11 @@ def test_pure_noise_has_no_association():
 def test_tables_without_a_v_are_refused(table, no_noise):
     with pytest.raises(BadRequest):
         cramers_v(table, no_noise)
+
+
+def test_a_column_that_only_a_left_out_row_held_is_left_out_too():
+    noise = laplace(epsilon=0.5, m=9)
+    table = np.array([[-9, 4, 4], [60, -3, 30], [20, 1, 50]])
+    assert 0 < cramers_v(table, noise).estimate < 1
+    kept = cramers_v(table[1:][:, [0, 2]], noise)
+    assert cramers_v(table, noise).estimate == pytest.approx(kept.estimate)

@@ -6,6 +6,7 @@ from hypothesis import strategies as st
 from discreet.errors import BadRequest
 from discreet.inference.channel import Channel, channel_of, whole_numbers, with_sure_zeros
 from discreet.mechanism import NoiseRow, NoiseTable, families, laplace, maxent
+from discreet.mechanism.sum_law import SumLaw
 
 
 def slow_evidence(released, noise):
@@ -65,8 +66,21 @@ def test_an_impossible_count_is_refused_with_advice():
 
 
 def test_noise_too_wide_is_refused():
-    with pytest.raises(BadRequest, match="spans at most"):
-        Channel(NoiseTable(2, (NoiseRow((-9000, 9000), (1, 2)),)))
+    wide = NoiseRow((-9000, 9000), (1, 2))
+    with pytest.raises(BadRequest, match="spans at most 5,000"):
+        Channel(NoiseTable(2, (wide, NoiseRow((0, 1), (1, 2)))))
+    assert Channel(NoiseTable(2, (wide,))).highest == 9000
+    with pytest.raises(BadRequest, match="spans at most 200,000"):
+        Channel(NoiseTable(2, (NoiseRow((-900_000, 900_000), (1, 2)),)))
+
+
+def test_a_sum_of_noise_is_a_channel_of_one_law():
+    row = laplace(epsilon=0.2, modulus=2**64).rows[0]
+    found = Channel(SumLaw(row, 3))
+    exact = SumLaw(row, 3).exact_law()
+    assert found.laws[0].sum() == pytest.approx(1, abs=2e-12)
+    assert found.laws[0][-found.lowest] == pytest.approx(float(exact[0]), rel=1e-12)
+    assert found.law_index(np.array([-2, 0, 9])).tolist() == [0, 0, 0]
 
 
 @pytest.mark.parametrize("values", [[1.5], ["a"], [np.nan], []])

@@ -53,6 +53,7 @@ def test_the_coverage_of_sums_is_enough_for_every_family(any_noise, cells):
     assert covers_enough(sum(i.low <= counts.sum() <= i.high for i in found), draws, level)
 
 
+@pytest.mark.slow
 def test_the_coverage_of_sums_of_ten_thousand_cells_is_enough_for_every_family(any_noise):
     rng = np.random.default_rng(12)
     level, draws = 0.8, 12
@@ -61,6 +62,7 @@ def test_the_coverage_of_sums_of_ten_thousand_cells_is_enough_for_every_family(a
     assert covers_enough(sum(i.low <= counts.sum() <= i.high for i in found), draws, level)
 
 
+@pytest.mark.slow
 def test_the_coverage_of_a_sum_of_ten_thousand_is_nominal_and_no_more_where_the_law_is_known():
     rng = np.random.default_rng(13)
     noise, level, draws = laplace(epsilon=0.5, m=7), 0.8, 300

@@ -42,6 +42,7 @@ def test_without_noise_both_likelihoods_give_the_plain_statistic(no_noise):
     assert found.model == "multinomial"
 
 
+@pytest.mark.slow
 def test_a_published_table_seen_through_noise_still_fits_and_the_naive_test_rejects(no_noise):
     counts, generators = table_of("rochdale")
     noise = laplace(epsilon=1.0, m=8)

@@ -1,3 +1,5 @@
+from math import factorial
+
 import numpy as np
 import pytest
 from scipy.stats import nbinom, poisson
@@ -5,6 +7,7 @@ from scipy.stats import nbinom, poisson
 from discreet.errors import BadRequest
 from discreet.inference.posterior import Prior, flat, negative_binomial_prior, poisson_prior, posterior
 from discreet.mechanism import laplace, maxent
+from discreet.mechanism.sum_law import SumLaw
 
 
 def slow(released, noise, prior):
@@ -65,3 +68,25 @@ def test_priors_and_levels_without_meaning_are_refused():
     nobody = Prior("nobody", lambda n: np.where(n == 0, 0.0, -np.inf))
     with pytest.raises(BadRequest, match="rules out"):
         posterior(50, laplace(epsilon=1.0, m=3), nobody)
+
+
+def test_the_posterior_under_a_sum_of_noise_is_bayes_formula():
+    law = SumLaw(laplace(epsilon=0.7, m=4).rows[0], 3)
+    found = posterior(5, law, poisson_prior(3.0))
+    weights = {
+        5 - z: float(p) * 3.0 ** (5 - z) / factorial(5 - z) for z, p in law.exact_law().items() if z <= 5
+    }
+    whole = sum(weights.values())
+    assert found.counts.tolist() == sorted(weights)
+    for count, chance in zip(found.counts.tolist(), found.chances, strict=True):
+        assert chance == pytest.approx(weights[count] / whole, rel=1e-10)
+    assert found.prior == "Poisson with mean 3"
+
+
+def test_one_term_is_the_noise_table_and_an_impossible_count_is_refused():
+    noise = laplace(epsilon=0.7, m=4)
+    one, other = posterior(5, noise), posterior(5, SumLaw(noise.rows[0], 1))
+    assert one.counts.tolist() == other.counts.tolist() == list(range(1, 10))
+    assert one.chances.tolist() == other.chances.tolist()
+    with pytest.raises(BadRequest, match="cannot be released"):
+        posterior(-5, noise)

@@ -60,6 +60,7 @@ def test_what_comes_out_is_a_whole_table_with_its_own_margins(papers, name):
         assert np.array_equal(counts, margin_table(released.table, margin))
 
 
+@pytest.mark.slow
 def test_on_czech_at_epsilon_one_the_sample_size_varies_as_the_noise_on_the_total(papers):
     """Czech is dense: the program hardly moves the total, whose noise is discrete Laplace of scale 44."""
     table, wanted = papers["czech"]
@@ -74,6 +75,7 @@ def test_on_czech_at_epsilon_one_the_sample_size_varies_as_the_noise_on_the_tota
     assert abs(distance.mean() - 2.5 * expected) > Z * off
 
 
+@pytest.mark.slow
 def test_on_czech_at_epsilon_one_infeasible_programs_are_as_frequent_as_in_a_plain_simulation(papers):
     table, wanted = papers["czech"]
     exact, source, rng = margin_tables(table.counts, wanted), SeededNoise(5), np.random.default_rng(6)

@@ -107,6 +107,7 @@ def test_coefficients_of_a_table_come_back_without_a_program():
     assert fitted.table == pytest.approx(counts)
 
 
+@pytest.mark.slow
 def test_ten_thousand_cells_pass_both_stages():
     wanted = MarginSet(tuple("ABCD"), (10,) * 4, tuple(combinations(range(4), 2)))
     transform, noisy = problem(wanted, fourier=False, seed=5, noise=0.01)

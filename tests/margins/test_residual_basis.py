@@ -87,6 +87,7 @@ def test_importance_moves_the_error_to_where_it_matters_less():
     assert first.expected_error((1, 2)) > second.expected_error((1, 2))
 
 
+@pytest.mark.slow
 def test_measured_errors_covariances_and_coverage_match_their_formulas():
     wanted = MarginSet(("A", "B", "C"), (3, 4, 2), ((0, 1), (1, 2)))
     exact = margin_tables(random_counts(wanted), wanted)

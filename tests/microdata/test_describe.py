@@ -57,8 +57,15 @@ def test_a_weight_and_a_measurement_are_not_variables(tmp_path):
     dataset = parse_dataset(draft)
     assert dataset.weight_column == "weight"
     assert [variable.name for variable in dataset.variables] == ["sex"]
-    assert "Left out" in draft
-    assert "income" in draft
+    assert "# Left out: income (not whole numbers)\n" in draft
+
+
+def test_a_column_that_is_left_out_says_its_own_reason(tmp_path):
+    path = tmp_path / "tiny.csv"
+    path.write_text("id,sex,age\n1,m,3\n2,f,4\n3,m,5\n")
+    assert "# Left out: age (a different value in every record)\n" in describe_file(path)
+    pd.DataFrame({"id": range(2000), "street": [f"s{n // 2}" for n in range(2000)]}).to_csv(path, index=False)
+    assert "# Left out: street (1,000 different values)\n" in describe_file(path)
 
 
 def test_a_file_without_an_id_says_so(tmp_path):

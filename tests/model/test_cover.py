@@ -134,3 +134,23 @@ def test_terms_are_the_number_of_base_cells_by_brute_force(dataset):
     for part in parts:
         terms[part.block] = part.terms()
     assert terms.tolist() == [[4, 6, 10], [4, 6, 10], [8, 12, 20]]
+
+
+def test_every_level_that_is_shown_is_covered_once(dataset):
+    """Regions hold their areas: both are answered, each by the margin that is best for it."""
+    request = {"rows": ("area",), "columns": ("sex",), "levels": (("area", ("region", "area")),)}
+    for entry, regions, wanted in (
+        (OWN, {"region", "sex"}, [1, 1, 1, 1, 1, 1, 1, 1]),
+        ({"variables": ["sex", "area"], "up_to": 2}, {"area", "sex"}, [2, 1, 1, 3, 1, 1, 1, 1]),
+    ):
+        parts = parts_of(dataset, entry, **request)
+        terms = np.zeros((8, 3), dtype=np.int64)
+        answers = np.zeros((8, 3), dtype=np.int64)
+        for part in parts:
+            chosen = np.ones(part.lengths, dtype=bool) if part.chosen is None else part.chosen
+            answers[part.block] += chosen
+            terms[part.block] += np.where(chosen, part.terms(), 0)
+        assert (answers == 1).all()
+        assert terms[:, 0].tolist() == wanted
+        first = next(part for part in parts if part.chosen is not None and part.chosen[0, 0])
+        assert set(first.margin) == regions

@@ -26,6 +26,7 @@ def test_the_description_of_the_town_is_read_whole(town):
         ('code = "2", label = "Female"', "code = 2", "without a code in quotes"),
         ('not_stated = "9"', 'not_stated = "8"', "not among its categories"),
         ('parent = "N" }, {', 'parent = "X" }, {', "does not have"),
+        (', parent = "N" }, {', " }, {", "'N1' of \"area\" has no parent"),
         ('levels = ["region", "area"]', 'levels = ["region", "aera"]', "is no variable"),
         ('levels = ["region", "area"]', 'levels = ["region"]', "two or more"),
         ('where = { age = ["child"]', 'where = { agee = ["child"]', "names the variable"),

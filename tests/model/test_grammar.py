@@ -2,8 +2,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from discreet.errors import BadRequest
+from discreet.errors import BadRequest, UnknownCategory
 from discreet.model.grammar import parse_filter, parse_group, parse_names, write_filter, write_group
+from discreet.model.variable import Category, Variable
 
 codes = st.text(min_size=1, max_size=8).filter(lambda text: text == text.strip())
 
@@ -26,3 +27,13 @@ def test_names_may_be_given_together_or_repeatedly():
 def test_what_cannot_be_read_is_refused_with_an_example(text):
     with pytest.raises(BadRequest):
         parse_filter(text)
+
+
+@pytest.mark.parametrize(("cut", "whole", "written"), [("a", "a,b", r"a\,b"), ("d", "c+d", r"c\+d")])
+def test_a_code_that_was_cut_at_its_comma_is_told_how_to_be_written(cut, whole, written):
+    variable = Variable("bad", "Bad", tuple(Category(code, code) for code in ("a,b", "c+d", "plain")))
+    with pytest.raises(UnknownCategory) as refused:
+        variable.position(cut)
+    assert f'"{whole}", write it as {written}' in refused.value.advice
+    with pytest.raises(UnknownCategory, match='Did you mean "plain"'):
+        variable.position("plan")

@@ -85,9 +85,17 @@ def test_groups_and_layers_and_no_totals_are_understood(client):
     ]
 
 
-def test_a_download_is_a_file_named_by_the_dataset_only(client):
-    response = client.get("/api/datasets/hostile/table?rows=bad&format=csv&download=1")
-    assert response.headers["content-disposition"] == 'attachment; filename="hostile.csv"'
+@pytest.mark.parametrize(
+    ("query", "name"),
+    [
+        ("hostile/table?rows=bad&format=csv", "hostile-bad.csv"),
+        ("people/table?rows=sex&columns=age&layers=region", "people-sex-by-age-by-region.json"),
+        ("people/table?rows=sex&columns=age&filter=job=1&format=csv", "people-sex-by-age-selection.csv"),
+    ],
+)
+def test_a_download_is_named_by_dataset_and_variables_and_never_by_a_label(client, query, name):
+    response = client.get(f"/api/datasets/{query}&download=1")
+    assert response.headers["content-disposition"] == f'attachment; filename="{name}"'
     assert "content-disposition" not in client.get("/api/datasets/hostile/table?rows=bad&format=csv").headers
 
 

@@ -79,6 +79,12 @@ def test_structural_zeros_have_a_test_and_no_v(client):
     assert "Cramér’s V" not in text
 
 
+def test_the_api_tells_v_and_null_where_it_has_no_meaning(client):
+    told = client.get(f"{API}?{QUERY}").json()["cramers_v"]
+    assert 0 <= told["corrected"] <= told["naive"] <= 1
+    assert client.get(f"{API}?rows=age&columns=job").json()["cramers_v"] is None
+
+
 def test_the_other_variables_of_the_permalink_count(client):
     everybody = client.get(f"{API}?{QUERY}").json()
     some = client.get(f"{API}?{QUERY}&filter=age=15-64").json()

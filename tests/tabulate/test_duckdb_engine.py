@@ -1,5 +1,8 @@
 """What every engine must do, on DuckDB; the contract class is made to be shared with other engines."""
 
+import subprocess
+import sys
+
 import numpy as np
 import pytest
 
@@ -34,6 +37,18 @@ class TestDuckDBEngine:
         return (
             town_workspace.folder / "datasets" / "town" / town_workspace.stored("town").digest / "data.duckdb"
         )
+
+    def test_it_draws_no_bar_of_its_own_even_where_python_seems_to_be_interactive(self, path):
+        program = (
+            "import sys, duckdb\nfrom pathlib import Path\nfrom discreet.tabulate.duckdb_engine import DuckDBEngine\n"
+            "asked = \"SELECT current_setting('enable_progress_bar')\"\n"
+            "engine = DuckDBEngine(Path(sys.argv[1]))\n"
+            "print(duckdb.connect().execute(asked).fetchall()[0][0], engine._cursor().execute(asked).fetchall()[0][0])"
+        )
+        done = subprocess.run(
+            [sys.executable, "-c", program, str(path)], capture_output=True, text=True, check=True
+        )
+        assert done.stdout.split() == ["True", "False"], "DuckDB would draw one, our engine does not"
 
     @pytest.fixture
     def engine(self, path):

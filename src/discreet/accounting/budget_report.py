@@ -23,6 +23,7 @@ from discreet.accounting.composition_zcdp import ideal_rho, rho_for
 from discreet.accounting.distance import distance_to_ideal
 from discreet.accounting.ledger import FAILURE_UNIT, LOSS_UNIT, Charge, canonical_request, records_name
 from discreet.accounting.plan import make_plan, shares_of
+from discreet.accounting.style_advice import style_advice
 from discreet.accounting.tightest import claim_of, figures
 from discreet.errors import BadDescription
 from discreet.mechanism.identity import mechanism_name
@@ -32,11 +33,16 @@ from discreet.model.declared_privacy import declared_privacy
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from discreet.accounting.claim import Claim
     from discreet.accounting.ledger import FamilyState
     from discreet.accounting.plan import Plan, PlannedTable
     from discreet.mechanism.noise_table import NoiseTable
     from discreet.model.dataset import Dataset
     from discreet.model.terms import Terms
+
+
+#: For so many persons together the promise is spelt out.
+GROUPS = (2, 5)
 
 
 def budget_document(plan: Plan, dataset: Dataset, state: FamilyState | None = None) -> dict[str, Any]:
@@ -69,6 +75,8 @@ def budget_document(plan: Plan, dataset: Dataset, state: FamilyState | None = No
         "promise": None if claim is None else claim.sentence,
         "spent": _amount(spent, rule),
         "left": _amount((cap[0] - spent[0], cap[1] - spent[1]), rule),
+        "groups": [] if claim is None else [_group(claim, units) for units in GROUPS],
+        "standard_deviation_by_margins": style_advice(plan, dataset),
         "if_dropped": dropped_variables(plan, dataset),
     }
 
@@ -199,6 +207,12 @@ def answer_cost(terms: Terms, table: NoiseTable, epsilon: float) -> tuple[Fracti
             "Use laplace or gaussian.",
         )
     return Fraction(changes * r * r * rho * (1 + 1e-12)), changes * r * distance
+
+
+def _group(claim: Claim, units: int) -> dict[str, float]:
+    """What is promised to several persons together."""
+    found = claim.for_group(units)
+    return {"persons": units, "epsilon": found.epsilon, "delta": found.delta}
 
 
 def left_sentence(state: FamilyState, terms: Terms) -> str:

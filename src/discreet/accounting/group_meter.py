@@ -29,11 +29,12 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Asker:
-    """Who is asking, and where what they use is written down."""
+    """Who is asking, and where what they use is written down; a dry run takes nothing."""
 
     account: str
     database: LedgerDatabase
     role: str = "reader"
+    takes: bool = True
 
     def require(self, role: str) -> None:
         """Refuse what needs a higher role.
@@ -64,6 +65,8 @@ def metered_groups(asker: Asker, request: TableRequest) -> Iterator[Callable[[st
             return int(connection.execute(found).scalar_one())
 
         yield used
+        if not asker.takes:
+            return
         for variable, groups in own.items():
             known = select(GROUPS.c.members).where(*scope, GROUPS.c.variable == variable)
             for members in groups - set(connection.execute(known).scalars()):

@@ -141,7 +141,7 @@ def create_database(place: Path | str) -> LedgerDatabase:
     """
     with _no_answers():
         if isinstance(place, Path):
-            place.touch(mode=0o600, exist_ok=False)
+            place.touch(mode=0o600)  # one that a dying process left without tables is finished here
         engine = _engine(place)
         if inspect(engine).get_table_names():
             raise LedgerUnusable("The database is not empty.", "Open it, or give the URL of an empty one.")
@@ -176,8 +176,8 @@ def is_empty(place: Path | str) -> bool:
     Raises:
         LedgerUnusable: It is out of reach, which is not the same as empty.
     """
-    if isinstance(place, Path):
-        return not place.exists()
+    if isinstance(place, Path) and not (place.exists() and place.stat().st_size):
+        return True
     with _no_answers():
         engine = _engine(place)
         try:

@@ -6,9 +6,10 @@ An exact standard error would give the exact count away, so it is computed from 
     relative standard error = √(sampling + noise) / ñ   noise's share = noise / (sampling + noise)
 
 with Kish's design effect deff = 1 + relative variance of the weights. A cell whose error passes the limit
-gets status `u`. All is decided in exact rationals; the error is printed in tenths of a percent, rounded up.
+gets status `u`. All is decided in exact rationals; the error is printed in tenths of a percent, rounded up, and
+the share too, to the nearest, a half up.
 
-Comes from: `perturb` and the design. Goes to: the release's status and its sampling-error column.
+Comes from: `perturb` and the design. Goes to: the release's status and its two columns of error.
 Source: Kish (1965), section 11.7; Kish (1992).
 """
 
@@ -66,6 +67,27 @@ def _root_rounded_up(square: Fraction) -> int:
     """The least integer whose square is at least the given one."""
     whole = -(-square.numerator // square.denominator)
     return isqrt(whole - 1) + 1 if whole else 0
+
+
+def noise_shares(
+    noisy: NDArray[np.int64], design: SurveyDesign, noise_variance: Fraction
+) -> NDArray[np.int64]:
+    """The noise's share of each cell's variance in tenths of a percent; -1 where there is no relative error.
+
+    >>> from discreet.adjust.survey_design import SurveyDesign
+    >>> design = SurveyDesign(1500, 10_000_000_000, 4, 30_000_000)
+    >>> noise_shares(np.array([0, 4, 100]), design, Fraction(3)).tolist()
+    [-1, 430, 31]
+    """
+    values, places = np.unique(noisy, return_inverse=True)
+    shares = np.array([_share(int(count), design, noise_variance) for count in values], dtype=np.int64)
+    return shares[places].reshape(noisy.shape)
+
+
+def _share(count: int, design: SurveyDesign, noise_variance: Fraction) -> int:
+    if count <= 0:
+        return NO_ERROR
+    return int(noise_share(count, design, noise_variance) * WHOLE + Fraction(1, 2))
 
 
 def noise_share(count: int, design: SurveyDesign, noise_variance: Fraction) -> Fraction:

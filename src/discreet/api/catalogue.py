@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
@@ -13,6 +14,7 @@ from discreet.api.table import Table
 from discreet.budget import budget_of, ledger_of
 from discreet.dry_run import dry_run
 from discreet.errors import BadRequest
+from discreet.microdata.description_file import description_named
 from discreet.model.request import TableRequest
 from discreet.pipeline import release_table
 from discreet.workspace.publish import load_dataset
@@ -20,8 +22,6 @@ from discreet.workspace.settings import read_settings, workspace_folder
 from discreet.workspace.workspace import Workspace
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
-
     from discreet.model.dataset import Dataset
 
 
@@ -146,7 +146,8 @@ def load(folder: str | Path, description: str | Path, records: object) -> str:
         The digest that names the new version.
     """
     path = Path(description)
-    return load_dataset(Path(folder), path.read_text("utf-8"), records, beside=path.parent)
+    with description_named(path):
+        return load_dataset(Path(folder), path.read_text("utf-8"), records, beside=path.parent)
 
 
 def _request(
@@ -168,22 +169,49 @@ def _request(
         _names(rows),
         _names(columns),
         _names(layers),
-        tuple((name, _codes(name, codes)) for name, codes in (filters or {}).items()),
+        tuple((name, _codes(name, codes)) for name, codes in _parts("filters", filters)),
         tuple(
-            (name, tuple(_codes(name, group) for group in parts)) for name, parts in (groups or {}).items()
+            (name, tuple(_codes(name, group) for group in _groups(name, parts)))
+            for name, parts in _parts("groups", groups)
         ),
         totals,
-        tuple((name, _codes(name, names)) for name, names in (levels or {}).items()),
+        tuple((name, _codes(name, names)) for name, names in _parts("levels", levels)),
         measure,
         additivity,
     )
 
 
 def _names(names: Iterable[str] | str) -> tuple[str, ...]:
-    return (names,) if isinstance(names, str) else tuple(names)
+    given = (names,) if isinstance(names, str) or not isinstance(names, Iterable) else tuple(names)
+    for name in given:
+        if not isinstance(name, str):
+            raise BadRequest(
+                f"{name!r} is no name of a variable.",
+                'Give names as text: rows=["sex"]; describe() lists them.',
+            )
+    return given
 
 
 def _codes(name: str, codes: Iterable[str]) -> tuple[str, ...]:
-    if isinstance(codes, str):
-        raise BadRequest(f'The codes of "{name}" are one text, {codes!r}.', f'Give a list: ["{codes}"].')
+    if isinstance(codes, str) or not isinstance(codes, Iterable):
+        raise BadRequest(f'The codes of "{name}" are no list: {codes!r}.', f'Give a list: ["{codes}"].')
     return tuple(str(code) for code in codes)
+
+
+def _groups(name: str, groups: Iterable[Iterable[str]]) -> Iterable[Iterable[str]]:
+    if isinstance(groups, str) or not isinstance(groups, Iterable):
+        raise BadRequest(
+            f'The groups of "{name}" are no list: {groups!r}.', 'Give a list of lists: [["15-19", "20-24"]].'
+        )
+    return groups
+
+
+def _parts(argument: str, by_name: object) -> Iterable[tuple[str, Any]]:
+    """The pairs of a mapping from variables, as in `filters`."""
+    if by_name is None:
+        return ()
+    if not isinstance(by_name, Mapping):
+        raise BadRequest(
+            f"{argument} is {by_name!r}.", f'Give a mapping by variable: {argument}={{"sex": ["1"]}}.'
+        )
+    return tuple(by_name.items())

@@ -15,6 +15,7 @@ from discreet.model.release import NOT_APPLICABLE, STATUS_MEANING, STATUSES, WIT
 
 if TYPE_CHECKING:
     import pandas as pd
+    from numpy.typing import NDArray
 
     from discreet.inference.intervals import Interval
     from discreet.inference.likelihood_ratio import LikelihoodRatio
@@ -41,7 +42,10 @@ class Table:
         return self.release.notes[0]
 
     def to_pandas(self) -> pd.DataFrame:
-        """One line a cell: codes, labels, `value` (missing where not released) and `status`."""
+        """One line a cell: codes, labels, `value` (missing where not released) and `status`.
+
+        A weighted table also has `relative_standard_error` and `noise_share` (of its square), in percent.
+        """
         import pandas as pd  # noqa: PLC0415 - slow to import, and only wanted here
 
         release = self.release
@@ -55,10 +59,19 @@ class Table:
         status = release.status.ravel()
         columns["value"] = pd.arrays.IntegerArray(release.values.ravel().copy(), release.missing.ravel())
         columns["status"] = np.array(STATUSES, dtype=object)[status]
-        if release.errors is not None:
-            errors = np.where(release.missing | (release.errors < 0), np.nan, release.errors / 10)
-            columns["relative_standard_error"] = errors.ravel()
+        for name, tenths in self._errors().items():
+            columns[name] = np.where(tenths < 0, np.nan, tenths / 10).ravel()
         return pd.DataFrame(columns)
+
+    def _errors(self) -> dict[str, NDArray[np.int64]]:
+        """The errors of a weighted table in tenths of a percent; negative where none is shown."""
+        release = self.release
+        found = {"relative_standard_error": release.errors, "noise_share": release.noise_shares}
+        return {
+            name: np.where(release.missing, -1, tenths)
+            for name, tenths in found.items()
+            if tenths is not None
+        }
 
     def to_csv(self, path: str | Path | None = None) -> str | None:
         """Tidy CSV: written to a path, or returned as text."""
@@ -128,8 +141,12 @@ class Table:
             raise BadRequest("The law of the noise is not known.", "Ask for the table again.")
         return cell_interval(int(release.noisy[place]), release.noise, level)
 
-    def text_grid(self) -> tuple[list[str], list[list[str]]]:
-        """Headers and lines as text: rows and layers down the side, columns along the top."""
+    def text_grid(self, *, errors: bool = False) -> tuple[list[str], list[list[str]]]:
+        """Headers and lines as text: rows and layers down the side, columns along the top.
+
+        Args:
+            errors: Put the relative standard error and the noise's share of it beside each number.
+        """
         release, request = self.release, self.release.request
         side = [d for d in release.dimensions if d.name in request.layers]
         side += [d for d in release.dimensions if d.name in request.rows]
@@ -138,22 +155,34 @@ class Table:
         height = int(np.prod([d.length for d in side], dtype=np.int64))
         values = release.values.transpose(order).reshape(height, -1)
         status = release.status.transpose(order).reshape(height, -1)
+        beside = [
+            tenths.transpose(order).reshape(height, -1).tolist()
+            for tenths in (self._errors().values() if errors else ())
+        ]
         headers = [d.label for d in side]
-        headers += (
-            [" / ".join(labels) for labels in product(*(d.labels for d in top))]
-            if top
-            else [release.dataset.unit]
-        )
+        heads = [" / ".join(labels) for labels in product(*(d.labels for d in top))]
+        for head in heads if top else [release.dataset.unit]:
+            headers += [head, *(("RSE", "noise") if beside else ())]
         stubs = product(*(_indented(d) for d in side)) if side else [()]
         lines = [
-            [*stub, *(_cell(v, s) for v, s in zip(vs, ss, strict=True))]
-            for stub, vs, ss in zip(stubs, values.tolist(), status.tolist(), strict=True)
+            [*stub, *(text for cell in map(_texts, *numbers) for text in cell)]
+            for stub, *numbers in zip(stubs, values.tolist(), status.tolist(), *beside, strict=True)
         ]
         return headers, lines
 
     def legend(self) -> list[str]:
         """What the status letters in this table mean."""
         return [f"[{STATUSES[s]}] {STATUS_MEANING[STATUSES[s]]}" for s in np.unique(self.release.status) if s]
+
+    def error_note(self) -> str:
+        """Of a weighted table: how large its relative standard errors are; empty for counts."""
+        errors, shares = (tenths[tenths >= 0] / 10 for tenths in self._errors().values() or [np.empty(0)] * 2)
+        if not errors.size:
+            return ""
+        return (
+            f"Relative standard errors (RSE), of sampling and noise together, lie between {errors.min():.1f} and "
+            f"{errors.max():.1f} %; the noise makes {shares.min():.1f} to {shares.max():.1f} % of their variance."
+        )
 
     def _repr_html_(self) -> str:
         headers, lines = self.text_grid()
@@ -177,6 +206,11 @@ class Table:
 
     def __repr__(self) -> str:
         return f"<Table: {self.release.title}, {self.release.cells:,} cells>"
+
+
+def _texts(value: int, status: int, *tenths: int) -> list[str]:
+    """A cell, and what stands beside it."""
+    return [_cell(value, status), *("" if part < 0 else f"{part / 10:.1f} %" for part in tenths)]
 
 
 def _cell(value: int, status: int) -> str:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from discreet.cli.console import emit_json, messages, output
+from discreet.cli.options import chosen_picture
 
 if TYPE_CHECKING:
     from discreet.accounting import Audit
@@ -35,14 +36,16 @@ def audit(
     small_n: int | None = typer.Option(None, help="SmallN of a SuperSTAR server."),
     as_json: bool = typer.Option(False, "--json", help="Print JSON alone on standard output."),
     plot: Path | None = typer.Option(None, help="Write a picture: FILE.svg or FILE.png."),
-    picture: str = typer.Option(
-        "curve", help="Which picture: curve, pmf, transition, or quantised (against the design in our JSON)."
+    picture: str | None = typer.Option(
+        None,
+        help="Which picture: curve (the default), pmf, transition, or quantised (against the design in our JSON).",
     ),
 ) -> None:
     """Audit a noise table exactly: (epsilon, delta) for all counts and for counts above D."""
     from discreet import accounting
     from discreet.mechanism.files import read_noise_table
 
+    drawn = chosen_picture(picture, plot, "curve")
     table = read_noise_table(file, biased=biased or None, small_n=small_n)
     result = accounting.audit(
         table,
@@ -57,7 +60,7 @@ def audit(
     if curve:
         document["curve"] = curve_document(table, result)
     if plot is not None:
-        _plot(file, table, result, plot, picture)
+        _plot(file, table, result, plot, drawn)
     if as_json:
         emit_json(document)
     else:

@@ -72,6 +72,11 @@ def _show(found: dict[str, Any]) -> None:
     ]
     title = f"{found['d']} tables; each person is counted in one cell of each"
     print_grid(output, title, ["Table", "Epsilon", "Delta", "P(exact)", "E|error|"], lines, 1)
+    for group in found["groups"]:
+        persons, epsilon, delta = group["persons"], group["epsilon"], group["delta"]
+        output.print(f"{persons} persons together: epsilon {epsilon:.4g}, delta {delta:.2g}", markup=False)
+    output.print(found["standard_deviation_by_margins"]["advice"], markup=False)
+    output.print()
     lines = [
         [
             each["variable"],

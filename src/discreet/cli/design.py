@@ -9,12 +9,15 @@ import typer
 
 from discreet.cli.console import emit_json, messages, output
 from discreet.cli.design_compare import compare_families
+from discreet.cli.options import chosen_picture
 from discreet.errors import BadRequest, nearest
 
 if TYPE_CHECKING:
     from discreet.mechanism.ideal import IdealTable
     from discreet.mechanism.noise_table import NoiseTable
 
+#: So many values of a law fit a screen; the integers of all of them are in the JSON.
+MOST_VALUES = 41
 _FAMILIES = "laplace, normal, hellinger, maxent, abs, pram, dropadd, gaussian"
 
 
@@ -39,18 +42,23 @@ def design(
     top: int | None = typer.Option(None, help="Largest released value (hellinger)."),
     percent: float | None = typer.Option(None, help="q as a share of the count (dropadd)."),
     sign: str | None = typer.Option(None, help="printed or invariant (pram)."),
-    match: str = typer.Option("closest", help="compare: normal noise of the closest or the smallest m."),
+    match: str | None = typer.Option(
+        None, help="compare: normal noise of the closest m (the default) or the smallest."
+    ),
     modulus: str = typer.Option("2^32", help="Number of keys: 2^8, 2^12, 2^16, 10^8, 2^32, 2^64 or any."),
     quantise: str | None = typer.Option(None, help="exact or ceiling; abs uses ceiling by default."),
     out: Path | None = typer.Option(None, help="Write the JSON to this file."),
     as_json: bool = typer.Option(False, "--json", help="Print the JSON."),
+    everything: bool = typer.Option(
+        False, "--all", help="Show every value of a law with many, not only the middle."
+    ),
     plot: Path | None = typer.Option(None, help="Write a picture: FILE.svg or FILE.png."),
-    picture: str = typer.Option("pmf", help="Which picture: pmf, transition, curve or quantised."),
+    picture: str | None = typer.Option(
+        None, help="Which picture: pmf (the default), transition, curve or quantised."
+    ),
 ) -> None:
     """Design a noise table and audit the integers that ship."""
-    if family == "compare":
-        compare_families(epsilon, delta, m, match, out, as_json=as_json)
-        return
+    drawn = chosen_picture(picture, plot, "pmf")
     wishes: dict[str, Any] = {
         "epsilon": epsilon,
         "delta": delta,
@@ -69,15 +77,31 @@ def design(
         "sign": sign,
     }
     given = {name: value for name, value in wishes.items() if value is not None}
+    if family == "compare":
+        _refuse_for_comparison({*given, *({"plot"} if plot else ())})
+        compare_families(epsilon, delta, m, match or "closest", out, as_json=as_json)
+        return
+    if match is not None:
+        raise BadRequest("--match belongs to `discreet design compare`.", "Leave it out.")
     found = designed(family, given, read_modulus(modulus), quantise)
     if plot is not None:
-        _plot(found, plot, picture)
+        _plot(found, plot, drawn)
     if out is not None:
         emit_json(found.document, out)
     if as_json:
         emit_json(found.document)
     elif out is None:
-        _show(found.document)
+        _show(found.document, everything=everything)
+
+
+def _refuse_for_comparison(given: set[str]) -> None:
+    """A comparison takes one epsilon, and a delta or m: anything else would be forgotten."""
+    ignored = sorted(given - {"epsilon", "delta", "m"})
+    if ignored:
+        raise BadRequest(
+            f"A comparison does not take --{ignored[0].replace('_', '-')}.",
+            "Give --epsilon with --delta or --m, and --match.",
+        )
 
 
 class Designed(NamedTuple):
@@ -180,7 +204,7 @@ def read_modulus(text: str) -> int:
     return number
 
 
-def _show(document: dict[str, Any]) -> None:
+def _show(document: dict[str, Any], *, everything: bool) -> None:
     """The design for people: the last row, the moments, the promise and the notes."""
     from rich.table import Table
 
@@ -191,11 +215,18 @@ def _show(document: dict[str, Any]) -> None:
     shown = Table(title="Noise of large counts", box=None)
     for heading in ("noise", "probability", "threshold"):
         shown.add_column(heading, justify="right")
-    for value, probability, threshold in zip(
-        row["values"], row["probabilities"], row["thresholds"], strict=True
-    ):
+    lines = [*zip(row["values"], row["probabilities"], row["thresholds"], strict=True)]
+    middle = lines if everything else _middle(lines)
+    for value, probability, threshold in middle:
         shown.add_row(f"{value:+d}", f"{probability:.9f}", str(threshold))
     output.print(shown)
+    if len(middle) < len(lines):
+        rest = 1 - sum(probability for _, probability, _ in middle)
+        output.print(
+            f"{len(lines) - len(middle):,} more values from {lines[0][0]:+,d} to {lines[-1][0]:+,d} have a probability "
+            f"of {rest:.4g} together; --all shows them, --json and --out hold every row.",
+            soft_wrap=True,
+        )
     moments, promise = document["moments"], document["privacy"]
     output.print(
         f"bias {moments['bias']:.3g}, variance {moments['variance']:.6g}, entropy {moments['entropy']:.6g}"
@@ -207,6 +238,17 @@ def _show(document: dict[str, Any]) -> None:
     )
     for note in document["notes"]:
         messages.print(note, soft_wrap=True)
+
+
+def _middle(lines: list[tuple[int, float, int]]) -> list[tuple[int, float, int]]:
+    """The values nearest to no change, in their order; all of them where they are few.
+
+    >>> [value for value, _, _ in _middle([(v, 0.0, 0) for v in range(-60, 2000)])][:: MOST_VALUES - 1]
+    [-20, 20]
+    """
+    if len(lines) <= MOST_VALUES:
+        return lines
+    return sorted(sorted(lines, key=lambda line: abs(line[0]))[:MOST_VALUES])
 
 
 def _short(value: Any) -> str:

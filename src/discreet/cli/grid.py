@@ -19,11 +19,16 @@ _GAP = 2
 _SEPARATOR = 1
 
 
-def print_grid(console: Console, title: str, headers: list[str], lines: list[list[str]], stubs: int) -> None:
-    """Print a table of text: the first `stubs` columns are labels, the others are numbers."""
+def print_grid(
+    console: Console, title: str, headers: list[str], lines: list[list[str]], stubs: int, together: int = 1
+) -> None:
+    """Print a table of text: the first `stubs` columns are labels, the others are numbers.
+
+    So many columns of numbers as `together` says belong to each other and are never parted.
+    """
     console.print(Text(title, style="bold"))
     widths = [_width(place, headers, lines, stubs) for place in range(len(headers))]
-    for numbers in _blocks(widths, stubs, console.width):
+    for numbers in _blocks(widths, stubs, console.width, together):
         shown = [*range(stubs), *numbers]
         grid = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, _GAP, 0, 0))
         for place in shown:
@@ -47,15 +52,16 @@ def _width(place: int, headers: list[str], lines: list[list[str]], stubs: int) -
     return max(longest, min(WIDEST_HEADER, max(words, min(len(headers[place]), 8))))
 
 
-def _blocks(widths: list[int], stubs: int, room: int) -> Iterator[list[int]]:
+def _blocks(widths: list[int], stubs: int, room: int, together: int) -> Iterator[list[int]]:
     """Groups of number columns that fit beside the stub."""
     stub_width = sum(widths[:stubs]) + (_GAP + _SEPARATOR) * stubs + 2
     block: list[int] = []
     used = stub_width
-    for place in range(stubs, len(widths)):
-        if block and used + widths[place] + _GAP + _SEPARATOR > room:
+    for place in range(stubs, len(widths), together):
+        needed = sum(widths[place : place + together]) + (_GAP + _SEPARATOR) * together
+        if block and used + needed > room:
             yield block
             block, used = [], stub_width
-        block.append(place)
-        used += widths[place] + _GAP + _SEPARATOR
+        block += range(place, place + together)
+        used += needed
     yield block

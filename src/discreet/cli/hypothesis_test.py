@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from discreet.cli.console import emit_json, output
-from discreet.cli.options import ThreadsOption, WorkspaceOption, open_workspace
+from discreet.cli.options import FilterOption, GroupOption, ThreadsOption, WorkspaceOption, open_workspace
 from discreet.errors import BadRequest, NotFound
 
 if TYPE_CHECKING:
@@ -39,14 +39,8 @@ def independence(
     dataset: Annotated[str | None, typer.Option(help="The dataset's id.")] = None,
     rows: Annotated[list[str] | None, typer.Option(help="The variable down the side.")] = None,
     columns: Annotated[list[str] | None, typer.Option(help="The variable along the top.")] = None,
-    filters: Annotated[
-        list[str] | None,
-        typer.Option("--filter", help="Who is counted, as in birthplace=2,3; may be repeated."),
-    ] = None,
-    groups: Annotated[
-        list[str] | None,
-        typer.Option("--group", help="Groups of categories, as in age=15-19+20-24,25-29; may be repeated."),
-    ] = None,
+    filters: FilterOption = None,
+    groups: GroupOption = None,
     file: Annotated[
         Path | None, typer.Option("--csv", help="A matrix of released counts: no header, no totals.")
     ] = None,
@@ -56,7 +50,7 @@ def independence(
     ] = "poisson",
     total: Annotated[int | None, typer.Option(help="The public true total, for multinomial.")] = None,
     method: Annotated[
-        str, typer.Option(help="Where the p-value comes from: auto, chi-square or bootstrap.")
+        str, typer.Option(help="Where the p-value comes from: auto, chi-square, bootstrap or moments.")
     ] = "auto",
     replicates: Annotated[int, typer.Option(help="Tables that the bootstrap draws.")] = 499,
     seed: Annotated[int, typer.Option(help="Seed of the bootstrap.")] = 2018,
@@ -73,6 +67,8 @@ def independence(
         _refuse_both(dataset, rows, columns, filters, groups)
         table, law = read_matrix(file), _noise_table(noise)
     else:
+        if noise is not None:
+            raise BadRequest("--noise belongs to --csv: a dataset has its own noise table.", "Leave it out.")
         table = _release(dataset, rows, columns, filters, groups, workspace, threads)
     found = independence_test(
         table, law, model=model, total=total, method=method, replicates=replicates, seed=seed
@@ -165,6 +161,10 @@ def _show(found: LikelihoodRatio) -> None:
     for name, line in (("noise-aware", found), ("naive G2", found.naive)):
         shown.add_row(name, f"{line.statistic:.2f}", str(line.df), p_text(line.p_value))
     output.print(shown)
+    if found.cramers_v is not None:
+        corrected, naive = found.cramers_v.estimate, found.cramers_v.naive
+        told = f"Cramér's V (0 unrelated, 1 determined): {corrected:.3f} with the noise taken out, {naive:.3f} naive."
+        output.print(Text(told), soft_wrap=True)
     output.print(Text(f"Model: {found.model}; p-value by {found.method}."), soft_wrap=True)
     for sentence in (found.why, *found.notes):
         output.print(Text(sentence), style="dim", soft_wrap=True)

@@ -23,6 +23,7 @@ def load(
 ) -> None:
     """Check a file of records against its dataset.toml and load it; bad input leaves nothing behind."""
     from discreet.cli.progress import load_bars
+    from discreet.microdata.description_file import description_named
     from discreet.model.dataset_toml import parse_dataset
     from discreet.workspace.publish import load_dataset
     from discreet.workspace.settings import default_folder, workspace_folder
@@ -30,12 +31,13 @@ def load(
     if not description.is_file():
         raise NotFound(f"There is no file {str(description)!r}.", "Draft one with `discreet describe`.")
     text = description.read_text("utf-8")
-    dataset = parse_dataset(text)
+    with description_named(description):
+        dataset = parse_dataset(text)
     folder = workspace_folder(workspace)
     if folder == default_folder():
         messages.print("No --workspace was given: loading into the demo workspace.", style="bold")
     cautions: list[str] = []
-    with load_bars() as progress_for:
+    with description_named(description), load_bars() as progress_for:
         digest = load_dataset(
             folder, text, file, progress_for(dataset.id, None), description.parent, cautions.append
         )

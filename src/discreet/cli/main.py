@@ -11,6 +11,7 @@ import typer
 from discreet import __version__
 from discreet.cli import (
     account,
+    assess,
     attack,
     audit,
     bench,
@@ -66,6 +67,7 @@ for _command in (
     ledger.ledger,
     margins.margins,
     reproduce.reproduce,
+    assess.assess,
     bench.bench,
 ):
     app.command()(_command)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from discreet.cli.console import emit_json, messages, output
-from discreet.cli.options import KEY_ENVIRONMENT, WorkspaceOption, open_workspace
+from discreet.cli.options import KEY_ENVIRONMENT, WorkspaceOption, chosen_picture, open_workspace
 from discreet.errors import BadRequest
 
 if TYPE_CHECKING:
@@ -35,7 +35,12 @@ def margins(
         ),
     ] = None,
     epsilon: Annotated[float, typer.Option(help="The privacy loss of everything together.")] = 1.0,
-    delta: Annotated[float, typer.Option(help="Above 0: Gaussian noise is allowed.")] = 0.0,
+    delta: Annotated[
+        float,
+        typer.Option(
+            help="The chance that epsilon may fail. 0: pure epsilon, Laplace noise; above 0: Gaussian noise too."
+        ),
+    ] = 0.0,
     method: Annotated[
         str, typer.Option(help="fourier, efron-stein, independent, independent-consistent or optimum.")
     ] = "optimum",
@@ -60,8 +65,11 @@ def margins(
     out: Annotated[Path | None, typer.Option("--out", "-o", help="Write the JSON to this file.")] = None,
     plot: Annotated[Path | None, typer.Option(help="Write a picture: FILE.svg or FILE.png.")] = None,
     picture: Annotated[
-        str, typer.Option(help="errors (every method by epsilon) or runs (one method, as in the paper).")
-    ] = "errors",
+        str | None,
+        typer.Option(
+            help="errors (every method by epsilon, the default) or runs (one method, as in the paper)."
+        ),
+    ] = None,
     workspace: WorkspaceOption = None,
 ) -> None:
     """Many margins at once: the expected error of every method, and runs of one beside the true counts.
@@ -78,6 +86,7 @@ def margins(
         return
     if dry_run:
         raise BadRequest("A table of counts is charged to nobody.", "Leave out --dry-run.")
+    drawn = chosen_picture(picture, plot, "errors")
     opened = _open(table)
     chosen = parse_margins(_margins_of(table, wanted), opened.names, opened.shape)
     importance = parse_weights(weights, chosen)
@@ -96,7 +105,7 @@ def margins(
     for note in done.notes():
         messages.print(note, soft_wrap=True)
     if plot is not None:
-        _plot(opened, done, plot, picture, importance, seed)
+        _plot(opened, done, plot, drawn, importance, seed)
     if as_json or out is not None:
         emit_json(done.as_json(), out)
     else:
@@ -215,7 +224,7 @@ def _show(done: Study) -> None:
     expected = Table(title="Expected absolute error of a cell", box=box.SIMPLE_HEAD, title_justify="left")
     expected.add_column("margin")
     for method in done.advice.overall:
-        expected.add_column(method, justify="right")
+        expected.add_column(method, justify="right", overflow="fold")
     for margin in done.plan.wanted.margins:
         errors = (f"{by_margin[margin]:.2f}" for by_margin in done.advice.by_margin.values())
         expected.add_row(label(margin), *errors)

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from discreet.errors import BadRequest
+
 if TYPE_CHECKING:
     from discreet.workspace.settings import Settings
     from discreet.workspace.workspace import Workspace
@@ -19,9 +21,46 @@ WorkspaceOption = Annotated[
         "--workspace", "-w", help="The workspace's folder; DISCREET_WORKSPACE, or the demo's, by default."
     ),
 ]
+RowsOption = Annotated[
+    list[str] | None, typer.Option("--rows", help="Variables down the side, comma-separated.")
+]
+ColumnsOption = Annotated[
+    list[str] | None, typer.Option("--columns", help="Variables along the top, comma-separated.")
+]
+LayersOption = Annotated[
+    list[str] | None,
+    typer.Option("--layers", help="Variables of which each category is a table of its own."),
+]
+FilterOption = Annotated[
+    list[str] | None,
+    typer.Option("--filter", help="Who is counted, as in birthplace=2,3; may be repeated."),
+]
+GroupOption = Annotated[
+    list[str] | None,
+    typer.Option("--group", help="Groups of categories, as in age=15-19+20-24,25-29; may be repeated."),
+]
+LevelsOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--levels", help="Levels to show, as in district=region,district or age=broad; may be repeated."
+    ),
+]
 HostOption = Annotated[str | None, typer.Option(help="The address to listen on.")]
 PortOption = Annotated[int | None, typer.Option(help="The port to listen on.")]
 ThreadsOption = Annotated[int | None, typer.Option(help="Threads for one aggregate; all cores by default.")]
+
+
+def chosen_picture(picture: str | None, plot: Path | None, default: str) -> str:
+    """Which picture is drawn; a wish for one without a file to draw it into is refused.
+
+    Raises:
+        BadRequest: `--picture` without `--plot`.
+    """
+    if picture is not None and plot is None:
+        raise BadRequest(
+            "--picture says which picture, and there is none.", "Add --plot FILE.svg or FILE.png."
+        )
+    return picture or default
 
 
 def open_workspace(option: Path | None, **options: int | str | None) -> tuple[Workspace, Settings]:

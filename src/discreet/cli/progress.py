@@ -1,4 +1,4 @@
-"""Progress bars on standard error, one for each stage of a load."""
+"""Progress bars on standard error: one for each stage of a load, one for a simulation."""
 
 from __future__ import annotations
 
@@ -43,3 +43,12 @@ def _reporter(bars: Progress, name: str, records: int | None) -> LoadProgress:
         bars.update(tasks[what], completed=done, total=total)
 
     return report
+
+
+@contextmanager
+def simulation_bar(what: str) -> Iterator[Callable[[int, int], None]]:
+    """A bar for one long computation; what it gives is told how much is done, of how much."""
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
+    with Progress(*columns, console=messages, transient=True) as bars:
+        task = bars.add_task(what, total=None)
+        yield lambda done, of: bars.update(task, completed=done, total=of)

@@ -9,35 +9,34 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from discreet.cli.console import emit, emit_json, output
-from discreet.cli.options import KEY_ENVIRONMENT, ThreadsOption, WorkspaceOption, open_workspace
+from discreet.cli.options import (
+    KEY_ENVIRONMENT,
+    ColumnsOption,
+    FilterOption,
+    GroupOption,
+    LayersOption,
+    LevelsOption,
+    RowsOption,
+    ThreadsOption,
+    WorkspaceOption,
+    open_workspace,
+)
+from discreet.errors import BadRequest
 
 if TYPE_CHECKING:
+    from discreet.api.table import Table
+    from discreet.formats import Format
     from discreet.model.release import Release
 
 
 def table(
     dataset: Annotated[str, typer.Argument(help="The dataset's id.")],
-    rows: Annotated[list[str] | None, typer.Option(help="Variables down the side, comma-separated.")] = None,
-    columns: Annotated[
-        list[str] | None, typer.Option(help="Variables along the top, comma-separated.")
-    ] = None,
-    layers: Annotated[
-        list[str] | None, typer.Option(help="Variables of which each category is a table of its own.")
-    ] = None,
-    filters: Annotated[
-        list[str] | None,
-        typer.Option("--filter", help="Who is counted, as in birthplace=2,3; may be repeated."),
-    ] = None,
-    groups: Annotated[
-        list[str] | None,
-        typer.Option("--group", help="Groups of categories, as in age=15-19+20-24,25-29; may be repeated."),
-    ] = None,
-    levels: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--levels", help="Levels to show, as in district=region,district or age=broad; may be repeated."
-        ),
-    ] = None,
+    rows: RowsOption = None,
+    columns: ColumnsOption = None,
+    layers: LayersOption = None,
+    filters: FilterOption = None,
+    groups: GroupOption = None,
+    levels: LevelsOption = None,
     measure: Annotated[
         str, typer.Option(help="count, or weighted for datasets with survey weights.")
     ] = "count",
@@ -45,6 +44,13 @@ def table(
         str, typer.Option(help="independent, interior or fitted; the dataset's own way by default.")
     ] = "",
     no_totals: Annotated[bool, typer.Option("--no-totals", help="Leave out all totals.")] = False,
+    errors: Annotated[
+        bool,
+        typer.Option(
+            "--errors",
+            help="Beside each weighted number its relative standard error and the noise's share of it.",
+        ),
+    ] = False,
     form: Annotated[str | None, typer.Option("--format", help="csv or json (JSON-stat 2.0).")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="The same as --format json.")] = False,
     dry_run: Annotated[
@@ -59,9 +65,20 @@ def table(
     from discreet.model.request import request_from_text
     from discreet.pipeline import release_table
 
+    if errors and measure != "weighted":
+        raise BadRequest(
+            "A table of counts has no sampling errors.",
+            "Add --measure weighted for a dataset with survey weights; the note says how far counts move.",
+        )
+    if as_json and form not in {None, "json"}:
+        raise BadRequest(
+            f"--json and --format {form} contradict each other.", f"Leave out --json, or --format {form}."
+        )
     chosen = named_format(form or "json") if form or as_json else None
-    if chosen is None and out is not None:
-        chosen = named_format(out.suffix.lstrip(".").lower())
+    if chosen is None and out is not None and not dry_run:
+        chosen = _format_of(out)
+    if dry_run and form not in {None, "json"}:
+        raise BadRequest(f"A dry run is told as JSON, not as {form}.", f"Leave out --format {form}.")
     request = request_from_text(
         dataset,
         rows=rows or (),
@@ -83,12 +100,25 @@ def table(
         return
     release = release_table(opened.stored(dataset), request, asker)
     if chosen is None:
-        _show(release)
+        _show(release, errors=errors)
     else:
         emit(chosen.write(release), out)
 
 
-def _show(release: Release) -> None:
+def _format_of(out: Path) -> Format:
+    """The format that the ending of a file names."""
+    from discreet.formats import FORMATS, named_format
+
+    if not out.suffix:
+        endings = " or ".join(f".{form.extension}" for form in FORMATS.values())
+        raise BadRequest(
+            f"The file {out.name!r} has no ending that names a format.",
+            f"End it in {endings}, or add --format.",
+        )
+    return named_format(out.suffix.lstrip(".").lower())
+
+
+def _show(release: Release, *, errors: bool) -> None:
     """The table for people, with what they must be told below it."""
     from rich.text import Text
 
@@ -96,7 +126,16 @@ def _show(release: Release) -> None:
     from discreet.cli.grid import print_grid
 
     shown = Table(release)
-    headers, lines = shown.text_grid()
-    print_grid(output, release.title, headers, lines, len(release.request.layers + release.request.rows))
-    for text in (*shown.legend(), *release.notes):
+    headers, lines = shown.text_grid(errors=errors)
+    stubs = len(release.request.layers + release.request.rows)
+    print_grid(output, release.title, headers, lines, stubs, together=3 if errors else 1)
+    for text in (*shown.legend(), *_about_errors(shown, errors=errors), *release.notes):
         output.print(Text(text), style="dim")
+
+
+def _about_errors(shown: Table, *, errors: bool) -> list[str]:
+    """How far a weighted table can be trusted, and how to see it cell by cell."""
+    note = shown.error_note()
+    if not note:
+        return []
+    return [f"{note} " + ("The columns tell both cell by cell." if errors else "--errors shows each.")]

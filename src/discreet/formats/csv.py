@@ -1,9 +1,9 @@
 """Tidy CSV: one header row, one line a cell, UTF-8.
 
 For each variable a column of codes under its name and a column `<name>_label`; then `value`, empty where
-nothing is released, and `status`; a weighted table also has `relative_standard_error`, in percent. Text that
-a spreadsheet would take for a formula is led by an apostrophe. Each category is quoted once and the lines
-are joined by Arrow: a million cells take a second.
+nothing is released, and `status`; a weighted table also has `relative_standard_error` and `noise_share`, the
+noise's part of the error's variance, both in percent. Text that a spreadsheet would take for a formula is led
+by an apostrophe. Each category is quoted once and the lines are joined by Arrow: a million cells take a second.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _NUMBER = re.compile(r"-?\d+(\.\d+)?(-\d+)?\Z")
 def to_csv(release: Release) -> bytes:
     """The release as tidy CSV."""
     names = [name for d in release.dimensions for name in (d.name, f"{d.name}_label")]
-    extra = [] if release.errors is None else ["relative_standard_error"]
+    extra = [] if release.errors is None else ["relative_standard_error", "noise_share"]
     header = ",".join([*names, "value", "status", *extra]) + "\n"
     return header.encode() + _lines(release)
 
@@ -60,8 +60,11 @@ def _lines(release: Release) -> bytes:
     )
     letter = pa.array(STATUSES, pa.large_string()).take(pa.array(status))
     columns += [value, letter]
-    if release.errors is not None:
-        columns.append(_percent(np.where(release.missing, -1, release.errors)))
+    columns += [
+        _percent(np.where(release.missing, -1, tenths))
+        for tenths in (release.errors, release.noise_shares)
+        if tenths is not None
+    ]
     comma, nothing = (pa.scalar(text, pa.large_string()) for text in (",", ""))
     ended = pc.binary_join_element_wise(columns.pop(), pa.scalar("\n", pa.large_string()), nothing)
     lines = pc.binary_join_element_wise(*columns, ended, comma)

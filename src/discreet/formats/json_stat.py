@@ -15,6 +15,8 @@ import numpy as np
 from discreet.model.release import STATUS_MEANING, STATUSES
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
     from discreet.model.release import Release
     from discreet.model.shape import Dimension
 
@@ -68,11 +70,21 @@ def _dimension(dimension: Dimension) -> dict[str, Any]:
 
 
 def _errors(release: Release) -> dict[str, Any]:
-    """Relative standard errors in percent, in the order of the values; null where there is none."""
-    if release.errors is None:
+    """Of a weighted table: errors and the noise's share of them, in percent, in the order of the values."""
+    survey = release.dataset.survey
+    if release.errors is None or release.noise_shares is None or survey is None:
         return {}
-    errors = np.where(release.missing, -1, release.errors).ravel().tolist()
-    return {"relative_standard_error": [None if error < 0 else error / 10 for error in errors]}
+    return {
+        "relative_standard_error": _percent(release, release.errors),
+        "noise_share": _percent(release, release.noise_shares),
+        "design_effect": float(1 + survey.relative_variance),
+    }
+
+
+def _percent(release: Release, tenths: NDArray[np.int64]) -> list[float | None]:
+    """Tenths of a percent as percent; null where there is none."""
+    shown = np.where(release.missing, -1, tenths).ravel().tolist()
+    return [None if number < 0 else number / 10 for number in shown]
 
 
 def _extension(release: Release) -> dict[str, Any]:

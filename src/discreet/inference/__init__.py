@@ -21,6 +21,8 @@ from discreet.inference.intervals import (
 )
 from discreet.inference.likelihood_ratio import LikelihoodRatio
 from discreet.inference.log_linear import log_linear_test
+from discreet.inference.noise_by_cell import NoiseByCell
+from discreet.inference.picked_cells import PickedCells, picked
 from discreet.inference.posterior import (
     Posterior,
     Prior,
@@ -35,6 +37,8 @@ __all__ = [
     "IndependenceTests",
     "Interval",
     "LikelihoodRatio",
+    "NoiseByCell",
+    "PickedCells",
     "Posterior",
     "Prior",
     "ProportionTest",
@@ -48,6 +52,7 @@ __all__ = [
     "independence_tests",
     "log_linear_test",
     "negative_binomial_prior",
+    "picked",
     "poisson_prior",
     "posterior",
     "proportion_test",

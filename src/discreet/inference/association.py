@@ -22,6 +22,7 @@ import numpy as np
 
 from discreet.errors import BadRequest
 from discreet.inference.channel import channel_of
+from discreet.inference.noise_by_cell import NoiseByCell, by_cell
 from discreet.inference.observed import observed
 
 if TYPE_CHECKING:
@@ -47,6 +48,10 @@ class CramersV:
     naive: float
     noise_part: float
 
+    def document(self) -> dict[str, float]:
+        """Both figures as JSON."""
+        return {"corrected": self.estimate, "naive": self.naive, "noise_part": self.noise_part}
+
     @property
     def why(self) -> str:
         """Why the two differ, in a sentence."""
@@ -56,12 +61,12 @@ class CramersV:
         )
 
 
-def cramers_v(table: Release | ArrayLike, noise: NoiseTable | None = None) -> CramersV:
+def cramers_v(table: Release | ArrayLike, noise: NoiseTable | NoiseByCell | None = None) -> CramersV:
     """Cramer's V of a two-way table, corrected for the noise.
 
     Args:
         table: A release of two variables, or a matrix of released counts without totals.
-        noise: The noise table of a matrix.
+        noise: The noise table of a matrix, or the laws of its cells.
 
     Raises:
         BadRequest: The table is no full two-way table with people in it.
@@ -80,7 +85,7 @@ def cramers_v(table: Release | ArrayLike, noise: NoiseTable | None = None) -> Cr
     naive_counts = _occupied(np.maximum(seen.counts, 0).astype(np.float64))
     mean, variance = _noise_moments(seen.counts, seen.noise)
     counts = seen.counts - mean
-    rows, columns = counts.sum(axis=1) > 0, counts.sum(axis=0) > 0
+    rows, columns = _positive(counts)
     inner = np.ix_(rows, columns)
     if min(rows.sum(), columns.sum()) < 2 or min(naive_counts.shape) < 2:
         raise BadRequest(
@@ -93,6 +98,30 @@ def cramers_v(table: Release | ArrayLike, noise: NoiseTable | None = None) -> Cr
         _v(_pearson(naive_counts), naive_counts.sum(), naive_counts.shape),
         part,
     )
+
+
+def _positive(counts: Floats) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+    """Rows and columns that all have people in what is left: leaving out a row may empty a column."""
+    rows, columns = (np.ones(length, dtype=np.bool_) for length in counts.shape)
+    while True:
+        left = np.where(rows[:, None] & columns, counts, 0.0)
+        kept = rows & (left.sum(axis=1) > 0), columns & (left.sum(axis=0) > 0)
+        if (kept[0] == rows).all() and (kept[1] == columns).all():
+            return rows, columns
+        rows, columns = kept
+
+
+def strength(table: Release | ArrayLike, noise: NoiseTable | NoiseByCell | None = None) -> CramersV | None:
+    """Cramer's V, or None where it has no meaning: pairs that cannot occur, fewer than two rows with people.
+
+    >>> from discreet.mechanism import laplace
+    >>> strength([[60, 40], [0, 0]], laplace(epsilon=0.5, m=1)) is None
+    True
+    """
+    try:
+        return cramers_v(table, noise)
+    except BadRequest:
+        return None
 
 
 def _occupied(counts: Floats) -> Floats:
@@ -108,8 +137,11 @@ def _v(statistic: float, people: float, shape: tuple[int, ...]) -> float:
     return min(1.0, sqrt(statistic / (people * (min(shape) - 1))))
 
 
-def _noise_moments(counts: NDArray[np.int64], noise: NoiseTable) -> tuple[Floats, Floats]:
+def _noise_moments(counts: NDArray[np.int64], noise: NoiseTable | NoiseByCell) -> tuple[Floats, Floats]:
     """Mean and variance of each cell's noise, over the rows that could lie behind it (flat prior)."""
+    noise = by_cell(noise, counts.shape)
+    if isinstance(noise, NoiseByCell):
+        return noise.moments()
     channel = channel_of(noise)
     values = channel.lowest + np.arange(channel.laws.shape[1])
     means = channel.laws @ values

@@ -18,6 +18,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from discreet.inference.noise_by_cell import NoiseByCell
+
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
@@ -27,19 +29,27 @@ SEED = 2018
 REPLICATES = 499
 
 
-def perturbed(counts: NDArray[np.int64], noise: NoiseTable, rng: np.random.Generator) -> NDArray[np.int64]:
-    """Counts with noise of fresh random keys.
+def perturbed(
+    counts: NDArray[np.int64], noise: NoiseTable | NoiseByCell, rng: np.random.Generator
+) -> NDArray[np.int64]:
+    """Counts with noise of fresh random keys; where laws differ by cell, one table or a batch of them.
 
     >>> from discreet.mechanism import laplace
     >>> perturbed(np.array([5]), laplace(epsilon=50.0, m=1), np.random.default_rng(0)).tolist()
     [5]
     """
+    if isinstance(noise, NoiseByCell):
+        return counts + noise.drawn(counts.size // noise.kind.size, rng).reshape(counts.shape)
     keys = rng.integers(0, noise.modulus, counts.shape, dtype=np.uint64)
     return counts + noise.noise(counts, keys)
 
 
 def simulated(
-    means: NDArray[np.float64], noise: NoiseTable, draws: int, seed: int, total: int | None = None
+    means: NDArray[np.float64],
+    noise: NoiseTable | NoiseByCell,
+    draws: int,
+    seed: int,
+    total: int | None = None,
 ) -> NDArray[np.int64]:
     """Released tables from fitted means: Poisson, or multinomial where the total is public."""
     rng = np.random.default_rng(seed)

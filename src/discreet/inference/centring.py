@@ -25,12 +25,16 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from discreet.inference.channel import channel_of
+from discreet.inference.noise_by_cell import NoiseByCell
 from discreet.inference.poisson_likelihood import CellTerms, PoissonLikelihood
+from discreet.inference.wide_centring import wide_moments
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from discreet.inference.channel import Channel
+    from discreet.inference.noise_by_cell import KeptLaw
+    from discreet.inference.wide_centring import WideMoments
     from discreet.mechanism.noise_table import NoiseTable
 
     Floats = NDArray[np.float64]
@@ -40,13 +44,39 @@ _LARGEST_MEAN = 150.0
 _ROOTS = np.linspace(0.0, np.sqrt(_LARGEST_MEAN), 400)
 
 
-def centred(statistic: Floats, means: Floats, possible: NDArray[np.bool_], noise: NoiseTable) -> Floats:
+def centred(
+    statistic: Floats, means: Floats, possible: NDArray[np.bool_], noise: NoiseTable | NoiseByCell
+) -> Floats:
     """The centred statistics of a batch of fitted tables; cells that cannot occur have no part."""
+    if isinstance(noise, NoiseByCell):
+        middle, spread = moments_by_cell(means, possible, noise)
+    else:
+        middle, spread = _by_table(means, possible, noise)
+    return np.asarray((statistic - middle) / np.sqrt(np.maximum(spread, 1e-12)))
+
+
+def _by_table(means: Floats, possible: NDArray[np.bool_], noise: NoiseTable) -> tuple[Floats, Floats]:
     expected, variance = _moments(noise)
     roots = np.sqrt(np.minimum(means[:, possible], _LARGEST_MEAN))
-    middle = np.interp(roots, _ROOTS, expected).sum(axis=1)
-    spread = np.interp(roots, _ROOTS, variance).sum(axis=1)
-    return np.asarray((statistic - middle) / np.sqrt(np.maximum(spread, 1e-12)))
+    middle, spread = np.interp(roots, _ROOTS, expected), np.interp(roots, _ROOTS, variance)
+    return middle.sum(axis=1), spread.sum(axis=1)
+
+
+def moments_by_cell(means: Floats, possible: NDArray[np.bool_], noise: NoiseByCell) -> tuple[Floats, Floats]:
+    """The sums of e and of v over the cells of each fitted table."""
+    middle, spread = np.zeros(len(means)), np.zeros(len(means))
+    for place, kept in enumerate(noise.laws):
+        here = possible & (noise.kind == place)
+        if here.any():
+            expected, variance = _kind_moments(kept).at(means[:, here])
+            middle += expected.sum(axis=1)
+            spread += variance.sum(axis=1)
+    return middle, spread
+
+
+@lru_cache(maxsize=64)
+def _kind_moments(kept: KeptLaw) -> WideMoments:
+    return wide_moments(kept)
 
 
 @lru_cache(maxsize=32)

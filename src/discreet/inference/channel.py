@@ -15,19 +15,21 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Self
 
 import numpy as np
 
 from discreet.errors import BadRequest
+from discreet.inference.law import CUT, Law
+from discreet.mechanism.sum_law import SumLaw
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
     from discreet.mechanism.noise_table import NoiseTable
 
-#: The widest noise that is looked at: beyond it a table is a matter for a machine of another size.
-WIDEST = 5_000
+#: The widest noise that is looked at, of tables with a row for each count and of those with one row for all.
+WIDEST, WIDEST_ROW = 5_000, 200_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,16 +40,23 @@ class Evidence:
         released: The released counts, in any shape.
         first: For each the smallest count that is considered; it may lie below zero, with chance 0.
         chance: P(released | first + k) along a last axis.
+        kind: Which law each cell has, where that depends on the cell.
     """
 
     released: NDArray[np.int64]
     first: NDArray[np.int64]
     chance: NDArray[np.float64]
+    kind: NDArray[np.int64] | None = None
 
     @property
     def counts(self) -> NDArray[np.int64]:
         """The considered counts, in the shape of `chance`."""
         return self.first[..., None] + np.arange(self.chance.shape[-1])
+
+    def take(self, index: NDArray[np.int64]) -> Self:
+        """Some of the tables, along the first axis."""
+        kind = None if self.kind is None else self.kind[index]
+        return type(self)(self.released[index], self.first[index], self.chance[index], kind)
 
     def sure_zero(self) -> NDArray[np.bool_]:
         """Where nothing but a true count of zero is possible."""
@@ -62,17 +71,17 @@ class Channel:
     """A noise table as floating-point laws, ready for released counts.
 
     Args:
-        noise: The noise table; the law of every distinct row is kept once.
+        noise: The noise table, of which the law of every distinct row is kept once; or the law of a sum of noise,
+            which is that of every count. A law that serves every count is cut where less than `CUT` lies beyond.
     """
 
-    def __init__(self, noise: NoiseTable) -> None:
+    def __init__(self, noise: NoiseTable | SumLaw) -> None:
+        if isinstance(noise, SumLaw) or len(noise.rows) == 1:
+            self._one_law(noise if isinstance(noise, SumLaw) else SumLaw(noise.rows[0], 1))
+            return
         self.lowest = min(row.values[0] for row in noise.rows)
         self.highest = max(row.values[-1] for row in noise.rows)
-        if self.highest - self.lowest > WIDEST:
-            raise BadRequest(
-                f"The noise table reaches from {self.lowest} to {self.highest}.",
-                f"Inference takes noise that spans at most {WIDEST}: use a truncated table.",
-            )
+        _refuse_wide(self.lowest, self.highest, WIDEST)
         laws: dict[object, int] = {}
         self._law_of_row = np.array([laws.setdefault(row, len(laws)) for row in noise.rows])
         self._first_repeating, self._repeats = len(noise.rows) - noise.repeats, noise.repeats
@@ -81,6 +90,12 @@ class Channel:
         for law, row in enumerate(laws):
             places = np.array(row.values) - self.lowest  # type: ignore[attr-defined]
             self.laws[law, places] = [mass / noise.modulus for mass in row.masses()]  # type: ignore[attr-defined]
+
+    def _one_law(self, noise: SumLaw) -> None:
+        law = Law(*noise.law()).kept(CUT)
+        _refuse_wide(law.first, law.last, WIDEST_ROW)
+        self.lowest, self.highest, self.laws = law.first, law.last, law.chances[None]
+        self._law_of_row, self._first_repeating, self._repeats = np.zeros(1, dtype=np.int64), 0, 1
 
     def law_index(self, counts: NDArray[np.int64]) -> NDArray[np.int64]:
         """Which line of `laws` serves each count; counts below zero have that of zero."""
@@ -116,9 +131,17 @@ class Channel:
         return Evidence(cells, first[place], chance[place])
 
 
+def _refuse_wide(lowest: int, highest: int, widest: int) -> None:
+    if highest - lowest > widest:
+        raise BadRequest(
+            f"The noise table reaches from {lowest} to {highest}.",
+            f"Inference takes noise that spans at most {widest:,}: use a truncated table.",
+        )
+
+
 @lru_cache(maxsize=32)
-def channel_of(noise: NoiseTable) -> Channel:
-    """The channel of a noise table, made once."""
+def channel_of(noise: NoiseTable | SumLaw) -> Channel:
+    """The channel of a noise table or of the law of a sum, made once."""
     return Channel(noise)
 
 
@@ -146,4 +169,4 @@ def with_sure_zeros(evidence: Evidence, impossible: NDArray[np.bool_]) -> Eviden
     first[impossible] = 0
     chance[impossible] = 0
     chance[impossible, 0] = 1
-    return Evidence(evidence.released, first, chance)
+    return Evidence(evidence.released, first, chance, evidence.kind)

@@ -24,7 +24,6 @@ from discreet.inference.poisson_likelihood import TINY
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from discreet.inference.channel import Evidence
     from discreet.inference.hierarchical_model import HierarchicalModel
 
     Floats = NDArray[np.float64]
@@ -39,11 +38,25 @@ _ROUNDING = 1e-9
 _START_CYCLES = 10
 
 
+class Seen(Protocol):
+    """What released counts say, as far as a fit asks."""
+
+    @property
+    def released(self) -> NDArray[np.int64]:
+        """The released counts."""
+
+    def sure_zero(self) -> NDArray[np.bool_]:
+        """Where nothing but a true count of zero is possible."""
+
+    def allows_zero(self) -> NDArray[np.bool_]:
+        """Where a true count of zero is possible."""
+
+
 class Likelihood(Protocol):
     """A batch of released tables: how likely they are, and what counts they make one expect."""
 
     @property
-    def evidence(self) -> Evidence:
+    def evidence(self) -> Seen:
         """What the released counts say."""
 
     def take(self, index: NDArray[np.int64]) -> Self:

@@ -33,7 +33,9 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
     from discreet.inference.channel import Evidence
+    from discreet.inference.noise_by_cell import NoiseByCell
     from discreet.mechanism.noise_table import NoiseTable
+    from discreet.mechanism.sum_law import SumLaw
     from discreet.model.release import Release
 
     Floats = NDArray[np.float64]
@@ -49,12 +51,12 @@ class ProportionTest:
 
     Args:
         people: N, which is public.
-        noise: The noise table of the released number.
+        noise: The noise table of the released number, or the law of its noise.
         hypothesis: The proportion p0 that is tested.
     """
 
     people: int
-    noise: NoiseTable
+    noise: NoiseTable | SumLaw
     hypothesis: float
 
     def __post_init__(self) -> None:
@@ -122,14 +124,16 @@ def _log_binomial(counts: NDArray[np.int64], people: int, p: Floats) -> Floats:
     return np.asarray(ways + xlogy(counts, p) + xlog1py(people - counts, -p))
 
 
-def proportion_test(released: int, people: int, hypothesis: float, noise: NoiseTable) -> LikelihoodRatio:
+def proportion_test(
+    released: int, people: int, hypothesis: float, noise: NoiseTable | SumLaw
+) -> LikelihoodRatio:
     """Test whether a proportion of N people is p0, exactly.
 
     Args:
         released: The released number of people with the property.
         people: N, which is public.
         hypothesis: p0.
-        noise: The noise table of the released number.
+        noise: The noise table of the released number, or the law of its noise.
 
     >>> from discreet.mechanism import laplace
     >>> proportion_test(48, 80, 0.5, laplace(epsilon=0.5, m=5)).method
@@ -160,7 +164,7 @@ def proportion_test(released: int, people: int, hypothesis: float, noise: NoiseT
 def distribution_test(
     table: Release | ArrayLike,
     chances: ArrayLike,
-    noise: NoiseTable | None = None,
+    noise: NoiseTable | NoiseByCell | None = None,
     *,
     model: str = "poisson",
     total: int | None = None,
@@ -173,7 +177,7 @@ def distribution_test(
     Args:
         table: A release, or an array of released counts without totals.
         chances: The chance of each cell, in the shape of the table; only their proportions matter.
-        noise: The noise table of an array.
+        noise: The noise table of an array, or the laws of its cells.
         model: `poisson`, or `multinomial` where the true total is public.
         total: The public total, for `multinomial`.
         method: `chi-square`, `bootstrap`, or `auto`.

@@ -11,7 +11,7 @@ at least the stated chance, for every table. For sums T of noise over cells and 
 where the tail of a share is that of (1 - p) a - p b, which is Fieller's way: no normal law, no quotient of
 estimates. Groups must share no people; a total with noise of its own is a group of its own.
 
-Comes from: released counts and their noise table. Goes to: `api`.
+Comes from: released counts and their noise table, or cells picked from a release. Goes to: `api`.
 Source: Neyman (1937); Fieller (1954).
 """
 
@@ -24,13 +24,15 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from discreet.errors import BadRequest
-from discreet.inference.channel import channel_of, whole_numbers
+from discreet.inference.channel import WIDEST, channel_of, whole_numbers
 from discreet.inference.law import SLACK, Law, law_of_sum
 from discreet.inference.noise_sum import NoiseSum, noise_sum
+from discreet.inference.picked_cells import PickedCells, refuse_shared_noise
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
+    from discreet.inference.channel import Channel
     from discreet.mechanism.noise_table import NoiseTable
     from discreet.mechanism.sum_law import SumLaw
 
@@ -56,12 +58,14 @@ class Interval:
 
 
 def cell_intervals(
-    released: ArrayLike, noise: NoiseTable, level: float = DEFAULT_LEVEL
+    released: ArrayLike, noise: NoiseTable | SumLaw, level: float = DEFAULT_LEVEL
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """The smallest and largest true count of each cell, each cell by itself."""
     alpha = _half(level)
     channel = channel_of(noise)
     cells = whole_numbers(released)
+    if channel.laws.size > WIDEST:
+        return _by_one_law(cells, channel, alpha)
     values, place = np.unique(cells, return_inverse=True)
     evidence = channel.evidence(values)
     index = channel.law_index(evidence.counts)
@@ -77,7 +81,23 @@ def cell_intervals(
     return low[place], high[place]
 
 
-def cell_interval(released: int, noise: NoiseTable, level: float = DEFAULT_LEVEL) -> Interval:
+def _by_one_law(
+    cells: NDArray[np.int64], channel: Channel, alpha: float
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """The same where one law serves every count: the noise that is not rare is the same for all cells."""
+    law = Law(channel.lowest, channel.laws[0])
+    most, least = law.highest_not_rare(alpha), -law.reflected().highest_not_rare(alpha)
+    # No count is below zero: where noise that is not rare leaves none, every possible one is kept.
+    high = np.where(cells >= least, cells - least, cells - law.first)
+    if (high < 0).any():
+        raise BadRequest(
+            f"The count {cells[high < 0][0]} cannot be released with this noise.",
+            "Give the law that belongs to it.",
+        )
+    return np.maximum(cells - most, 0), high
+
+
+def cell_interval(released: int, noise: NoiseTable | SumLaw, level: float = DEFAULT_LEVEL) -> Interval:
     """The interval of one true count.
 
     >>> from discreet.mechanism import laplace
@@ -101,15 +121,22 @@ def law_interval(released: int, law: SumLaw | None, level: float = DEFAULT_LEVEL
     return Interval(released, max(0, released - reach), max(0, released + reach), level)
 
 
-def sum_interval(cells: ArrayLike, noise: NoiseTable, level: float = DEFAULT_LEVEL) -> Interval:
+def sum_interval(
+    cells: ArrayLike | PickedCells, noise: NoiseTable | None = None, level: float = DEFAULT_LEVEL
+) -> Interval:
     """The interval of the true sum of cells that share no people.
+
+    Args:
+        cells: Released counts, or cells picked from a release (`picked`), which know their noise.
+        noise: The noise table of counts.
+        level: The chance with which the interval covers the true sum, at least.
 
     >>> from discreet.mechanism import laplace
     >>> sum_interval([20] * 100, laplace(epsilon=1.0, m=8))
     Interval(estimate=2000, low=1973, high=2027, level=0.95)
     """
     alpha = _half(level)
-    if np.size(cells) == 1:
+    if not isinstance(cells, PickedCells) and noise is not None and np.size(cells) == 1:
         return cell_interval(int(whole_numbers(cells).ravel()[0]), noise, level)
     found = noise_sum(cells, noise)
     low, high = _sum_limits(found, alpha)
@@ -117,13 +144,17 @@ def sum_interval(cells: ArrayLike, noise: NoiseTable, level: float = DEFAULT_LEV
 
 
 def _sum_limits(found: NoiseSum, alpha: float) -> tuple[int, int]:
+    alpha = alpha - found.error
     low = found.released - found.high.highest_not_rare(alpha)
     high = found.released + found.low.reflected().highest_not_rare(alpha)
     return max(low, found.least), min(high, found.most)
 
 
 def difference_interval(
-    cells: ArrayLike, others: ArrayLike, noise: NoiseTable, level: float = DEFAULT_LEVEL
+    cells: ArrayLike | PickedCells,
+    others: ArrayLike | PickedCells,
+    noise: NoiseTable | None = None,
+    level: float = DEFAULT_LEVEL,
 ) -> Interval:
     """The interval of the true sum of some cells minus that of others.
 
@@ -132,7 +163,8 @@ def difference_interval(
     Interval(estimate=10, low=6, high=14, level=0.95)
     """
     alpha = _half(level)
-    one, two = noise_sum(cells, noise), noise_sum(others, noise)
+    one, two = _two_sums(cells, others, noise)
+    alpha = alpha - one.error - two.error
     difference = one.released - two.released
     up = law_of_sum([one.high, two.low.reflected()], [1, 1]).highest_not_rare(alpha)
     down = law_of_sum([one.low.reflected(), two.high], [1, 1]).highest_not_rare(alpha)
@@ -141,7 +173,10 @@ def difference_interval(
 
 
 def ratio_interval(
-    cells: ArrayLike, others: ArrayLike, noise: NoiseTable, level: float = DEFAULT_LEVEL
+    cells: ArrayLike | PickedCells,
+    others: ArrayLike | PickedCells,
+    noise: NoiseTable | None = None,
+    level: float = DEFAULT_LEVEL,
 ) -> Interval:
     """The interval of the true sum of some cells divided by that of others.
 
@@ -151,25 +186,25 @@ def ratio_interval(
     (2.913, 3.093)
     """
     alpha = _half(level)
-    one, two = noise_sum(cells, noise), noise_sum(others, noise)
+    one, two = _two_sums(cells, others, noise)
     low = _least_share(one, two, alpha)
     high = 1 - _least_share(two, one, alpha)
     return Interval(_quotient(one.released, two.released), _odds(low), _odds(high), level)
 
 
 def share_interval(
-    part: ArrayLike,
-    noise: NoiseTable,
+    part: ArrayLike | PickedCells,
+    noise: NoiseTable | None = None,
     *,
-    rest: ArrayLike | None = None,
-    whole: ArrayLike | None = None,
+    rest: ArrayLike | PickedCells | None = None,
+    whole: ArrayLike | PickedCells | None = None,
     level: float = DEFAULT_LEVEL,
 ) -> Interval:
     """The interval of the true share of a part.
 
     Args:
-        part: The cells of the part.
-        noise: Their noise table.
+        part: The cells of the part, as counts or picked from a release.
+        noise: The noise table of counts.
         rest: The cells of the rest; the whole is then part and rest together.
         whole: The whole, where it was released with noise of its own.
         level: The chance with which the interval covers the true share, at least.
@@ -185,15 +220,24 @@ def share_interval(
         found = ratio_interval(part, whole, noise, level)
         estimate = min(max(found.estimate, 0.0), 1.0)
         return Interval(estimate, min(found.low, 1.0), min(found.high, 1.0), level)
-    one, two = noise_sum(part, noise), noise_sum(rest, noise)  # type: ignore[arg-type]
+    one, two = _two_sums(part, () if rest is None else rest, noise)
     alpha = _half(level)
     low, high = _least_share(one, two, alpha), 1 - _least_share(two, one, alpha)
     estimate = _quotient(max(one.released, 0), max(one.released, 0) + max(two.released, 0))
     return Interval(estimate, low, high, level)
 
 
+def _two_sums(
+    cells: ArrayLike | PickedCells, others: ArrayLike | PickedCells, noise: NoiseTable | None
+) -> tuple[NoiseSum, NoiseSum]:
+    if isinstance(cells, PickedCells) and isinstance(others, PickedCells):
+        refuse_shared_noise(cells, others)
+    return noise_sum(cells, noise), noise_sum(others, noise)
+
+
 def _least_share(part: NoiseSum, rest: NoiseSum, alpha: float) -> float:
     """The smallest share p at which (1 - p) a <= p b has a chance above alpha."""
+    alpha = alpha - part.error - rest.error
     a = _true_sums(part, part.high)
     b = _true_sums(rest, rest.low)
     below = np.cumsum(a.chances)

@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 
 #: What a law computed here may leave out or round away, with room to spare.
 SLACK = 1e-9
+#: The probability that is cut from wide noise of a cell. One key of 2^32 is more: such tables stay whole.
+CUT = 1e-12
 _OUTSIDE = 1e-12
 
 
@@ -69,6 +71,16 @@ class Law:
         inside = np.flatnonzero(self.chances > 0)
         low, high = int(inside[0]), int(inside[-1])
         return type(self)(self.first + low, self.chances[low : high + 1])
+
+    def kept(self, cut: float) -> Self:
+        """The same without ends that have at most this chance, half of it at each end.
+
+        >>> Law(0, np.array([0.01, 0.2, 0.7, 0.08, 0.01])).kept(0.04).values.tolist()
+        [1, 2, 3]
+        """
+        low = int(np.flatnonzero(np.cumsum(self.chances) > cut / 2)[0])
+        behind = int(np.flatnonzero(np.cumsum(self.chances[::-1]) > cut / 2)[0])
+        return type(self)(self.first + low, self.chances[low : len(self.chances) - behind])
 
     def at_least(self) -> NDArray[np.float64]:
         """P(value >= v) for each value v."""

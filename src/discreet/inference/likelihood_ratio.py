@@ -17,9 +17,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from scipy.special import chdtrc
 
+from discreet.inference.noise_by_cell import NoiseByCell
+from discreet.mechanism.sum_law import SumLaw
+
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
+    from discreet.inference.association import CramersV
     from discreet.mechanism.noise_table import NoiseTable
 
 #: The level at which a sentence says whether a test rejects.
@@ -46,10 +50,12 @@ class LikelihoodRatio:
         p_value: The chance of such a statistic or a larger one if the hypothesis holds.
         naive: The same, the noise ignored.
         model: `poisson`, `multinomial` or `binomial`: what the true counts are.
-        method: Where the p-value comes from: `chi-square`, `bootstrap` or `exact`.
+        method: Where the p-value comes from: `chi-square`, `moments` (the same law with the
+            mean and variance that the noise gives the statistic), `bootstrap` or `exact`.
         converged: Whether the maximum was found.
         spread: The largest standard deviation of the noise of a count.
         notes: What the reader should know besides.
+        cramers_v: Of a test of independence, how strong the relation is; None where it has no meaning.
         fitted: The fitted means under the hypothesis.
     """
 
@@ -63,6 +69,7 @@ class LikelihoodRatio:
     converged: bool
     spread: float
     notes: tuple[str, ...] = ()
+    cramers_v: CramersV | None = None
     fitted: NDArray[np.float64] | None = field(default=None, compare=False, repr=False)
 
     @property
@@ -100,6 +107,7 @@ class LikelihoodRatio:
             "model": self.model,
             "method": self.method,
             "converged": self.converged,
+            "cramers_v": None if self.cramers_v is None else self.cramers_v.document(),
             "why": self.why,
             "notes": list(self.notes),
         }
@@ -116,6 +124,10 @@ def chi_square(statistic: ArrayLike, df: ArrayLike) -> NDArray[np.float64]:
     return np.asarray(np.where(freedom > 0, tail, 1.0), dtype=np.float64)
 
 
-def spread_of(noise: NoiseTable) -> float:
-    """The largest standard deviation of the noise of any count."""
+def spread_of(noise: NoiseTable | NoiseByCell | SumLaw) -> float:
+    """The largest standard deviation of the noise of any count, or of any cell."""
+    if isinstance(noise, NoiseByCell):
+        return noise.spread
+    if isinstance(noise, SumLaw):
+        return sqrt(noise.variance)
     return sqrt(max(row.variance() for row in noise.rows))

@@ -79,9 +79,7 @@ class MultinomialLikelihood:
 
     def take(self, index: NDArray[np.int64]) -> Self:
         """Some of the tables."""
-        kind = type(self.evidence)
-        part = kind(self.evidence.released[index], self.evidence.first[index], self.evidence.chance[index])
-        return type(self)(part, self.terms.take(index), self.total[index])
+        return type(self)(self.evidence.take(index), self.terms.take(index), self.total[index])
 
     def expect(self, mu: Floats) -> tuple[Floats, Floats]:
         """The log-likelihood of each table, and the expected true count of each cell given the total."""

@@ -8,6 +8,7 @@ bounded in two ways that hold for every one of them:
 - for sums, by Chernoff: P(sum >= t) <= exp(-h t + sum over cells of max over rows of log E exp(h noise)).
 
 The first is sharp for few cells, the second for many: unbiased rows then cost little. The smaller tail counts.
+Under `dp` the noise does not depend on the count, and the law of a sum is a convolution.
 
 Comes from: `channel`. Goes to: `intervals`.
 Source: Chernoff (1952); the counts that could lie behind a released one always include the true one, so both
@@ -21,13 +22,16 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from discreet.errors import BadRequest
 from discreet.inference.channel import channel_of, whole_numbers
-from discreet.inference.law import Law, law_of_sum
+from discreet.inference.law import CUT, Law, law_of_sum
+from discreet.inference.picked_cells import PickedCells
+from discreet.mechanism.sum_law import SumLaw
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
-    from discreet.mechanism.noise_table import NoiseTable
+    from discreet.mechanism.noise_table import NoiseRow, NoiseTable
 
 _DEPTH = np.log(1e12)
 _TILTS = np.geomspace(1e-5, 20.0, 240)
@@ -44,6 +48,7 @@ class NoiseSum:
         most: The largest.
         low: A law with at least the lower tail of the noise.
         high: A law with at least its upper tail; the same law where the noise is known exactly.
+        error: By how much these laws may be wrong, in total variation, beyond what every interval allows for.
     """
 
     released: int
@@ -51,6 +56,7 @@ class NoiseSum:
     most: int
     low: Law
     high: Law
+    error: float = 0.0
 
     @property
     def exact(self) -> bool:
@@ -58,14 +64,24 @@ class NoiseSum:
         return self.low is self.high
 
 
-def noise_sum(cells: ArrayLike, noise: NoiseTable) -> NoiseSum:
+def noise_sum(cells: ArrayLike | PickedCells, noise: NoiseTable | None = None) -> NoiseSum:
     """The noise of the sum of some released cells that share no people.
+
+    Args:
+        cells: Released counts, or cells picked from a release, which know their noise.
+        noise: The noise table of counts.
 
     >>> from discreet.mechanism import laplace
     >>> found = noise_sum([4, 9, 2], laplace(epsilon=1.0, m=5))
     >>> found.exact, found.released, found.high.last
     (True, 15, 15)
     """
+    if isinstance(cells, PickedCells):
+        if cells.noise is None:
+            return _sum_of_laws(cells)
+        return noise_sum(cells.counts, cells.noise)
+    if noise is None:
+        raise BadRequest("Plain counts have no noise table.", "Give `noise`, the law of their noise.")
     channel = channel_of(noise)
     values, times = np.unique(whole_numbers(cells).ravel(), return_counts=True)
     evidence = channel.evidence(values)
@@ -78,6 +94,21 @@ def noise_sum(cells: ArrayLike, noise: NoiseTable) -> NoiseSum:
     exact = all(len(row) == 1 for row in rows)
     low = high if exact else _upper(channel.laws[:, ::-1], -channel.highest, rows, times).reflected()
     return NoiseSum(int(values @ times), int(least @ times), int(most @ times), low, high)
+
+
+def _sum_of_laws(cells: PickedCells) -> NoiseSum:
+    """Cells of one margin have terms of one noise, which are counted together; margins are independent."""
+    terms: dict[NoiseRow, int] = {}
+    for law in cells.laws:
+        if law is not None:
+            terms[law.row] = terms.get(law.row, 0) + law.terms
+    sums = [SumLaw(row, number) for row, number in terms.items()]
+    released = int(cells.counts.sum())
+    parts = [Law(*law.law()).kept(CUT) for law in sums] or [Law(0, np.ones(1))]
+    whole = law_of_sum(parts, [1] * len(parts)) if len(parts) > 1 else parts[0]
+    error = sum(law.error for law in sums) + CUT * len(sums)
+    least, most = max(0, released - whole.last), max(0, released - whole.first)
+    return NoiseSum(released, least, most, whole, whole, error)
 
 
 def _upper(

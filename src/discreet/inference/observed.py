@@ -1,8 +1,8 @@
 """What a test looks at: the released counts of a table without totals, and the noise table that is their law.
 
 A `Release` gives its unadjusted noisy cells; rounded, clipped or fitted values are for display and never
-enter. Totals and coarser levels are left out: they are perturbed on their own and say the same thing
-twice. Cells that cannot occur (status z) are no part of the model.
+enter. Totals and coarser levels are left out: they say the same thing twice, with noise of their own or
+(under `dp`) as sums of the cells below. Cells that cannot occur (status z) are no part of the model.
 
 Comes from: a `Release`, or a plain array with a noise table. Goes to: the tests.
 """
@@ -16,6 +16,8 @@ import numpy as np
 
 from discreet.errors import BadRequest
 from discreet.inference.channel import whole_numbers
+from discreet.inference.noise_by_cell import NoiseByCell
+from discreet.mechanism.cell_laws import PUBLIC
 from discreet.model.release import NOT_APPLICABLE, WITHHELD, Release
 
 if TYPE_CHECKING:
@@ -33,7 +35,7 @@ class Observed:
     """Released counts of the inner cells, their noise, and which of them can occur at all."""
 
     counts: NDArray[np.int64]
-    noise: NoiseTable
+    noise: NoiseTable | NoiseByCell
     possible: NDArray[np.bool_]
 
     @property
@@ -42,12 +44,12 @@ class Observed:
         return np.where(self.possible, self.counts, 0)[None]
 
 
-def observed(table: Release | ArrayLike, noise: NoiseTable | None = None) -> Observed:
+def observed(table: Release | ArrayLike, noise: NoiseTable | NoiseByCell | None = None) -> Observed:
     """The released counts of a table and their law.
 
     Args:
         table: A release, or an array of released counts without totals.
-        noise: The noise table of an array; a release knows its own.
+        noise: The noise table of an array, or the laws of its cells; a release knows its own.
 
     >>> from discreet.mechanism import laplace
     >>> observed([[3, 4], [5, -1]], laplace(epsilon=1.0, m=5)).counts.shape
@@ -58,6 +60,8 @@ def observed(table: Release | ArrayLike, noise: NoiseTable | None = None) -> Obs
     if noise is None:
         raise BadRequest("A plain array has no noise table.", "Give `noise`, the law of its noise.")
     counts = whole_numbers(table)
+    if isinstance(noise, NoiseByCell) and noise.kind.shape != counts.shape:
+        raise BadRequest("The laws do not fit the table.", "Give the law of each of its cells.")
     return _checked(Observed(counts, noise, np.ones(counts.shape, dtype=np.bool_)))
 
 
@@ -73,28 +77,21 @@ def _released(release: Release) -> Observed:
             "Some cells of the table are withheld.", "Choose categories of which every cell is released."
         )
     possible = status != NOT_APPLICABLE
-    return _checked(Observed(release.noisy[inner], _law_of(release, inner, possible), possible))
+    if release.laws is not None:
+        possible &= ~release.laws.impossible[inner]
+    return _checked(Observed(release.noisy[inner], _law_of(release, inner), possible))
 
 
-def _law_of(release: Release, inner: tuple[NDArray[np.intp], ...], possible: NDArray[np.bool_]) -> NoiseTable:
-    """The one noise table that is the law of all inner cells."""
+def _law_of(release: Release, inner: tuple[NDArray[np.intp], ...]) -> NoiseTable | NoiseByCell:
+    """The one noise table that is the law of all inner cells, or the laws of each."""
     if release.noise is not None:
         return release.noise
     if release.laws is None:
         raise BadRequest("The law of the noise is not known.", "Ask for the table again.")
-    kinds = {
-        *zip(
-            release.laws.margin[inner][possible].tolist(),
-            release.laws.terms[inner][possible].tolist(),
-            strict=True,
-        )
-    }
-    if len(kinds) != 1 or next(iter(kinds))[1] != 1:
-        raise BadRequest(
-            "The cells of this table are sums of released cells.", "Ask for a table that is declared itself."
-        )
-    _, table = release.laws.margins[int(next(iter(kinds))[0])]
-    return table
+    margin, terms = release.laws.margin[inner], release.laws.terms[inner]
+    if (terms == 1).all() and margin.min() == margin.max() != PUBLIC:
+        return release.laws.margins[int(margin.flat[0])][1]
+    return NoiseByCell.of_cells(release.laws, inner)
 
 
 def _leaves(dimension: Dimension) -> list[int]:

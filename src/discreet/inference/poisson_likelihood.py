@@ -14,6 +14,7 @@ Source: Rinott et al. (2018), eq. 6.2.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cache
 from typing import TYPE_CHECKING, Self
 
 import numpy as np
@@ -28,6 +29,27 @@ if TYPE_CHECKING:
 
 #: A mean of zero, as far as logarithms are concerned.
 TINY = 1e-300
+
+
+#: Counts below this have their log n! in a table.
+_TABULATED, _MANY = 2**20, 4096
+
+
+@cache
+def _log_factorials() -> NDArray[np.float64]:
+    return np.asarray(gammaln(np.arange(1.0, _TABULATED + 1)))
+
+
+def log_factorial(counts: NDArray[np.int64]) -> NDArray[np.float64]:
+    """The log of n!, from a table where there are many and none is large.
+
+    >>> log_factorial(np.array([0, 1, 3])).round(6).tolist()
+    [0.0, 0.0, 1.791759]
+    """
+    if counts.size < _MANY or counts.max() >= _TABULATED:
+        return np.asarray(gammaln(counts + 1.0))
+    found: NDArray[np.float64] = _log_factorials()[counts]
+    return found
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +74,7 @@ class CellTerms:
         n = np.maximum(counts, 0)
         with np.errstate(divide="ignore"):
             log_term = np.log(evidence.chance)
-        log_term += gammaln(reference + 1)[..., None] - gammaln(n + 1.0)
+        log_term += gammaln(reference + 1)[..., None] - log_factorial(n)
         log_term += (n - reference[..., None]) * np.log(reference)[..., None]
         return cls(reference, evidence.first - reference, log_term)
 
@@ -110,9 +132,7 @@ class PoissonLikelihood:
 
     def take(self, index: NDArray[np.int64]) -> Self:
         """Some of the tables."""
-        kind = type(self.evidence)
-        part = kind(self.evidence.released[index], self.evidence.first[index], self.evidence.chance[index])
-        return type(self)(part, self.terms.take(index))
+        return type(self)(self.evidence.take(index), self.terms.take(index))
 
     def expect(self, mu: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """The log-likelihood of each table, and the expected true count of each cell."""
@@ -123,7 +143,8 @@ class PoissonLikelihood:
         """The largest log-likelihood of each table with a mean of its own for every cell, and those means."""
         flat = self.evidence.released.ravel()
         # A cell that cannot occur has a window of its own: the released count alone does not tell it apart.
-        keys = np.stack([flat, self.evidence.first.ravel()], axis=1)
+        kind = np.zeros_like(flat) if self.evidence.kind is None else self.evidence.kind.ravel()
+        keys = np.stack([flat, self.evidence.first.ravel(), kind], axis=1)
         _, where, back = np.unique(keys, axis=0, return_index=True, return_inverse=True)
         width = self.evidence.chance.shape[-1]
         cells = CellTerms(

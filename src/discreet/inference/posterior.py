@@ -19,6 +19,7 @@ from scipy.special import gammaln, xlogy
 
 from discreet.errors import BadRequest
 from discreet.inference.channel import channel_of
+from discreet.mechanism.sum_law import SumLaw
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -105,12 +106,12 @@ class Posterior:
         return int(self.counts[best]), int(self.counts[ends[best] - 1])
 
 
-def posterior(released: int, noise: NoiseTable, prior: Prior | None = None) -> Posterior:
+def posterior(released: int, noise: NoiseTable | SumLaw, prior: Prior | None = None) -> Posterior:
     """The posterior of the true count behind one released count.
 
     Args:
         released: The released count.
-        noise: The noise table.
+        noise: The noise table, or under `dp` the law of the cell's noise (`release.laws.at(...)`).
         prior: The prior; flat by default.
 
     Raises:
@@ -122,10 +123,8 @@ def posterior(released: int, noise: NoiseTable, prior: Prior | None = None) -> P
     ([0, 1, 2], 0)
     """
     chosen = prior or flat()
-    evidence = channel_of(noise).evidence([released])
-    possible = evidence.chance[0] > 0
-    counts = evidence.counts[0][possible]
-    logs = np.log(evidence.chance[0][possible]) + chosen.log_weight(counts.astype(np.float64))
+    counts, chances = _behind(released, noise)
+    logs = np.log(chances) + chosen.log_weight(counts.astype(np.float64))
     top = logs.max()
     if not np.isfinite(top):
         raise BadRequest(
@@ -133,3 +132,19 @@ def posterior(released: int, noise: NoiseTable, prior: Prior | None = None) -> P
         )
     weights = np.exp(logs - top)
     return Posterior(counts, weights / weights.sum(), chosen.name)
+
+
+def _behind(released: int, noise: NoiseTable | SumLaw) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    """The counts that could lie behind a released one, and how likely each makes it; no law is cut here."""
+    if not isinstance(noise, SumLaw) and len(noise.rows) > 1:
+        evidence = channel_of(noise).evidence([released])
+        possible = evidence.chance[0] > 0
+        return evidence.counts[0][possible], evidence.chance[0][possible]
+    first, chances = (noise if isinstance(noise, SumLaw) else SumLaw(noise.rows[0], 1)).law()
+    counts = released - first - np.arange(len(chances))
+    kept = np.flatnonzero((counts >= 0) & (chances > 0))[::-1]
+    if not len(kept):
+        raise BadRequest(
+            f"The count {released} cannot be released with this noise.", "Give the law that belongs to it."
+        )
+    return counts[kept], chances[kept]

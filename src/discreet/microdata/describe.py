@@ -50,6 +50,7 @@ class _Column:
 def describe_file(path: Path) -> str:
     """A draft of `dataset.toml` for a file of records."""
     connection = duckdb.connect(config={"memory_limit": "1GB"})
+    connection.execute("SET enable_progress_bar = false")  # standard output is kept for the draft
     try:
         source = open_source(connection, path)
         columns = [_look_at(source, name) for name in source.columns]
@@ -85,9 +86,18 @@ def _draft(source: Source, columns: list[_Column], path: Path) -> str:
     sections = [
         _variable(source, column, names[column.name], parents.get(column.name)) for column in variables
     ]
-    left_out = [c.name for c in rest if c not in variables]
+    left_out = [f"{c.name} ({_why_left_out(c)})" for c in rest if c not in variables]
     hierarchies = _hierarchies(parents, names)
     return _top(path, id_column, weight, left_out) + "".join(sections) + hierarchies + "\n" + PROTECTION
+
+
+def _why_left_out(column: _Column) -> str:
+    """Why a column is no variable in the draft; in a small file it may well be one."""
+    if column.fractional:
+        return "not whole numbers"
+    if column.unique:
+        return "a different value in every record"
+    return f"{column.distinct:,} different values"
 
 
 def _nesting(source: Source, columns: list[_Column]) -> dict[str, str]:
@@ -141,7 +151,7 @@ def _top(path: Path, id_column: _Column | None, weight: _Column | None, left_out
     if weight is not None:
         lines += [f"weight_column = {_text(weight.name)}", "weight_decimals = 4"]
     if left_out:
-        lines.append(f"# Left out, too many values or not whole numbers: {_one_line(', '.join(left_out))}")
+        lines.append(f"# Left out: {_one_line(', '.join(left_out))}")
     return "\n".join(lines) + "\n"
 
 

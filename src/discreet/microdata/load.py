@@ -83,6 +83,7 @@ def load_records(
     fingerprint = Fingerprint(secret, dataset.lineage)
     staged = folder / "staged.arrow"
     reading = duckdb.connect(config={"memory_limit": MEMORY_LIMIT, "temp_directory": str(folder)})
+    reading.execute("SET enable_progress_bar = false")  # standard output is kept for documents
     try:
         source = open_source(reading, records)
         _check_columns(source, dataset)
@@ -156,7 +157,7 @@ def _stage(
             progress("Reading and checking records", done, source.records)
             if done > MOST_RECORDS:
                 raise BadData(f"More than {MOST_RECORDS:,} records.", "Split the dataset.")
-    if not done:
+    if not done and not dataset.protection.private:  # under dp, that somebody is there is a secret too
         raise BadData(f"{source.name} has no records.", "Check that it is the right file.")
     _refuse_duplicates(prefixes)
     if units and dataset.protection.private:
@@ -283,6 +284,6 @@ def _refuse_duplicates(prefixes: list[NDArray[np.uint64]]) -> None:
 
     Two different ids share 64 bits with probability below n^2 / 2^65: 3e-6 for ten million records.
     """
-    ordered = np.sort(np.concatenate(prefixes))
+    ordered = np.sort(np.concatenate([np.empty(0, dtype=np.uint64), *prefixes]))
     if (ordered[1:] == ordered[:-1]).any():
         raise BadData("Two records have the same id.", "Give every record an id of its own.")

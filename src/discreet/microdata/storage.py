@@ -62,6 +62,7 @@ def store(staged: Path, dataset: Dataset, folder: Path) -> None:
     """Write staged records to the database of a version, sorted, with their roll-up."""
     path = folder / DATABASE
     database = duckdb.connect(str(path), config={"memory_limit": MEMORY_LIMIT, "temp_directory": str(folder)})
+    database.execute("SET enable_progress_bar = false")
     with pa.memory_map(str(staged)) as source, database:
         database.register("staged", pa.ipc.open_file(source).read_all())
         order = f' ORDER BY "{dataset.finest_geography}"' if dataset.finest_geography else ""

@@ -7,6 +7,9 @@ cell alone, so the same description has the same number in every table, layout a
 
     variance(cell, margin) = K(cell, margin) * variance(margin),   K = product over the margin's variables
 
+Where several levels of a variable are shown, the outputs of one level are answered apart from those of another: they
+hold the same people, so each level is a block of its own.
+
 (structural zeros, which have no noise, are not taken off K here: that would cost more than it gains).
 
 Comes from: a `TableShape` and a `Universe`. Goes to: `perturb/describe_noise.py`; else a refusal by shape.
@@ -15,7 +18,7 @@ Comes from: a `TableShape` and a `Universe`. Goes to: `perturb/describe_noise.py
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import chain, product
 from typing import TYPE_CHECKING
 
@@ -35,6 +38,8 @@ if TYPE_CHECKING:
 
 #: No answer adds up more base cells than this at a time.
 MOST_BASE_CELLS = 30_000_000
+#: In place of a depth: the total of a dimension.
+TOTALS = -1
 
 
 @dataclass(frozen=True, eq=False)
@@ -141,22 +146,32 @@ def cover(
         TooManyCells: The answer would add up more base cells than is done at a time.
     """
     parts: list[Part] = []
-    choices = [(False, True) if dimension.total else (False,) for dimension in shape.dimensions]
-    for totals in product(*choices):
-        parts += _block(shape, totals, universe, dataset, variances)
+    choices = [
+        (*_depths(dimension), TOTALS) if dimension.total else _depths(dimension)
+        for dimension in shape.dimensions
+    ]
+    for depths in product(*choices):
+        parts += _block(shape, depths, universe, dataset, variances)
     return tuple(parts)
+
+
+def _depths(dimension: Dimension) -> tuple[int, ...]:
+    """The depths of a dimension's outputs: within one of them, outputs share nobody."""
+    return tuple(sorted({output.depth for output in dimension.outputs}))
 
 
 def _block(
     shape: TableShape,
-    totals: tuple[bool, ...],
+    depths: tuple[int, ...],
     universe: Universe,
     dataset: Dataset,
     variances: Mapping[Margin, float],
 ) -> list[Part]:
+    """The parts of the cells at one depth of every dimension, or of totals."""
+    totals = [depth == TOTALS for depth in depths]
     conditions = [
-        _condition(dimension, axis, total=total)
-        for axis, (dimension, total) in enumerate(zip(shape.dimensions, totals, strict=True))
+        _condition(dimension, axis, depth)
+        for axis, (dimension, depth) in enumerate(zip(shape.dimensions, depths, strict=True))
     ]
     conditions += [_filter(hidden.name, hidden.members, len(hidden.base)) for hidden in shape.filters]
     telling = [condition for condition in conditions if condition.restricts]
@@ -180,18 +195,27 @@ def _block(
             f"The answer would add up more than {MOST_BASE_CELLS:,} released cells.",
             "Filter to fewer categories, or ask for a table that is declared itself.",
         )
-    return _smallest_variance(small, variances)
+    return _smallest_variance(small, variances, _at(shape, depths, lengths))
 
 
-def _condition(dimension: Dimension, axis: int, *, total: bool) -> Condition:
-    if total:
+def _at(shape: TableShape, depths: tuple[int, ...], lengths: tuple[int, ...]) -> NDArray[np.bool_] | None:
+    """Which cells of a block stand at these depths; None where all do."""
+    mask = np.ones((1,) * len(lengths), dtype=np.bool_)
+    for axis, (dimension, depth) in enumerate(zip(shape.dimensions, depths, strict=True)):
+        if depth != TOTALS and len(_depths(dimension)) > 1:
+            there = np.array([output.depth == depth for output in dimension.outputs])
+            mask = mask & there.reshape([-1 if a == axis else 1 for a in range(len(lengths))])
+    return None if mask.all() else np.broadcast_to(mask, lengths)
+
+
+def _condition(dimension: Dimension, axis: int, depth: int) -> Condition:
+    if depth == TOTALS:
         return _filter(dimension.name, dimension.population, len(dimension.base))
     labels = np.full(len(dimension.base), -1, dtype=np.int64)
-    sizes = [len(output.members) for output in dimension.outputs]
-    members = np.fromiter(
-        chain.from_iterable(output.members for output in dimension.outputs), np.int64, sum(sizes)
-    )
-    labels[members] = np.repeat(np.arange(len(sizes)), sizes)
+    there = [(place, output) for place, output in enumerate(dimension.outputs) if output.depth == depth]
+    sizes = [len(output.members) for _, output in there]
+    members = np.fromiter(chain.from_iterable(output.members for _, output in there), np.int64, sum(sizes))
+    labels[members] = np.repeat([place for place, _ in there], sizes)
     return Condition(dimension.name, labels, len(dimension.outputs), axis)
 
 
@@ -232,20 +256,22 @@ def _margin_axis(
     return MarginAxis(name, kept, target, tuple(axes), tuple(lengths))
 
 
-def _smallest_variance(parts: list[Part], variances: Mapping[Margin, float]) -> list[Part]:
+def _smallest_variance(
+    parts: list[Part], variances: Mapping[Margin, float], asked: NDArray[np.bool_] | None
+) -> list[Part]:
     """Give each cell to the margin of smallest variance, the first of equals; most blocks need one margin."""
     bounds = [_bounds(part, variances) for part in parts]
     best = min(high for _, high in bounds)
     rivals = [part for part, (low, _) in zip(parts, bounds, strict=True) if low <= best]
     if len(rivals) == 1:
-        return rivals
+        return [replace(rivals[0], chosen=asked)]
     expected = [part.terms() * variances[part.margin or ()] for part in rivals]
     winner = np.argmin(np.stack(expected), axis=0)
-    used = np.unique(winner)
+    used = np.unique(winner if asked is None else winner[asked])
     if used.size == 1:
-        return [rivals[int(used[0])]]
+        return [replace(rivals[int(used[0])], chosen=asked)]
     return [
-        Part(part.block, part.margin, part.axes, part.lengths, winner == place)
+        replace(part, chosen=winner == place if asked is None else (winner == place) & asked)
         for place, part in enumerate(rivals)
         if place in used
     ]

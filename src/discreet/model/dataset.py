@@ -114,9 +114,13 @@ class Dataset:
             parents = self._level(hierarchy, coarse)
             for category in self._level(hierarchy, fine).categories:
                 if category.parent is None or category.parent not in parents:
+                    has = (
+                        "no parent"
+                        if category.parent is None
+                        else f'the parent {category.parent!r}, which "{coarse}" does not have'
+                    )
                     raise BadDescription(
-                        f'The category {category.code!r} of "{fine}" has the parent {category.parent!r}, '
-                        f'which "{coarse}" does not have.',
+                        f'The category {category.code!r} of "{fine}" has {has}.',
                         f'Give every category of "{fine}" a parent that is a code of "{coarse}".',
                     )
 

@@ -57,6 +57,7 @@ class Release:
         promise: What the protection promises, in plain sentences.
         errors: Of a weighted table, the relative standard error of each cell in tenths of a percent, noise
             included; negative where there is none.
+        noise_shares: Beside each error, the noise's share of its variance in tenths of a percent.
         verdict: What the rules on perturbed counts found, as data; None where none applies.
         laws: Under `dp`, how many terms of which noise each cell has.
     """
@@ -72,13 +73,14 @@ class Release:
     notes: tuple[str, ...]
     promise: tuple[str, ...]
     errors: NDArray[np.int64] | None = None
+    noise_shares: NDArray[np.int64] | None = None
     verdict: Mapping[str, Any] | None = None
     laws: CellLaws | None = None
 
     def __post_init__(self) -> None:
         lengths = tuple(dimension.length for dimension in self.dimensions)
         arrays: list[NDArray[np.generic]] = [self.values, self.noisy, self.status]
-        for array in arrays if self.errors is None else [*arrays, self.errors]:
+        for array in (*arrays, *(a for a in (self.errors, self.noise_shares) if a is not None)):
             if array.shape != lengths:
                 raise ValueError("the arrays of a release must have its shape")
             array.flags.writeable = False

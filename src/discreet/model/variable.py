@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from discreet.errors import BadDescription, UnknownCategory, nearest
+from discreet.model.grammar import escape
 
 #: The code of a total, in every table and format.
 TOTAL = "_T"
@@ -111,8 +112,19 @@ class Variable:
             return self._positions[code]
         except KeyError:
             raise UnknownCategory(
-                f'The variable "{self.name}" has no category {code!r}.', nearest(code, self.codes)
+                f'The variable "{self.name}" has no category {code!r}.', self._advice(code)
             ) from None
+
+    def _advice(self, code: str) -> str:
+        r"""The nearest code; where a code was cut at its comma or plus, how to write it whole: `a\,b`."""
+        whole = (
+            next((c for c in self.codes if code in re.split(r"[,+=]", c) and code != c), None)
+            if code
+            else None
+        )
+        if whole is None:
+            return nearest(code, self.codes)
+        return f'If you mean the code "{whole}", write it as {escape(whole)}: a backslash before , + = or \\.'
 
     def __contains__(self, code: object) -> bool:
         return code in self._positions

@@ -100,9 +100,11 @@ def describe_noise(exact: ExactTable, parts: Sequence[Part], noise: DescriptionN
     noisy = exact.counts.astype(np.int64, copy=True)
     terms = np.zeros(noisy.shape, dtype=np.int64)
     margin = np.full(noisy.shape, PUBLIC, dtype=np.int16)
+    public = np.zeros(noisy.shape, dtype=np.bool_)
     margins = tuple(dict.fromkeys(part.margin for part in parts if part.margin is not None))
     for part in parts:
         if part.margin is None:
+            public[part.block] = True
             continue
         added, number = block_noise(part, noise)
         chosen = np.ones(part.lengths, dtype=np.bool_) if part.chosen is None else part.chosen
@@ -110,6 +112,8 @@ def describe_noise(exact: ExactTable, parts: Sequence[Part], noise: DescriptionN
         terms[part.block] += np.where(chosen, number, 0)
         margin[part.block][chosen] = margins.index(part.margin)
     answered = tuple((each, noise.noise[each]) for each in margins)
+    # What has no noise and is not declared public is never told, whatever it is.
+    noisy[(terms == 0) & ~public] = 0
     return NoisyCells(noisy, CellLaws(terms, margin, answered))
 
 

@@ -7,15 +7,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from discreet.errors import MissingExtra
+from discreet.pictures.library import alt
 from discreet.pictures.theme import BLUE, INK, ORANGE, themed
-
-try:
-    import altair as alt
-except ImportError as missing:
-    raise MissingExtra(
-        "Pictures need Altair and vl-convert.", 'Install them: pip install "discreet[pictures]".'
-    ) from missing
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -11,17 +11,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from discreet.errors import MissingExtra
 from discreet.margins.advice import METHODS, advise
 from discreet.margins.study import study
+from discreet.pictures.library import alt
 from discreet.pictures.theme import BLUE, GREEN, INK, ORANGE, SKY, SOFT_INK, themed
-
-try:
-    import altair as alt
-except ImportError as missing:
-    raise MissingExtra(
-        "Pictures need Altair and vl-convert.", 'Install them: pip install "discreet[pictures]".'
-    ) from missing
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

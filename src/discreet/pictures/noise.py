@@ -11,15 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 from discreet.accounting.audit import curve, curve_above_largest
 from discreet.accounting.audit import delta as exact_delta
-from discreet.errors import MissingExtra
+from discreet.pictures.library import alt
 from discreet.pictures.theme import BLUE, GREEN, INK, ORANGE, SKY, SOFT_INK, themed
-
-try:
-    import altair as alt
-except ImportError as missing:
-    raise MissingExtra(
-        "Pictures need Altair and vl-convert.", 'Install them: pip install "discreet[pictures]".'
-    ) from missing
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

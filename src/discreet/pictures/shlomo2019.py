@@ -7,16 +7,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from discreet.errors import MissingExtra
 from discreet.pictures.boxes import box_layers, five_numbers, outside
+from discreet.pictures.library import alt
 from discreet.pictures.theme import BLUE, GREEN, INK, ORANGE, SOFT_INK, themed
-
-try:
-    import altair as alt
-except ImportError as missing:
-    raise MissingExtra(
-        "Pictures need Altair and vl-convert.", 'Install them: pip install "discreet[pictures]".'
-    ) from missing
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -81,7 +74,7 @@ def chi_square_boxes(values: Mapping[str, list[float]], what: str, kind: str) ->
     """Figures 2-4: box plots of chi-square statistics or p-values by method."""
     colour = alt.Color("method:N", scale=_METHODS).legend(None)
     x = alt.X("name:N", sort=list(values)).title(None).axis(labelAngle=0)
-    y = alt.Y("low:Q").title("Chi-square statistic" if what == "statistic" else "p-value")
+    y = alt.Y("low:Q").title("Chi-square statistic" if what == "pearson" else "p-value")
     base = alt.Chart(_named(values, five_numbers)).encode(x=x, color=colour)
     far = alt.Chart(_named(values, outside)).transform_flatten(["out"]).encode(x=x, color=colour)
     layers = [
@@ -89,15 +82,15 @@ def chi_square_boxes(values: Mapping[str, list[float]], what: str, kind: str) ->
         base.mark_point(shape="diamond", filled=True, size=46, opacity=1).encode(y="mean:Q"),
         far.mark_point(size=14, opacity=0.6).encode(y="out:Q"),
     ]
-    if what != "statistic":
+    if what != "pearson":
         level = alt.Chart(alt.InlineData(values=[{"level": 0.05}]))
         layers.append(level.mark_rule(color=SOFT_INK, strokeDash=[4, 3]).encode(y="level:Q"))
     heading = {
-        ("statistic", "dependent"): "A strong relation is seen under every method",
-        ("statistic", "independent"): "Noise makes independent attributes look related",
+        ("pearson", "dependent"): "A strong relation is seen under every method",
+        ("pearson", "independent"): "Noise makes independent attributes look related",
         ("p_value", "independent"): "Naive p-values fall where nothing is to be found",
     }[what, kind]
-    note = "dashed: 5 %" if what != "statistic" else "diamond: mean"
+    note = "dashed: 5 %" if what != "pearson" else "diamond: mean"
     subtitle = f"{len(next(iter(values.values()))):,} tables with {kind} attributes, weighted counts; {note}"
     return themed(alt.layer(*layers).properties(width=620, height=320), heading, subtitle)
 

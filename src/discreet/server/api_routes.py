@@ -36,6 +36,7 @@ from discreet.server.openapi import (
     table_responses,
 )
 from discreet.server.query import TABLE_PARAMETERS, read_table, refuse_unknown
+from discreet.server.snippets import file_stem
 
 if TYPE_CHECKING:
     from starlette.datastructures import QueryParams
@@ -154,8 +155,7 @@ def _uncached(document: dict[str, Any]) -> Response:
 def _table(question: Question, form: Format, *, download: bool) -> Response:
     response = Response(form.write(answer(question)), media_type=form.media_type)
     if download:
-        # The id holds letters, digits and hyphens only: no label ever names a file.
-        name = f"{question.request.dataset}.{form.extension}"
+        name = f"{file_stem(question.request)}.{form.extension}"
         response.headers["content-disposition"] = f'attachment; filename="{name}"'
     return response
 

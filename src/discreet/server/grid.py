@@ -10,6 +10,7 @@ Comes from: a `Release`. Goes to: `templates/_grid.html`.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from itertools import product
 from math import prod
 from typing import TYPE_CHECKING
@@ -20,13 +21,15 @@ from discreet.model.release import STATUS_MEANING, STATUSES, UNRELIABLE
 from discreet.model.variable import TOTAL
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from numpy.typing import NDArray
 
     from discreet.model.release import Release
     from discreet.model.shape import Dimension
 
     Axis = tuple[Dimension, ...]
-    Cells = tuple[tuple[str, str, str], ...]
+    Cells = tuple[tuple[str, str, tuple[str, ...], str], ...]
 
 #: A label of so many characters fits the narrow column on one line.
 SHORT_LABEL = 18
@@ -44,7 +47,7 @@ class Header:
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One row: its label and its cells, each as text, the class of how it looks, and its sampling error."""
+    """One row: its label and its cells, each as text, its look's class, what is said of its error, its interval."""
 
     label: str
     total: bool
@@ -97,25 +100,33 @@ class Grid:
         return sum(header.span for header in self.headers[0])
 
 
-def grid(release: Release) -> Grid:
-    """Lay a release out."""
+def grid(release: Release, intervals: Mapping[int, str] | None = None) -> Grid:
+    """Lay a release out.
+
+    Args:
+        release: What is shown.
+        intervals: For a number shown, the interval of the true count in words.
+    """
     rows, columns, layers = _axes(release)
     lengths = [prod(d.length for d in axis) for axis in (rows, columns, layers)]
     values = release.values.reshape(lengths).transpose(2, 0, 1).tolist()
     status = release.status.reshape(lengths).transpose(2, 0, 1).tolist()
-    errors = _errors(release).reshape(lengths).transpose(2, 0, 1).tolist()
+    errors = _shown(release, release.errors).reshape(lengths).transpose(2, 0, 1).tolist()
+    shares = _shown(release, release.noise_shares).reshape(lengths).transpose(2, 0, 1).tolist()
     unit = release.dataset.unit[:1].upper() + release.dataset.unit[1:]
     classes = _column_classes(columns)
 
+    cell = partial(_cell, intervals or {})
+
     def layer(label: tuple[str, ...], *arrays: list[list[int]]) -> Layer:
-        cells = [tuple(map(_cell, *line, classes)) for line in zip(*arrays, strict=True)]
+        cells = [tuple(map(cell, *line, classes)) for line in zip(*arrays, strict=True)]
         return Layer(label, _groups(rows, cells, unit))
 
     return Grid(
         row_title=_listed(rows),
         column_title=_listed(columns),
         headers=_headers(columns) if columns else ((Header(unit if rows else "Number", 1, False, False),),),
-        layers=tuple(map(layer, _labels(layers), values, status, errors)),
+        layers=tuple(map(layer, _labels(layers), values, status, errors, shares)),
         legend=_legend(release),
     )
 
@@ -179,20 +190,33 @@ def _column_classes(columns: Axis) -> tuple[str, ...]:
     return tuple(one_group * prod(d.length for d in columns[:-1]))
 
 
-def _errors(release: Release) -> NDArray[np.int64]:
-    """Relative standard errors in tenths of a percent; negative where none is shown."""
-    if release.errors is None:
+def _shown(release: Release, tenths: NDArray[np.int64] | None) -> NDArray[np.int64]:
+    """Errors or shares in tenths of a percent; negative where none is shown."""
+    if tenths is None:
         return np.full(release.values.shape, -1, dtype=np.int64)
-    return np.where(release.missing, -1, release.errors)
+    return np.where(release.missing, -1, tenths)
 
 
-def _cell(value: int, status: int, error: int, look: str) -> tuple[str, str, str]:
+def _cell(
+    intervals: Mapping[int, str], value: int, status: int, error: int, share: int, look: str
+) -> tuple[str, str, tuple[str, ...], str]:
     """A number with separators for the eye, or the letter of why there is none, and the number's error."""
-    note = f"RSE {error // 10}.{error % 10} %" if error >= 0 else ""
+    notes = (f"RSE {error // 10}.{error % 10} %", f"noise {_whole(share)} %") if error >= 0 else ()
     if not status:
-        return f"{value:,}", look, note
+        return f"{value:,}", look, notes, intervals.get(value, "")
     mark = f"[{STATUSES[status]}]"
-    return (f"{value:,} {mark}", look, note) if status == UNRELIABLE else (mark, f"{look} s".strip(), "")
+    if status == UNRELIABLE:
+        return f"{value:,} {mark}", look, notes, ""
+    return mark, f"{look} s".strip(), (), ""
+
+
+def _whole(share: int) -> str:
+    """Tenths of a percent as whole percent; what is there at all is never called nothing.
+
+    >>> _whole(0), _whole(4), _whole(125)
+    ('0', '<1', '13')
+    """
+    return "<1" if 0 < share < 10 else str((share + 5) // 10)
 
 
 def _listed(axis: Axis) -> str:
@@ -205,5 +229,8 @@ def _legend(release: Release) -> tuple[tuple[str, str], ...]:
     present = [STATUSES[number] for number in np.unique(release.status) if number]
     legend = [(f"[{letter}]", STATUS_MEANING[letter]) for letter in present]
     if release.errors is not None:
-        legend.append(("RSE", "Relative standard error, of sampling and of the noise together"))
+        legend += [
+            ("RSE", "Relative standard error, of sampling and of the noise together"),
+            ("noise", "The noise's share of that error's variance; the rest is sampling"),
+        ]
     return tuple(legend)

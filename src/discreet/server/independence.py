@@ -12,11 +12,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from discreet.errors import BadRequest
-from discreet.inference.association import cramers_v
 from discreet.pipeline import answer
 
 if TYPE_CHECKING:
-    from discreet.inference.association import CramersV
     from discreet.inference.likelihood_ratio import LikelihoodRatio
     from discreet.model.release import Release
     from discreet.pipeline import Question
@@ -32,6 +30,15 @@ class NaiveDocument:
 
 
 @dataclass(frozen=True, slots=True)
+class AssociationDocument:
+    """Cramer's V with the noise taken out, as if there were none, and the noise's part of chi-square."""
+
+    corrected: float
+    naive: float
+    noise_part: float
+
+
+@dataclass(frozen=True, slots=True)
 class IndependenceDocument:
     """The likelihood-ratio test of independence with the noise in the likelihood."""
 
@@ -40,6 +47,7 @@ class IndependenceDocument:
     df: int
     p_value: float
     naive: NaiveDocument
+    cramers_v: AssociationDocument | None
     model: str
     method: str
     converged: bool
@@ -71,24 +79,23 @@ def two_way_release(question: Question) -> Release:
     return answer(question)
 
 
-def strength(release: Release) -> CramersV | None:
-    """How strongly the two are related; None where it has no meaning (cells that cannot occur, empty rows)."""
-    try:
-        return cramers_v(release)
-    except BadRequest:
-        return None
-
-
 def independence_document(found: LikelihoodRatio) -> IndependenceDocument:
     """The outcome as the API answers it."""
     fields = found.document()
-    return IndependenceDocument(**{**fields, "naive": NaiveDocument(**fields["naive"])})
+    strength = fields["cramers_v"]
+    parts = {
+        "naive": NaiveDocument(**fields["naive"]),
+        "cramers_v": None if strength is None else AssociationDocument(**strength),
+    }
+    return IndependenceDocument(**fields | parts)
 
 
 def verdict(found: LikelihoodRatio) -> str:
     """What the test says, in one sentence."""
     if not found.converged:
         return "The computation did not come to an end; do not rely on the result."
+    if not found.df:
+        return "Nothing can be said: too few rows or columns have people in them."
     p = "less than 0.0001" if found.p_value < 0.0001 else f"{found.p_value:.4f}"
     if found.p_value <= 0.05:
         return (

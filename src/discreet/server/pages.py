@@ -23,9 +23,10 @@ from discreet.pipeline import answer, perturbed_note
 from discreet.server import snippets
 from discreet.server.answer import checked, conditional, strong_tag, tag_of
 from discreet.server.catalogue import usable
+from discreet.server.certainty import certainty
 from discreet.server.form import filled_form, form_parameters, is_raw, read_form
 from discreet.server.grid import grid
-from discreet.server.independence import is_two_way, strength, two_way_release, verdict
+from discreet.server.independence import is_two_way, two_way_release, verdict
 from discreet.server.problems import explanations, meaning, public
 from discreet.server.query import TABLE_PARAMETERS, read_table, refuse_unknown
 from discreet.server.templating import FINGERPRINT, page
@@ -128,13 +129,15 @@ def _table_page(request: Request, question: Question, base: str, settings: Setti
     """The page with its table, or with downloads only when the table is too large for a page."""
     release = answer(question) if question.cells <= settings.page_cells else None
     asked = question.request
+    sure = None if release is None else certainty(release)
     told = {} if release is None else {"notes": release.notes, "promise": release.promise}
     return page(
         "table.html",
         **_frame(request, question.stored, question) | told,
         error=None,
         title=question.title,
-        grid=None if release is None else grid(release),
+        grid=None if release is None else grid(release, sure.titles if sure else None),
+        certainty=sure,
         cells=question.cells,
         page_cells=settings.page_cells,
         facts=snippets.facts(question.stored.dataset, asked),
@@ -178,8 +181,7 @@ def _instead(request: Request, stored: StoredDataset) -> tuple[str, str] | None:
 
 def _independence_page(question: Question) -> Response:
     """What the test says, the naive test beside it, and why they differ."""
-    release = two_way_release(question)
-    found = independence_test(release)
+    found = independence_test(two_way_release(question))
     asked = question.request
     first, second = (dimension.label for dimension in question.shape.dimensions)
     return page(
@@ -192,7 +194,6 @@ def _independence_page(question: Question) -> Response:
         facts=snippets.facts(question.stored.dataset, asked),
         found=found,
         verdict=verdict(found),
-        strength=strength(release),
         table=snippets.page_path(asked),
         json=f"/api{snippets.independence_path(asked)}",
         codes={

@@ -20,6 +20,10 @@ if TYPE_CHECKING:
     from discreet.pipeline import Question
 
 
+#: Systems allow 255 bytes; some programs less.
+LONGEST_STEM = 120
+
+
 @dataclass(frozen=True, slots=True)
 class Download:
     """A link to a file."""
@@ -46,6 +50,21 @@ def independence_path(request: TableRequest) -> str:
 def downloads(request: TableRequest) -> list[Download]:
     """A link for every format."""
     return [Download(form.label, api_path(request, name) + "&download=1") for name, form in FORMATS.items()]
+
+
+def file_stem(request: TableRequest) -> str:
+    """The name of a download: dataset, variables, and whether it is a selection or weighted.
+
+    Ids and names hold letters, digits, hyphens and underscores only: no label ever names a file.
+
+    >>> from discreet.model.request import TableRequest
+    >>> file_stem(TableRequest("census", ("sex",), ("age",), filters=(("birthplace", ("2",)),)))
+    'census-sex-by-age-selection'
+    """
+    words = [request.dataset, "-by-".join((*request.rows, *request.columns, *request.layers))]
+    words += ["selection"] if request.filters or request.groups or request.levels else []
+    words += ["weighted"] if request.measure == "weighted" else []
+    return "-".join(words)[:LONGEST_STEM]
 
 
 def curl(request: TableRequest, base: str) -> str:

@@ -48,6 +48,8 @@ class DuckDBEngine:
                 "Load the dataset again.",
             ) from None
         self._connection.execute(f"SET perfect_ht_threshold = {PERFECT_HASH_BITS}")
+        # In a notebook or `python -c` DuckDB draws a bar of its own on standard output, among our documents.
+        self._connection.execute("SET enable_progress_bar = false")
         if threads is not None:
             self._connection.execute(f"SET threads = {int(threads)}")
         self._local = threading.local()

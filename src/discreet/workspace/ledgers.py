@@ -56,3 +56,8 @@ def accounts_of(folder: Path) -> Accounts:
     if not is_empty(place):
         return Accounts(open_database(place))
     return Accounts(ledger_for_publishing(folder).database)
+
+
+def has_ledger(folder: Path) -> bool:
+    """Whether a workspace has a ledger: it needs one for accounts and for what is published under `dp`."""
+    return not is_empty(ledger_place(folder))

@@ -43,7 +43,7 @@ def ours(table, data, variables):
     return cells
 
 
-@pytest.mark.parametrize("keys", [256, 4096])
+@pytest.mark.parametrize("keys", [256, pytest.param(4096, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("variables", [["region"], ["region", "age"], ["region", "age", "sex"]])
 def test_released_counts_equal_those_of_the_ons_package_cell_by_cell(tmp_path, keys, variables):
     theirs, data = ons_table_of(keys, tmp_path)[1], microdata(keys, seed=7)

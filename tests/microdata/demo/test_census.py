@@ -91,10 +91,12 @@ def test_the_chunk_size_changes_nothing_but_the_cuts(chunk, rows):
     assert digest(batches) == digest(census_batches(rows, seed=9, chunk=rows))
 
 
+@pytest.mark.slow
 def test_a_large_run_is_the_same_in_odd_chunks():
     assert digest(census_batches(60_000, chunk=7_777)) == digest(census_batches(60_000, chunk=50_000))
 
 
+@pytest.mark.slow
 def test_ids_are_unique_and_their_order_tells_nothing():
     ids = census()["person_id"]
     assert len(np.unique(ids)) == 1_500_000

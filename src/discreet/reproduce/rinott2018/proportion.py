@@ -63,9 +63,12 @@ def figure_4(effort: Effort) -> Exhibit:
 
 
 @cache
+def _noise(m: int) -> NoiseTable:
+    return laplace(epsilon=EPSILON, m=m) if m else NoiseTable(1, (NoiseRow((0,), (1,)),))
+
+
 def _test(m: int, hypothesis: float) -> ProportionTest:
-    noise = laplace(epsilon=EPSILON, m=m) if m else NoiseTable(1, (NoiseRow((0,), (1,)),))
-    return ProportionTest(PEOPLE, noise, hypothesis)
+    return ProportionTest(PEOPLE, _noise(m), hypothesis)
 
 
 def _with_noise(m: int, critical: float, power: float) -> Iterator[Finding]:
@@ -96,9 +99,8 @@ def _of_500(what: str, printed: float, exact: float) -> Finding:
 
 def _draws(effort: Effort, hypothesis: float) -> NDArray[np.float64]:
     rng = np.random.default_rng([effort.seed, 4])
-    test = _test(5, hypothesis)
-    released = perturbed(rng.binomial(PEOPLE, TRUTH, DRAWS).astype(np.int64), test.noise, rng)
-    return np.minimum(test.statistic(released), LARGEST_SHOWN)
+    released = perturbed(rng.binomial(PEOPLE, TRUTH, DRAWS).astype(np.int64), _noise(5), rng)
+    return np.minimum(_test(5, hypothesis).statistic(released), LARGEST_SHOWN)
 
 
 def _picture(effort: Effort) -> Any:

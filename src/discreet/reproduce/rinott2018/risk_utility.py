@@ -175,7 +175,7 @@ def simulate(table: NDArray[np.int64], effort: Effort, stream: int) -> list[Runs
         for law, noise in zip(LAWS, noises, strict=True):
             released = np.maximum(perturbed(many, noise, rng), 0)
             test = pearson(released)
-            measures = {"p": test.p_value, "V": test.cramers_v, **losses(many, released)}
+            measures = {"p": test.p_value, "V": test.association, **losses(many, released)}
             found.append(Runs(law, epsilon, measures))
     return found
 
@@ -206,7 +206,7 @@ def _laplace_wins(runs: list[Runs]) -> Iterator[Finding]:
 def _truth(table: NDArray[np.int64]) -> Iterator[Finding]:
     test = pearson(table[None])
     yield Finding("the original table: p-value", None, float(test.p_value[0]))
-    yield Finding("the original table: Cramér's V", None, float(test.cramers_v[0]))
+    yield Finding("the original table: Cramér's V", None, float(test.association[0]))
 
 
 def _rejections(runs: list[Runs], head: str = "", printed: float | None = None) -> Iterator[Finding]:
@@ -223,7 +223,7 @@ def _picture(runs: list[Runs], table: NDArray[np.int64], title: str, *, p_values
     from discreet.pictures.rinott2018 import risk_utility  # noqa: PLC0415 - pictures are an extra
 
     test = pearson(table[None])
-    truth = {"V": float(test.cramers_v[0]), "p": float(test.p_value[0])}
+    truth = {"V": float(test.association[0]), "p": float(test.p_value[0])}
     names = ("p", "V", "l1", "l2", "l3") if p_values else ("V", "l1", "l2", "l3")
     records = [
         {"law": run.law, "epsilon": f"{run.epsilon:g}", "measure": name, "value": float(value)}

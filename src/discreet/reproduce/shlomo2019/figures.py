@@ -20,8 +20,8 @@ from discreet.reproduce.shlomo2019.simulation import METHODS, PRINTED_RUNS, simu
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from discreet.assess.two_way import Naive
     from discreet.reproduce.exhibit import Effort
-    from discreet.reproduce.measures import Association
 
 LEVEL = 0.05
 FORMS = ("DP Avg", "PRAM Avg", "PRAM Avg cell", "Q Avg", "Q Avg cell")
@@ -80,7 +80,7 @@ def figure_2(effort: Effort) -> Exhibit:
         "figure 2",
         "Chi-square statistics of weighted tables, dependent attributes",
         (*claims, *_medians(tests)),
-        picture=lambda: _boxes(tests, "statistic", "dependent"),
+        picture=lambda: _boxes(tests, "pearson", "dependent"),
         note=_WEIGHTED,
     )
 
@@ -88,7 +88,7 @@ def figure_2(effort: Effort) -> Exhibit:
 def figure_3(effort: Effort) -> Exhibit:
     """Figure 3: chi-square statistics, independent tables."""
     tests = _tests("independent", effort)
-    medians = {name: float(np.median(test.statistic)) for name, test in tests.items()}
+    medians = {name: float(np.median(test.pearson)) for name, test in tests.items()}
     pairs = (("DP Avg", "Original"), ("PRAM Avg", "DP Avg"), ("Q Avg", "DP Avg"), ("Q Avg", "PRAM Avg"))
     claims = [
         Finding(f"median X²: {high} less {low}", 0.0, medians[high] - medians[low], relation=">=")
@@ -98,7 +98,7 @@ def figure_3(effort: Effort) -> Exhibit:
         "figure 3",
         "Chi-square statistics of weighted tables, independent attributes",
         (*claims, *_medians(tests)),
-        picture=lambda: _boxes(tests, "statistic", "independent"),
+        picture=lambda: _boxes(tests, "pearson", "independent"),
         note=_WEIGHTED + " Noise raises the statistic under every method.",
     )
 
@@ -123,18 +123,18 @@ def figure_4(effort: Effort) -> Exhibit:
     )
 
 
-def _tests(kind: str, effort: Effort) -> dict[str, Association]:
+def _tests(kind: str, effort: Effort) -> dict[str, Naive]:
     done = simulation(kind, effort)
     return {"Original": pearson(done.population)} | {form: pearson(released(done, form)) for form in FORMS}
 
 
-def _rejected(test: Association) -> float:
+def _rejected(test: Naive) -> float:
     return float(np.mean(test.p_value <= LEVEL))
 
 
-def _medians(tests: dict[str, Association]) -> Iterator[Finding]:
+def _medians(tests: dict[str, Naive]) -> Iterator[Finding]:
     for name, test in tests.items():
-        yield Finding(f"{name}: median X²", None, float(np.median(test.statistic)))
+        yield Finding(f"{name}: median X²", None, float(np.median(test.pearson)))
 
 
 def _map(points: list[dict[str, Any]]) -> Any:
@@ -143,7 +143,7 @@ def _map(points: list[dict[str, Any]]) -> Any:
     return risk_utility_map(points)
 
 
-def _boxes(tests: dict[str, Association], what: str, kind: str) -> Any:
+def _boxes(tests: dict[str, Naive], what: str, kind: str) -> Any:
     from discreet.pictures.shlomo2019 import chi_square_boxes  # noqa: PLC0415 - pictures are an extra
 
     values = {name: np.asarray(getattr(test, what))[:PRINTED_RUNS].tolist() for name, test in tests.items()}

@@ -1,0 +1,12 @@
+"""Risk and utility for the custodian: the one place besides the pipeline where true and released counts meet.
+
+What is here is confidential. It is made from true counts and simulated noise, never from the real keys.
+"""
+
+from __future__ import annotations
+
+from discreet.assess.assessment import Assessment, assess, assess_subject
+from discreet.assess.settings import Setting, settings_of
+from discreet.assess.subject import Subject, subject_of
+
+__all__ = ["Assessment", "Setting", "Subject", "assess", "assess_subject", "settings_of", "subject_of"]

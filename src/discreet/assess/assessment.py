@@ -1,0 +1,369 @@
+"""The assessment of one table under many settings: risk, utility, and what a reader would conclude.
+
+    stored dataset + request -> subject;   families + epsilons -> settings
+    each setting -> exact audit, exact expectations, simulated releases -> outcome
+
+Everything here rests on true counts: an assessment is confidential, and choosing a setting by it is a use of the
+data outside any claim of differential privacy.
+
+Comes from: `discreet assess`. Goes to: the screen, JSON, pictures and the one-page report.
+Source: the measures' own modules; Shlomo, Krenzke & Li (2019), section 3.5, for the risk-utility map.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import asdict, dataclass, field, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from discreet import accounting
+from discreet.assess.averaging import Averaging, averaging
+from discreet.assess.entropy_risk import entropy
+from discreet.assess.expectation import Expected, expected
+from discreet.assess.settings import Setting, settings_of
+from discreet.assess.simulate import Summary, simulate, summary
+from discreet.assess.subject import Subject, subject_of
+from discreet.assess.two_way import analyse
+from discreet.errors import BadRequest
+from discreet.inference.likelihood_ratio import LEVEL
+from discreet.model.cover import cover
+from discreet.model.request import canonical
+from discreet.model.shape import table_shape
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from numpy.typing import NDArray
+
+    from discreet.mechanism.noise_table import NoiseTable
+    from discreet.model.request import TableRequest
+    from discreet.workspace.workspace import StoredDataset
+
+DEFAULT_FAMILIES = ("laplace", "normal", "maxent", "pram", "dropadd", "current")
+DEFAULT_EPSILONS = (0.1, 0.5, 1.0, 2.0)
+DEFAULT_DELTA = 1e-4
+DEFAULT_REPS = 100
+DEFAULT_SEED = 2018
+MOST_REPS = 10_000
+
+CONFIDENTIAL = (
+    "CONFIDENTIAL: this assessment is made from true counts. It is for the custodian, not for publication."
+)
+OUTSIDE_DP = (
+    "Choosing a setting by this assessment is itself a use of the data: it lies outside any claim of differential "
+    "privacy. For a claim that holds, choose on public or earlier data, or before looking."
+)
+NOT_THE_KEYS = (
+    "Noise is drawn by a seeded generator from the noise tables. The workspace's secret and the real keys are not "
+    "used, so nothing here tells what noise a published table has."
+)
+INDEPENDENT = (
+    "Inner cells only, each perturbed on its own; what additivity, rules or weights do to a table afterwards is "
+    "not in the figures."
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Privacy:
+    """What the exact audit says of one count, one person added or removed.
+
+    Args:
+        epsilon: Where delta is stated: the epsilon asked for, or 1.
+        delta: The exact delta there, worst count.
+        delta_above: The same for counts above the largest change.
+        epsilon_at: The smallest epsilon at the assessment's delta, worst count; infinite where there is none.
+        epsilon_above: The same for counts above the largest change.
+        largest: The largest change, D.
+        sd: The largest standard deviation of the noise of any count.
+    """
+
+    epsilon: float
+    delta: float
+    delta_above: float
+    epsilon_at: float
+    epsilon_above: float
+    largest: int
+    sd: float
+
+
+@dataclass(frozen=True, slots=True)
+class Truth:
+    """What the true table says, for comparison; the tests are None for a table with one side only."""
+
+    people: int
+    entropy: float
+    chi_square: float | None = None
+    df: int | None = None
+    p_value: float | None = None
+    likelihood_ratio: float | None = None
+    cramers_v: float | None = None
+
+    @property
+    def associated(self) -> bool | None:
+        """Whether the true table rejects independence at 5 %."""
+        return None if self.p_value is None else self.p_value <= LEVEL
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Outcome:
+    """One setting assessed.
+
+    Args:
+        setting: What was assessed.
+        privacy: The exact audit.
+        expected: Exact expectations.
+        simulated: Simulated measures; those that do not apply are missing.
+        same_naive: Share of releases whose naive test says what the true table says.
+        same_aware: The same of the noise-aware test, and of how many releases.
+        draws: Every simulated value, for pictures.
+    """
+
+    setting: Setting
+    privacy: Privacy
+    expected: Expected
+    simulated: Mapping[str, Summary]
+    same_naive: float | None
+    same_aware: float | None
+    draws: Mapping[str, NDArray[np.float64]] = field(repr=False)
+
+    @property
+    def tested(self) -> int:
+        """How many releases were tested with the noise in the likelihood."""
+        found = self.simulated.get("aware_p_value")
+        return found.releases if found else 0
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Assessment:
+    """A table under every setting. Confidential."""
+
+    dataset: str
+    digest: str
+    query: str
+    title: str
+    sides: tuple[str, str, str]
+    refusal: str | None
+    delta: float
+    reps: int
+    seed: int
+    truth: Truth
+    averaging: Averaging | None
+    outcomes: tuple[Outcome, ...]
+    left_out: tuple[str, ...] = ()
+
+    def unbeaten(self) -> tuple[Outcome, ...]:
+        """The settings that no other beats on the risk-utility map: lower RM and smaller Hellinger distance."""
+        places = [(_mean(o, "rm"), _mean(o, "hellinger")) for o in self.outcomes]
+        return tuple(
+            outcome
+            for outcome, (risk, loss) in zip(self.outcomes, places, strict=True)
+            if not any(r <= risk and h <= loss and (r, h) != (risk, loss) for r, h in places)
+        )
+
+    def as_json(self) -> dict[str, Any]:
+        """The assessment as plain data; what is infinite or unknown is null."""
+        document = {
+            "confidential": CONFIDENTIAL,
+            "caution": OUTSIDE_DP,
+            "dataset": self.dataset,
+            "version": self.digest,
+            "query": self.query,
+            "title": self.title,
+            "refusal": self.refusal,
+            "delta": self.delta,
+            "reps": self.reps,
+            "seed": self.seed,
+            "neighbours": "add-remove",
+            "truth": asdict(self.truth),
+            "averaging": None if self.averaging is None else asdict(self.averaging),
+            "settings": [_outcome_json(outcome) for outcome in self.outcomes],
+            "unbeaten": [outcome.setting.label for outcome in self.unbeaten()],
+            "left_out": list(self.left_out),
+        }
+        return {key: _plain(value) for key, value in document.items()}
+
+
+def assess(
+    stored: StoredDataset,
+    request: TableRequest,
+    *,
+    families: Sequence[str] = DEFAULT_FAMILIES,
+    epsilons: Sequence[float] = DEFAULT_EPSILONS,
+    delta: float = DEFAULT_DELTA,
+    keep_zeros: bool = False,
+    reps: int = DEFAULT_REPS,
+    seed: int = DEFAULT_SEED,
+    workers: int = 1,
+    progress: Callable[[int, int], None] = lambda _done, _of: None,
+) -> Assessment:
+    """Assess one table of a dataset under every setting.
+
+    Args:
+        stored: The dataset.
+        request: The table.
+        families: Noise families, `current` for the dataset's own, or files of noise tables.
+        epsilons: For the families that have one.
+        delta: At which epsilon is meant.
+        keep_zeros: Leave empty cells alone in every family.
+        reps: Simulated releases of each setting.
+        seed: Of the simulation: the same seed gives the same assessment.
+        workers: Threads; the outcome does not depend on it.
+        progress: Told how far the simulation is.
+    """
+    current = current_noise(stored, request)
+    settings, left_out = settings_of(families, epsilons, delta, current=current, keep_zeros=keep_zeros)
+    return assess_subject(
+        subject_of(stored, request),
+        settings,
+        delta=delta,
+        reps=reps,
+        seed=seed,
+        workers=workers,
+        progress=progress,
+        dataset=stored.dataset.id,
+        digest=stored.digest,
+        query=request.permalink,
+        ways=averaging(stored, request),
+        left_out=left_out,
+    )
+
+
+def current_noise(stored: StoredDataset, request: TableRequest) -> NoiseTable | None:
+    """The noise of a dataset's own protection on the inner cells of a table; None where they differ in it."""
+    if stored.published is None:
+        return stored.protector.noise
+    asked = canonical(replace(request, totals=False), stored.dataset)
+    plan = stored.published.plan
+    parts = cover(table_shape(asked, stored.dataset), plan.universe, stored.dataset, plan.variances())
+    if len(parts) != 1 or parts[0].margin is None or (parts[0].terms() != 1).any():
+        return None
+    return plan.noise()[parts[0].margin]
+
+
+def assess_subject(
+    subject: Subject,
+    settings: Sequence[Setting],
+    *,
+    delta: float = DEFAULT_DELTA,
+    reps: int = DEFAULT_REPS,
+    seed: int = DEFAULT_SEED,
+    workers: int = 1,
+    progress: Callable[[int, int], None] = lambda _done, _of: None,
+    dataset: str = "",
+    digest: str = "",
+    query: str = "",
+    ways: Averaging | None = None,
+    left_out: tuple[str, ...] = (),
+) -> Assessment:
+    """Assess counts that are at hand: a paper's table, a simulated one."""
+    if not 2 <= reps <= MOST_REPS:
+        raise BadRequest(f"--reps is {reps}.", f"Give a whole number from 2 to {MOST_REPS:,}.")
+    if seed < 0:
+        raise BadRequest(f"--seed is {seed}.", "Give a whole number, not below zero.")
+    if not subject.flat.sum():
+        raise BadRequest("Nobody is in this table.", "Choose other categories or filters.")
+    tables = [setting.noise for setting in settings]
+    draws = simulate(subject, tables, reps, seed, workers=workers, progress=progress)
+    truth = truth_of(subject)
+    outcomes = tuple(
+        _outcome(subject, setting, drawn, truth, delta)
+        for setting, drawn in zip(settings, draws, strict=True)
+    )
+    return Assessment(
+        dataset, digest, query, subject.title, subject.sides, subject.refusal, delta, reps, seed, truth,
+        ways, outcomes, left_out,
+    )  # fmt: skip
+
+
+def truth_of(subject: Subject) -> Truth:
+    """What the true table says."""
+    people, spread = int(subject.flat.sum()), float(entropy(subject.flat))
+    if not subject.two_way:
+        return Truth(people, spread)
+    found = analyse(subject.counts[None], subject.possible)
+    return Truth(
+        people,
+        spread,
+        float(found.pearson[0]),
+        int(found.df[0]),
+        float(found.p_value[0]),
+        float(found.ratio[0]),
+        float(found.association[0]),
+    )
+
+
+def privacy_of(noise: NoiseTable, epsilon: float | None, delta: float) -> Privacy:
+    """The exact audit of a noise table at an epsilon, and at a delta."""
+    at = 1.0 if epsilon is None else epsilon
+    by_epsilon, by_delta = accounting.audit(noise, epsilon=at), accounting.audit(noise, delta=delta)
+    return Privacy(
+        at,
+        float(by_epsilon.delta),
+        float(by_epsilon.above_D.delta),
+        by_delta.epsilon,
+        by_delta.above_D.epsilon,
+        noise.largest,
+        math.sqrt(max(row.variance() for row in noise.rows)),
+    )
+
+
+def _outcome(
+    subject: Subject, setting: Setting, draws: dict[str, NDArray[np.float64]], truth: Truth, delta: float
+) -> Outcome:
+    summaries = {name: summary(values) for name, values in draws.items()}
+    return Outcome(
+        setting,
+        privacy_of(setting.noise, setting.epsilon, delta),
+        expected(subject.flat, setting.noise, clip=subject.clip),
+        {name: found for name, found in summaries.items() if found is not None},
+        _same(draws.get("p_value"), truth),
+        _same(draws.get("aware_p_value"), truth),
+        draws,
+    )
+
+
+def _same(p_values: NDArray[np.float64] | None, truth: Truth) -> float | None:
+    """The share of releases whose test says at 5 % what the true table says."""
+    known = np.array([]) if p_values is None else p_values[np.isfinite(p_values)]
+    if not known.size or truth.associated is None:
+        return None
+    return float(((known <= LEVEL) == truth.associated).mean())
+
+
+def _mean(outcome: Outcome, name: str) -> float:
+    found = outcome.simulated.get(name)
+    return math.inf if found is None else found.mean
+
+
+def _outcome_json(outcome: Outcome) -> dict[str, Any]:
+    setting = outcome.setting
+    return {
+        "label": setting.label,
+        "family": setting.family,
+        "epsilon": setting.epsilon,
+        "how": setting.how,
+        "zeros": setting.zeros,
+        "privacy": asdict(outcome.privacy),
+        "expected": asdict(outcome.expected),
+        "simulated": {name: asdict(found) for name, found in outcome.simulated.items()},
+        "same_conclusion": {
+            "naive": outcome.same_naive,
+            "noise_aware": outcome.same_aware,
+            "releases_tested": outcome.tested,
+        },
+    }
+
+
+def _plain(value: Any) -> Any:
+    """The value with infinities and not-a-numbers as None, tuples of moments as pairs by name."""
+    if isinstance(value, dict):
+        return {key: _plain(inner) for key, inner in value.items()}
+    if hasattr(value, "_asdict"):
+        return _plain(value._asdict())
+    if isinstance(value, list | tuple):
+        return [_plain(inner) for inner in value]
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
+    return value

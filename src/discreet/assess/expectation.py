@@ -1,0 +1,162 @@
+"""What a noise table does to this table on average, exactly: nothing here is simulated.
+
+Cells are perturbed independently, so everything that adds up over cells has an exact mean and variance from
+the rows of the noise table, count by count:
+
+    E l = sum over cells sum over z of p(z | a) loss(a, a + z).
+
+Small-count confirmation: of the cells shown as v, what share really is v. Expected numbers are divided,
+
+    confirmation(v) = E #(true v, shown v) / E #(shown v),
+
+so an unprotected table has 1, and a table that never shows v has none. False zeros are people who vanish.
+
+Comes from: a `Subject` and a noise table. Goes to: `assessment`.
+Source: Rinott et al. (2018), section 5.6.1, for any noise table; the definitions are in docs/methods/assessment.md.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import sqrt
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from discreet.mechanism.noise_table import NoiseRow, NoiseTable
+
+#: Counts from 1 to this are small: whoever is in them may be recognised.
+SMALL = 3
+
+
+class Moments(NamedTuple):
+    """The exact mean and standard deviation of a sum over cells."""
+
+    mean: float
+    sd: float
+
+
+@dataclass(frozen=True, slots=True)
+class Expected:
+    """Exact expectations for one table under one noise table.
+
+    Args:
+        cells: How many cells can occur.
+        occupied: How many of them have people.
+        small: How many have 1 to `SMALL` people.
+        l1: Sum of absolute errors.
+        l2: Sum of squared errors.
+        l3: Sum of absolute errors of square roots.
+        hellinger_squared: The mean of the square of Hellinger's distance; its root bounds the mean distance.
+        perturbed: Share of cells whose count is changed.
+        perturbed_occupied: The same of cells with people.
+        p_exact: Share of cells shown with their true count.
+        false_zeros: Expected number of cells with people that are shown empty.
+        false_zero_share: The same as a share of cells with people; by true count 1, ..., `SMALL` beside it.
+        false_zero_by_count: For each small count that occurs, the chance that it is shown as zero.
+        false_people: Expected number of empty cells that are shown with people.
+        shown_small: Expected number of cells shown with 1 to `SMALL` people.
+        confirmation: For 0, 1, ..., `SMALL`: of the cells so shown, the share that is; None if never shown.
+        confirmation_small: Of the cells shown with 1 to `SMALL`, the share that has exactly the shown number.
+    """
+
+    cells: int
+    occupied: int
+    small: int
+    l1: Moments
+    l2: Moments
+    l3: Moments
+    hellinger_squared: float
+    perturbed: float
+    perturbed_occupied: float
+    p_exact: float
+    false_zeros: float
+    false_zero_share: float
+    false_zero_by_count: tuple[float | None, ...]
+    false_people: float
+    shown_small: float
+    confirmation: tuple[float | None, ...]
+    confirmation_small: float | None
+
+
+class _Cell(NamedTuple):
+    """What noise does to one count: first and second moments of its losses, and the law of small values."""
+
+    moments: NDArray[np.float64]
+    hellinger: float
+    stays: float
+    shown: NDArray[np.float64]
+
+
+def expected(counts: NDArray[np.int64], noise: NoiseTable, *, clip: bool = True) -> Expected:
+    """The exact expectations of a table's measures.
+
+    Args:
+        counts: The true counts of all cells that can occur.
+        noise: The noise table.
+        clip: Whether counts below zero are shown as zero.
+
+    >>> from discreet.mechanism import laplace
+    >>> found = expected(np.array([50, 80]), laplace(epsilon=1.0))
+    >>> round(found.l1.mean / 2, 6), round(found.p_exact, 6)  # 2a/(1-a^2) and tanh(1/2)
+    (0.850918, 0.462117)
+    """
+    values, times = np.unique(counts, return_counts=True)
+    cells = [_cell(int(count), noise.row(int(count)), clip=clip) for count in values]
+    first = np.array([cell.moments[:, 0] for cell in cells])
+    second = np.array([cell.moments[:, 1] for cell in cells])
+    means, variances = times @ first, times @ np.maximum(second - first**2, 0.0)
+    stays = np.array([cell.stays for cell in cells])
+    shown = np.array([cell.shown for cell in cells])
+    full, whole = values > 0, int(times.sum())
+    occupied = int(times[full].sum())
+    l1, l2, l3 = (Moments(float(m), sqrt(v)) for m, v in zip(means, variances, strict=True))
+    false_zeros = float(times[full] @ shown[full, 0])
+    return Expected(
+        cells=whole,
+        occupied=occupied,
+        small=int(times[full & (values <= SMALL)].sum()),
+        l1=l1,
+        l2=l2,
+        l3=l3,
+        hellinger_squared=float(times @ np.array([cell.hellinger for cell in cells])),
+        perturbed=1 - float(times @ stays) / whole,
+        perturbed_occupied=1 - float(times[full] @ stays[full]) / occupied if occupied else 0.0,
+        p_exact=float(times @ stays) / whole,
+        false_zeros=false_zeros,
+        false_zero_share=false_zeros / occupied if occupied else 0.0,
+        false_zero_by_count=tuple(_at(values, shown[:, 0], count) for count in range(1, SMALL + 1)),
+        false_people=float(times[~full] @ (1 - shown[~full, 0])),
+        shown_small=float((times @ shown)[1:].sum()),
+        confirmation=tuple(_confirmed(values, times, shown, [v]) for v in range(SMALL + 1)),
+        confirmation_small=_confirmed(values, times, shown, list(range(1, SMALL + 1))),
+    )
+
+
+def _cell(count: int, row: NoiseRow, *, clip: bool) -> _Cell:
+    law = np.array(row.masses(), dtype=np.float64) / row.modulus
+    raw = count + np.array(row.values, dtype=np.int64)
+    bounded = np.maximum(raw, 0)
+    seen = bounded if clip else raw
+    roots = np.abs(np.sqrt(bounded) - sqrt(count))
+    losses = np.array([np.abs(seen - count), (seen - count).astype(np.float64) ** 2, roots])
+    shown = np.array([law[bounded == value].sum() for value in range(SMALL + 1)])
+    moments = np.column_stack([losses @ law, losses**2 @ law])
+    return _Cell(moments, float(0.5 * roots**2 @ law), float(law[seen == count].sum()), shown)
+
+
+def _at(values: NDArray[np.int64], chances: NDArray[np.float64], count: int) -> float | None:
+    place = np.flatnonzero(values == count)
+    return float(chances[place[0]]) if place.size else None
+
+
+def _confirmed(
+    values: NDArray[np.int64], times: NDArray[np.int64], shown: NDArray[np.float64], wanted: list[int]
+) -> float | None:
+    """Expected right over expected shown, for some shown values together; None where hardly any is shown."""
+    total = float(sum(times @ shown[:, value] for value in wanted))
+    right = sum((_at(values, times * shown[:, value], value) or 0.0) for value in wanted)
+    return right / total if total > 0 else None

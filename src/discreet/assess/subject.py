@@ -1,0 +1,143 @@
+"""What is assessed: the true inner counts of one table, laid out as layers x rows x columns. Confidential.
+
+Totals and coarser levels are left out: they say the same thing twice. Structural zeros are no part of any
+measure. The row variables together are one variable, and so are the column variables; a table without
+columns sets its last row variable, or else its layers, against the others.
+
+Comes from: a stored dataset and a request, through the same tabulation as a release. Goes to: every measure
+of this folder, and nowhere else: like an exact table it cannot be printed.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from discreet.dry_run import refusal_of
+from discreet.errors import BadRequest
+from discreet.model.release import table_title
+from discreet.model.request import canonical
+from discreet.model.shape import structural_zeros, table_shape
+from discreet.tabulate.tabulate import tabulate
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from discreet.model.request import TableRequest
+    from discreet.model.shape import Dimension
+    from discreet.workspace.workspace import StoredDataset
+
+#: The largest table that is assessed: every replicate is a table of this size.
+MOST_CELLS = 200_000
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Subject:
+    """True counts and what is known about them without looking.
+
+    Args:
+        counts: Layers x rows x columns, without totals.
+        possible: Which cells can occur at all.
+        clip: Whether released counts below zero are shown as zero.
+        title: What is counted, by what.
+        sides: What stands against what in tests of independence: rows, columns, layers; in words.
+        refusal: Why the rules would not release the table; None if they would.
+    """
+
+    counts: NDArray[np.int64]
+    possible: NDArray[np.bool_]
+    clip: bool = True
+    title: str = "A table"
+    sides: tuple[str, str, str] = ("rows", "columns", "")
+    refusal: str | None = None
+
+    def __post_init__(self) -> None:
+        if self.counts.ndim != 3 or self.counts.shape != self.possible.shape:
+            raise ValueError("counts and possible are laid out as layers x rows x columns")
+        if not self.possible.any():
+            raise BadRequest("No cell of this table can occur.", "Choose other categories.")
+        if self.counts.size > MOST_CELLS:
+            raise BadRequest(
+                f"The table has {self.counts.size:,} cells without totals.",
+                f"An assessment takes at most {MOST_CELLS:,}: use fewer variables or a coarser level.",
+            )
+
+    def __repr__(self) -> str:
+        return f"<Subject of {' x '.join(map(str, self.counts.shape))} cells, confidential>"
+
+    @property
+    def flat(self) -> NDArray[np.int64]:
+        """The counts of all cells that can occur, in one line."""
+        return np.asarray(self.counts[self.possible])
+
+    @property
+    def two_way(self) -> bool:
+        """Whether there are two sides to be tested against each other."""
+        return bool(min(self.counts.shape[1:]) > 1)
+
+
+def subject_of(stored: StoredDataset, request: TableRequest) -> Subject:
+    """Count the table of a request, as a release would.
+
+    A table that the rules refuse is assessed all the same: whether to allow it may be the question.
+
+    Raises:
+        BadRequest: The request cannot be read, is weighted, or is too large to be assessed.
+    """
+    if request.measure != "count":
+        raise BadRequest("Weighted tables are not assessed.", "Assess their sample counts: measure count.")
+    refusal = refusal_of(stored, request)
+    asked = canonical(replace(request, totals=False), stored.dataset)
+    shape = table_shape(asked, stored.dataset)
+    leaves = [_leaves(dimension) for dimension in shape.dimensions]
+    sizes = dict(zip(asked.variables, map(len, leaves), strict=True))
+    if np.prod([float(size) for size in sizes.values()]) > MOST_CELLS:
+        raise BadRequest(
+            f"The table has more than {MOST_CELLS:,} cells.", "Use fewer variables or a coarser level."
+        )
+    inner = np.ix_(*leaves)
+    rows, columns, layers = sides_of(asked)
+    order = [asked.variables.index(name) for name in (*layers, *rows, *columns)]
+    lengths = [
+        int(np.prod([sizes[name] for name in side], dtype=np.int64)) for side in (layers, rows, columns)
+    ]
+    labels = {dimension.name: dimension.label for dimension in shape.dimensions}
+    counts = tabulate(stored.engine, shape).counts[inner]
+    possible = ~structural_zeros(shape, stored.dataset)[inner]
+    return Subject(
+        counts=counts.transpose(order).reshape(lengths),
+        possible=possible.transpose(order).reshape(lengths),
+        clip=stored.dataset.protection.non_negative,
+        title=table_title(stored.dataset, shape.dimensions, asked),
+        sides=tuple(" x ".join(labels[name] for name in side) for side in (rows, columns, layers)),  # type: ignore[arg-type]
+        refusal=None if refusal is None else refusal.message,
+    )
+
+
+def sides_of(request: TableRequest) -> tuple[Sequence[str], Sequence[str], Sequence[str]]:
+    """Rows, columns and layers, moved so that two sides stand against each other where there are two.
+
+    >>> from discreet.model.request import TableRequest
+    >>> sides_of(TableRequest("town", rows=("sex", "age"), layers=("region",)))
+    (['sex'], ['age'], ['region'])
+    """
+    rows, columns, layers = list(request.rows), list(request.columns), list(request.layers)
+    if not rows:
+        rows, columns = columns, []
+    if not rows:
+        rows, layers = layers, []
+    if not columns and len(rows) > 1:
+        columns = [rows.pop()]
+    if not columns:
+        columns, layers = layers, []
+    return rows, columns, layers
+
+
+def _leaves(dimension: Dimension) -> list[int]:
+    """The outputs that hold no others."""
+    parents = {output.parent for output in dimension.outputs}
+    return [place for place in range(len(dimension.outputs)) if place not in parents]

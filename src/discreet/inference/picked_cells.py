@@ -1,0 +1,111 @@
+"""Some cells of a release, with the law of the noise of each: what a sum, a share or a difference is made of.
+
+Under `dp` two cells may be sums of the same released base cells (a total and a cell in it): their noise is then
+not independent, and no interval of their sum follows from their laws. Such cells are refused.
+
+Comes from: a `Release` and codes. Goes to: `noise_sum`, `intervals`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import combinations
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from discreet.errors import BadRequest
+from discreet.mechanism.cell_laws import PUBLIC
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from numpy.typing import NDArray
+
+    from discreet.mechanism.noise_table import NoiseTable
+    from discreet.mechanism.sum_law import SumLaw
+    from discreet.model.release import Release
+
+    #: The base categories of each variable.
+    Members = Mapping[str, frozenset[int]]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class PickedCells:
+    """Released cells that share no people.
+
+    Args:
+        counts: Their counts, as released.
+        noise: The noise table of all; None under `dp`.
+        laws: Under `dp` the law of each cell's noise; None where a cell is public.
+        base: Under `dp` what each cell adds up: which margin's cells (none for public ones), and the categories.
+        digest: Which version of the records they come from.
+    """
+
+    counts: NDArray[np.int64]
+    noise: NoiseTable | None
+    laws: tuple[SumLaw | None, ...] = ()
+    base: tuple[tuple[tuple[str, ...], Members], ...] = ()
+    digest: str = ""
+
+
+def picked(release: Release, *cells: Sequence[str]) -> PickedCells:
+    """Some cells of a release, each by its codes in the order of the dimensions.
+
+    Raises:
+        BadRequest: A cell that is not there or not released, or two that share people.
+    """
+    if release.request.measure != "count" or not cells:
+        raise BadRequest("There is no count to take.", "Give codes of cells of a table of counts.")
+    places = [_place(release, codes) for codes in cells]
+    members = [_members(release, place) for place in places]
+    _refuse_shared(combinations(members, 2))
+    counts = np.array([int(release.noisy[place]) for place in places])
+    if release.laws is None:
+        return PickedCells(counts, release.noise)
+    laws = tuple(release.laws.at(*place) for place in places)
+    return PickedCells(
+        counts, None, laws, tuple(zip(_margins(release, places), members, strict=True)), release.digest
+    )
+
+
+def refuse_shared_noise(one: PickedCells, two: PickedCells) -> None:
+    """Refuse two groups of which some cells add up the same released base cells."""
+    if one.digest == two.digest:
+        _refuse_shared((a[1], b[1]) for a in one.base for b in two.base if a[0] == b[0] != ())
+
+
+def _place(release: Release, codes: Sequence[str]) -> tuple[int, ...]:
+    lists = [dimension.codes for dimension in release.dimensions]
+    if len(codes) != len(lists) or any(code not in known for code, known in zip(codes, lists, strict=True)):
+        raise BadRequest(
+            f"There is no cell {', '.join(codes)!r}.",
+            f"Give one code each of {', '.join(d.name for d in release.dimensions)}.",
+        )
+    place = tuple(known.index(code) for code, known in zip(codes, lists, strict=True))
+    if release.missing[place]:
+        raise BadRequest(f"The cell {', '.join(codes)!r} is not released.", "Choose another.")
+    return place
+
+
+def _members(release: Release, place: tuple[int, ...]) -> Members:
+    return {d.name: frozenset(d.members()[at]) for d, at in zip(release.dimensions, place, strict=True)}
+
+
+def _margins(release: Release, places: Sequence[tuple[int, ...]]) -> list[tuple[str, ...]]:
+    """The variables of the margin that answered each cell; none for a public one."""
+    laws = release.laws
+    if laws is None:
+        return [()] * len(places)
+    answered = [int(laws.margin[place]) for place in places]
+    return [() if at == PUBLIC else laws.margins[at][0] for at in answered]
+
+
+def _refuse_shared(pairs: Iterable[tuple[Members, Members]]) -> None:
+    """Cells overlap unless a variable of both tells them apart."""
+    for one, two in pairs:
+        if all(one[name] & two[name] for name in one.keys() & two.keys()):
+            raise BadRequest(
+                "Two of the cells share people, and under dp perhaps the same noise.",
+                "Take cells that do not overlap; for a share give the rest in place of the whole.",
+            )

@@ -1,0 +1,37 @@
+"""Errors that name the description as the custodian named it.
+
+`model` reads a text and calls it `dataset.toml`, which is its usual name; whoever opened a file of another name is told
+that name.
+
+Comes from: `model/dataset_toml.py` and the checks at load. Goes to: `cli/load.py`, `api`.
+"""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+from discreet.errors import BadData, BadDescription
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+USUAL_NAME = "dataset.toml"
+
+
+@contextmanager
+def description_named(path: Path) -> Iterator[None]:
+    """Let what is wrong with a description, or with records against it, name the file that was read.
+
+    >>> from pathlib import Path
+    >>> with description_named(Path("town.toml")):
+    ...     raise BadDescription("dataset.toml lacks id.", "Add it.")
+    Traceback (most recent call last):
+    discreet.errors.BadDescription: town.toml lacks id. Add it.
+    """
+    try:
+        yield
+    except (BadDescription, BadData) as error:
+        message, advice = (text.replace(USUAL_NAME, path.name) for text in (error.message, error.advice))
+        raise type(error)(message, advice) from None

@@ -1,0 +1,14 @@
+"""Altair, or the sentence that says how to get it: pictures are an extra, asked for here and nowhere else."""
+
+from __future__ import annotations
+
+from discreet.errors import MissingExtra
+
+try:
+    import altair as alt
+except ImportError as missing:
+    raise MissingExtra(
+        "Pictures need Altair and vl-convert.", 'Install them: pip install "discreet[pictures]".'
+    ) from missing
+
+__all__ = ["alt"]

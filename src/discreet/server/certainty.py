@@ -1,0 +1,106 @@
+"""How sure each count of a page is: what the noise alone leaves open, from the release and its law.
+
+Every number shown has an interval (`inference/intervals.py`) that covers the true count with a chance of 95 % or more.
+It depends on the number shown and on the public law only, so it tells nothing new. Large numbers share one reach, ±k;
+small ones may not: a zero that stays zero, a small count that is never shown. The widest reach is said of all.
+
+Comes from: a `Release` of counts with noise of their own. Goes to: `pages`, `grid`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from discreet.errors import BadRequest
+from discreet.inference.intervals import cell_intervals
+from discreet.mechanism.cell_laws import PUBLIC
+from discreet.mechanism.sum_law import SumLaw
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from discreet.mechanism.cell_laws import CellLaws
+    from discreet.mechanism.noise_table import NoiseTable
+    from discreet.model.release import Release
+
+LEVEL = 0.95
+#: The most numbers that are listed one by one.
+MOST_LINES = 12
+#: Beyond so many cells a page is large enough without an interval in every one.
+MOST_TITLES = 2_000
+#: More kinds of noise than this in one table are not worked out for a page.
+MOST_LAWS = 40
+
+
+@dataclass(frozen=True, slots=True)
+class Certainty:
+    """What a page says of how sure its counts are.
+
+    Args:
+        within: The widest reach of any number's interval: so near is every count to the true one.
+        percent: The level in percent.
+        small: Numbers shown whose interval is not that of the larger ones: number, lowest, highest.
+        below, above: How far the interval of any larger number reaches; None where it varies.
+        titles: The interval of each number shown, in words; empty for a large table.
+    """
+
+    within: int
+    percent: int
+    small: tuple[tuple[int, int, int], ...]
+    below: int | None
+    above: int | None
+    titles: Mapping[int, str]
+
+
+def certainty(release: Release) -> Certainty | None:
+    """What can be said of every count; None where the numbers shown have no noise of their own."""
+    if not _has_own_noise(release):
+        return None
+    if release.laws is not None:
+        return _by_laws(release.laws)
+    if release.noise is None:
+        return None
+    shown = np.unique(release.values[release.status == 0])
+    try:
+        low, high = cell_intervals(shown, release.noise, LEVEL)
+    except BadRequest:  # a law too wide for inference, or no number at all
+        return None
+    lines = [*zip(shown.tolist(), low.tolist(), high.tolist(), strict=True)]
+    small, below, above = _split(lines, release.noise)
+    few = release.cells <= MOST_TITLES
+    titles = {number: f"95 %: {first:,} to {last:,}" for number, first, last in lines} if few else {}
+    within = max(max(number - first, last - number) for number, first, last in lines)
+    return Certainty(within, round(100 * LEVEL), small, below, above, titles)
+
+
+def _has_own_noise(release: Release) -> bool:
+    """Counts that are each perturbed by themselves: totals and parts alike."""
+    protection = release.dataset.protection
+    additivity = release.request.additivity or protection.additivity
+    return release.request.measure == "count" and additivity == "independent"
+
+
+def _by_laws(laws: CellLaws) -> Certainty | None:
+    """Under `dp` a count's reach follows from how many noises it adds up; the widest is said of all."""
+    pairs = np.unique(np.stack([laws.margin.ravel().astype(np.int64), laws.terms.ravel()]), axis=1)
+    noisy = [(margin, terms) for margin, terms in pairs.T.tolist() if margin != PUBLIC and terms]
+    if not 0 < len(noisy) <= MOST_LAWS:
+        return None
+    within = max(SumLaw(laws.margins[m][1].rows[0], terms).half_width(LEVEL) for m, terms in noisy)
+    return Certainty(within, round(100 * LEVEL), (), None, None, {})
+
+
+def _split(
+    lines: list[tuple[int, int, int]], noise: NoiseTable
+) -> tuple[tuple[tuple[int, int, int], ...], int | None, int | None]:
+    """The small numbers one by one, and how far the interval of all larger ones reaches."""
+    if noise.repeats > 1:
+        return tuple(lines[:MOST_LINES]), None, None
+    reach = len(noise.rows) + noise.largest
+    low, high = (int(limit[0]) for limit in cell_intervals([reach + noise.largest], noise, LEVEL))
+    below, above = reach + noise.largest - low, high - reach - noise.largest
+    small = [(n, first, last) for n, first, last in lines if (n - first, last - n) != (below, above)]
+    return tuple(small[:MOST_LINES]), below, above

@@ -1,0 +1,161 @@
+from __future__ import annotations
+
+import re
+from html.parser import HTMLParser
+
+import numpy as np
+import pytest
+
+from discreet.assess import Subject, assess, assess_subject, settings_of
+from discreet.assess.assessment import CONFIDENTIAL, OUTSIDE_DP
+from discreet.assess.page import MARKER, grid, picture, write_page
+from discreet.assess.report import report
+from discreet.assess.sentences import conclusion, summary
+from discreet.errors import BadRequest
+from discreet.model.request import TableRequest
+
+VOID = {"meta", "br", "link", "img", "input", "hr"}
+
+
+class Balanced(HTMLParser):
+    """Every tag is closed in its turn."""
+
+    def __init__(self):
+        super().__init__()
+        self.open, self.ids = [], []
+
+    def handle_starttag(self, tag, attrs):
+        self.ids += [value for name, value in attrs if name == "id"]
+        if tag not in VOID:
+            self.open.append(tag)
+
+    def handle_endtag(self, tag):
+        assert self.open.pop() == tag
+
+
+@pytest.fixture(scope="module")
+def found(town_workspace):
+    request = TableRequest("town", rows=("sex",), columns=("job",), filters=(("area", ("N2", "S3")),))
+    return assess(
+        town_workspace.stored("town"),
+        request,
+        families=["laplace", "pram", "current"],
+        epsilons=[0.5, 1],
+        reps=10,
+    )
+
+
+@pytest.fixture(scope="module")
+def html(found):
+    return report(found)
+
+
+def test_it_is_marked_confidential_at_the_top_and_at_the_foot(html):
+    body = html[html.index("<main>") :]
+    assert body.count(CONFIDENTIAL) == 2
+    assert body.index(CONFIDENTIAL) < 80
+    assert "<footer>" in body[body.rindex(CONFIDENTIAL) - 60 :]
+    assert html.count(OUTSIDE_DP) >= 2
+
+
+def test_it_needs_nothing_from_elsewhere_and_runs_no_script(html):
+    assert "<script" not in html
+    assert "<link" not in html
+    assert not re.search(r"""(?:src|href)=["'](?!#)""", html)
+    assert not re.search(r"url\((?!#)", html)
+    assert "@import" not in html
+    addresses = set(re.findall(r"https?://[^\s\"'<]+", html))
+    assert addresses <= {"http://www.w3.org/2000/svg", "http://www.w3.org/1999/xlink"}
+
+
+def test_it_is_well_formed_and_every_id_occurs_once(html):
+    parser = Balanced()
+    parser.feed(html)
+    assert parser.open == []
+    assert len(parser.ids) == len(set(parser.ids))
+    assert "prefers-color-scheme: dark" in html
+    assert "@media print" in html
+
+
+def test_it_has_every_part_and_says_how_epsilon_was_understood(html, found):
+    for heading in ("Risk", "Utility", "What a reader would conclude", "how epsilon became noise"):
+        assert heading in html
+    assert html.count("<figure>") == 5
+    for outcome in found.outcomes:
+        assert outcome.setting.label in html
+        assert outcome.setting.how in html.replace("&#x27;", "'")
+    assert f"seed {found.seed}" in html
+    assert "secret and the real keys are not used" in html
+
+
+def test_the_same_assessment_gives_the_same_page(found, html):
+    assert report(found) == html
+
+
+def test_what_is_written_about_people_is_escaped():
+    counts = np.array([[[4, 9], [12, 7]]])
+    subject = Subject(
+        counts, np.ones(counts.shape, dtype=bool), title="<b>&", sides=("<i>", "x", ""), refusal="<u>"
+    )
+    settings, _ = settings_of(["pram"], [1.0], 1e-4)
+    page = report(assess_subject(subject, settings, reps=3))
+    for tag in ("<b>", "<i>", "<u>"):
+        assert tag not in page
+    assert "&lt;b&gt;&amp;" in page
+
+
+def test_sentences_say_what_a_reader_would_conclude():
+    counts = np.random.default_rng(3).poisson(10, (1, 10, 10))
+    subject = Subject(counts, np.ones(counts.shape, dtype=bool))
+    settings, left_out = settings_of(["laplace", "hellinger"], [0.3, 8.0], 1e-4)
+    found = assess_subject(subject, settings, reps=12, left_out=left_out)
+    said = " ".join(conclusion(found))
+    assert "no association is seen" in said
+    assert "misled in more than one release of ten under laplace 0.3" in said
+    assert "Under every setting" not in said
+    assert "100 cells that can occur" in " ".join(summary(found))
+
+
+def test_a_page_is_written_whole_for_its_owner_and_over_nothing_else(tmp_path, html):
+    path = tmp_path / "report.html"
+    write_page(html, path)
+    assert path.stat().st_mode & 0o777 == 0o600
+    write_page(html + " ", path)
+    assert path.read_text("utf-8") == html + " "
+    assert [entry.name for entry in tmp_path.iterdir()] == ["report.html"]
+    other = tmp_path / "thesis.html"
+    other.write_text("years of work")
+    with pytest.raises(BadRequest, match="there already"):
+        write_page(html, other)
+    assert other.read_text() == "years of work"
+    assert MARKER in html[:60]
+
+
+def test_pictures_of_one_page_do_not_share_ids():
+    svg = b'<svg width="9"><clipPath id="a"></clipPath><g clip-path="url(#a)"></g><use href="#a"/></svg>'
+    text = picture(svg, 'A "map"', 3)
+    assert 'id="p3-a"' in text
+    assert "url(#p3-a)" in text
+    assert 'href="#p3-a"' in text
+    assert 'aria-label="A &quot;map&quot;"' in text
+
+
+def test_a_grid_names_its_lines():
+    text = grid("About", ["setting", "how"], [["a<b", "words"]], words=frozenset({1}))
+    assert '<th scope="row">a&lt;b</th><td class="words">words</td>' in text
+
+
+def test_a_simulated_mean_has_the_digits_that_its_error_allows(found):
+    from types import SimpleNamespace
+
+    from discreet.assess.report import simulated
+    from discreet.assess.simulate import Summary
+
+    def shown(mean, error):
+        outcome = SimpleNamespace(simulated={"rm": Summary(mean, error, 0.0, 0.0, 0.0, 9)})
+        return simulated(outcome, "rm")
+
+    assert shown(0.123456, 0.00023) == "0.12346 ± 0.00023"
+    assert shown(12345.6, 48.2) == "12,346 ± 48"
+    assert shown(0.5, 0.0) == "0.500 ± 0.000"
+    assert simulated(found.outcomes[0], "nothing") == "-"
