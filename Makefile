@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test test-fast setup bench lint clean
+.PHONY: demo test test-fast setup bench book lint clean
 
 ## demo: build the demo workspace on first use and serve the table builder on 127.0.0.1:8000
 demo: $(VENV)/.installed
@@ -23,6 +23,10 @@ setup: $(VENV)/.installed-extras
 ## bench: what the README claims about speed
 bench: setup
 	@$(BIN)/discreet bench
+
+## book: make the tables and pictures of docs/book again (two minutes)
+book: setup
+	@$(BIN)/python scripts/build-book
 
 ## lint: style, types, format
 lint: setup

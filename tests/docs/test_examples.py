@@ -19,7 +19,7 @@ from discreet.microdata.demo import (
 from discreet.workspace.publish import load_dataset
 
 ROOT = Path(__file__).parents[2]
-PAGES = ["README.md", "docs/start/first-table.md", "docs/reference/cli.md"]
+PAGES = ["README.md", "docs/start/first-table.md", "docs/reference/cli.md", "docs/book/02-noise-tables.md"]
 
 
 @pytest.fixture(scope="module")

@@ -14,6 +14,8 @@ QUICK = Effort(quick=True)
 PROMISED = {
     "rinott2018": ["table 2", "table 3", "figure 1", "figure 2", "figure 3", "figure 4", "section 7"],
     "shlomo2019": [*(f"table {n}" for n in range(1, 6)), *(f"figure {n}" for n in range(1, 5))],
+    "yang2012": ["table 7", "table 8", *(f"figure {n}" for n in range(1, 7))],
+    "sadeghi2022": [*(f"example {n}" for n in range(1, 4)), *(f"figure {n}" for n in range(1, 6))],
     "bailie2020": ["table 2"],
 }
 EXHIBITS = [(paper, name) for paper in PROMISED for name in PAPERS[paper].exhibits()]

@@ -54,7 +54,7 @@ def _bars(
     """One number of each table as bars with the number written at their end."""
     axis = alt.Axis(labelLimit=280, labelFontSize=11, title=None) if names else None
     base = alt.Chart(alt.InlineData(values=records)).encode(y=alt.Y("table:N").sort(order).axis(axis))
-    length = alt.X(f"{field}:Q").title(title).axis(format="~g", tickCount=4)
+    length = alt.X(f"{field}:Q").title(title).axis(format=".6~g", tickCount=4)
     bars = base.mark_bar(color=colour, height=9).encode(x=length)
     words = base.mark_text(align="left", dx=4, fontSize=10.5, color=INK).encode(
         x=length, text=alt.Text(f"{field}:Q").format(".3~g")

@@ -45,13 +45,13 @@ PAPERS: dict[str, Paper] = {
         Paper(
             "shlomo2019",
             "Comparison of Three Post-tabular Confidentiality Approaches for Survey Weighted Frequency Tables",
-            "Shlomo, Krenzke & Li (2019), Transactions on Data Privacy 12(3)",
+            "Shlomo, Krenzke & Li (2019)",
         ),
         Paper(
             "yang2012",
             "Differential Privacy for Protecting Multi-dimensional Contingency Table Data: Extensions and "
             "Applications",
-            "Yang, Fienberg & Rinaldo (2012), Journal of Privacy and Confidentiality 4(1)",
+            "Yang, Fienberg & Rinaldo (2012)",
         ),
         Paper(
             "sadeghi2022",
@@ -61,7 +61,7 @@ PAPERS: dict[str, Paper] = {
         Paper(
             "bailie2020",
             "Big Data, Differential Privacy and National Statistical Organisations",
-            "Bailie (2020), Statistical Journal of the IAOS 36(3)",
+            "Bailie (2020), Statistical Journal of the IAOS 36(4), 1067-1074",
         ),
     )
 }

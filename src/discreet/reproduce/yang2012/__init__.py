@@ -5,7 +5,7 @@ The paper prints errors in each; a finding says which number follows. The mechan
 
 Comes from: `margins`. Goes to: `discreet reproduce yang2012`.
 Source: X. Yang, S. E. Fienberg and A. Rinaldo, "Differential Privacy for Protecting Multi-dimensional
-Contingency Table Data: Extensions and Applications", Journal of Privacy and Confidentiality 4(1), 2012.
+Contingency Table Data: Extensions and Applications", 2012.
 """
 
 from __future__ import annotations
