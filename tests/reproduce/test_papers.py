@@ -36,6 +36,7 @@ def test_every_promised_exhibit_is_there(paper):
     assert set(PROMISED[paper]) <= set(PAPERS[paper].exhibits())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("paper", "name"), EXHIBITS)
 def test_an_exhibit_has_the_name_it_is_asked_for_and_numbers_that_json_can_hold(paper, name):
     exhibit = exhibit_of(paper, name)
@@ -45,6 +46,7 @@ def test_an_exhibit_has_the_name_it_is_asked_for_and_numbers_that_json_can_hold(
     assert len({finding.what for finding in exhibit.findings}) == len(exhibit.findings)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("paper", "name"), EXHIBITS)
 def test_what_differs_says_why(paper, name):
     for finding in exhibit_of(paper, name).findings:
