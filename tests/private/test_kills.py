@@ -25,6 +25,8 @@ from discreet.tabulate.duckdb_engine import DuckDBEngine
 from discreet.workspace.publish import load_dataset
 from discreet.workspace.workspace import Workspace
 
+pytestmark = pytest.mark.slow
+
 FORK = multiprocessing.get_context("fork")
 LETTERS = "abcdefghij"
 RANDOM_KILLS, LOAD_KILLS = 200, 25
