@@ -7,7 +7,7 @@ import pyarrow as pa
 import pytest
 
 from discreet import judged
-from discreet.errors import BadDescription, OutsideUniverse
+from discreet.errors import BadData, BadDescription, OutsideUniverse
 from discreet.model.request import TableRequest, request_from_text
 from discreet.pipeline import release_table
 from discreet.workspace.publish import load_dataset
@@ -110,6 +110,17 @@ def test_public_strata_add_up_noisy_strata_that_the_universe_must_contain(tmp_pa
     assert release.value("yes") == 30 * parts[0, 0] + 50 * parts[0, 1]
     with pytest.raises(OutsideUniverse, match="age x likes x state"):
         release_table(survey, weighted(("likes",), ("age",)))
+
+
+def test_the_size_of_the_sample_is_compared_with_the_records_only_where_it_is_public(tmp_path):
+    """A declared size that had to be exact would release the number of records, which an added person changes."""
+    one_less = records().slice(0, 599)
+    text = SURVEY.replace("relative_variance = 0.05", "relative_variance = 0.0625").replace("STRATA", "")
+    text = text.replace("population_size = 24000", "population_size = 23950")
+    designed = text.replace("FORM", "average-weight").replace("MORE", "")
+    load_dataset(tmp_path / "design", designed, one_less)
+    with pytest.raises(BadData, match="sample_size is 600"):
+        load_dataset(tmp_path / "n", text.replace("FORM", "invariant").replace("MORE", KNOWN), one_less)
 
 
 def test_errors_rest_on_the_noise_of_each_cell(tmp_path):

@@ -173,8 +173,8 @@ def answer_charge(
 ) -> Charge:
     """What one margin outside the universe costs an account: the whole margin, so that its slices are free.
 
-    The charge is named by what decides the noise and what it costs, so every question that the margin answers is paid for at once,
-    by whoever asks it again and however it is written.
+    The charge is named by what decides the noise and its cost, so every question that the margin answers is paid for
+    at once, by whoever asks it again and however it is written.
     """
     loss, failure = answer_cost(plan.terms, table.noise, table.epsilon)
     request = canonical_request(

@@ -87,8 +87,14 @@ class WeightSums:
         self.squares += int((weights.astype(object) ** 2).sum())
         self.largest = max(self.largest, int(weights.max(initial=0)))
 
-    def refuse_others(self, survey: Survey, decimals: int) -> None:
+    def refuse_others(self, survey: Survey, decimals: int, *, known_size: bool = True) -> None:
         """Refuse records that contradict the survey's declared constants: claims and errors rest on them.
+
+        Args:
+            survey: What is declared.
+            decimals: Of the weights.
+            known_size: Whether the number of records may be public. Where it may not, `sample_size` is a figure of
+                the survey's design: were it compared, what is printed would be the number of records exactly.
 
         Raises:
             BadData: With what the records say, for the custodian.
@@ -97,7 +103,7 @@ class WeightSums:
         variance = self.records * self.squares / self.total**2 - 1 if self.total else 0.0
         wrong = (
             (
-                self.records != survey.sample_size,
+                known_size and self.records != survey.sample_size,
                 f"sample_size is {survey.sample_size}; there are {self.records}",
             ),
             (
