@@ -110,7 +110,9 @@ class JointMargins:
 
         Raises:
             BudgetSpent: Nothing was charged, nothing was read.
+            LedgerUnusable: The ledger has forgotten the version: what is left is not known.
         """
+        self._published.refuse_unpublished()
         found = self.study()
         charge = self.charge(found.plan, account)
         receipt = self._published.ledger.charge(charge)

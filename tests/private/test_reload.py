@@ -3,10 +3,11 @@
 import pyarrow as pa
 import pytest
 
-from discreet.errors import BadDescription, BudgetSpent
+from discreet.errors import BadDescription, BudgetSpent, LedgerUnusable
+from discreet.joint_margins import JointMargins, dataset_margins
 from discreet.model.request import TableRequest
 from discreet.pipeline import release_table
-from discreet.workspace.ledgers import open_ledger
+from discreet.workspace.ledgers import LEDGER, open_ledger
 from discreet.workspace.publish import load_dataset
 from discreet.workspace.workspace import Workspace
 
@@ -109,4 +110,19 @@ def test_a_dataset_keeps_its_family(private_town):
                 other.replace('version = "1"', f'version = "{version}"'),
                 private_town.records,
             )
+    assert spent(private_town.folder) <= 4
+
+
+def test_a_ledger_that_forgot_the_version_answers_no_margins_either(private_town):
+    ledger = private_town.folder / LEDGER
+    old = ledger.read_bytes()
+    second = private_town.description.replace('version = "1"', 'version = "2"')
+    load_dataset(private_town.folder, second, private_town.records)
+    for remains in private_town.folder.glob(f"{LEDGER}-*"):
+        remains.unlink()
+    ledger.write_bytes(old)
+    stored = Workspace(private_town.folder).stored("town")
+    wish = JointMargins(stored, dataset_margins(stored.dataset, "sex*age"), "independent", 0.5)
+    with pytest.raises(LedgerUnusable, match="does not know of this version"):
+        wish.release()
     assert spent(private_town.folder) <= 4
