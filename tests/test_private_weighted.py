@@ -112,15 +112,20 @@ def test_public_strata_add_up_noisy_strata_that_the_universe_must_contain(tmp_pa
         release_table(survey, weighted(("likes",), ("age",)))
 
 
-def test_the_size_of_the_sample_is_compared_with_the_records_only_where_it_is_public(tmp_path):
-    """A declared size that had to be exact would release the number of records, which an added person changes."""
+def test_what_is_declared_of_a_sample_is_compared_with_the_records_only_where_it_is_public(tmp_path):
+    """A size that had to be exact would release the number of records, which an added person changes."""
     one_less = records().slice(0, 599)
-    text = SURVEY.replace("relative_variance = 0.05", "relative_variance = 0.0625").replace("STRATA", "")
-    text = text.replace("population_size = 24000", "population_size = 23950")
-    designed = text.replace("FORM", "average-weight").replace("MORE", "")
-    load_dataset(tmp_path / "design", designed, one_less)
+    text = SURVEY.replace("STRATA", "").replace("FORM", "average-weight")
+    load_dataset(tmp_path / "design", text.replace("MORE", ""), one_less)
     with pytest.raises(BadData, match="sample_size is 600"):
-        load_dataset(tmp_path / "n", text.replace("FORM", "invariant").replace("MORE", KNOWN), one_less)
+        load_dataset(tmp_path / "n", text.replace("MORE", KNOWN), one_less)
+    load_dataset(tmp_path / "n", text.replace("MORE", KNOWN), records())
+    with pytest.raises(BadData, match="largest_weight is 49"):
+        load_dataset(
+            tmp_path / "w",
+            text.replace("MORE", "").replace("largest_weight = 60", "largest_weight = 49"),
+            records(),
+        )
 
 
 def test_errors_rest_on_the_noise_of_each_cell(tmp_path):

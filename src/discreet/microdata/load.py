@@ -174,8 +174,11 @@ def _stage(
     if units and dataset.protection.private:
         refuse_more_records(np.concatenate(units), declared_privacy(dataset)[0].records_per_unit)
     if dataset.survey is not None:
-        known_size = not dataset.protection.private or declared_privacy(dataset)[0].known_total
-        weights.refuse_others(dataset.survey, dataset.weight_decimals, known_size=known_size)
+        private = dataset.protection.private
+        known_size = not private or declared_privacy(dataset)[0].known_total
+        weights.refuse_others(
+            dataset.survey, dataset.weight_decimals, known_size=known_size, known_weights=not private
+        )
 
 
 def _coded_batches(
