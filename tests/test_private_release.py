@@ -64,7 +64,9 @@ def test_a_declared_table_is_released_with_noise_on_every_cell(private_town):
     noise = release.noisy - exact(stored, INSIDE)
     assert np.count_nonzero(noise) > noise.size / 2
     assert np.abs(noise).max() < 100
-    assert release.promise[0].startswith("All answers from this version together are computationally (")
+    assert release.promise[0].startswith(
+        "All answers from the declared tables of this version together are computationally ("
+    )
     assert "one person added or removed" in release.promise[0]
 
 
@@ -130,6 +132,9 @@ def test_an_account_with_a_share_pays_once_and_then_it_is_free_for_everybody(pri
     asker = workspace.asker(share(folder, "ann", "0.6"))
     before = spent(folder)
     first = release_table(workspace.stored("town"), OUTSIDE, asker)
+    # What is paid for beyond the declared tables is in the family's cap, not in the claim of the declared ones.
+    assert first.promise[0].startswith("All answers from the declared tables of this version together")
+    assert "all versions and ledgers together" in first.promise[1]
     assert spent(folder) - before == pytest.approx(Fraction(1, 2), abs=1e-9)
     again = release_table(Workspace(folder).stored("town"), OUTSIDE)
     assert FORMATS["json"].write(first) == FORMATS["json"].write(again)

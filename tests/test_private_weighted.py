@@ -7,7 +7,7 @@ import pyarrow as pa
 import pytest
 
 from discreet import judged
-from discreet.errors import BadDescription, OutsideUniverse
+from discreet.errors import BadData, BadDescription, OutsideUniverse
 from discreet.model.request import TableRequest, request_from_text
 from discreet.pipeline import release_table
 from discreet.workspace.publish import load_dataset
@@ -110,6 +110,22 @@ def test_public_strata_add_up_noisy_strata_that_the_universe_must_contain(tmp_pa
     assert release.value("yes") == 30 * parts[0, 0] + 50 * parts[0, 1]
     with pytest.raises(OutsideUniverse, match="age x likes x state"):
         release_table(survey, weighted(("likes",), ("age",)))
+
+
+def test_what_is_declared_of_a_sample_is_compared_with_the_records_only_where_it_is_public(tmp_path):
+    """A size that had to be exact would release the number of records, which an added person changes."""
+    one_less = records().slice(0, 599)
+    text = SURVEY.replace("STRATA", "").replace("FORM", "average-weight")
+    load_dataset(tmp_path / "design", text.replace("MORE", ""), one_less)
+    with pytest.raises(BadData, match="sample_size is 600"):
+        load_dataset(tmp_path / "n", text.replace("MORE", KNOWN), one_less)
+    load_dataset(tmp_path / "n", text.replace("MORE", KNOWN), records())
+    with pytest.raises(BadData, match="largest_weight is 49"):
+        load_dataset(
+            tmp_path / "w",
+            text.replace("MORE", "").replace("largest_weight = 60", "largest_weight = 49"),
+            records(),
+        )
 
 
 def test_errors_rest_on_the_noise_of_each_cell(tmp_path):

@@ -110,7 +110,9 @@ class JointMargins:
 
         Raises:
             BudgetSpent: Nothing was charged, nothing was read.
+            LedgerUnusable: The ledger has forgotten the version: what is left is not known.
         """
+        self._published.refuse_unpublished()
         found = self.study()
         charge = self.charge(found.plan, account)
         receipt = self._published.ledger.charge(charge)
@@ -139,10 +141,18 @@ class JointMargins:
         promised = 0.0 if isinstance(plan, Holistic) else plan.delta
         failure = promised + plan.cut_delta
         records = records_name(dataset.id, source.version, source.fingerprint)
-        how = [self.method, self.epsilon, self.delta, terms.neighbours, self._weights(), self._noise_of(plan)]
+        r = terms.records_per_unit
+        how = [
+            self.method,
+            self.epsilon,
+            self.delta,
+            terms.neighbours,
+            r,
+            self._weights(),
+            self._noise_of(plan),
+        ]
         listed = [[self.wanted.names[j] for j in margin] for margin in self.wanted.margins]
         request = canonical_request("margins", dataset.id, source.version, records, sorted(listed), how)
-        r = terms.records_per_unit
         loss = r * Fraction(self.epsilon)
         return Charge(terms.family, request, loss, Fraction(group_delta(failure, self.epsilon, r)), account)
 

@@ -160,7 +160,7 @@ def test_the_budget_document_has_the_promised_keys(dataset):
     assert table["expected_abs_error"] == pytest.approx(1 / math.sinh(1 / 7), rel=1e-9)
     assert table["p_exact"] == pytest.approx(math.tanh(1 / 14), rel=1e-9)
     assert "basic" in document["total"]
-    assert document["promise"].startswith("All answers from this version together")
+    assert document["promise"].startswith("All answers from the declared tables of this version together")
     gaussian = budget_document(plan_of(dataset, {"family": "gaussian"}), dataset)["tables"][0]
     assert 0 < gaussian["epsilon"] < 1
     assert gaussian["delta"] == pytest.approx(1e-9 / 7)

@@ -162,3 +162,19 @@ def test_every_part_gets_a_grid_on_which_its_integers_tell_nothing():
     assert loss <= 1e-12
     coarse = GaussianOptimum(wanted, 8.0, 1e-5, "add-remove", plan.mu, plan.sigma)
     assert lattice_loss((500,), coarse.sigma[0,]) > 1e-3
+
+
+def test_what_centring_removes_leaves_no_trace_in_the_last_digit():
+    """Only the centred parts are paid for: a constant on a line of the integers may not change one bit of a release."""
+    wanted = MarginSet(("aa", "bb"), (8, 16), ((0, 1),))
+    plan = gaussian_optimum(wanted, 1.0, 1e-6)
+    counts = {(0, 1): np.random.default_rng(1).integers(0, 50, (8, 16))}
+
+    def moved(by):
+        steady = SeededNoise(3)
+        return lambda table, name, size: steady(table, name, size) + (by if name == "part aa*bb" else 0)
+
+    lines = np.repeat([3, -5, 11, 99_991, 0, 2, 7, 1], 16)
+    released = [plan.release(counts, moved(by))[0, 1] for by in (0, 1, 12_345, lines)]
+    assert all(np.array_equal(each, released[0]) for each in released[1:])
+    assert not np.array_equal(plan.release(counts, moved(np.arange(128) ** 2))[0, 1], released[0])

@@ -3,6 +3,7 @@ import itertools
 import numpy as np
 import pytest
 
+from discreet.errors import BadRequest
 from discreet.model.dataset_toml import parse_dataset
 from discreet.model.request import canonical, request_from_text
 from discreet.model.shape import structural_zeros, table_shape
@@ -20,6 +21,13 @@ def shape_of(dataset, **parts):
 def test_the_size_counts_totals(dataset):
     assert shape_of(dataset, rows=["sex"], columns=["age"]).cells == 3 * 4
     assert shape_of(dataset, rows=["sex"], columns=["age"], totals=False).cells == 2 * 3
+
+
+def test_a_table_that_shows_nothing_is_refused_not_a_crash(dataset):
+    nobody = {"rows": ["age"], "levels": ["age=grown"], "filters": ["age=child"]}
+    with pytest.raises(BadRequest, match="shows nothing of"):
+        shape_of(dataset, totals=False, **nobody)
+    assert shape_of(dataset, **nobody).cells == 1
 
 
 def test_a_group_has_its_members_and_a_code_that_reads_back(dataset):

@@ -157,9 +157,10 @@ def publication_charge(plan: Plan, dataset: Dataset, version: str, fingerprint: 
 
 
 def publication_name(plan: Plan, dataset: Dataset, version: str, fingerprint: str) -> str:
-    """What a publication is called in the ledger: everything that decides its noise."""
+    """What a publication is called in the ledger: everything that decides its noise, and for whom it was charged."""
     noise = [[list(table.margin), mechanism_name(table.noise)] for table in plan.tables]
-    return canonical_request("universe", dataset.id, version, _records(dataset, version, fingerprint), noise)
+    records = _records(dataset, version, fingerprint)
+    return canonical_request("universe", dataset.id, version, records, noise, _unit(plan.terms))
 
 
 def answer_charge(
@@ -172,8 +173,8 @@ def answer_charge(
 ) -> Charge:
     """What one margin outside the universe costs an account: the whole margin, so that its slices are free.
 
-    The charge is named by what decides the noise, so every question that the margin answers is paid for at once,
-    by whoever asks it again and however it is written.
+    The charge is named by what decides the noise and its cost, so every question that the margin answers is paid for
+    at once, by whoever asks it again and however it is written.
     """
     loss, failure = answer_cost(plan.terms, table.noise, table.epsilon)
     request = canonical_request(
@@ -183,6 +184,7 @@ def answer_charge(
         _records(dataset, version, fingerprint),
         list(table.margin),
         mechanism_name(table.noise),
+        _unit(plan.terms),
     )
     return Charge(plan.terms.family, request, loss, failure, account)
 
@@ -269,6 +271,11 @@ def dropped_variables(plan: Plan, dataset: Dataset) -> list[dict[str, Any]]:
 
 def _records(dataset: Dataset, version: str, fingerprint: str) -> str:
     return records_name(dataset.id, version, fingerprint)
+
+
+def _unit(terms: Terms) -> list[object]:
+    """Whom a charge speaks of: the same noise costs a person of two records twice as much as one of one."""
+    return [terms.neighbours, terms.records_per_unit, list(terms.invariants)]
 
 
 def _publication_cost(plan: Plan) -> tuple[Fraction, Fraction]:

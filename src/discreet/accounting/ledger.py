@@ -153,13 +153,20 @@ class Ledger:
         ledger._check()
         return ledger
 
-    def declare_family(self, family: str, cap: tuple[Fraction, Fraction], rule: str = "basic") -> None:
+    def declare_family(
+        self,
+        family: str,
+        cap: tuple[Fraction, Fraction],
+        rule: str = "basic",
+        neighbours: str = "add-remove",
+    ) -> None:
         """Set the lifetime cap of a family; it may be lowered later, never raised.
 
         Args:
             family: The datasets that share persons.
             cap: Loss and failure.
             rule: `basic` (epsilon, delta) or `zcdp` (rho, distance).
+            neighbours: Whom all charges speak of: a loss for one relation cannot be added to one for another.
         """
         if rule not in RULES:
             raise BadDescription(f'The ledger has no rule "{rule}".', f"Use {' or '.join(RULES)}.")
@@ -168,8 +175,16 @@ class Ledger:
             known = connection.execute(select(FAMILIES).where(FAMILIES.c.family == family)).one_or_none()
             if known is None:
                 row = {"family": family, "rule": rule, "cap_loss": loss, "cap_failure": failure}
-                connection.execute(insert(FAMILIES).values(spent_loss=0, spent_failure=0, **row))
+                connection.execute(
+                    insert(FAMILIES).values(neighbours=neighbours, spent_loss=0, spent_failure=0, **row)
+                )
                 return
+            if known.neighbours != neighbours:
+                raise BadDescription(
+                    f'What the family "{family}" has spent was counted for {known.neighbours} neighbours, '
+                    f"and this is for {neighbours}.",
+                    f'Write neighbours = "{known.neighbours}": one cap cannot bound both.',
+                )
             if known.rule != rule or loss > known.cap_loss or failure > known.cap_failure:
                 raise BadDescription(
                     f'The family "{family}" has a lifetime cap of {float(known.cap_loss * LOSS_UNIT):g} '
@@ -201,20 +216,21 @@ class Ledger:
         """Charge the universe of a version, whose name belongs to these records from now on.
 
         Raises:
-            BadDescription: The version was published with other records.
+            BadDescription: The version was published with other records, or the dataset in another family.
             BudgetSpent: The family's cap does not allow it.
         """
         records = records_name(dataset, version, fingerprint)
-        row = {"dataset": dataset, "version": version, "records": records}
+        row = {"dataset": dataset, "version": version, "family": charge.family, "records": records}
         with self.database.transaction() as connection:
+            _refuse_other_family(connection, dataset, charge.family)
             where = (VERSIONS.c.dataset == dataset) & (VERSIONS.c.version == version)
             dialect = postgresql if connection.dialect.name == "postgresql" else sqlite
             connection.execute(dialect.insert(VERSIONS).values(**row).on_conflict_do_nothing())
             known = connection.execute(select(VERSIONS.c.records).where(where)).scalar_one()
             if known != records:
                 raise BadDescription(
-                    f'The version "{version}" of "{dataset}" was published with other records.',
-                    "Give changed records a new `version`; it is charged to the family as a new release.",
+                    f'The version "{version}" of "{dataset}" was published with other records or categories.',
+                    "Give what has changed a new `version`; it is charged to the family as a new release.",
                 )
             receipt = self._charged(connection, charge)
         self._on_step("committed")
@@ -352,6 +368,17 @@ def _earlier(connection: Connection, charge: Charge) -> Receipt:
     where = (CHARGES.c.family == charge.family) & (CHARGES.c.request == charge.key)
     row = connection.execute(select(CHARGES).where(where)).one()
     return Receipt(charge.key, row.loss * LOSS_UNIT, row.failure * FAILURE_UNIT, repeat=True)
+
+
+def _refuse_other_family(connection: Connection, dataset: str, family: str) -> None:
+    """The same persons under two caps would be promised less than is spent on them."""
+    where = (VERSIONS.c.dataset == dataset) & (VERSIONS.c.family != family)
+    other = connection.execute(select(VERSIONS.c.family).where(where)).scalars().first()
+    if other is not None:
+        raise BadDescription(
+            f'"{dataset}" was published in the family "{other}", and this is "{family}".',
+            "Keep the family: its lifetime cap is promised to the persons of this dataset.",
+        )
 
 
 def _refuse_revoked(connection: Connection, account: str | None) -> None:

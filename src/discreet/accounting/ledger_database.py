@@ -47,6 +47,7 @@ FAMILIES = Table(
     _METADATA,
     Column("family", String(200), primary_key=True),
     Column("rule", String(16), nullable=False),
+    Column("neighbours", String(16), nullable=False),
     Column("cap_loss", BigInteger, nullable=False),
     Column("cap_failure", BigInteger, nullable=False),
     Column("spent_loss", BigInteger, nullable=False, default=0),
@@ -76,11 +77,13 @@ CHARGES = Table(
     Column("at", String(40), nullable=False),
 )
 #: One version, one set of records: noise that came again exactly where records did would tell whether they changed.
+#: One dataset, one family: under another cap its persons would be promised less than is spent.
 VERSIONS = Table(
     "versions",
     _METADATA,
     Column("dataset", String(64), primary_key=True),
     Column("version", String(200), primary_key=True),
+    Column("family", String(200), nullable=False),
     Column("records", String(64), nullable=False),
 )
 ACCOUNTS = Table(

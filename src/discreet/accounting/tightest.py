@@ -91,7 +91,7 @@ def claim_of(plan: Plan, method: str, figure: Figure, scope: str | None = None) 
         records_per_unit=terms.records_per_unit,
         invariants=terms.invariants,
         cells=plan.d,
-        scope=scope or "All answers from this version together",
+        scope=scope or "All answers from the declared tables of this version together",
     )
 
 

@@ -43,9 +43,13 @@ class Fingerprint:
         self._sum %= 2**128
         self._records += len(id_hashes)
 
-    def of_records(self) -> str:
-        """The fingerprint of the records alone, for description keys. Never show it: equal records have equal ones."""
-        parts = (self._sum.to_bytes(16, "little"), self._records.to_bytes(8, "little"))
+    def of_records(self, meaning: str) -> str:
+        """The fingerprint of the records alone, for description keys. Never show it: equal records have equal ones.
+
+        Args:
+            meaning: What the integers of the columns stand for: under another list of codes they are other records.
+        """
+        parts = (self._sum.to_bytes(16, "little"), self._records.to_bytes(8, "little"), meaning.encode())
         return hashlib.blake2b(
             b"".join(parts), key=self._key, digest_size=16, person=b"discreet-records"
         ).hexdigest()

@@ -87,8 +87,18 @@ class WeightSums:
         self.squares += int((weights.astype(object) ** 2).sum())
         self.largest = max(self.largest, int(weights.max(initial=0)))
 
-    def refuse_others(self, survey: Survey, decimals: int) -> None:
+    def refuse_others(
+        self, survey: Survey, decimals: int, *, known_size: bool = True, known_weights: bool = True
+    ) -> None:
         """Refuse records that contradict the survey's declared constants: claims and errors rest on them.
+
+        Args:
+            survey: What is declared.
+            decimals: Of the weights.
+            known_size: Whether the number of records may be public. Where it may not, `sample_size` is a figure of
+                the survey's design: were it compared, what is printed would be the number of records exactly.
+            known_weights: The same of the sum and variance of the weights. Their largest is always compared: it is a
+                bound, like a list of categories.
 
         Raises:
             BadData: With what the records say, for the custodian.
@@ -97,11 +107,12 @@ class WeightSums:
         variance = self.records * self.squares / self.total**2 - 1 if self.total else 0.0
         wrong = (
             (
-                self.records != survey.sample_size,
+                known_size and self.records != survey.sample_size,
                 f"sample_size is {survey.sample_size}; there are {self.records}",
             ),
             (
-                abs(self.total - survey.population_size * scale) * 1000 > survey.population_size * scale,
+                known_weights
+                and abs(self.total - survey.population_size * scale) * 1000 > survey.population_size * scale,
                 f"population_size is {float(survey.population_size):g}; the weights add up to {self.total / scale:g}",
             ),
             (
@@ -109,7 +120,7 @@ class WeightSums:
                 f"largest_weight is {float(survey.largest_weight):g}; a weight of {self.largest / scale:g} occurs",
             ),
             (
-                abs(variance - float(survey.relative_variance)) > 0.005,
+                known_weights and abs(variance - float(survey.relative_variance)) > 0.005,
                 f"relative_variance is {float(survey.relative_variance):g}; it is {variance:.4f}",
             ),
         )

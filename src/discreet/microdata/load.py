@@ -10,6 +10,7 @@ Comes from: a source and a `Dataset`. Goes to: a version's `data.duckdb`.
 
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING, NamedTuple
 
 import duckdb
@@ -99,7 +100,17 @@ def load_records(
     finally:
         reading.close()
         staged.unlink(missing_ok=True)
-    return Loaded(fingerprint.digest(description), fingerprint.of_records())
+    return Loaded(fingerprint.digest(description), fingerprint.of_records(_meaning(dataset)))
+
+
+def _meaning(dataset: Dataset) -> str:
+    """What the stored integers stand for, as text: every variable by name with its codes in their order.
+
+    Noise is looked up by codes and records are stored by position, so a list of codes that is longer, shorter or in
+    another order would move noise to other counts: it makes other records, which need a version of their own.
+    """
+    listed = sorted((variable.name, variable.codes) for variable in dataset.variables)
+    return json.dumps(listed, separators=(",", ":"), ensure_ascii=True)
 
 
 def _check_columns(source: Source, dataset: Dataset) -> None:
@@ -163,7 +174,11 @@ def _stage(
     if units and dataset.protection.private:
         refuse_more_records(np.concatenate(units), declared_privacy(dataset)[0].records_per_unit)
     if dataset.survey is not None:
-        weights.refuse_others(dataset.survey, dataset.weight_decimals)
+        private = dataset.protection.private
+        known_size = not private or declared_privacy(dataset)[0].known_total
+        weights.refuse_others(
+            dataset.survey, dataset.weight_decimals, known_size=known_size, known_weights=not private
+        )
 
 
 def _coded_batches(

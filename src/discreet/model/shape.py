@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from discreet.errors import BadRequest
 from discreet.model.grammar import escape
 from discreet.model.levels import level_groups, level_label
 from discreet.model.variable import TOTAL
@@ -146,7 +147,7 @@ def structural_zeros(shape: TableShape, dataset: Dataset) -> NDArray[np.bool_]:
             declared = set(_positions(dataset.variable(name), tuple(codes)))
             if name in axes:
                 flags = [set(members) <= declared for members in shape.dimensions[axes[name]].members()]
-                inside = inside & _along(np.array(flags), axes[name], len(shape.dimensions))
+                inside = inside & _along(np.array(flags, dtype=np.bool_), axes[name], len(shape.dimensions))
             elif name not in hidden or not hidden[name] <= declared:
                 break
         else:
@@ -171,6 +172,11 @@ def _dimension(dataset: Dataset, request: TableRequest, name: str, kept: tuple[i
         outputs = plain_outputs(variable)
     else:
         outputs = tuple(plain_outputs(variable)[position] for position in population)
+    if not outputs and not request.totals:
+        raise BadRequest(
+            f'The table shows nothing of "{name}": its filter leaves out every category of the level.',
+            "Widen the filter, show another level, or ask for totals.",
+        )
     geography = name in dataset.geography
     label = variable.label if levels is None else level_label(dataset, levels[-1])
     return Dimension(name, label, outputs, population, variable.codes, request.totals, geography)

@@ -82,7 +82,7 @@ class PrivateProtector:
 
     def admit(self, request: TableRequest, shapes: Sequence[TableShape], asker: Asker | None) -> Protector:
         """Answer from the universe, from what is paid for, or at the asker's cost."""
-        self._refuse_unpublished()
+        self.refuse_unpublished()
         admitted = replace(self, _covers=[])
         try:
             admitted.find(shapes)
@@ -159,8 +159,12 @@ class PrivateProtector:
         asker.require("analyst")
         return replace(self, extra=table, charge=charge, _covers=[])
 
-    def _refuse_unpublished(self) -> None:
-        """A ledger that does not know of the publication has forgotten what was spent."""
+    def refuse_unpublished(self) -> None:
+        """A ledger that does not know of the publication has forgotten what was spent.
+
+        Raises:
+            LedgerUnusable: Nothing is answered.
+        """
         if not self.ledger.is_paid(self.plan.terms.family, self.published):
             raise LedgerUnusable(
                 "The ledger does not know of this version.", "Restore the newest copy of the ledger."

@@ -161,7 +161,7 @@ def _charge(folder: Path, version: Version, plan: Plan) -> None:
     dataset, terms = version.dataset, plan.terms
     ledger = ledger_for_publishing(folder)
     try:
-        ledger.declare_family(terms.family, family_cap(terms), terms.rule)
+        ledger.declare_family(terms.family, family_cap(terms), terms.rule, terms.neighbours)
         charge = publication_charge(plan, dataset, dataset.version, version.fingerprint)
         ledger.publish(charge, dataset.id, dataset.version, version.fingerprint)
     finally:
