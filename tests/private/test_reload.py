@@ -126,3 +126,21 @@ def test_a_ledger_that_forgot_the_version_answers_no_margins_either(private_town
     with pytest.raises(LedgerUnusable, match="does not know of this version"):
         wish.release()
     assert spent(private_town.folder) <= 4
+
+
+def test_a_refused_publication_leaves_no_cap_behind(private_town):
+    folder = private_town.folder
+    lower = private_town.description.replace("cap_epsilon = 9.0", "cap_epsilon = 5.0").replace(
+        'version = "1"', 'version = "2"'
+    )
+    with pytest.raises(BudgetSpent):
+        load_dataset(folder, lower, private_town.records)
+    ledger = open_ledger(folder)
+    assert ledger.state("town").cap[0] == 9
+    ledger.close()
+
+
+def test_one_lineage_has_one_method_in_a_workspace(private_town, town):
+    copy = town.description.replace('id = "town"', 'id = "copy"\nlineage = "town"')
+    with pytest.raises(BadDescription, match="under the method dp"):
+        load_dataset(private_town.folder, copy, town.records)

@@ -76,6 +76,23 @@ class Charge:
 
 
 @dataclass(frozen=True, slots=True)
+class Family:
+    """A family of datasets that share persons, as it is declared.
+
+    Args:
+        name: What it is called.
+        cap: Its lifetime cap: loss and failure.
+        rule: `basic` (epsilon, delta) or `zcdp` (rho, distance).
+        neighbours: Whom all charges speak of: a loss for one relation cannot be added to one for another.
+    """
+
+    name: str
+    cap: tuple[Fraction, Fraction]
+    rule: str = "basic"
+    neighbours: str = "add-remove"
+
+
+@dataclass(frozen=True, slots=True)
 class Receipt:
     """Proof that an answer is paid for; `repeat` says that it was paid before, and cost nothing now."""
 
@@ -168,36 +185,8 @@ class Ledger:
             rule: `basic` (epsilon, delta) or `zcdp` (rho, distance).
             neighbours: Whom all charges speak of: a loss for one relation cannot be added to one for another.
         """
-        if rule not in RULES:
-            raise BadDescription(f'The ledger has no rule "{rule}".', f"Use {' or '.join(RULES)}.")
-        loss, failure = _down(cap)
         with self.database.transaction() as connection:
-            known = connection.execute(select(FAMILIES).where(FAMILIES.c.family == family)).one_or_none()
-            if known is None:
-                row = {"family": family, "rule": rule, "cap_loss": loss, "cap_failure": failure}
-                connection.execute(
-                    insert(FAMILIES).values(neighbours=neighbours, spent_loss=0, spent_failure=0, **row)
-                )
-                return
-            if known.neighbours != neighbours:
-                raise BadDescription(
-                    f'What the family "{family}" has spent was counted for {known.neighbours} neighbours, '
-                    f"and this is for {neighbours}.",
-                    f'Write neighbours = "{known.neighbours}": one cap cannot bound both.',
-                )
-            if known.rule != rule or loss > known.cap_loss or failure > known.cap_failure:
-                raise BadDescription(
-                    f'The family "{family}" has a lifetime cap of {float(known.cap_loss * LOSS_UNIT):g} '
-                    f"(rule {known.rule}), which cannot be raised or changed.",
-                    "Keep the cap that was promised.",
-                )
-            if loss < known.spent_loss or failure < known.spent_failure:
-                raise BadDescription(
-                    "The new cap is below what is spent already.", "Lower it to what is spent at most."
-                )
-            connection.execute(
-                update(FAMILIES).where(FAMILIES.c.family == family).values(cap_loss=loss, cap_failure=failure)
-            )
+            _declare(connection, Family(family, cap, rule, neighbours))
 
     def allow(self, family: str, account: str, cap: tuple[Fraction, Fraction]) -> None:
         """Open the ledger of a family to an account, up to a cap of its own; a later call sets another cap."""
@@ -212,8 +201,17 @@ class Ledger:
             lowest = (max(loss, known.spent_loss), max(failure, known.spent_failure))
             connection.execute(update(SHARES).where(where).values(cap_loss=lowest[0], cap_failure=lowest[1]))
 
-    def publish(self, charge: Charge, dataset: str, version: str, fingerprint: str) -> Receipt:
+    def publish(
+        self, charge: Charge, dataset: str, version: str, fingerprint: str, family: Family | None = None
+    ) -> Receipt:
         """Charge the universe of a version, whose name belongs to these records from now on.
+
+        Args:
+            charge: What the universe costs.
+            dataset: The dataset's id.
+            version: The version's name.
+            fingerprint: Of the records.
+            family: Declared in the same transaction: a publication that is refused leaves no cap behind.
 
         Raises:
             BadDescription: The version was published with other records, or the dataset in another family.
@@ -222,6 +220,8 @@ class Ledger:
         records = records_name(dataset, version, fingerprint)
         row = {"dataset": dataset, "version": version, "family": charge.family, "records": records}
         with self.database.transaction() as connection:
+            if family is not None:
+                _declare(connection, family)
             _refuse_other_family(connection, dataset, charge.family)
             where = (VERSIONS.c.dataset == dataset) & (VERSIONS.c.version == version)
             dialect = postgresql if connection.dialect.name == "postgresql" else sqlite
@@ -326,6 +326,37 @@ class Ledger:
                             "The ledger does not add up: what is spent is not the sum of its charges.",
                             "Restore the newest copy that does.",
                         )
+
+
+def _declare(connection: Connection, family: Family) -> None:
+    """Set a family's cap within a transaction, or refuse to raise or change it."""
+    if family.rule not in RULES:
+        raise BadDescription(f'The ledger has no rule "{family.rule}".', f"Use {' or '.join(RULES)}.")
+    loss, failure = _down(family.cap)
+    known = connection.execute(select(FAMILIES).where(FAMILIES.c.family == family.name)).one_or_none()
+    if known is None:
+        row = {"family": family.name, "rule": family.rule, "neighbours": family.neighbours}
+        caps = {"cap_loss": loss, "cap_failure": failure}
+        connection.execute(insert(FAMILIES).values(spent_loss=0, spent_failure=0, **row, **caps))
+        return
+    if known.neighbours != family.neighbours:
+        raise BadDescription(
+            f'What the family "{family.name}" has spent was counted for {known.neighbours} neighbours, '
+            f"and this is for {family.neighbours}.",
+            f'Write neighbours = "{known.neighbours}": one cap cannot bound both.',
+        )
+    if known.rule != family.rule or loss > known.cap_loss or failure > known.cap_failure:
+        raise BadDescription(
+            f'The family "{family.name}" has a lifetime cap of {float(known.cap_loss * LOSS_UNIT):g} '
+            f"(rule {known.rule}), which cannot be raised or changed.",
+            "Keep the cap that was promised.",
+        )
+    if loss < known.spent_loss or failure < known.spent_failure:
+        raise BadDescription(
+            "The new cap is below what is spent already.", "Lower it to what is spent at most."
+        )
+    where = FAMILIES.c.family == family.name
+    connection.execute(update(FAMILIES).where(where).values(cap_loss=loss, cap_failure=failure))
 
 
 def _record(connection: Connection, charge: Charge, loss: int, failure: int) -> bool:

@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING
 from filelock import FileLock
 
 from discreet.accounting.budget_report import family_cap, publication_charge
+from discreet.accounting.ledger import Family
 from discreet.accounting.plan import Plan, make_plan
 from discreet.accounting.tightest import claimed
 from discreet.errors import BadDescription, BadRequest, DiscreetError, NotFound
@@ -88,7 +89,7 @@ def load_dataset(
     secret = _the_secret(folder)
     with FileLock(home / ".lock"):
         _sweep(home)
-        _refuse_other_method(home, dataset)
+        _refuse_other_method(folder, dataset)
         loading = home / f".loading-{secrets.token_hex(8)}"
         loading.mkdir(mode=0o700)
         try:
@@ -161,21 +162,23 @@ def _charge(folder: Path, version: Version, plan: Plan) -> None:
     dataset, terms = version.dataset, plan.terms
     ledger = ledger_for_publishing(folder)
     try:
-        ledger.declare_family(terms.family, family_cap(terms), terms.rule, terms.neighbours)
+        family = Family(terms.family, family_cap(terms), terms.rule, terms.neighbours)
         charge = publication_charge(plan, dataset, dataset.version, version.fingerprint)
-        ledger.publish(charge, dataset.id, dataset.version, version.fingerprint)
+        ledger.publish(charge, dataset.id, dataset.version, version.fingerprint, family)
     finally:
         ledger.close()
 
 
-def _refuse_other_method(home: Path, dataset: Dataset) -> None:
-    """One dataset, one method: what was once released without a bound cannot be bounded, nor the reverse."""
-    for earlier in home.glob("*/dataset.toml"):
-        before = parse_dataset(earlier.read_text("utf-8")).protection.method
-        if before != dataset.protection.method:
+def _refuse_other_method(folder: Path, dataset: Dataset) -> None:
+    """One lineage, one method: what was once released without a bound cannot be bounded, nor the reverse."""
+    method = dataset.protection.method
+    for earlier in (folder / "datasets").glob("*/[0-9a-f]*/dataset.toml"):
+        before = parse_dataset(earlier.read_text("utf-8"))
+        same = before.id == dataset.id or before.lineage == dataset.lineage
+        if same and before.protection.method != method:
             raise BadDescription(
-                f'"{dataset.id}" was published under the method {before}, and this is {dataset.protection.method}.',
-                "Give other records another id: no set of records may have two protections.",
+                f'"{before.id}" was published under the method {before.protection.method}, and this is {method}.',
+                "Give other persons another id and lineage: no set of records may have two protections.",
             )
 
 
