@@ -11,7 +11,10 @@ from pathlib import Path
 import pytest
 import uvicorn
 
+from discreet.microdata.demo import private_census_batches, private_census_description
 from discreet.server.app import create_app, listen
+from discreet.workspace.publish import load_dataset
+from discreet.workspace.workspace import Workspace
 
 
 def _fixtures_of_the_server():
@@ -43,10 +46,20 @@ def chromium():
 
 
 @pytest.fixture(scope="session")
-def base_url(small_workspace, small_settings):
-    """Where the small workspace is served."""
+def browsed_workspace(small_folder, tmp_path_factory):
+    """The small workspace with one dataset under `dp` beside the others."""
+    folder = tmp_path_factory.mktemp("browsed") / "workspace"
+    shutil.copytree(small_folder, folder)
+    load_dataset(folder, private_census_description(3000), private_census_batches(3000))
+    return Workspace(folder, threads=1)
+
+
+@pytest.fixture(scope="session")
+def base_url(browsed_workspace, small_settings):
+    """Where the workspace is served."""
     listening = listen("127.0.0.1", 0)
-    config = uvicorn.Config(create_app(small_workspace, small_settings), log_config=None, server_header=False)
+    app = create_app(browsed_workspace, small_settings)
+    config = uvicorn.Config(app, log_config=None, server_header=False)
     server = uvicorn.Server(config)
     thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]}, daemon=True)
     thread.start()
