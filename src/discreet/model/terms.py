@@ -117,6 +117,13 @@ class Terms:
         return 2 if self.neighbours == "replace-one" else 1
 
 
+#: What must be said, and how.
+_NEEDED = {
+    "family": 'Write family = "a name for the datasets that share persons with this one".',
+    "epsilon": "Write epsilon = 1.0, or what all tables of this version may cost together.",
+}
+
+
 def parse_terms(entry: Mapping[str, Any]) -> Terms:
     """Read `[protection.budget]`.
 
@@ -127,9 +134,9 @@ def parse_terms(entry: Mapping[str, Any]) -> Terms:
     for key in entry:
         if key not in known:
             raise BadDescription(f'[protection.budget] has the unknown key "{key}".', nearest(key, known))
-    for key in ("family", "epsilon"):
+    for key in _NEEDED:
         if key not in entry:
-            raise BadDescription(f"[protection.budget] lacks `{key}`.", "Add it.")
+            raise BadDescription(f"[protection.budget] lacks `{key}`.", _NEEDED[key])
     values: dict[str, Any] = {key: _read(key, value) for key, value in entry.items()}
     return Terms(**values)
 
