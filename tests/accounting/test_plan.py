@@ -9,14 +9,8 @@ import pytest
 from discreet.accounting import composition_pld
 from discreet.accounting import tightest as tightest_module
 from discreet.accounting.audit import delta as exact_delta
-from discreet.accounting.budget_report import (
-    answer_charge,
-    answer_cost,
-    budget_document,
-    family_cap,
-    ledger_document,
-    publication_charge,
-)
+from discreet.accounting.budget_report import budget_document, ledger_document
+from discreet.accounting.charges import answer_charge, answer_cost, family_cap, publication_charge
 from discreet.accounting.composition_zcdp import with_distance, zcdp_delta
 from discreet.accounting.ledger import Charge, Ledger, canonical_request
 from discreet.accounting.plan import interactive_table, make_plan

@@ -134,9 +134,9 @@ def parse_terms(entry: Mapping[str, Any]) -> Terms:
     for key in entry:
         if key not in known:
             raise BadDescription(f'[protection.budget] has the unknown key "{key}".', nearest(key, known))
-    for key in _NEEDED:
+    for key, advice in _NEEDED.items():
         if key not in entry:
-            raise BadDescription(f"[protection.budget] lacks `{key}`.", _NEEDED[key])
+            raise BadDescription(f"[protection.budget] lacks `{key}`.", advice)
     values: dict[str, Any] = {key: _read(key, value) for key, value in entry.items()}
     return Terms(**values)
 

@@ -19,7 +19,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from discreet.accounting.budget_report import answer_charge, publication_name
+from discreet.accounting.charges import answer_charge, publication_name
 from discreet.accounting.promise import private_promise
 from discreet.errors import LedgerUnusable, OutsideUniverse
 from discreet.model.cover import cover

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING
 
 from filelock import FileLock
 
-from discreet.accounting.budget_report import family_cap, publication_charge
+from discreet.accounting.charges import family_cap, publication_charge
 from discreet.accounting.ledger import Family
 from discreet.accounting.plan import Plan, make_plan
 from discreet.accounting.tightest import claimed
