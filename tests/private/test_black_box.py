@@ -39,7 +39,7 @@ pytestmark = pytest.mark.slow
 FALSE_ALARM = 1e-6
 AREAS, PARTS = 1000, ("1", "2")
 #: Secrets of the main comparison, of records that moved, and of questions that few draws settle.
-SECRETS, MOVED, FEW = 100, 20, 4
+SECRETS, MOVED, FEW = 100, 100, 4
 #: Of each table; every record is in three of them.
 EPSILON, TABLES = 1.0, ("a", "b", "c")
 
