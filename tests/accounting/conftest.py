@@ -123,9 +123,10 @@ def _server_account() -> tuple[str, list[str]]:
         return pwd.getpwuid(os.geteuid()).pw_name, []
     known = {entry.pw_name for entry in pwd.getpwall()}
     name = next((name for name in ("postgres", "nobody") if name in known), None)
-    if name is None or shutil.which("runuser") is None:
+    runuser = shutil.which("runuser", path=f"{os.environ.get('PATH', '')}:/usr/sbin:/sbin")
+    if name is None or runuser is None:
         pytest.skip("PostgreSQL does not run as root, and there is no other account to run it")
-    return name, ["runuser", "-u", name, "--"]
+    return name, [runuser, "-u", name, "--"]
 
 
 @pytest.fixture(scope="session")
