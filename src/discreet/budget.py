@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from discreet.accounting.accounts import Accounts
+from discreet.accounting.accounts import Accounts, require_role
 from discreet.accounting.budget_report import budget_document, ledger_document, left_sentence, planned_budget
 from discreet.errors import BadRequest, nearest
 from discreet.workspace.ledgers import has_ledger, open_ledger
@@ -80,12 +80,17 @@ def open_share(stored: StoredDataset, account: str, cap: tuple[Fraction, Fractio
             f'"{stored.dataset.id}" answers nothing outside its universe.',
             "Set answer_cost in [protection.budget] and load it again.",
         )
-    known = [each.account for each in Accounts(published.ledger.database).listing() if each.revoked is None]
+    known = {
+        each.account: each.role
+        for each in Accounts(published.ledger.database).listing()
+        if each.revoked is None
+    }
     if account not in known:
         raise BadRequest(
             f'There is no account "{account}".',
-            nearest(account, known) if known else "Create it with `discreet account create`.",
+            nearest(account, known) if known else "Create it with `discreet account create --role analyst`.",
         )
+    require_role(account, known[account], "analyst")
     published.ledger.allow(published.plan.terms.family, account, cap)
 
 

@@ -75,3 +75,16 @@ def test_a_draft_that_is_not_there_is_a_missing_file(tmp_path, run_here):
     done = run_here("budget", tmp_path / "nothing.toml")
     assert done.returncode == 4
     assert "discreet describe" in done.stderr
+
+
+def test_a_share_is_for_accounts_that_may_spend_it(say, tmp_path, run_here):
+    more = "cap_epsilon = 3.0\ncap_delta = 1e-6\nanswer_cost = 0.25"
+    assert say("load", more=more).returncode == 0
+    for name, role in (("rob", "reader"), ("ann", "analyst")):
+        run_here("account", "create", name, "--role", role, "-w", tmp_path / "w")
+    done = {
+        name: run_here("ledger", "hamlet", "--allow", name, "--loss", "0.5", "-w", tmp_path / "w")
+        for name in ("rob", "ann", "eve")
+    }
+    assert [each.returncode for each in done.values()] == [3, 0, 2]
+    assert "needs the role analyst" in done["rob"].stderr
