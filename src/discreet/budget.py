@@ -10,13 +10,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from discreet.accounting.accounts import Accounts
-from discreet.accounting.budget_report import budget_document, ledger_document, left_sentence
+from discreet.accounting.accounts import Accounts, require_role
+from discreet.accounting.budget_report import budget_document, ledger_document, left_sentence, planned_budget
 from discreet.errors import BadRequest, nearest
+from discreet.workspace.ledgers import has_ledger, open_ledger
 
 if TYPE_CHECKING:
     from fractions import Fraction
+    from pathlib import Path
 
+    from discreet.accounting.ledger import FamilyState
     from discreet.perturb.private_protector import PrivateProtector
     from discreet.workspace.workspace import StoredDataset
 
@@ -31,6 +34,28 @@ def budget_of(stored: StoredDataset) -> dict[str, Any]:
     published = _published(stored)
     state = published.ledger.state(published.plan.terms.family)
     return budget_document(published.plan, stored.dataset, state)
+
+
+def budget_before(folder: Path, description: str) -> dict[str, Any]:
+    """The budget of a description that is not published yet, beside what its family has spent in a workspace.
+
+    Raises:
+        BadDescription: It cannot be read, or its protection is not `dp`.
+        LedgerUnusable: What is spent is not known.
+    """
+
+    def state_of(family: str) -> FamilyState | None:
+        if not has_ledger(folder):
+            return None
+        ledger = open_ledger(folder)
+        try:
+            return ledger.state(family)
+        except BadRequest:
+            return None
+        finally:
+            ledger.close()
+
+    return planned_budget(description, state_of)
 
 
 def ledger_of(stored: StoredDataset) -> dict[str, Any]:
@@ -55,12 +80,17 @@ def open_share(stored: StoredDataset, account: str, cap: tuple[Fraction, Fractio
             f'"{stored.dataset.id}" answers nothing outside its universe.',
             "Set answer_cost in [protection.budget] and load it again.",
         )
-    known = [each.account for each in Accounts(published.ledger.database).listing() if each.revoked is None]
+    known = {
+        each.account: each.role
+        for each in Accounts(published.ledger.database).listing()
+        if each.revoked is None
+    }
     if account not in known:
         raise BadRequest(
             f'There is no account "{account}".',
-            nearest(account, known) if known else "Create it with `discreet account create`.",
+            nearest(account, known) if known else "Create it with `discreet account create --role analyst`.",
         )
+    require_role(account, known[account], "analyst")
     published.ledger.allow(published.plan.terms.family, account, cap)
 
 

@@ -121,6 +121,10 @@ def test_a_table_gives_the_interval_of_a_cell(catalogue):
         (("child", "1"), "not released"),
         (("adult",), "one code each"),
         (("x", "1"), "one code"),
+        (
+            (0.95,),
+            "There is no cell (0.95). Give one code each of age, job, such as table.interval('child', '0')",
+        ),
     ):
         with pytest.raises(BadRequest) as error:
             table.interval(*codes)

@@ -115,6 +115,13 @@ def test_a_universe_that_cannot_be_meant_is_refused(dataset, entry, words):
         parse_universe({"up_to": 1, **entry}, dataset)
 
 
+def test_a_forgotten_universe_is_refused_before_it_spends_all_on_the_total(dataset):
+    for entry in ({}, {"up_to": 0}, {"exclude": [["sex"]]}):
+        with pytest.raises(BadDescription, match="neither `variables` nor `tables`"):
+            parse_universe(entry, dataset)
+    assert parse_universe({"tables": [[]]}, dataset).margins == ((),)
+
+
 def test_a_universe_of_the_known_total_alone_declares_nothing(dataset):
     with pytest.raises(BadDescription, match="no table"):
         parse_universe({"variables": [], "up_to": 0}, dataset, known_total=True)

@@ -58,7 +58,7 @@ def require_role(account: str, has: str, needed: str) -> None:
     """
     if ROLES.index(has) < ROLES.index(needed):
         raise NotAllowed(
-            f'The account "{account}" is a {has}; this needs a {needed}.',
+            f'The account "{account}" has the role {has}; this needs the role {needed}.',
             "Ask the custodian for another role.",
         )
 

@@ -25,7 +25,7 @@ from discreet.model.dataset_toml import parse_dataset
 from discreet.model.declared_privacy import declared_privacy
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
     from discreet.accounting.claim import Claim
     from discreet.accounting.ledger import FamilyState
@@ -123,8 +123,12 @@ def asked_in_words(request: str) -> str:
     return f"{what} of {dataset}, version {version}"
 
 
-def planned_budget(description: str) -> dict[str, Any]:
+def planned_budget(description: str, state_of: Callable[[str], FamilyState | None]) -> dict[str, Any]:
     """What a description would promise and cost if it were published now; no record is read.
+
+    Args:
+        description: The text of `dataset.toml`.
+        state_of: What a family has spent; None where it has never been declared.
 
     Raises:
         BadDescription: It cannot be read, or its protection is not `dp`.
@@ -136,7 +140,8 @@ def planned_budget(description: str) -> dict[str, Any]:
             'Only the method "dp" has one.',
         )
     terms, universe = declared_privacy(dataset)
-    return budget_document(make_plan(dataset, universe, terms, dataset.protection.noise), dataset)
+    plan = make_plan(dataset, universe, terms, dataset.protection.noise)
+    return budget_document(plan, dataset, state_of(terms.family))
 
 
 def _group(claim: Claim, units: int) -> dict[str, float]:
@@ -154,10 +159,8 @@ def left_sentence(state: FamilyState, terms: Terms) -> str:
         if terms.answer_cost
         else "Only new versions can spend it."
     )
-    return (
-        f'The family of datasets "{state.family}" may spend {loss} {cap[loss]:g} in its lifetime; '
-        f"{left[loss]:.3g} of it is left. {further}"
-    )
+    rest = f"{left[loss]:.3g} of it is left. {further}" if left[loss] else "nothing of it is left."
+    return f'The family of datasets "{state.family}" may spend {loss} {cap[loss]:g} in its lifetime; {rest}'
 
 
 def cost_document(charge: Charge | None, rule: str) -> dict[str, float]:

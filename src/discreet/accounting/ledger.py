@@ -232,7 +232,10 @@ class Ledger:
                     f'The version "{version}" of "{dataset}" was published with other records or categories.',
                     "Give what has changed a new `version`; it is charged to the family as a new release.",
                 )
-            receipt = self._charged(connection, charge)
+            try:
+                receipt = self._charged(connection, charge)
+            except BudgetSpent:
+                raise _uncovered(connection, charge) from None
         self._on_step("committed")
         return receipt
 
@@ -424,6 +427,24 @@ def _spent(whose: str) -> BudgetSpent:
     return BudgetSpent(
         f"The privacy budget of {whose} does not cover this answer; nothing was charged.",
         "Ask for a coarser table, for one that was answered before, or ask the custodian.",
+    )
+
+
+def _uncovered(connection: Connection, charge: Charge) -> BudgetSpent:
+    """Why a version cannot be published: for the custodian, who cannot ask for a coarser table."""
+    row = connection.execute(select(FAMILIES).where(FAMILIES.c.family == charge.family)).one()
+    loss, failure = _up(charge.loss, LOSS_UNIT), _up(charge.failure, FAILURE_UNIT)
+    # The charge was added to nothing: the row is what it was before.
+    left = [(row.cap_loss - row.spent_loss) * LOSS_UNIT, (row.cap_failure - row.spent_failure) * FAILURE_UNIT]
+    names = ("epsilon", "delta") if row.rule == "basic" else ("rho", "distance")
+    costs = (loss * LOSS_UNIT, failure * FAILURE_UNIT)
+    said = [
+        ", ".join(f"{n} {float(v):.4g}" for n, v in zip(names, pair, strict=True)) for pair in (costs, left)
+    ]
+    return BudgetSpent(
+        f'The lifetime cap of the family "{charge.family}" does not cover this version: it costs {said[0]}, and '
+        f"{said[1]} is left. Nothing was charged.",
+        "Lower `epsilon` or `delta` in [protection.budget]; the cap was promised and cannot be raised.",
     )
 
 

@@ -168,6 +168,7 @@ def open_database(place: Path | str) -> LedgerDatabase:
         missing = set(_METADATA.tables) - set(inspect(engine).get_table_names())
         if missing:
             raise LedgerUnusable("The ledger lacks tables.", "Restore the newest copy.")
+        _refuse_other_columns(engine)
         if engine.dialect.name == "sqlite":
             _check_sqlite(engine)
     return LedgerDatabase(engine)
@@ -213,6 +214,18 @@ def _prepare_sqlite(connection: sqlite3.Connection, _record: object) -> None:
 
 def _begin_immediate(connection: Connection) -> None:
     connection.exec_driver_sql("BEGIN IMMEDIATE")
+
+
+def _refuse_other_columns(engine: Engine) -> None:
+    """A ledger of an earlier Discreet is whole, but it cannot say what this one must know."""
+    found = inspect(engine)
+    for name, table in _METADATA.tables.items():
+        missing = set(table.columns.keys()) - {column["name"] for column in found.get_columns(name)}
+        if missing:
+            raise LedgerUnusable(
+                f"The ledger was made by another version of Discreet: `{name}` has no {', '.join(sorted(missing))}.",
+                "Use the version that made it. A demo workspace may be deleted and is then built again.",
+            )
 
 
 def _check_sqlite(engine: Engine) -> None:

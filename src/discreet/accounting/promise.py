@@ -67,7 +67,7 @@ def private_promise(plan: Plan) -> tuple[str, ...]:
         *sentences,
         f'Everything that is ever said of the family of datasets "{terms.family}", all versions and ledgers together, '
         f"stays within epsilon {float(terms.cap_epsilon):g} and delta {float(terms.cap_delta):g}.",
-        f"Every cell of {plan.d} declared tables, empty ones included, has its own noise of the family "
+        f"Every cell of {plan.d} released tables, empty ones included, has its own noise of the family "
         f"{plan.tables[0].noise.family}, keyed by the description of the cell, with a standard deviation {between}. "
         "Any other cell is the sum of such cells and has the sum of their noise.",
     )

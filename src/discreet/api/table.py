@@ -111,7 +111,7 @@ class Table:
         return independence_test(self.release, **options)
 
     def interval(self, *codes: str, level: float = 0.95) -> Interval:
-        """The interval of one true count, by its codes in the order of the dimensions.
+        """The interval of one true count, by its codes in the order of the dimensions: `table.interval("1", "_T")`.
 
         Raises:
             BadRequest: The cell is not there or not released.
@@ -124,8 +124,9 @@ class Table:
             code not in known for code, known in zip(codes, lists, strict=False)
         ):
             raise BadRequest(
-                f"There is no cell {', '.join(codes)!r}.",
-                f"Give one code each of {', '.join(d.name for d in release.dimensions)}.",
+                f"There is no cell ({', '.join(map(repr, codes))}).",
+                f"Give one code each of {', '.join(d.name for d in release.dimensions)}, such as "
+                f"table.interval({', '.join(repr(known[0]) for known in lists)}).",
             )
         place = tuple(known.index(code) for code, known in zip(codes, lists, strict=True))
         if release.status[place]:

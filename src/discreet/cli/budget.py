@@ -10,6 +10,9 @@ import typer
 from discreet.cli.console import emit_json, messages, output
 from discreet.cli.options import WorkspaceOption, open_workspace
 
+#: Less than this share of a cap pays for nothing that is of use.
+LITTLE = 0.001
+
 
 def budget(
     dataset: Annotated[
@@ -26,7 +29,8 @@ def budget(
 
     Of a dataset.toml the price is told before anything is published.
     """
-    found = _found(dataset, workspace)
+    planned = dataset.endswith(".toml")
+    found = _planned(Path(dataset), workspace) if planned else _stored(dataset, workspace)
     if plot is not None:
         from discreet.pictures.budget import budget_over_tables
         from discreet.pictures.save import save
@@ -36,20 +40,28 @@ def budget(
     if as_json or out is not None:
         emit_json(found, out)
     else:
-        _show(found)
+        _show(found, planned=planned)
 
 
-def _found(dataset: str, workspace: Path | None) -> dict[str, Any]:
-    if dataset.endswith(".toml"):
-        from discreet.accounting.budget_report import planned_budget
+def _planned(description: Path, workspace: Path | None) -> dict[str, Any]:
+    from discreet.budget import budget_before
+    from discreet.errors import NotFound
+    from discreet.microdata.description_file import description_named
+    from discreet.workspace.settings import workspace_folder
 
-        return planned_budget(Path(dataset).read_text("utf-8"))
+    if not description.is_file():
+        raise NotFound(f"There is no file {str(description)!r}.", "Draft one with `discreet describe`.")
+    with description_named(description):
+        return budget_before(workspace_folder(workspace), description.read_text("utf-8"))
+
+
+def _stored(dataset: str, workspace: Path | None) -> dict[str, Any]:
     from discreet.budget import budget_of
 
     return budget_of(open_workspace(workspace)[0].stored(dataset))
 
 
-def _show(found: dict[str, Any]) -> None:
+def _show(found: dict[str, Any], *, planned: bool) -> None:
     """The budget for people."""
     from discreet.cli.grid import print_grid
 
@@ -57,6 +69,8 @@ def _show(found: dict[str, Any]) -> None:
     output.print()
     for name in ("cap", "spent", "left"):
         output.print(f"{name:<8}{_amount(found[name])}", markup=False)
+    if planned:
+        output.print(_after(found), markup=False, soft_wrap=True)
     found_by = [f"{name} {figure['epsilon']:.4g}" for name, figure in found["total"].items()]
     output.print(f"epsilon of this version by each argument: {', '.join(found_by)}", markup=False)
     output.print()
@@ -70,7 +84,10 @@ def _show(found: dict[str, Any]) -> None:
         ]
         for table in found["tables"]
     ]
-    title = f"{found['d']} tables; each person is counted in one cell of each"
+    tables = "1 table" if found["d"] == 1 else f"{found['d']} tables"
+    title = (
+        f"{tables} with noise; each person is counted in one cell of each, and whatever they contain is a sum"
+    )
     print_grid(output, title, ["Table", "Epsilon", "Delta", "P(exact)", "E|error|"], lines, 1)
     for group in found["groups"]:
         persons, epsilon, delta = group["persons"], group["epsilon"], group["delta"]
@@ -93,6 +110,21 @@ def _show(found: dict[str, Any]) -> None:
         lines,
         1,
     )
+
+
+def _after(found: dict[str, Any]) -> str:
+    """What loading a description would leave of its family's lifetime cap."""
+    if found["tightest"] is None or "epsilon" not in found["left"]:
+        return "Nothing is charged before it is loaded."
+    left = found["left"]["epsilon"] - found["total"][found["tightest"]]["epsilon"]
+    if left < 0:
+        return "The family's cap does not cover it: a load of anything new would be refused."
+    if left < LITTLE * found["cap"]["epsilon"]:
+        return (
+            "Loading it leaves nothing: no second version and no further table could ever be charged, and a cap "
+            "cannot be raised. Set cap_epsilon and cap_delta for the family's whole life."
+        )
+    return f"Loading it leaves epsilon {left:.4g}."
 
 
 def _amount(amount: dict[str, float]) -> str:

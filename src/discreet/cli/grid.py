@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
 WIDEST_HEADER = 14
 WIDEST_STUB = 36
+NARROWEST_STUB = 12
 _GAP = 2
 _SEPARATOR = 1
 
@@ -28,6 +29,7 @@ def print_grid(
     """
     console.print(Text(title, style="bold"))
     widths = [_width(place, headers, lines, stubs) for place in range(len(headers))]
+    widths = _narrowed(widths, stubs, console.width, together)
     for numbers in _blocks(widths, stubs, console.width, together):
         shown = [*range(stubs), *numbers]
         grid = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, _GAP, 0, 0))
@@ -50,6 +52,17 @@ def _width(place: int, headers: list[str], lines: list[list[str]], stubs: int) -
         return min(WIDEST_STUB, max(longest, len(headers[place])))
     words = max((len(word) for word in headers[place].split()), default=0)
     return max(longest, min(WIDEST_HEADER, max(words, min(len(headers[place]), 8))))
+
+
+def _narrowed(widths: list[int], stubs: int, room: int, together: int) -> list[int]:
+    """The widest label gives way, and wraps, where labels and the first numbers are wider than the screen."""
+    first = widths[: stubs + together]
+    excess = sum(first) + (_GAP + _SEPARATOR) * len(first) + 2 - room
+    if excess <= 0 or not stubs:
+        return widths
+    widest = max(range(stubs), key=lambda place: widths[place])
+    narrower = max(NARROWEST_STUB, widths[widest] - excess)
+    return [min(width, narrower) if place == widest else width for place, width in enumerate(widths)]
 
 
 def _blocks(widths: list[int], stubs: int, room: int, together: int) -> Iterator[list[int]]:

@@ -46,6 +46,20 @@ def load(
         emit_json({"dataset": dataset.id, "digest": digest, "workspace": str(folder)})
     else:
         messages.print(f"Loaded {dataset.id}, version {digest[:8]}, into {folder}", soft_wrap=True)
+        if dataset.protection.private:
+            _tell_left(folder, dataset.id)
+
+
+def _tell_left(folder: Path, dataset: str) -> None:
+    """What the family has left now that the version is charged to it."""
+    from discreet.budget import budget_left
+    from discreet.workspace.workspace import Workspace
+
+    workspace = Workspace(folder, threads=1)
+    try:
+        messages.print(Text(budget_left(workspace.stored(dataset)) or ""), soft_wrap=True)
+    finally:
+        workspace.close()
 
 
 def _tell(cautions: list[str]) -> None:

@@ -79,12 +79,12 @@ def _place(release: Release, codes: Sequence[str]) -> tuple[int, ...]:
     lists = [dimension.codes for dimension in release.dimensions]
     if len(codes) != len(lists) or any(code not in known for code, known in zip(codes, lists, strict=True)):
         raise BadRequest(
-            f"There is no cell {', '.join(codes)!r}.",
+            f"There is no cell ({', '.join(map(repr, codes))}).",
             f"Give one code each of {', '.join(d.name for d in release.dimensions)}.",
         )
     place = tuple(known.index(code) for code, known in zip(codes, lists, strict=True))
     if release.missing[place]:
-        raise BadRequest(f"The cell {', '.join(codes)!r} is not released.", "Choose another.")
+        raise BadRequest(f"The cell ({', '.join(map(repr, codes))}) is not released.", "Choose another.")
     return place
 
 

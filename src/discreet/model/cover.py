@@ -289,16 +289,21 @@ def _bounds(part: Part, variances: Mapping[Margin, float]) -> tuple[float, float
 
 
 def _outside(conditions: list[Condition], universe: Universe, dataset: Dataset) -> OutsideUniverse:
-    """The refusal, with a variable whose removal would help, if one does."""
+    """The refusal, with the variables whose removal would help, if one does."""
     names = list(dict.fromkeys(condition.name for condition in conditions))
-    for name in reversed(names):
-        rest = [condition for condition in conditions if condition.name != name]
-        if any(margin_axes(margin, rest, dataset) is not None for margin in universe.margins):
-            advice = f'Take out "{name}", filters included.'
-            break
-    else:
-        advice = "See the dataset's page for the declared tables."
+    helps = [f'"{name}"' for name in names if _answerable_without(name, conditions, universe, dataset)]
+    advice = (
+        f"Take out {' or '.join(helps)}, filters included."
+        if helps
+        else "See the dataset's budget for the declared tables."
+    )
     return OutsideUniverse(
         f"No declared table contains {' x '.join(sorted(names)) or 'the grand total'}, so it has no privacy budget.",
         f"{advice} The custodian may declare it, or open a ledger for it.",
     )
+
+
+def _answerable_without(name: str, conditions: list[Condition], universe: Universe, dataset: Dataset) -> bool:
+    """Whether some released table answers the rest of a question."""
+    rest = [condition for condition in conditions if condition.name != name]
+    return any(margin_axes(margin, rest, dataset) is not None for margin in universe.margins)

@@ -102,6 +102,12 @@ def parse_universe(entry: Mapping[str, Any], dataset: Dataset, *, known_total: b
     for key in entry:
         if key not in KEYS:
             raise BadDescription(f'[protection.universe] has the unknown key "{key}".', nearest(key, KEYS))
+    if not {"variables", "tables"} & set(entry):
+        # A forgotten section would spend the whole budget on the grand total.
+        raise BadDescription(
+            "[protection.universe] lists neither `variables` nor `tables`.",
+            'Write variables = ["sex", "age"] and up_to = 2: the tables that will ever be answered.',
+        )
     style = entry.get("margins", "own")
     if style not in STYLES:
         raise BadDescription(f'`margins` of the universe is "{style}".', nearest(str(style), STYLES))

@@ -154,7 +154,8 @@ class PrivateProtector:
         if asker is None:
             raise OutsideUniverse(
                 outside.message,
-                f"{outside.advice} Accounts with a share of the ledger may ask for it: send your key.",
+                f"{outside.advice} Accounts with a share of the ledger may ask for it, at "
+                f"{'epsilon' if self.plan.terms.rule == 'basic' else 'rho'} {float(charge.loss):.3g}: send your key.",
             )
         asker.require("analyst")
         return replace(self, extra=table, charge=charge, _covers=[])
