@@ -36,7 +36,7 @@ def budget_of(stored: StoredDataset) -> dict[str, Any]:
     return budget_document(published.plan, stored.dataset, state)
 
 
-def budget_before(folder: Path, description: str) -> dict[str, Any]:
+def budget_before(folder: Path | None, description: str) -> dict[str, Any]:
     """The budget of a description that is not published yet, beside what its family has spent in a workspace.
 
     Raises:
@@ -45,7 +45,7 @@ def budget_before(folder: Path, description: str) -> dict[str, Any]:
     """
 
     def state_of(family: str) -> FamilyState | None:
-        if not has_ledger(folder):
+        if folder is None or not has_ledger(folder):
             return None
         ledger = open_ledger(folder)
         try:

@@ -69,6 +69,9 @@ def test_a_dataset_under_dp_states_its_claim_and_what_is_left(private_town):
     workspace = Workspace(private_town.folder)
     found = five_safes(workspace, "town", read_settings(workspace.folder))
     assert "differentially private" in answer(found, "What do all tables promise together?").answer
+    refused = answer(found, "Which tables are refused?").answer
+    assert "declared tables do not contain, unless an account with a share pays" in refused
+    assert "variables beside geography" not in refused
     assert "may spend epsilon 9 in its lifetime" in answer(found, "What is left of the budget?").answer
 
 

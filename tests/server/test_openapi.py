@@ -41,6 +41,16 @@ def test_every_parameter_of_the_test_is_described_and_the_other_way_round(descri
     assert sorted(p["name"] for p in test["parameters"] if p["in"] == "query") == sorted(TABLE_PARAMETERS)
 
 
+def test_where_a_key_may_or_must_be_sent_is_described(described):
+    paths = described["paths"]
+    table = paths["/api/datasets/{dataset_id}/table"]["get"]
+    ledger = paths["/api/datasets/{dataset_id}/ledger"]["get"]
+    assert table["security"] == [{}, {"key": []}]
+    assert ledger["security"] == [{"key": []}]
+    assert {"401", "403"} <= set(table["responses"])
+    assert described["components"]["securitySchemes"]["key"]["scheme"] == "bearer"
+
+
 def test_every_format_is_described(described):
     table = described["paths"]["/api/datasets/{dataset_id}/table"]["get"]
     assert set(table["responses"]["200"]["content"]) == {f.media_type.split(";")[0] for f in FORMATS.values()}

@@ -250,13 +250,26 @@ def _most_averaging(stored: StoredDataset) -> float:
     )
 
 
+def _by_shape(stored: StoredDataset) -> str:
+    """Which tables nobody needs to look at to refuse."""
+    protection = stored.dataset.protection
+    if stored.published is None:
+        return (
+            f"By shape: at most {protection.max_variables} variables beside geography and {protection.max_cells:,} "
+            "cells a table."
+        )
+    plan = stored.published.plan
+    unless = ", unless an account with a share pays for it" if plan.answer is not None else ""
+    declared = f"what the {len(plan.universe.declared)} declared tables do not contain{unless}"
+    return f"By shape: {declared}; more than {protection.max_cells:,} cells a table."
+
+
 def _outputs(stored: StoredDataset) -> Safe:
     protection = stored.dataset.protection
     kinds = Counter(rule.kind for rule in stored.rules)
     declared = (
         ", ".join(f"{kind} ({number})" if number > 1 else kind for kind, number in kinds.items()) or "none"
     )
-    shape = f"at most {protection.max_variables} variables beside geography and {protection.max_cells:,} cells a table"
     negative = (
         "counts below zero are shown as zero" if protection.non_negative else "negative counts are shown"
     )
@@ -265,7 +278,7 @@ def _outputs(stored: StoredDataset) -> Safe:
         "Safe outputs",
         "Are the results non-disclosive?",
         (
-            Item("Which tables are refused?", KNOWN, f"By shape: {shape}. Declared rules: {declared}."),
+            Item("Which tables are refused?", KNOWN, f"{_by_shape(stored)} Declared rules: {declared}."),
             Item("How do totals behave?", KNOWN, f"Additivity {protection.additivity}; {negative}."),
             Item("What is every reader told?", KNOWN, "Each table carries its note that counts are perturbed, what its "
                  "protection promises and what it does not; withheld cells are marked c, impossible ones z."),

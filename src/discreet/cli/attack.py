@@ -135,7 +135,7 @@ def _show_bob(study: dict[str, Any]) -> None:
     lines = {name: [f"{point['success']:.0%}" for point in curve] for name, curve in curves}
     for name, curve in curves:
         if "bound" in curve[0]:
-            lines[f"bound for {name}"] = [f"{point['bound']:.0%}" for point in curve]
+            lines[f"most possible under {name}"] = [f"{point['bound']:.0%}" for point in curve]
     _print_curves(title, "pairs", [point["pairs"] for point in curves[0][1]], lines)
     for name, curve in curves:
         last = curve[-1]
@@ -152,7 +152,7 @@ def _show_averaging(study: dict[str, Any]) -> None:
     for kind in results[0]["curves"]:
         lines = {r["protection"]: [f"{point['error']:.2f}" for point in r["curves"][kind]] for r in results}
         lines |= {
-            f"bound for {r['protection']}": [f"{r['bound']['error']:.2f}"] * len(r["curves"][kind])
+            f"least possible under {r['protection']}": [f"{r['bound']['error']:.2f}"] * len(r["curves"][kind])
             for r in results
             if "bound" in r
         }

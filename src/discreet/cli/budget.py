@@ -47,12 +47,14 @@ def _planned(description: Path, workspace: Path | None) -> dict[str, Any]:
     from discreet.budget import budget_before
     from discreet.errors import NotFound
     from discreet.microdata.description_file import description_named
-    from discreet.workspace.settings import workspace_folder
+    from discreet.workspace.settings import default_folder, workspace_folder
 
     if not description.is_file():
         raise NotFound(f"There is no file {str(description)!r}.", "Draft one with `discreet describe`.")
+    folder = workspace_folder(workspace)
     with description_named(description):
-        return budget_before(workspace_folder(workspace), description.read_text("utf-8"))
+        # The demo's ledger says nothing about a draft that nobody has named a workspace for.
+        return budget_before(None if folder == default_folder() else folder, description.read_text("utf-8"))
 
 
 def _stored(dataset: str, workspace: Path | None) -> dict[str, Any]:

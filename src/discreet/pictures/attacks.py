@@ -192,9 +192,7 @@ def _out_of_reach(
         band = alt.Chart(alt.InlineData(values=[{"low": 0, "high": bound}]))
         edges = {"y": alt.Y("low:Q").title(title), "y2": alt.Y2("high:Q")}
         found.append(band.mark_rect(color=GREEN, opacity=0.12).encode(**edges))
-        words = [
-            {"x": last, "y": bound, "text": f"out of reach under dp, ε = {result['claim']['epsilon']:g}"}
-        ]
+        words = [{"x": last, "y": 0, "text": f"out of reach under dp, ε = {result['claim']['epsilon']:g}"}]
         text = alt.Chart(alt.InlineData(values=words)).encode(x=x, y=y, text="text:N")
-        found.append(text.mark_text(align="right", dx=-6, dy=12, color=GREEN, fontSize=12))
+        found.append(text.mark_text(align="right", dx=-6, dy=-8, color=GREEN, fontSize=12))
     return found

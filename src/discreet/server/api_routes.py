@@ -29,6 +29,8 @@ from discreet.server.catalogue import usable
 from discreet.server.documents import DatasetDocument, ListDocument, description, summary
 from discreet.server.independence import IndependenceDocument, independence_document, two_way_release
 from discreet.server.openapi import (
+    A_KEY,
+    PERHAPS_A_KEY,
     document_responses,
     problem_responses,
     request_parameters,
@@ -80,7 +82,7 @@ def api_router(workspace: Workspace) -> APIRouter:
         "/datasets/{dataset_id}/table",
         response_class=Response,
         responses=table_responses(),
-        openapi_extra={"parameters": table_parameters()},
+        openapi_extra={"parameters": table_parameters(), "security": PERHAPS_A_KEY},
     )
     def protected_table(request: Request, dataset_id: DatasetId) -> Response:
         """One protected table, in one of the formats."""
@@ -134,6 +136,7 @@ def _add_budget_routes(router: APIRouter, workspace: Workspace) -> None:
         "/datasets/{dataset_id}/ledger",
         response_class=Response,
         responses=document_responses("The ledger.", 400, 401, 403, 404, 414, 503),
+        openapi_extra={"security": A_KEY},
     )
     def ledger(request: Request, dataset_id: DatasetId) -> Response:
         """What the family of a dataset has spent, and by whom; for custodians."""

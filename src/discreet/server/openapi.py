@@ -28,10 +28,15 @@ _ABOUT = (
     "Protected frequency tables from microdata. Counts are randomly adjusted before they leave; the note of "
     "a table says how. A release never changes: it has a strong ETag, and If-None-Match gives 304."
 )
+#: What a table is asked with: no key, or one where tables are counted or charged by account.
+PERHAPS_A_KEY: list[dict[str, list[str]]] = [{}, {"key": []}]
+#: What only an account may ask for.
+A_KEY: list[dict[str, list[str]]] = [{"key": []}]
+
 _PROBLEMS = {
     400: "The request cannot be read; `code` says why and `advice` what to do.",
     401: "The API key is missing or not accepted.",
-    403: "The table is not released: a rule that looks at its shape does not allow it.",
+    403: "Not released: a rule, the declared universe, the budget that is left or the role of the account.",
     404: "There is no such dataset.",
     414: "The query is longer than the server reads.",
     503: "The server cannot answer at the moment; nothing is ever answered unprotected.",
@@ -68,7 +73,7 @@ def table_responses() -> dict[int | str, dict[str, Any]]:
     return {
         200: {"description": "The protected table.", "content": content, "headers": headers},
         304: {"description": "Not modified: the copy named by If-None-Match still holds."},
-        **problem_responses(400, 403, 404, 414, 503),
+        **problem_responses(400, 401, 403, 404, 414, 503),
     }
 
 
@@ -129,6 +134,9 @@ def _document(app: FastAPI) -> dict[str, Any]:
     schemas = document.setdefault("components", {}).setdefault("schemas", {})
     for name in ("HTTPValidationError", "ValidationError"):
         schemas.pop(name, None)
+    document["components"]["securitySchemes"] = {
+        "key": {"type": "http", "scheme": "bearer", "description": "The API key of an account."}
+    }
     schemas["Problem"] = TypeAdapter(ProblemDocument).json_schema()
     for operations in document["paths"].values():
         for operation in operations.values():
