@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from discreet.accounting.group_meter import metered_groups
-from discreet.adjust.additivity import additive, additivity_note
+from discreet.adjust.additivity import additive, adjusted_note
 from discreet.adjust.non_negative import non_negative
 from discreet.judged import counted_shapes, verdict_on
 from discreet.model.release import NOT_APPLICABLE, UNRELIABLE, WITHHELD, Release, table_title
@@ -35,11 +35,6 @@ if TYPE_CHECKING:
     from discreet.model.shape import TableShape
     from discreet.perturb.protector import Protector
     from discreet.workspace.workspace import StoredDataset
-
-_NOTE = (
-    "Counts in this table have been randomly adjusted by small amounts to protect confidentiality. "
-    "{} Do not rely on small counts; adding cells yourself adds their uncertainty."
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,7 +136,7 @@ def answer(question: Question) -> Release:
 
 def perturbed_note(dataset: Dataset, additivity: str = "") -> str:
     """What every reader of a dataset's tables must be told."""
-    return _NOTE.format(additivity_note(dataset.protection, additivity))
+    return adjusted_note(dataset.protection, additivity)
 
 
 def release_table(stored: StoredDataset, request: TableRequest, asker: Asker | None = None) -> Release:

@@ -40,10 +40,14 @@ _PRIVATE_NOTES = {
 }
 
 
-def additivity_note(protection: Protection, additivity: str = "") -> str:
-    """What every reader of a table must be told of totals and their parts."""
-    notes = _PRIVATE_NOTES if protection.private else NOTES
-    return notes[additivity or protection.additivity]
+def adjusted_note(protection: Protection, additivity: str = "") -> str:
+    """What every reader of a table must be told: that counts were adjusted, and what that means for totals."""
+    notes, amount = (_PRIVATE_NOTES, "") if protection.private else (NOTES, "by small amounts ")
+    return (
+        f"Counts in this table have been randomly adjusted {amount}to protect confidentiality. "
+        f"{notes[additivity or protection.additivity]} Do not rely on small counts; adding cells yourself adds "
+        "their uncertainty."
+    )
 
 
 def additive(

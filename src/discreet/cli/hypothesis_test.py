@@ -7,13 +7,21 @@ Goes to: sentences for people, or `--json`.
 from __future__ import annotations
 
 import csv
+import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from discreet.cli.console import emit_json, output
-from discreet.cli.options import FilterOption, GroupOption, ThreadsOption, WorkspaceOption, open_workspace
+from discreet.cli.options import (
+    KEY_ENVIRONMENT,
+    FilterOption,
+    GroupOption,
+    ThreadsOption,
+    WorkspaceOption,
+    open_workspace,
+)
 from discreet.errors import BadRequest, NotFound
 
 if TYPE_CHECKING:
@@ -147,7 +155,7 @@ def _release(
         dataset, rows=rows or (), columns=columns or (), filters=filters or (), groups=groups or ()
     )
     opened, _ = open_workspace(workspace, threads=threads)
-    return release_table(opened.stored(dataset), request)
+    return release_table(opened.stored(dataset), request, opened.asker(os.environ.get(KEY_ENVIRONMENT)))
 
 
 def _show(found: LikelihoodRatio) -> None:

@@ -111,9 +111,10 @@ def api_router(workspace: Workspace) -> APIRouter:
     def independence(request: Request, dataset_id: DatasetId) -> Response:
         """Whether the two variables of a table are independent; the noise is in the likelihood."""
         refuse_unknown(request.query_params, TABLE_PARAMETERS)
-        question = checked(workspace.stored(dataset_id), read_table(dataset_id, request.query_params))
+        asker = workspace.asker(bearer(request))
+        question = checked(workspace.stored(dataset_id), read_table(dataset_id, request.query_params), asker)
         tag = tag_of(question, "independence")
-        return conditional(request, tag, lambda: _independence(question))
+        return conditional(request, tag, lambda: _independence(question), metered=question.metered)
 
     _add_budget_routes(router, workspace)
     return router
