@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from fractions import Fraction
     from pathlib import Path
 
-    from discreet.accounting.ledger import FamilyState
+    from discreet.accounting.ledger_entries import FamilyState
     from discreet.perturb.private_protector import PrivateProtector
     from discreet.workspace.workspace import StoredDataset
 

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from discreet.accounting.claim import group_delta
-from discreet.accounting.ledger import Charge, canonical_request, records_name
+from discreet.accounting.ledger_entries import Charge, canonical_request, records_name
 from discreet.errors import BadDescription, BadRequest
 from discreet.margins.advice import advise, plan_of
 from discreet.margins.closure import MarginSet, parse_margins
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from discreet.accounting.ledger import Receipt
+    from discreet.accounting.ledger_entries import Receipt
     from discreet.margins.advice import Plan
     from discreet.margins.closure import Margin
     from discreet.mechanism.noise_table import NoiseTable

@@ -13,7 +13,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from discreet.accounting.accounts import Accounts
-from discreet.accounting.ledger import STEPS, Charge, Ledger, canonical_request
+from discreet.accounting.ledger import STEPS, Ledger
+from discreet.accounting.ledger_entries import Charge, canonical_request
 from discreet.errors import BadDescription, BadKey, BadRequest, BudgetSpent, LedgerUnusable
 
 TENTH = Fraction(1, 10)

@@ -12,7 +12,8 @@ from discreet.accounting.audit import delta as exact_delta
 from discreet.accounting.budget_report import budget_document, ledger_document
 from discreet.accounting.charges import answer_charge, answer_cost, family_cap, publication_charge
 from discreet.accounting.composition_zcdp import with_distance, zcdp_delta
-from discreet.accounting.ledger import Charge, Ledger, canonical_request
+from discreet.accounting.ledger import Ledger
+from discreet.accounting.ledger_entries import Charge, canonical_request
 from discreet.accounting.plan import interactive_table, make_plan
 from discreet.accounting.tightest import figures, tightest
 from discreet.errors import BadDescription, BudgetSpent

@@ -5,7 +5,7 @@ import random
 import numpy as np
 import pytest
 
-from discreet.accounting.ledger import canonical_request
+from discreet.accounting.ledger_entries import canonical_request
 from discreet.mechanism import laplace
 from discreet.model.cover import cover
 from discreet.model.dataset_toml import parse_dataset

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from httpx import Response
 
-    from discreet.accounting.ledger import FamilyState
+    from discreet.accounting.ledger_entries import FamilyState
 
 
 @dataclass(frozen=True)

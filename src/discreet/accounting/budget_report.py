@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 from discreet.accounting.audit import epsilon as exact_epsilon
 from discreet.accounting.claim import float_up, group_delta
 from discreet.accounting.composition_basic import table_delta
-from discreet.accounting.ledger import FAILURE_UNIT, LOSS_UNIT, Charge
+from discreet.accounting.ledger_entries import FAILURE_UNIT, LOSS_UNIT, Charge
 from discreet.accounting.plan import make_plan, shares_of
 from discreet.accounting.style_advice import style_advice
 from discreet.accounting.tightest import claim_of, figures
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from discreet.accounting.claim import Claim
-    from discreet.accounting.ledger import FamilyState
+    from discreet.accounting.ledger_entries import FamilyState
     from discreet.accounting.plan import Plan, PlannedTable
     from discreet.model.dataset import Dataset
     from discreet.model.terms import Terms

@@ -18,7 +18,7 @@ from discreet.accounting.claim import float_down, float_up, group_delta
 from discreet.accounting.composition_basic import table_delta
 from discreet.accounting.composition_zcdp import ideal_rho, rho_for
 from discreet.accounting.distance import distance_to_ideal
-from discreet.accounting.ledger import Charge, canonical_request, records_name
+from discreet.accounting.ledger_entries import Charge, canonical_request, records_name
 from discreet.accounting.tightest import figures
 from discreet.errors import BadDescription
 from discreet.mechanism.identity import mechanism_name

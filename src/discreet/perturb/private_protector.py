@@ -30,7 +30,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from discreet.accounting.group_meter import Asker
-    from discreet.accounting.ledger import Charge, Ledger
+    from discreet.accounting.ledger import Ledger
+    from discreet.accounting.ledger_entries import Charge
     from discreet.accounting.plan import Plan, PlannedTable
     from discreet.model.cover import Part
     from discreet.model.exact import ExactTable

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING
 from filelock import FileLock
 
 from discreet.accounting.charges import family_cap, publication_charge
-from discreet.accounting.ledger import Family
+from discreet.accounting.ledger_entries import Family
 from discreet.accounting.plan import Plan, make_plan
 from discreet.accounting.tightest import claimed
 from discreet.errors import BadDescription, BadRequest, DiscreetError, NotFound
