@@ -174,6 +174,11 @@ def write_secret(folder: Path) -> None:
         path.chmod(0o600)
 
 
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """What `tests/golden` does with its numbers: compare them, add new ones, or replace those that differ."""
+    parser.addoption("--golden", choices=("check", "record", "overwrite"), default="check")
+
+
 @pytest.fixture(scope="session")
 def secret() -> Secret:
     return Secret(SECRET_BYTES)
