@@ -23,8 +23,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from discreet.margins.advice import plan_of
-from discreet.margins.analytic_gaussian import gaussian_mu
-from discreet.margins.closure import Margin, MarginSet
+from discreet.privacy.gaussian import gaussian_mu
+from discreet.margins.closure import Axes, MarginSet
 from discreet.margins.importance import overall_error
 from discreet.margins.integer_noise import SeededNoise, gaussian_tables, laplace_tables
 
@@ -39,7 +39,7 @@ WANTED = MarginSet(tuple("ABCDEFG"), SHAPE, tuple(combinations(range(7), 2)))
 CELLS = sum(WANTED.cells(margin) for margin in WANTED.margins)
 EPSILON, DELTA = 1.0, 1e-6
 
-Counts = dict[Margin, "NDArray[np.int64]"]
+Counts = dict[Axes, "NDArray[np.int64]"]
 
 
 def records(seed: int = 0) -> list[NDArray[np.int64]]:
@@ -58,7 +58,7 @@ def count(codes: list[NDArray[np.int64]]) -> Counts:
     }
 
 
-def mean_error(released: dict[Margin, Any], exact: Counts) -> float:
+def mean_error(released: dict[Axes, Any], exact: Counts) -> float:
     """Mean absolute error over all cells of all margins."""
     return sum(float(np.abs(released[m] - exact[m]).sum()) for m in WANTED.margins) / CELLS
 
@@ -98,7 +98,7 @@ def opendp(delta: float, codes: list[NDArray[np.int64]], exact: Counts) -> dict[
         noise = lambda: dp.m.then_laplace(scale=margins / EPSILON)  # noqa: E731
         norm = "L1Distance<i32>"
     space = dp.vector_domain(dp.atom_domain(T=int)), dp.symmetric_distance()
-    released: dict[Margin, Any] = {}
+    released: dict[Axes, Any] = {}
     start = time.perf_counter()
     for i, j in WANTED.margins:
         cells = list(range(SHAPE[i] * SHAPE[j]))

@@ -19,10 +19,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from discreet.microdata.demo import census_batches, census_description
+from discreet.workspace.demo import census_batches, census_description
 from discreet.model.request import TableRequest
-from discreet.pipeline import release_table
-from discreet.workspace.publish import load_dataset
+from discreet.answer.pipeline import release_table
+from discreet.workspace.load import load_dataset
 from discreet.workspace.workspace import Workspace
 
 if TYPE_CHECKING:

@@ -4,6 +4,10 @@ from __future__ import annotations
 
 import io
 import os
+import pwd
+import shutil
+import subprocess
+import tempfile
 
 # One thread a process: the suite runs on all cores already, and threads of small factorisations only wait.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
@@ -11,6 +15,8 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 import sys
 from contextlib import redirect_stderr, redirect_stdout
 from dataclasses import dataclass
+from itertools import count
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -19,13 +25,12 @@ import pytest
 from hypothesis import settings
 
 from discreet.cli.main import run as command_line
-from discreet.keys.secret import Secret
-from discreet.workspace.publish import load_dataset
+from discreet.records.secret import Secret
+from discreet.workspace.load import load_dataset
 from discreet.workspace.workspace import Workspace
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
+    from collections.abc import Callable, Iterator
 
 settings.register_profile("discreet", deadline=None, derandomize=True)
 settings.load_profile("discreet")
@@ -244,3 +249,67 @@ def run_here(monkeypatch: pytest.MonkeyPatch) -> Callable[..., Done]:
         return Done(int(code or 0), *told)
 
     return run
+
+
+def _postgres_programs() -> Path:
+    """The folder of `initdb` and `pg_ctl`; Debian keeps them off the path."""
+    found = shutil.which("initdb")
+    folders = [Path(found).parent] if found else sorted(Path("/usr/lib/postgresql").glob("*/bin"))
+    if not folders:
+        pytest.skip("PostgreSQL is not installed; as root `make test` installs it")
+    return folders[-1]
+
+
+def _server_account() -> tuple[str, list[str]]:
+    """Who runs the server, and what leads its commands: PostgreSQL refuses to run as root."""
+    if os.geteuid():
+        return pwd.getpwuid(os.geteuid()).pw_name, []
+    known = {entry.pw_name for entry in pwd.getpwall()}
+    name = next((name for name in ("postgres", "nobody") if name in known), None)
+    runuser = shutil.which("runuser", path=f"{os.environ.get('PATH', '')}:/usr/sbin:/sbin")
+    if name is None or runuser is None:
+        pytest.skip("PostgreSQL does not run as root, and there is no other account to run it")
+    return name, [runuser, "-u", name, "--"]
+
+
+@pytest.fixture(scope="session")
+def postgres_server() -> Iterator[str]:
+    """The folder of the socket of a server of our own: no network, no password, gone at the end.
+
+    One that is installed and does not start is a failure and not a reason to skip.
+    """
+    pytest.importorskip("psycopg")
+    programs, (account, led_by) = _postgres_programs(), _server_account()
+    home = tempfile.mkdtemp(prefix="pg-")  # short: the path of a socket has at most 107 characters
+    shutil.chown(home, account)
+
+    def run(program: str, *arguments: str) -> None:
+        command = [*led_by, str(programs / program), "-D", f"{home}/data", *arguments]
+        subprocess.run(command, check=True, capture_output=True, timeout=120, cwd=home)
+
+    run("initdb", "-U", "me", "-A", "trust", "-E", "UTF8", "--no-locale", "--no-sync")
+    options = f"-c listen_addresses='' -k {home} -c fsync=off -c max_connections=100 -c shared_buffers=16MB"
+    try:
+        run("pg_ctl", "-w", "-o", options, "-l", f"{home}/log", "start")
+        yield home
+    finally:
+        run("pg_ctl", "-w", "-m", "immediate", "stop")
+        shutil.rmtree(home, ignore_errors=True)
+
+
+_databases = count()
+
+
+@pytest.fixture
+def postgres_url(postgres_server: str) -> Iterator[str]:
+    """An empty database of its own for each test."""
+    from sqlalchemy import create_engine, text
+
+    name = f"ledger_{next(_databases)}"
+    address = f"postgresql+psycopg://me@/{{}}?host={postgres_server}"
+    engine = create_engine(address.format("postgres"), isolation_level="AUTOCOMMIT")
+    with engine.connect() as connection:
+        connection.execute(text(f"CREATE DATABASE {name}"))
+        yield address.format(name)
+        connection.execute(text(f"DROP DATABASE {name} WITH (FORCE)"))
+    engine.dispose()

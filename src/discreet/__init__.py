@@ -14,7 +14,9 @@ from typing import TYPE_CHECKING, Any
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:
-    from discreet import accounting, inference, mechanism
+    from discreet import inference
+    from discreet import noise as mechanism
+    from discreet import privacy as accounting
     from discreet.api import Catalogue, Table, load
     from discreet.api import open_workspace as open  # noqa: A004 - discreet.open is the name that people guess
 

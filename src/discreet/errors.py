@@ -232,11 +232,11 @@ class BadData(DiscreetError):
     exit_code = EXIT_USAGE
 
 
-class BadSetting(DiscreetError):
-    """A setting with a value that it cannot have."""
+class BadOption(DiscreetError):
+    """An option with a value that it cannot have."""
 
     code = "bad-setting"
-    title = "A setting is not usable"
+    title = "An option is not usable"
     http_status = 500
     exit_code = EXIT_USAGE
 

@@ -6,15 +6,15 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from discreet import accounting
-from discreet.assess import assess, assess_subject, settings_of
+from discreet import privacy
+from discreet.assess import assess, assess_subject, cases_of
 from discreet.assess.assessment import CONFIDENTIAL, privacy_of
 from discreet.assess.subject import Subject
 from discreet.errors import BadRequest
-from discreet.mechanism import laplace, maxent, pram
 from discreet.model.request import TableRequest
-from discreet.perturb import perturb
-from discreet.perturb.protector import CellKeyProtector
+from discreet.noise import laplace, maxent, pram
+from discreet.protect import cell_key_noise as perturb
+from discreet.protect.protector import CellKeyProtector
 from discreet.workspace.workspace import Workspace
 
 REQUEST = TableRequest("town", rows=("sex",), columns=("job",), filters=(("age", ("adult", "old")),))
@@ -32,7 +32,7 @@ def found(stored):
 
 
 def test_every_setting_is_assessed_in_order(found):
-    labels = [o.setting.label for o in found.outcomes]
+    labels = [o.case.label for o in found.outcomes]
     assert labels == ["laplace 0.5", "laplace 2", "maxent 0.5", "maxent 2", "pram", "current"]
     assert found.truth.df == 3
 
@@ -48,26 +48,26 @@ def test_the_document_is_plain_marked_and_has_every_measure(found):
     document = json.loads(json.dumps(found.as_json(), allow_nan=False))
     assert document["confidential"] == CONFIDENTIAL
     assert "differential privacy" in document["caution"]
-    for setting in document["settings"]:
-        assert {"delta", "delta_above", "epsilon_at", "epsilon_above"} <= set(setting["privacy"])
+    for case in document["settings"]:
+        assert {"delta", "delta_above", "epsilon_at", "epsilon_above"} <= set(case["privacy"])
         assert {
             "l1", "l2", "l3", "perturbed", "p_exact", "confirmation", "false_zeros", "false_people",
-        } <= set(setting["expected"])  # fmt: skip
+        } <= set(case["expected"])  # fmt: skip
         assert {
             "rm", "hellinger", "cramers_v", "corrected_v", "chi_square", "p_value", "likelihood_ratio",
             "aware_ratio", "aware_p_value", "total_variation",
-        } <= set(setting["simulated"])  # fmt: skip
-        assert setting["simulated"]["rm"]["error"] > 0
-        assert setting["same_conclusion"]["releases_tested"] == 30
+        } <= set(case["simulated"])  # fmt: skip
+        assert case["simulated"]["rm"]["error"] > 0
+        assert case["same_conclusion"]["releases_tested"] == 30
     assert document["averaging"]["factor"] > 1
     assert document["settings"][4]["privacy"]["epsilon_at"] is None  # PRAM has no epsilon at 1e-4
 
 
 def test_the_privacy_is_that_of_the_exact_audit():
     found = privacy_of(laplace(epsilon=1.0, m=9), 1.0, 1e-4)
-    assert found.delta == float(accounting.delta(laplace(epsilon=1.0, m=9), epsilon=1.0))
+    assert found.delta == float(privacy.delta(laplace(epsilon=1.0, m=9), epsilon=1.0))
     assert found.delta_above == found.delta
-    assert found.epsilon_at == accounting.epsilon(laplace(epsilon=1.0, m=9), delta=1e-4)
+    assert found.epsilon_at == privacy.epsilon(laplace(epsilon=1.0, m=9), delta=1e-4)
     small = privacy_of(maxent(D=5, V=3, js=2), None, 0.05)
     assert small.epsilon == 1
     assert small.delta > small.delta_above
@@ -81,20 +81,20 @@ def test_the_current_setting_is_the_stored_noise_and_neither_keys_nor_secret_are
     monkeypatch.setattr(perturb, "perturb", forbidden)
     keyless = replace(stored, protector=CellKeyProtector(forbidden, stored.protector.noise))
     found = assess(keyless, REQUEST, families=["current"], reps=3)
-    assert found.outcomes[0].setting.noise == stored.protector.noise
+    assert found.outcomes[0].case.noise == stored.protector.noise
 
 
 def test_under_dp_the_current_setting_is_the_noise_of_the_margin_that_answers(private_town):
     stored = Workspace(private_town.folder).stored("town")
     request = TableRequest("town", ("sex",), ("age",))
     found = assess(stored, request, families=["current"], reps=3)
-    assert found.outcomes[0].setting.noise == stored.published.plan.noise()["age", "sex"]
+    assert found.outcomes[0].case.noise == stored.published.plan.noise()["age", "sex"]
     sums = TableRequest("town", ("region",), ("sex",))
     assert assess(stored, sums, families=["current", "laplace"], reps=3).left_out
 
 
 def test_more_noise_means_less_risk_and_less_use(found):
-    by = {o.setting.label: o for o in found.outcomes}
+    by = {o.case.label: o for o in found.outcomes}
     heavy, light = by["laplace 0.5"], by["laplace 2"]
     assert heavy.simulated["rm"].mean < light.simulated["rm"].mean
     assert heavy.expected.l1.mean > light.expected.l1.mean
@@ -102,10 +102,8 @@ def test_more_noise_means_less_risk_and_less_use(found):
 
 
 def test_unbeaten_settings_are_those_that_no_other_beats(found):
-    places = {
-        o.setting.label: (o.simulated["rm"].mean, o.simulated["hellinger"].mean) for o in found.outcomes
-    }
-    kept = {o.setting.label for o in found.unbeaten()}
+    places = {o.case.label: (o.simulated["rm"].mean, o.simulated["hellinger"].mean) for o in found.outcomes}
+    kept = {o.case.label for o in found.unbeaten()}
     assert kept
     for label, (risk, loss) in places.items():
         beaten = any(r <= risk and h <= loss for other, (r, h) in places.items() if other != label)
@@ -116,8 +114,8 @@ def test_on_an_independent_table_noise_misleads_the_naive_reader_and_not_the_oth
     """Rinott et al., figure 3: a large independent table of small counts."""
     counts = np.random.default_rng(3).poisson(10, (1, 10, 10))
     subject = Subject(counts, np.ones(counts.shape, dtype=bool))
-    settings, _ = settings_of(["laplace"], [0.5, 4.0], 1e-4)
-    found = assess_subject(subject, settings, reps=40)
+    cases, _ = cases_of(["laplace"], [0.5, 4.0], 1e-4)
+    found = assess_subject(subject, cases, reps=40)
     heavy, light = found.outcomes
     assert found.truth.associated is False
     assert heavy.same_naive < 0.3
@@ -137,7 +135,7 @@ def test_wishes_that_mean_nothing_are_refused(stored, wish, said):
 
 def test_an_empty_table_is_refused():
     subject = Subject(np.zeros((1, 2, 2), dtype=np.int64), np.ones((1, 2, 2), dtype=bool))
-    settings, _ = settings_of(["pram"], [1.0], 1e-4)
-    assert settings[0].noise == pram()
+    cases, _ = cases_of(["pram"], [1.0], 1e-4)
+    assert cases[0].noise == pram()
     with pytest.raises(BadRequest, match="Nobody"):
-        assess_subject(subject, settings)
+        assess_subject(subject, cases)

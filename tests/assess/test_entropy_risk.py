@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from discreet.assess.entropy_risk import conditional_entropy, entropy, risk
 from discreet.assess.losses import hellinger
-from discreet.mechanism import dropadd, laplace
+from discreet.noise import dropadd, laplace
 
 ORACLE = json.loads((Path(__file__).parents[1] / "oracles" / "assessment.json").read_text("utf-8"))
 #: Of each of the six comparisons with the independent simulation.

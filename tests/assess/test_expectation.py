@@ -11,9 +11,9 @@ import pytest
 from discreet.assess.expectation import SMALL, expected
 from discreet.assess.simulate import releases, simulate
 from discreet.assess.subject import Subject
-from discreet.mechanism import dropadd, gaussian, laplace, maxent, normal, pram
-from discreet.mechanism.kept_zero import with_kept_zero
-from discreet.mechanism.noise_table import NoiseRow, NoiseTable
+from discreet.noise import dropadd, gaussian, laplace, maxent, normal, pram
+from discreet.noise.kept_zero import with_kept_zero
+from discreet.noise.table import NoiseRow, NoiseTable
 
 ORACLE = json.loads((Path(__file__).parents[1] / "oracles" / "assessment.json").read_text("utf-8"))
 TABLE_1 = np.array(ORACLE["rinott_table1"]["counts"])

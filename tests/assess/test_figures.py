@@ -3,7 +3,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from discreet.assess import Subject, assess_subject, settings_of
+from discreet.assess import Subject, assess_subject, cases_of
 from discreet.assess.figures import BOXES, FIGURES, figure
 from discreet.errors import BadRequest
 from discreet.pictures.save import render
@@ -14,14 +14,14 @@ EVERYWHERE = np.ones(COUNTS.shape, dtype=bool)
 
 @pytest.fixture(scope="module")
 def found():
-    settings, _ = settings_of(["laplace", "maxent", "pram"], [0.5, 2.0], 1e-4)
-    return assess_subject(Subject(COUNTS, EVERYWHERE), settings, reps=12)
+    cases, _ = cases_of(["laplace", "maxent", "pram"], [0.5, 2.0], 1e-4)
+    return assess_subject(Subject(COUNTS, EVERYWHERE), cases, reps=12)
 
 
 @pytest.fixture(scope="module")
 def one_sided():
-    settings, _ = settings_of(["laplace"], [1.0], 1e-4)
-    return assess_subject(Subject(COUNTS.reshape(1, 12, 1), EVERYWHERE.reshape(1, 12, 1)), settings, reps=5)
+    cases, _ = cases_of(["laplace"], [1.0], 1e-4)
+    return assess_subject(Subject(COUNTS.reshape(1, 12, 1), EVERYWHERE.reshape(1, 12, 1)), cases, reps=5)
 
 
 def values(chart):
@@ -54,20 +54,19 @@ def test_the_map_has_every_setting_where_its_means_are(found):
     assert place["risk"] == outcome.simulated["rm"].mean
     assert place["loss"] == outcome.simulated["hellinger"].mean
     assert {k for k, r in records.items() if r["unbeaten"]} == {
-        (o.setting.family, "" if o.setting.epsilon is None else f"{o.setting.epsilon:g}")
-        for o in found.unbeaten()
+        (o.case.family, "" if o.case.epsilon is None else f"{o.case.epsilon:g}") for o in found.unbeaten()
     }
 
 
 def test_bars_show_exact_expectations(found):
-    shown = {r["setting"]: r["share"] for r in values(figure(found, "zeros"))}
-    assert shown == {o.setting.label: o.expected.false_zero_share for o in found.outcomes}
-    shown = {r["setting"]: r["share"] for r in values(figure(found, "confirmation"))}
-    assert shown == {o.setting.label: o.expected.confirmation_small for o in found.outcomes}
+    shown = {r["case"]: r["share"] for r in values(figure(found, "zeros"))}
+    assert shown == {o.case.label: o.expected.false_zero_share for o in found.outcomes}
+    shown = {r["case"]: r["share"] for r in values(figure(found, "confirmation"))}
+    assert shown == {o.case.label: o.expected.confirmation_small for o in found.outcomes}
 
 
 def test_conclusions_have_both_readers(found):
-    shown = {(r["setting"], r["reader"]): r["share"] for r in values(figure(found, "conclusions"))}
+    shown = {(r["case"], r["reader"]): r["share"] for r in values(figure(found, "conclusions"))}
     assert shown[("pram", "naive")] == found.outcomes[-1].same_naive
     assert shown[("pram", "noise-aware")] == found.outcomes[-1].same_aware
 

@@ -2,16 +2,16 @@ from __future__ import annotations
 
 import pytest
 
-from discreet import accounting
+from discreet import privacy
 from discreet.assess.five_safes import NOTICE, five_safes
-from discreet.workspace.ledgers import accounts_of
-from discreet.workspace.settings import read_settings
+from discreet.workspace.ledger_place import accounts_of
+from discreet.workspace.options import read_options
 from discreet.workspace.workspace import Workspace
 
 
 @pytest.fixture(scope="module")
 def found(town_workspace):
-    return five_safes(town_workspace, "town", read_settings(town_workspace.folder))
+    return five_safes(town_workspace, "town", read_options(town_workspace.folder))
 
 
 def answer(found, question):
@@ -34,7 +34,7 @@ def test_there_are_five_and_each_asks_and_knows_something(found):
 
 def test_what_the_system_knows_is_filled_in(found, town_workspace):
     noise = town_workspace.stored("town").protector.noise
-    delta = float(accounting.delta(noise, epsilon=1.0))
+    delta = float(privacy.delta(noise, epsilon=1.0))
     assert f"delta {delta:.3g} for the worst count" in answer(found, "What does one count promise?").answer
     assert "family = maxent, D = 4, V = 2, js = 1" in answer(found, "How is it protected?").answer
     assert "finest geography area (5 areas)" in answer(found, "What can be asked about?").answer
@@ -51,7 +51,7 @@ def test_rules_and_accounts_are_seen(town, tmp_path):
     rules = small + '\n[[rule]]\nkind = "free-groups"\nper_account = 3\n'
     workspace = town.load(tmp_path / "w", town.description + rules)
     accounts_of(workspace.folder).create("ana", "analyst")
-    found = five_safes(workspace, "town", read_settings(workspace.folder, host="0.0.0.0"))  # noqa: S104 - a case
+    found = five_safes(workspace, "town", read_options(workspace.folder, host="0.0.0.0"))  # noqa: S104 - a case
     assert answer(found, "Are small areas limited?").status == "known"
     assert "Active accounts: 1 analyst." in answer(found, "Who may ask?").answer
     assert "counted by account" in answer(found, "Who may ask?").answer
@@ -61,13 +61,13 @@ def test_rules_and_accounts_are_seen(town, tmp_path):
 def test_an_open_workspace_is_said_to_be(town, tmp_path):
     workspace = town.load(tmp_path / "w")
     workspace.folder.chmod(0o755)
-    found = five_safes(workspace, "town", read_settings(workspace.folder))
+    found = five_safes(workspace, "town", read_options(workspace.folder))
     assert "by others too (mode 755)" in answer(found, "Where are the records?").answer
 
 
 def test_a_dataset_under_dp_states_its_claim_and_what_is_left(private_town):
     workspace = Workspace(private_town.folder)
-    found = five_safes(workspace, "town", read_settings(workspace.folder))
+    found = five_safes(workspace, "town", read_options(workspace.folder))
     assert "differentially private" in answer(found, "What do all tables promise together?").answer
     refused = answer(found, "Which tables are refused?").answer
     assert "declared tables do not contain, unless an account with a share pays" in refused

@@ -6,7 +6,7 @@ from html.parser import HTMLParser
 import numpy as np
 import pytest
 
-from discreet.assess import Subject, assess, assess_subject, settings_of
+from discreet.assess import Subject, assess, assess_subject, cases_of
 from discreet.assess.assessment import CONFIDENTIAL, OUTSIDE_DP
 from discreet.assess.page import MARKER, grid, picture, write_page
 from discreet.assess.report import report
@@ -82,8 +82,8 @@ def test_it_has_every_part_and_says_how_epsilon_was_understood(html, found):
         assert heading in html
     assert html.count("<figure>") == 5
     for outcome in found.outcomes:
-        assert outcome.setting.label in html
-        assert outcome.setting.how in html.replace("&#x27;", "'")
+        assert outcome.case.label in html
+        assert outcome.case.how in html.replace("&#x27;", "'")
     assert f"seed {found.seed}" in html
     assert "secret and the real keys are not used" in html
 
@@ -97,8 +97,8 @@ def test_what_is_written_about_people_is_escaped():
     subject = Subject(
         counts, np.ones(counts.shape, dtype=bool), title="<b>&", sides=("<i>", "x", ""), refusal="<u>"
     )
-    settings, _ = settings_of(["pram"], [1.0], 1e-4)
-    page = report(assess_subject(subject, settings, reps=3))
+    cases, _ = cases_of(["pram"], [1.0], 1e-4)
+    page = report(assess_subject(subject, cases, reps=3))
     for tag in ("<b>", "<i>", "<u>"):
         assert tag not in page
     assert "&lt;b&gt;&amp;" in page
@@ -107,12 +107,12 @@ def test_what_is_written_about_people_is_escaped():
 def test_sentences_say_what_a_reader_would_conclude():
     counts = np.random.default_rng(3).poisson(10, (1, 10, 10))
     subject = Subject(counts, np.ones(counts.shape, dtype=bool))
-    settings, left_out = settings_of(["laplace", "hellinger"], [0.3, 8.0], 1e-4)
-    found = assess_subject(subject, settings, reps=12, left_out=left_out)
+    cases, left_out = cases_of(["laplace", "hellinger"], [0.3, 8.0], 1e-4)
+    found = assess_subject(subject, cases, reps=12, left_out=left_out)
     said = " ".join(conclusion(found))
     assert "no association is seen" in said
     assert "misled in more than one release of ten under laplace 0.3" in said
-    assert "Under every setting" not in said
+    assert "Under every case" not in said
     assert "100 cells that can occur" in " ".join(summary(found))
 
 
@@ -141,7 +141,7 @@ def test_pictures_of_one_page_do_not_share_ids():
 
 
 def test_a_grid_names_its_lines():
-    text = grid("About", ["setting", "how"], [["a<b", "words"]], words=frozenset({1}))
+    text = grid("About", ["case", "how"], [["a<b", "words"]], words=frozenset({1}))
     assert '<th scope="row">a&lt;b</th><td class="words">words</td>' in text
 
 

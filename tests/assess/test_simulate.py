@@ -7,8 +7,8 @@ from discreet.assess.noise_aware import MOST_TESTED, releases_to_test
 from discreet.assess.simulate import CHUNK, releases, simulate, summary
 from discreet.assess.subject import Subject
 from discreet.inference import independence_tests
-from discreet.mechanism import laplace, maxent
-from discreet.mechanism.noise_table import NoiseRow, NoiseTable
+from discreet.noise import laplace, maxent
+from discreet.noise.table import NoiseRow, NoiseTable
 
 COUNTS = np.array([[[12, 30, 4], [25, 61, 9]]])
 SUBJECT = Subject(COUNTS, np.ones(COUNTS.shape, dtype=bool))

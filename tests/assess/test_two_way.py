@@ -18,7 +18,7 @@ from discreet.inference.log_linear import naive_ratios
 from discreet.margins import log_linear
 from discreet.margins.closure import parse_margins
 from discreet.margins.tables import paper_table
-from discreet.mechanism.noise_table import NoiseRow, NoiseTable
+from discreet.noise.table import NoiseRow, NoiseTable
 
 ORACLE = json.loads((Path(__file__).parents[1] / "oracles" / "assessment.json").read_text("utf-8"))
 TABLE = np.array([[120, 60, 40], [70, 90, 50], [30, 45, 80]])

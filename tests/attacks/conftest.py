@@ -7,16 +7,16 @@ from dataclasses import dataclass, replace
 import numpy as np
 import pytest
 
-from discreet.accounting.plan import make_plan
 from discreet.attacks.interface import Answer
 from discreet.attacks.knowledge import DP, UNPROTECTED, Knowledge, plan_of
-from discreet.model.cover import cover
+from discreet.attacks.trials.targets import TrueCounts, describe
 from discreet.model.dataset_toml import parse_dataset
 from discreet.model.exact import ExactTable
 from discreet.model.request import canonical
 from discreet.model.shape import table_shape
-from discreet.perturb.describe_noise import DescriptionNoise, describe_noise
-from discreet.red_team.targets import TrueCounts, describe
+from discreet.protect.cover import cover
+from discreet.protect.described_noise import DescriptionNoise, described_noise
+from discreet.protect.plan import make_plan
 
 
 def public_dataset(population, budget):
@@ -45,7 +45,7 @@ class Described:
         exact = ExactTable(shape, counts, np.zeros(counts.shape, dtype=np.uint64))
         parts = cover(shape, self.plan.universe, dataset, self.plan.variances())
         noise = DescriptionNoise(self.secret, dataset, "1", "records", self.plan.noise())
-        noisy = describe_noise(exact, parts, noise).noisy
+        noisy = described_noise(exact, parts, noise).noisy
         return Answer(tuple(d.codes for d in shape.dimensions), noisy, np.zeros(noisy.shape, dtype=bool))
 
 

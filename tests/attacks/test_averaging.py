@@ -9,10 +9,10 @@ from discreet.attacks.averaging import KINDS, PARTS, WORDS, attack, ways
 from discreet.attacks.bound import error_bound, exact_bound
 from discreet.attacks.knowledge import UNPROTECTED, Knowledge
 from discreet.attacks.success import root_mean_square, share
+from discreet.attacks.trials.averaging_study import AveragingStudy
+from discreet.attacks.trials.population import CELL, town
+from discreet.attacks.trials.targets import TrueCounts
 from discreet.errors import BadRequest
-from discreet.red_team.averaging_study import AveragingStudy
-from discreet.red_team.population import CELL, town
-from discreet.red_team.targets import TrueCounts
 
 FALSE_ALARM = 1e-5
 

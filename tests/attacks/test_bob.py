@@ -9,10 +9,10 @@ from discreet.attacks.bob import Bob, attack, contexts
 from discreet.attacks.bound import optimum, success_bound
 from discreet.attacks.knowledge import UNPROTECTED, Knowledge
 from discreet.attacks.success import share
+from discreet.attacks.trials.bob_study import BobStudy, decide
+from discreet.attacks.trials.population import SCENE, TRAITS, works
+from discreet.attacks.trials.targets import Budget, TrueCounts
 from discreet.errors import BadRequest
-from discreet.red_team.bob_study import BobStudy, decide
-from discreet.red_team.population import SCENE, TRAITS, works
-from discreet.red_team.targets import Budget, TrueCounts
 
 #: The chance that a sound server is called broken, in each of the tests below.
 FALSE_ALARM = 1e-5

@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from discreet.accounting.audit import delta
 from discreet.attacks.bound import error_bound, exact_bound, optimum, success_bound
-from discreet.mechanism import laplace, normal
+from discreet.noise import laplace, normal
+from discreet.privacy.audit import delta
 
 
 @given(st.floats(0.05, 4.0))

@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from discreet.attacks.evidence import add_evidence, apply_to_pairs, cell_evidence, chance, pair_evidence
-from discreet.mechanism import laplace, maxent
-from discreet.mechanism.kept_zero import with_kept_zero
+from discreet.noise import laplace, maxent
+from discreet.noise.kept_zero import with_kept_zero
 
 FALSE_ALARM = 1e-5
 NOISE = with_kept_zero(maxent(D=3, V=2, js=1))

@@ -6,11 +6,11 @@ import pytest
 
 from discreet.attacks.interface import Notebook
 from discreet.attacks.knowledge import CELLKEY, Knowledge, spent
+from discreet.attacks.trials.averaging_study import AveragingStudy
+from discreet.attacks.trials.population import town
+from discreet.attacks.trials.targets import TrueCounts
 from discreet.errors import BadRequest
 from discreet.model.request import TableRequest
-from discreet.red_team.averaging_study import AveragingStudy
-from discreet.red_team.population import town
-from discreet.red_team.targets import TrueCounts
 
 
 @pytest.fixture(scope="module")

@@ -11,9 +11,9 @@ from pathlib import Path
 import pytest
 import uvicorn
 
-from discreet.microdata.demo import private_census_batches, private_census_description
 from discreet.server.app import create_app, listen
-from discreet.workspace.publish import load_dataset
+from discreet.workspace.demo import private_census_batches, private_census_description
+from discreet.workspace.load import load_dataset
 from discreet.workspace.workspace import Workspace
 
 

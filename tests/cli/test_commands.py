@@ -120,9 +120,9 @@ def test_an_unusable_secret_is_ours_to_mend(run, town, tmp_path):
 
 def test_an_unexpected_error_shows_its_kind_and_never_its_text(folder):
     program = (
-        "import discreet.pipeline, sys\n"
+        "import discreet.answer.pipeline, sys\n"
         "def broken(*a): raise RuntimeError('count 738251')\n"
-        "discreet.pipeline.release_table = broken\n"
+        "discreet.answer.pipeline.release_table = broken\n"
         "from discreet.cli.main import run\n"
         "sys.argv = ['discreet', 'table', 'town', '--rows', 'sex', '-w', sys.argv[1]]\n"
         "run()"

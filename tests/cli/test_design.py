@@ -143,7 +143,7 @@ def test_an_epsilon_that_maxent_does_not_have_says_where_to_audit():
 
 
 def test_the_file_carries_its_program_and_the_hash_of_its_integers(tmp_path):
-    from discreet.mechanism.files import read_noise_table
+    from discreet.noise.files import read_noise_table
 
     file = tmp_path / "maxent.json"
     assert run("maxent", "--D", "5", "--V", "3", "--js", "2", "--out", str(file)).exception is None
@@ -159,7 +159,7 @@ def test_the_file_carries_its_program_and_the_hash_of_its_integers(tmp_path):
 
 
 def test_a_file_with_lost_values_is_read_as_it_ships(tmp_path):
-    from discreet.mechanism.files import read_noise_table
+    from discreet.noise.files import read_noise_table
 
     file = tmp_path / "abs.json"
     wish = {"epsilon": 0.5, "delta": 1e-4}

@@ -10,13 +10,13 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from discreet import accounting
+from discreet import privacy
+from discreet.assess.cases import KNOWN
 from discreet.assess.figures import FIGURES
-from discreet.assess.settings import KNOWN
 from discreet.cli.main import app
-from discreet.mechanism import laplace
-from discreet.microdata.demo import census_batches, census_description
-from discreet.workspace.publish import load_dataset
+from discreet.noise import laplace
+from discreet.workspace.demo import census_batches, census_description
+from discreet.workspace.load import load_dataset
 from discreet.workspace.workspace import Workspace
 
 pytestmark = pytest.mark.slow
@@ -102,6 +102,6 @@ def test_the_errors_that_the_page_names_are_those_of_the_noise(epsilon, mean, la
 
 def test_the_worked_line_of_the_checklist_is_that_of_the_demo(demo):
     noise = Workspace(demo).stored("census").protector.noise
-    found = accounting.audit(noise, epsilon=1.0)
+    found = privacy.audit(noise, epsilon=1.0)
     assert f"delta {float(found.delta):.3g} for the worst count" in text_of("how-to/five-safes.md")
     assert f"{float(found.above_D.delta):.3g} for\ncounts above 5" in text_of("how-to/five-safes.md")

@@ -9,7 +9,7 @@ import pytest
 from typer.testing import CliRunner
 
 from discreet.cli.main import app
-from discreet.reproduce.book import make, parts
+from discreet_studies.book import make, parts
 
 DOCS = Path(__file__).parents[2] / "docs"
 BOOK = DOCS / "book"

@@ -5,10 +5,10 @@ import tomllib
 from dataclasses import fields
 from pathlib import Path
 
-from discreet.accounting.plan import BY_EPSILON, BY_VARIANCE, make_plan
 from discreet.model.dataset_toml import parse_dataset
 from discreet.model.terms import INVARIANTS, MEASURES, NEIGHBOURS, RULES, SPREADS, Terms, parse_terms
 from discreet.model.universe import KEYS, STYLES, parse_universe
+from discreet.protect.plan import BY_EPSILON, BY_VARIANCE, make_plan
 
 DOCS = Path(__file__).parents[2] / "docs"
 REFERENCE = (DOCS / "reference" / "dp-universe.md").read_text("utf-8")

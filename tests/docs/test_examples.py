@@ -8,7 +8,7 @@ import pytest
 from typer.testing import CliRunner
 
 from discreet.cli.main import app
-from discreet.microdata.demo import (
+from discreet.workspace.demo import (
     census_batches,
     census_description,
     private_census_batches,
@@ -16,7 +16,7 @@ from discreet.microdata.demo import (
     spudlandia_batches,
     spudlandia_description,
 )
-from discreet.workspace.publish import load_dataset
+from discreet.workspace.load import load_dataset
 
 ROOT = Path(__file__).parents[2]
 PAGES = ["README.md", "docs/start/first-table.md", "docs/reference/cli.md", "docs/book/02-noise-tables.md"]

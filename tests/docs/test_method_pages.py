@@ -8,7 +8,7 @@ import pytest
 from typer.testing import CliRunner
 
 from discreet.cli.main import app
-from discreet.mechanism import families
+from discreet.noise import families
 
 PAGES = Path(__file__).parent.parent.parent / "docs" / "methods"
 OTHERS = ["exponential", "quantisation", "design"]

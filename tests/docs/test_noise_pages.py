@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from discreet.mechanism.files import FORMATS
-from discreet.mechanism.files.document import to_document
-from discreet.mechanism.noise_table import NoiseRow, NoiseTable
+from discreet.noise.files import FORMATS
+from discreet.noise.files.document import to_document
+from discreet.noise.table import NoiseRow, NoiseTable
 
 DOCS = Path(__file__).parents[2] / "docs"
 PAGES = ["concepts/exact-audit.md", "reference/noise-table-files.md"]

@@ -15,23 +15,23 @@ import discreet
 from discreet.cli.main import app
 from discreet.errors import all_errors
 from discreet.formats import FORMATS
-from discreet.mechanism.families import FAMILIES
 from discreet.model.dataset import Dataset
 from discreet.model.dataset_toml import parse_dataset
 from discreet.model.protection import ADDITIVITY, KEY_MODES, METHODS, Protection
 from discreet.model.release import STATUS_MEANING
 from discreet.model.variable import RESERVED_NAMES
+from discreet.noise.families import FAMILIES
 from discreet.rules.declared import KINDS, TABLE_KINDS, parse_rules
 from discreet.rules.shape_rules import SHAPE_RULES
-from discreet.workspace.publish import noise_of
-from discreet.workspace.settings import SETTINGS, WORKSPACE_ENVIRONMENT
+from discreet.workspace.load import noise_of
+from discreet.workspace.options import OPTIONS, WORKSPACE_ENVIRONMENT
 
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
 MODULES = sorted(
     module.name
     for module in pkgutil.walk_packages(discreet.__path__, "discreet.")
-    if not module.name.startswith("discreet.bench")
+    if not module.name.startswith("discreet_studies.bench")
 )
 
 
@@ -60,7 +60,7 @@ def test_every_command_and_option_is_documented(name, command):
                 assert option in section, option
 
 
-@pytest.mark.parametrize("setting", SETTINGS, ids=lambda s: s.name)
+@pytest.mark.parametrize("setting", OPTIONS, ids=lambda s: s.name)
 def test_every_setting_is_documented(setting):
     text = page("reference/settings.md")
     assert f"`{setting.name}`" in text
@@ -135,7 +135,7 @@ def test_the_example_of_dataset_toml_is_a_dataset():
 
 
 def test_the_examples_of_rules_are_rules():
-    from discreet.microdata.demo import census_description
+    from discreet.workspace.demo import census_description
 
     dataset = parse_dataset(census_description(1000))
     examples = re.findall(r"```toml\n(.*?)```", page("reference/rules.md"), re.DOTALL)

@@ -8,12 +8,12 @@ import jsonschema
 import numpy as np
 import pytest
 
+from discreet.answer.pipeline import release_table
 from discreet.errors import UnknownFormat
 from discreet.formats import FORMATS, named_format
 from discreet.formats.csv import safe_text
 from discreet.model.request import request_from_text
-from discreet.pipeline import release_table
-from discreet.workspace.publish import load_dataset
+from discreet.workspace.load import load_dataset
 from discreet.workspace.workspace import Workspace
 
 HOSTILE = {

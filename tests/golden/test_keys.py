@@ -5,15 +5,15 @@ import hashlib
 import numpy as np
 import pytest
 
-from discreet.keys.block_cipher import counter_words, counter_words_at, encipher, pair_blocks
-from discreet.keys.cell_keys import _descriptions, cell_keys
-from discreet.keys.description_keys import NoiseContext, block_keys, margin_cells, margin_keys, named_keys
-from discreet.keys.fingerprint import Fingerprint
-from discreet.keys.record_keys import record_keys
 from discreet.model.dataset_toml import parse_dataset
 from discreet.model.protection import KEY_MODES, Protection
 from discreet.model.request import canonical, request_from_text
 from discreet.model.shape import table_shape
+from discreet.protect.cell_keys import _descriptions, cell_keys
+from discreet.protect.description_keys import NoiseContext, block_keys, margin_cells, margin_keys, named_keys
+from discreet.records.block_cipher import counter_words, counter_words_at, encipher, pair_blocks
+from discreet.records.fingerprint import Fingerprint
+from discreet.records.record_keys import record_keys
 
 IDS = ["1", "2", "1000", "person-7", "Åsa", "日本", ""]
 CONTEXT = NoiseContext("places", "2024", "ab" * 16, "laplace:1.0:feed")

@@ -13,10 +13,10 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from discreet.joint_margins import JointMargins, dataset_margins
+from discreet.answer.joint_margins import JointMargins, dataset_margins
+from discreet.answer.pipeline import release_table
 from discreet.model.request import request_from_text
-from discreet.pipeline import release_table
-from discreet.workspace.ledgers import accounts_of, open_ledger
+from discreet.workspace.ledger_place import accounts_of, open_ledger
 
 LAPLACE = 'family = "laplace"\nepsilon = 0.7\nm = 9'
 DEFAULT = 'family = "maxent"\nD = 5\nV = 3\njs = 2'

@@ -14,20 +14,20 @@ from typing import get_args
 import numpy as np
 import pytest
 
-from discreet.accounting.plan_document import plan_text
 from discreet.errors import DiscreetError
-from discreet.mechanism.exponential import ideal_exponential
-from discreet.mechanism.families import FAMILIES, ideal
-from discreet.mechanism.files import content_hash
-from discreet.mechanism.ideal import IdealRow
-from discreet.mechanism.kept_zero import with_kept_zero
-from discreet.mechanism.quantise import Rule, quantise
-from discreet.mechanism.rounded_normal import ideal_rounded_normal
-from discreet.microdata.default_protection import PROTECTION
-from discreet.microdata.demo import DEMOS
 from discreet.model.dataset_toml import parse_dataset
 from discreet.model.protection import Protection
-from discreet.workspace.publish import noise_of
+from discreet.noise.exponential import ideal_exponential
+from discreet.noise.families import FAMILIES, ideal
+from discreet.noise.families.rounded_normal import ideal_rounded_normal
+from discreet.noise.files import content_hash
+from discreet.noise.ideal import IdealRow
+from discreet.noise.kept_zero import with_kept_zero
+from discreet.noise.quantise import Rule, quantise
+from discreet.protect.plan_file import plan_text
+from discreet.records.default_protection import PROTECTION
+from discreet.workspace.demo import DEMOS
+from discreet.workspace.load import noise_of
 
 MODULI = (2**32, 2**64, 2**16, 4096, 256, 10**8)
 #: Each family with several sets of parameters.

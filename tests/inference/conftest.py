@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from discreet.mechanism import NoiseRow, NoiseTable, families
-from discreet.mechanism.kept_zero import with_kept_zero
+from discreet.noise import NoiseRow, NoiseTable, families
+from discreet.noise.kept_zero import with_kept_zero
 
 ORACLES = Path(__file__).parents[1] / "oracles"
 PARAMETERS = {

@@ -5,7 +5,7 @@ from scipy.stats.contingency import association
 from discreet.errors import BadRequest
 from discreet.inference.association import _noise_moments, _noise_part, cramers_v
 from discreet.inference.bootstrap import perturbed
-from discreet.mechanism import laplace, maxent
+from discreet.noise import laplace, maxent
 
 FALSE_ALARM = 1e-4
 Z = 3.9  # two-sided, for FALSE_ALARM

@@ -4,7 +4,7 @@ from scipy.stats import binomtest
 
 from discreet.inference.bootstrap import bootstrap_p_value, perturbed, simulated
 from discreet.inference.independence import independence_test, independence_tests
-from discreet.mechanism import laplace, maxent
+from discreet.noise import laplace, maxent
 
 FALSE_ALARM = 1e-4
 

@@ -7,7 +7,7 @@ from discreet.inference.centring import _ROOTS, _moments, centred, releasable
 from discreet.inference.channel import channel_of
 from discreet.inference.hierarchical_model import HierarchicalModel
 from discreet.inference.log_linear import ratios
-from discreet.mechanism import laplace, maxent
+from discreet.noise import laplace, maxent
 
 FALSE_ALARM = 1e-4
 

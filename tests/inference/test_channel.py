@@ -5,8 +5,8 @@ from hypothesis import strategies as st
 
 from discreet.errors import BadRequest
 from discreet.inference.channel import Channel, channel_of, whole_numbers, with_sure_zeros
-from discreet.mechanism import NoiseRow, NoiseTable, families, laplace, maxent
-from discreet.mechanism.sum_law import SumLaw
+from discreet.noise import NoiseRow, NoiseTable, families, laplace, maxent
+from discreet.noise.sum_law import SumLaw
 
 
 def slow_evidence(released, noise):

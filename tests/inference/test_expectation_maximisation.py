@@ -10,8 +10,8 @@ from discreet.inference.expectation_maximisation import maximise
 from discreet.inference.hierarchical_model import HierarchicalModel
 from discreet.inference.multinomial_likelihood import MultinomialLikelihood
 from discreet.inference.poisson_likelihood import PoissonLikelihood
-from discreet.mechanism import NoiseRow, NoiseTable, laplace
-from discreet.mechanism.kept_zero import with_kept_zero
+from discreet.noise import NoiseRow, NoiseTable, laplace
+from discreet.noise.kept_zero import with_kept_zero
 
 NO_NOISE = NoiseTable(1, (NoiseRow((0,), (1,)),))
 GENERATORS = {

@@ -5,7 +5,7 @@ from scipy.stats import binom, chisquare, power_divergence
 
 from discreet.errors import BadRequest
 from discreet.inference.goodness_of_fit import ProportionTest, distribution_test, proportion_test
-from discreet.mechanism import laplace
+from discreet.noise import laplace
 
 PEOPLE = 80
 

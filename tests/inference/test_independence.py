@@ -2,12 +2,12 @@ import numpy as np
 import pytest
 from scipy.stats import chi2_contingency
 
+from discreet.answer.pipeline import release_table
 from discreet.errors import BadRequest
 from discreet.inference.bootstrap import perturbed
 from discreet.inference.independence import independence_test, independence_tests
-from discreet.mechanism import laplace
 from discreet.model.request import request_from_text
-from discreet.pipeline import release_table
+from discreet.noise import laplace
 
 
 def released(town_workspace, rows, columns, **options):

@@ -14,7 +14,7 @@ from discreet.inference.intervals import (
     share_interval,
     sum_interval,
 )
-from discreet.mechanism import laplace, maxent
+from discreet.noise import laplace, maxent
 
 #: The chance that a test of coverage fails although the coverage is nominal.
 FALSE_ALARM = 1e-5

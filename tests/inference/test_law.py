@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from scipy.stats import binom
 
 from discreet.inference.law import Law, law_of_sum
-from discreet.mechanism import laplace
+from discreet.noise import laplace
 
 
 def slow_sum(laws, times):

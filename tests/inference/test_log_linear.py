@@ -4,13 +4,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from discreet.answer.pipeline import release_table
 from discreet.errors import BadRequest
 from discreet.inference.bootstrap import perturbed
 from discreet.inference.hierarchical_model import HierarchicalModel
 from discreet.inference.log_linear import log_linear_test, naive_ratios, ratios
-from discreet.mechanism import laplace
 from discreet.model.request import request_from_text
-from discreet.pipeline import release_table
+from discreet.noise import laplace
 
 FITS = json.loads((Path(__file__).parents[1] / "oracles" / "log_linear_fits.json").read_text("utf-8"))[
     "tables"

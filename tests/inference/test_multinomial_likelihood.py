@@ -7,7 +7,7 @@ from scipy.stats import multinomial
 from discreet.errors import BadRequest
 from discreet.inference.channel import channel_of
 from discreet.inference.multinomial_likelihood import MultinomialLikelihood
-from discreet.mechanism import laplace
+from discreet.noise import laplace
 
 
 def slow(released, mu, total, noise):

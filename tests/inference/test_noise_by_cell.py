@@ -13,8 +13,8 @@ from discreet.inference.independence import independence_test, independence_test
 from discreet.inference.law import CUT
 from discreet.inference.log_linear import ratios
 from discreet.inference.noise_by_cell import KeptLaw, NoiseByCell, by_cell
-from discreet.mechanism import laplace
-from discreet.mechanism.sum_law import SumLaw
+from discreet.noise import laplace
+from discreet.noise.sum_law import SumLaw
 
 FALSE_ALARM = 1e-4
 SMALL = laplace(epsilon=0.5, m=7)

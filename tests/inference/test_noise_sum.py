@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from discreet.inference.noise_sum import _chernoff, _log_generating, noise_sum
-from discreet.mechanism import laplace, maxent
+from discreet.noise import laplace, maxent
 
 
 def true_tail(counts, noise):

@@ -3,12 +3,12 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from discreet.answer.pipeline import release_table
 from discreet.errors import BadRequest
 from discreet.inference.observed import MOST_CELLS, observed
-from discreet.mechanism import laplace
 from discreet.model.release import WITHHELD
 from discreet.model.request import request_from_text
-from discreet.pipeline import release_table
+from discreet.noise import laplace
 
 NOISE = laplace(epsilon=1.0, m=5)
 

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from scipy.stats import binomtest
 
+from discreet.answer.pipeline import release_table
 from discreet.errors import BadRequest
 from discreet.inference.intervals import (
     cell_intervals,
@@ -16,10 +17,9 @@ from discreet.inference.intervals import (
 )
 from discreet.inference.noise_sum import noise_sum
 from discreet.inference.picked_cells import PickedCells, picked
-from discreet.mechanism import laplace
-from discreet.mechanism.sum_law import SumLaw
 from discreet.model.request import TableRequest
-from discreet.pipeline import release_table
+from discreet.noise import laplace
+from discreet.noise.sum_law import SumLaw
 from discreet.workspace.workspace import Workspace
 
 #: The chance that a test of coverage fails although the coverage is nominal.

@@ -5,7 +5,7 @@ from scipy.stats import poisson
 
 from discreet.inference.channel import channel_of
 from discreet.inference.poisson_likelihood import PoissonLikelihood
-from discreet.mechanism import NoiseRow, NoiseTable, laplace
+from discreet.noise import NoiseRow, NoiseTable, laplace
 
 
 def slow(released, mu, noise):

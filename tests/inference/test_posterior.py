@@ -6,8 +6,8 @@ from scipy.stats import nbinom, poisson
 
 from discreet.errors import BadRequest
 from discreet.inference.posterior import Prior, flat, negative_binomial_prior, poisson_prior, posterior
-from discreet.mechanism import laplace, maxent
-from discreet.mechanism.sum_law import SumLaw
+from discreet.noise import laplace, maxent
+from discreet.noise.sum_law import SumLaw
 
 
 def slow(released, noise, prior):

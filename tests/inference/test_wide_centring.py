@@ -4,8 +4,8 @@ import pytest
 from discreet.inference.centring import _ROOTS, _moments, centred
 from discreet.inference.noise_by_cell import KeptLaw, NoiseByCell
 from discreet.inference.wide_centring import wide_moments
-from discreet.mechanism import laplace
-from discreet.mechanism.sum_law import SumLaw
+from discreet.noise import laplace
+from discreet.noise.sum_law import SumLaw
 
 
 @pytest.mark.parametrize("noise", [laplace(epsilon=0.5, m=7), laplace(epsilon=0.1, m=10)])

@@ -7,8 +7,8 @@ from discreet.errors import BadRequest
 from discreet.inference.noise_by_cell import NoiseByCell
 from discreet.inference.poisson_likelihood import PoissonLikelihood, log_factorial
 from discreet.inference.wide_poisson import WideEvidence, WidePoisson
-from discreet.mechanism import NoiseRow, laplace
-from discreet.mechanism.sum_law import SumLaw
+from discreet.noise import NoiseRow, laplace
+from discreet.noise.sum_law import SumLaw
 
 ROW = laplace(epsilon=1 / 20, modulus=2**64).rows[0]
 GAPS = NoiseRow((-40, -39, 0, 39, 40), (10, 20, 30, 40, 50))

@@ -4,9 +4,9 @@ import math
 
 import pytest
 
-from discreet.margins.analytic_gaussian import gaussian_delta
 from discreet.margins.closure import MarginSet
 from discreet.margins.independent import independent
+from discreet.privacy.gaussian import gaussian_delta
 
 TWO = MarginSet(("A", "B", "C"), (3, 4, 5), ((0, 1), (1, 2)))
 

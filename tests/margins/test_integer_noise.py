@@ -16,7 +16,7 @@ from discreet.margins.integer_noise import (
     laplace_noise,
     look_up,
 )
-from discreet.mechanism.noise_table import NoiseRow, NoiseTable
+from discreet.noise.table import NoiseRow, NoiseTable
 
 #: Chance that a test of a right sampler fails, for each fixed seed.
 FALSE_ALARM = 1e-6

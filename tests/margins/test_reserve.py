@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from discreet.errors import InfeasibleDesign
-from discreet.margins.analytic_gaussian import gaussian_mu
 from discreet.margins.reserve import fine_grid, gaussian_reserve
+from discreet.privacy.gaussian import gaussian_mu
 
 
 def delta_of_grid(sigma, grid, epsilon):

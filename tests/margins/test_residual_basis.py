@@ -8,7 +8,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import minimize
 
-from discreet.margins.analytic_gaussian import gaussian_delta
 from discreet.margins.closure import MarginSet, margin_table, margin_tables
 from discreet.margins.covariance import kept_share, variance_shares
 from discreet.margins.efron_stein import centred
@@ -16,6 +15,7 @@ from discreet.margins.importance import margin_weights, overall_error
 from discreet.margins.independent import independent
 from discreet.margins.integer_noise import SeededNoise
 from discreet.margins.residual_basis import GaussianOptimum, gaussian_optimum, lattice_loss
+from discreet.privacy.gaussian import gaussian_delta
 
 from .conftest import margin_sets, random_counts
 

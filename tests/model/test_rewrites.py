@@ -5,15 +5,15 @@ import random
 import numpy as np
 import pytest
 
-from discreet.accounting.ledger_entries import canonical_request
-from discreet.mechanism import laplace
-from discreet.model.cover import cover
+from discreet.ledger.entries import canonical_request
 from discreet.model.dataset_toml import parse_dataset
 from discreet.model.exact import ExactTable
 from discreet.model.request import TableRequest, canonical
 from discreet.model.shape import table_shape
 from discreet.model.universe import parse_universe
-from discreet.perturb.describe_noise import DescriptionNoise, describe_noise
+from discreet.noise import laplace
+from discreet.protect.cover import cover
+from discreet.protect.described_noise import DescriptionNoise, described_noise
 
 REWRITES = 10_000
 BASE = {
@@ -93,7 +93,7 @@ def test_rewrites_have_the_same_numbers(dataset, secret):
         empty = ExactTable(
             shape, np.zeros(shape.lengths, dtype=np.int64), np.zeros(shape.lengths, dtype=np.uint64)
         )
-        cells = describe_noise(empty, parts, noise).noisy
+        cells = described_noise(empty, parts, noise).noisy
         order = [request.variables.index(name) for name in ("age", "job", "sex")]
         found.add(cells.transpose(order).tobytes())
     assert len(found) == 1

@@ -7,7 +7,7 @@ from typing import ClassVar
 import pytest
 
 from discreet.errors import BadDescription, Refused
-from discreet.rules.advice import advised
+from discreet.rules.advice import nearest_allowed
 from discreet.rules.declared import KINDS, SHAPE_KINDS, TABLE_KINDS, first_refusal, refuse_by_rules
 
 #: kind: (its section, the code of its refusal, a refused request, the same with the advice followed).
@@ -82,7 +82,7 @@ def test_the_advice_can_be_followed_by_one_click(kind, rules, ask, dataset):
 
         return first_refusal(asked, table_shape(asked, dataset), dataset, declared)
 
-    instead = advised(request, dataset, declared, refusal_of)
+    instead = nearest_allowed(request, dataset, declared, refusal_of)
     assert instead not in {None, request}
     assert refusal_of(instead) is None
 
@@ -281,4 +281,4 @@ class TestMinimumAreaSize:
 
 def test_nothing_is_advised_where_nothing_is_allowed(ask, dataset):
     request, _ = ask(rows=["sex"])
-    assert advised(request, dataset, (), lambda _: Refused("No.")) is None
+    assert nearest_allowed(request, dataset, (), lambda _: Refused("No.")) is None

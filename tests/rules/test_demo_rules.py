@@ -7,16 +7,16 @@ import pyarrow as pa
 import pytest
 
 from discreet.errors import BadRequest, Refused
-from discreet.microdata.demo import census_batches, census_description
 from discreet.model.dataset_toml import parse_dataset
 from discreet.model.request import TableRequest, canonical
 from discreet.model.shape import structural_zeros, table_shape
-from discreet.rules.advice import advised
+from discreet.rules.advice import nearest_allowed
 from discreet.rules.declared import KINDS, parse_rules, refuse_by_rules
 from discreet.rules.noisy_table import NoisyTable
 from discreet.rules.unfiltered import needs_table, unfiltered, unfiltered_shape
-from discreet.rules.verdict import judge
+from discreet.rules.verdict import verdict_of
 from discreet.rules.withheld import blocked_cells, refuse_by_verdict
+from discreet.workspace.demo import census_batches, census_description
 
 ROWS, QUESTIONS, SEED = 50_000, 1_000, 20_260
 PLACES, QUESTIONED = ("region", "district", "area"), ("sex", "age", "employment", "occupation", "education")
@@ -51,7 +51,7 @@ def verdict_on(request):
     rng = np.random.default_rng(SEED)
     small = np.where(rng.random(counts.shape) * 3 < counts, 3, 0)
     noisy = np.where(counts > 2, np.maximum(counts + rng.integers(-2, 3, counts.shape), 3), small)
-    return judge(rules, NoisyTable(shape, noisy, structural_zeros(shape, dataset)), dataset)
+    return verdict_of(rules, NoisyTable(shape, noisy, structural_zeros(shape, dataset)), dataset)
 
 
 def answer(request):
@@ -116,7 +116,7 @@ def test_a_thousand_questions_get_a_table_or_advice_that_leads_to_one():
         seen[refusal.code] = seen.get(refusal.code, 0) + 1
         assert refusal.message
         assert refusal.advice
-        instead = advised(request, dataset, rules, refusal_of)
+        instead = nearest_allowed(request, dataset, rules, refusal_of)
         assert instead is not None, request
         assert not answer(instead).all()
     assert {"too-many-variables", "forbidden-combination", "nested-groups", "table-not-released"} <= set(seen)
@@ -130,7 +130,7 @@ def test_the_demo_shows_a_refusal_with_its_advice():
     refusal = refusal_of(request)
     assert refusal.code == "forbidden-combination"
     assert 'use "district" in place of "area"' in refusal.advice
-    instead = advised(request, dataset, rules, refusal_of)
+    instead = nearest_allowed(request, dataset, rules, refusal_of)
     assert instead.variables == ("district", "occupation", "education")
 
 
@@ -142,7 +142,7 @@ def test_the_advice_on_a_sparse_table_is_larger_areas():
     refusal = refusal_of(request)
     assert refusal.code == "table-not-released"
     assert 'Use "region" in place of "district"' in refusal.advice
-    assert advised(request, dataset, rules, refusal_of).variables == ("region", "age", "birthplace")
+    assert nearest_allowed(request, dataset, rules, refusal_of).variables == ("region", "age", "birthplace")
 
 
 @pytest.mark.parametrize("names", [("sex", "age"), ("region", "sex", "age"), ("district", "employment")])

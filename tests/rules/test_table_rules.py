@@ -11,7 +11,7 @@ from discreet.errors import TableNotReleased
 from discreet.model.exact import ExactTable
 from discreet.rules.declared import TABLE_KINDS
 from discreet.rules.noisy_table import NoisyTable, slices_of
-from discreet.rules.verdict import judge
+from discreet.rules.verdict import verdict_of
 from discreet.rules.withheld import refuse_by_verdict
 
 #: Two areas of region, by sex (down) and age (along): the first is dense, the second is sparse.
@@ -41,7 +41,7 @@ def two_regions(ask, noisy):
 def test_a_rule_blocks_the_sparse_area_and_not_the_dense_one(kind, two_regions, rules, dataset):
     table, _ = two_regions
     section, sparse = BLOCKED[kind]
-    verdict = judge(rules({"kind": kind, **section}), table(DENSE, sparse), dataset)
+    verdict = verdict_of(rules({"kind": kind, **section}), table(DENSE, sparse), dataset)
     assert verdict.mask[:2].tolist() == [False, True]
     assert (verdict.passed, verdict.blocked, verdict.total, verdict.table_error) == (1, 1, 2, None)
     (finding,) = verdict.rules
@@ -55,13 +55,13 @@ def test_a_table_without_geography_is_one_area(kind, ask, noisy, rules, dataset)
     request, shape = ask(rows=["sex"], columns=["age"])
     section, sparse = BLOCKED[kind]
     declared = rules({"kind": kind, **section})
-    failed = judge(declared, noisy(request, sparse), dataset)
+    failed = verdict_of(declared, noisy(request, sparse), dataset)
     assert (failed.passed, failed.blocked, failed.total) == (0, 1, 1)
     with pytest.raises(TableNotReleased, match="too sparse") as raised:
         refuse_by_verdict(failed, shape, dataset)
     assert "In this table" in raised.value.message
     assert raised.value.advice
-    refuse_by_verdict(judge(declared, noisy(request, DENSE), dataset), shape, dataset)
+    refuse_by_verdict(verdict_of(declared, noisy(request, DENSE), dataset), shape, dataset)
 
 
 def test_every_kind_on_counts_is_tested_here():
@@ -74,12 +74,14 @@ def test_a_table_fails_when_more_than_a_share_of_its_areas_is_blocked(ask, noisy
     interior[:2] = sparse
     zeros = {"kind": "share-of-zeros", "most": 0.5}
     for most, fails in ((0.3, True), (0.4, False)):
-        verdict = judge(
+        verdict = verdict_of(
             rules(zeros, {"kind": "blocked-areas", "most": most}), noisy(request, interior), dataset
         )
         assert (verdict.table_error is not None) is fails
         assert verdict.blocked == 2
-    verdict = judge(rules(zeros, {"kind": "blocked-areas", "most": 0.3}), noisy(request, interior), dataset)
+    verdict = verdict_of(
+        rules(zeros, {"kind": "blocked-areas", "most": 0.3}), noisy(request, interior), dataset
+    )
     with pytest.raises(TableNotReleased, match=r"2 of 5 areas .* more than 30%"):
         refuse_by_verdict(verdict, shape, dataset)
 
@@ -89,7 +91,7 @@ def test_the_verdict_is_plain_data(two_regions, rules, dataset):
 
     table, _ = two_regions
     section, sparse = BLOCKED["share-of-zeros"]
-    verdict = judge(rules({"kind": "share-of-zeros", **section}), table(DENSE, sparse), dataset)
+    verdict = verdict_of(rules({"kind": "share-of-zeros", **section}), table(DENSE, sparse), dataset)
     assert json.loads(json.dumps(verdict.as_json())) == {
         "passed": 1,
         "blocked": 1,
@@ -110,19 +112,19 @@ def test_a_large_mean_cell_rescues_from_the_rules_that_it_lists(two_regions, rul
     zeros = {"kind": "share-of-zeros", "most": 0.5}
     sparse, rich = BLOCKED["share-of-zeros"][1], [[999, 0, 0], [0, 0, 999]]
     mean = {"kind": "mean-cell-size", "least": 1, "rescue": 100}
-    verdict = judge(rules(zeros, mean), table(rich, sparse), dataset)
+    verdict = verdict_of(rules(zeros, mean), table(rich, sparse), dataset)
     assert verdict.mask[:2].tolist() == [False, True]
     unlisted = {**mean, "rescues": ["share-of-ones"]}
-    assert judge(rules(zeros, unlisted), table(rich, sparse), dataset).mask[:2].all()
+    assert verdict_of(rules(zeros, unlisted), table(rich, sparse), dataset).mask[:2].all()
 
 
 def test_structural_zeros_are_not_sparse(ask, noisy, rules, dataset):
     request, _ = ask(rows=["age"], columns=["job"])
     full = np.array([[9, 0, 0, 0], [9, 9, 9, 9], [9, 9, 9, 9]])
     declared = rules({"kind": "share-of-zeros", "most": 0.0}, {"kind": "attribute-disclosure"})
-    assert judge(declared, noisy(request, full), dataset).blocked == 0
+    assert verdict_of(declared, noisy(request, full), dataset).blocked == 0
     full[1, 3] = 0
-    assert judge(declared, noisy(request, full), dataset).blocked == 1
+    assert verdict_of(declared, noisy(request, full), dataset).blocked == 1
 
 
 def test_a_rule_may_look_at_small_areas_only_and_at_tables_with_enough_variables(ask, noisy, rules, dataset):
@@ -131,18 +133,18 @@ def test_a_rule_may_look_at_small_areas_only_and_at_tables_with_enough_variables
     by_area, _ = ask(rows=["area"], columns=["sex"])
     by_region, _ = ask(rows=["region"], columns=["sex"])
     small = rules({**zeros, "level": "area"})
-    verdict = judge(small, noisy(by_area, empty), dataset)
+    verdict = verdict_of(small, noisy(by_area, empty), dataset)
     assert verdict.mask.tolist() == [True] * 5 + [False]  # the total is no small area
-    assert judge(small, noisy(by_region, empty), dataset).blocked == 0
+    assert verdict_of(small, noisy(by_region, empty), dataset).blocked == 0
     crossed = rules({**zeros, "from_variables": 2})
-    assert judge(crossed, noisy(by_area, empty), dataset).blocked == 0
-    assert judge(rules(zeros), noisy(by_area, empty), dataset).mask.all()
+    assert verdict_of(crossed, noisy(by_area, empty), dataset).blocked == 0
+    assert verdict_of(rules(zeros), noisy(by_area, empty), dataset).mask.all()
 
 
 def test_minimum_area_size_withholds_small_areas_among_others(ask, noisy, rules, dataset):
     request, _ = ask(rows=["area"])
     section = {"kind": "minimum-area-size", "variable": "area", "least": 100, "figures": {"N2": 80, "S3": 99}}
-    verdict = judge(rules(section), noisy(request, 1), dataset)
+    verdict = verdict_of(rules(section), noisy(request, 1), dataset)
     assert verdict.mask.tolist() == [False, True, False, False, True, False]
 
 
@@ -154,7 +156,7 @@ def test_the_figures_of_a_union_are_added_up(ask, noisy, rules, dataset):
         ({"N1": 40, "N2": 60}, False),
         ({"N1": 40}, False),
     ):
-        verdict = judge(rules({**section, "figures": figures}), noisy(request, 1), dataset)
+        verdict = verdict_of(rules({**section, "figures": figures}), noisy(request, 1), dataset)
         assert verdict.mask.tolist() == [blocked, False, False]
 
 
@@ -231,7 +233,7 @@ def test_every_rule_agrees_with_its_slow_definition(seed, mean, kind, ask, noisy
         ]
         - (rng.random() < 0.3),
     )
-    verdict = judge(rules({"kind": kind, **section}), table, dataset)
+    verdict = verdict_of(rules({"kind": kind, **section}), table, dataset)
     inside = tuple(slice(-1) for _ in names)
     for area in range(6):
         expected = slow(kind, section, table.noisy[area][inside], ~table.impossible[area][inside])

@@ -18,7 +18,7 @@ from discreet.rules.edits import larger_areas
 from discreet.rules.noisy_table import NoisyTable
 from discreet.rules.places import ancestors, finer
 from discreet.rules.unfiltered import needs_table, unfiltered, unfiltered_shape
-from discreet.rules.verdict import judge
+from discreet.rules.verdict import verdict_of
 from discreet.rules.withheld import blocked_cells, refuse_by_verdict
 
 ZEROS = {"kind": "share-of-zeros", "most": 0.5}
@@ -76,7 +76,7 @@ def test_withheld_cells_agree_with_the_slow_definition(data, seed, mean, dataset
     shape = table_shape(request, dataset)
     lengths = [len(dimension.base) for dimension in unfiltered_shape(request, dataset).dimensions]
     table = noisy(request, np.random.default_rng(seed).poisson(mean, lengths))
-    verdict = judge(rules(ZEROS, ONES), table, dataset)
+    verdict = verdict_of(rules(ZEROS, ONES), table, dataset)
     withheld = blocked_cells(verdict, shape, dataset)
     cells = areas_of_cells(request, shape, dataset)
     judged = {frozenset(m): number for place in verdict.places for number, m in enumerate(place.members())}
@@ -103,7 +103,7 @@ def test_a_filter_a_group_and_the_layout_do_not_change_the_verdict(data, seed, d
     assert unfiltered(canonical(plain, dataset), dataset) == whole
     assert unfiltered(whole, dataset) == whole
     verdicts = [
-        judge(rules(ZEROS, ONES), noisy(asked, seed), dataset)
+        verdict_of(rules(ZEROS, ONES), noisy(asked, seed), dataset)
         for asked in (request, canonical(plain, dataset))
     ]
     assert verdicts[0].as_json() == verdicts[1].as_json()
@@ -121,11 +121,13 @@ def test_an_area_is_judged_by_its_own_noisy_counts_alone(seed, area, count, ask,
     interior = np.random.default_rng(seed).poisson(1, (5, 2, 3))
     changed = interior.copy()
     changed[area] = count
-    one, other = (judge(rules(ZEROS, ONES), noisy(request, cells), dataset) for cells in (interior, changed))
+    one, other = (
+        verdict_of(rules(ZEROS, ONES), noisy(request, cells), dataset) for cells in (interior, changed)
+    )
     same = [place for place in range(5) if place != area]
     assert np.array_equal(one.mask[same], other.mask[same])
     order = np.random.default_rng(seed).permutation(5)
-    moved = judge(rules(ZEROS, ONES), noisy(request, interior[order]), dataset)
+    moved = verdict_of(rules(ZEROS, ONES), noisy(request, interior[order]), dataset)
     assert np.array_equal(moved.mask[:5], one.mask[:5][order])
 
 
@@ -135,7 +137,7 @@ def north_two_blocked(ask, noisy, rules, dataset):
     request, _ = ask(rows=["area"], columns=["sex", "age"])
     interior = np.full((5, 2, 3), 9)
     interior[1] = [[9, 0, 0], [0, 0, 9]]
-    return judge(rules(ZEROS), noisy(request, interior), dataset)
+    return verdict_of(rules(ZEROS), noisy(request, interior), dataset)
 
 
 def shown(verdict, asked, dataset):
@@ -193,7 +195,7 @@ class TestLevels:
 
     def test_a_region_is_shown_though_one_of_its_areas_is_not(self, ask, noisy, rules, dataset):
         request, shape = ask(**self.mixed)
-        verdict = judge(rules(ZEROS), noisy(request, self.sparse), dataset)
+        verdict = verdict_of(rules(ZEROS), noisy(request, self.sparse), dataset)
         codes = shape.dimensions[0].codes
         withheld = blocked_cells(verdict, shape, dataset)[:, 0, 0]
         assert [code for code, gone in zip(codes, withheld, strict=True) if gone] == ["N2"]
@@ -202,7 +204,7 @@ class TestLevels:
     def test_a_filter_to_the_blocked_area_does_not_show_it_as_its_region(self, ask, noisy, rules, dataset):
         request, shape = ask(**self.mixed, filters=["area=N2,S1"])
         assert unfiltered(request, dataset).levels == ()
-        verdict = judge(rules(ZEROS), noisy(request, self.sparse), dataset)
+        verdict = verdict_of(rules(ZEROS), noisy(request, self.sparse), dataset)
         codes = shape.dimensions[0].codes
         withheld = blocked_cells(verdict, shape, dataset)[:, 0, 0]
         assert [code for code, gone in zip(codes, withheld, strict=True) if gone] == ["N", "N2", "_T"]
@@ -210,13 +212,13 @@ class TestLevels:
     def test_a_rule_for_small_areas_leaves_the_regions_alone(self, ask, noisy, rules, dataset):
         request, _ = ask(**self.mixed)
         empty = np.zeros((5, 2, 3), dtype=int)
-        verdict = judge(rules({**ZEROS, "level": "area"}), noisy(request, empty), dataset)
+        verdict = verdict_of(rules({**ZEROS, "level": "area"}), noisy(request, empty), dataset)
         assert verdict.mask.tolist() == [False, True, True, False, True, True, True, False]
 
     def test_areas_shown_as_regions_are_judged_as_regions(self, ask, noisy, rules, dataset):
         parts = {**self.mixed, "levels": ["area=region"]}
         request, shape = ask(**parts)
-        verdict = judge(rules(ZEROS, ONES), noisy(request, self.sparse), dataset)
+        verdict = verdict_of(rules(ZEROS, ONES), noisy(request, self.sparse), dataset)
         assert (verdict.blocked, verdict.total) == (0, 2)
         assert not blocked_cells(verdict, shape, dataset).any()
         at_area = rules({"kind": "max-variables", "most": 1, "level": "area"})
@@ -244,7 +246,7 @@ def test_larger_areas_are_larger_whatever_the_levels(ask, dataset):
 
 
 def test_a_verdict_of_another_geography_is_refused(ask, noisy, rules, dataset):
-    verdict = judge(rules(ZEROS), noisy(ask(rows=["sex"])[0], 3), dataset)
+    verdict = verdict_of(rules(ZEROS), noisy(ask(rows=["sex"])[0], 3), dataset)
     with pytest.raises(ValueError, match="another table"):
         blocked_cells(verdict, ask(rows=["area"])[1], dataset)
 
@@ -257,7 +259,7 @@ def test_the_total_over_areas_is_withheld_where_the_table_without_geography_woul
     interior[:, 0] = 9
     dominated = rules({"kind": "marginal-dominance", "most": 0.9})
     interior[0, 1] = interior[1, 1] = 2
-    verdict = judge(dominated, noisy(request, interior), dataset)
+    verdict = verdict_of(dominated, noisy(request, interior), dataset)
     assert verdict.mask.tolist() == [False, False, True, True, True, True]
     assert blocked_cells(verdict, shape, dataset)[-1].all()
 
@@ -276,7 +278,7 @@ def test_two_geographies_are_judged_by_their_intersections(town):
     for axis in range(3):
         counts = np.concatenate([counts, counts.sum(axis=axis, keepdims=True)], axis=axis)
     table = NoisyTable(shape, counts.astype(np.int64), np.zeros(counts.shape, dtype=bool))
-    verdict = judge(parse_rules([{"kind": "share-of-zeros", "most": 0.4}], dataset), table, dataset)
+    verdict = verdict_of(parse_rules([{"kind": "share-of-zeros", "most": 0.4}], dataset), table, dataset)
     assert (verdict.blocked, verdict.total) == (1, 4)
     withheld = blocked_cells(verdict, table_shape(request, dataset), dataset)
     assert withheld[:, :, 0].tolist() == [[False, True, False], [False] * 3, [False] * 3]

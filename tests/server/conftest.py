@@ -12,8 +12,8 @@ import pytest
 from fastapi.testclient import TestClient
 
 from discreet.server.app import create_app
-from discreet.workspace.publish import load_dataset
-from discreet.workspace.settings import Settings, read_settings
+from discreet.workspace.load import load_dataset
+from discreet.workspace.options import Options, read_options
 from discreet.workspace.workspace import Workspace
 
 if TYPE_CHECKING:
@@ -147,8 +147,8 @@ def small_workspace(small_folder: Path) -> Workspace:
 
 
 @pytest.fixture(scope="session")
-def small_settings(small_folder: Path) -> Settings:
-    return read_settings(small_folder, page_cells=1000)
+def small_settings(small_folder: Path) -> Options:
+    return read_options(small_folder, page_cells=1000)
 
 
 class CountingEngine:

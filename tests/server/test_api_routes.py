@@ -4,8 +4,8 @@ import json
 
 import pytest
 
+from discreet.answer.pipeline import perturbed_note, release_table
 from discreet.model.request import request_from_text
-from discreet.pipeline import perturbed_note, release_table
 
 TABLE = "/api/datasets/people/table"
 

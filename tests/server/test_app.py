@@ -9,36 +9,36 @@ import urllib.request
 
 import pytest
 
-from discreet.errors import BadSetting
+from discreet.errors import BadOption
 from discreet.server.app import listen
 
 SERVE = """
 import sys
 from pathlib import Path
 from discreet.server.app import serve
-from discreet.workspace.settings import read_settings
+from discreet.workspace.options import read_options
 from discreet.workspace.workspace import Workspace
 folder = Path(sys.argv[1])
-serve(Workspace(folder), read_settings(folder, port=int(sys.argv[2])))
+serve(Workspace(folder), read_options(folder, port=int(sys.argv[2])))
 """
 
 
 def test_a_port_in_use_is_named_with_how_to_change_it():
     with listen("127.0.0.1", 0) as taken:
         port = taken.getsockname()[1]
-        with pytest.raises(BadSetting, match=f"The port {port} is in use") as caught:
+        with pytest.raises(BadOption, match=f"The port {port} is in use") as caught:
             listen("127.0.0.1", port)
     assert "--port" in caught.value.advice
     assert "DISCREET_PORT" in caught.value.advice
 
 
 def test_an_address_that_is_not_ours_is_named():
-    with pytest.raises(BadSetting, match="cannot listen on"):
+    with pytest.raises(BadOption, match="cannot listen on"):
         listen("203.0.113.7", 8000)
 
 
 def test_an_address_that_does_not_exist_is_named():
-    with pytest.raises(BadSetting, match="cannot listen on 'no such host'"):
+    with pytest.raises(BadOption, match="cannot listen on 'no such host'"):
         listen("no such host", 8000)
 
 

@@ -5,10 +5,10 @@ import re
 import numpy as np
 import pytest
 
+from discreet.answer.pipeline import release_table
 from discreet.inference.intervals import cell_interval
-from discreet.mechanism import laplace, maxent, pram
 from discreet.model.request import request_from_text
-from discreet.pipeline import release_table
+from discreet.noise import laplace, maxent, pram
 from discreet.server.certainty import MOST_LINES, _split, certainty
 
 PAGE = "/datasets/people"

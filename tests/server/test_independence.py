@@ -1,8 +1,8 @@
 import pytest
 
+from discreet.answer.pipeline import release_table
 from discreet.inference.independence import independence_test
 from discreet.model.request import request_from_text
-from discreet.pipeline import release_table
 
 API = "/api/datasets/people/test/independence"
 PAGE = "/datasets/people/test/independence"

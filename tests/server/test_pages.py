@@ -8,7 +8,7 @@ from fastapi.testclient import TestClient
 from discreet.errors import all_errors
 from discreet.formats import FORMATS
 from discreet.server.app import create_app
-from discreet.workspace.settings import read_settings
+from discreet.workspace.options import read_options
 
 
 class Page(HTMLParser):
@@ -260,7 +260,7 @@ def test_a_workspace_without_datasets_says_what_to_do(tmp_path):
     from discreet.workspace.workspace import Workspace
 
     (tmp_path / "datasets").mkdir()
-    client = TestClient(create_app(Workspace(tmp_path), read_settings(tmp_path)))
+    client = TestClient(create_app(Workspace(tmp_path), read_options(tmp_path)))
     assert "discreet demo" in client.get("/").text
     assert client.get("/api/datasets").json() == {"datasets": []}
 

@@ -9,10 +9,10 @@ from fastapi.testclient import TestClient
 from starlette.exceptions import HTTPException
 
 from discreet.errors import SecretUnusable
-from discreet.mechanism.noise_table import NoiseRow, NoiseTable
+from discreet.noise.table import NoiseRow, NoiseTable
+from discreet.records.engine import AggregateQuery
 from discreet.server.app import create_app
 from discreet.server.security import CONTENT_SECURITY_POLICY, MAX_QUERY_BYTES
-from discreet.tabulate.engine import AggregateQuery
 
 ADDRESSES = [
     "/",

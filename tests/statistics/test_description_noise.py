@@ -12,17 +12,17 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from discreet.accounting.audit import delta as exact_delta
-from discreet.accounting.composition_basic import Spent, basic
-from discreet.keys.secret import Secret
-from discreet.mechanism import laplace
-from discreet.model.cover import cover
 from discreet.model.dataset_toml import parse_dataset
 from discreet.model.exact import ExactTable
 from discreet.model.request import TableRequest, canonical
 from discreet.model.shape import table_shape
 from discreet.model.universe import parse_universe
-from discreet.perturb.describe_noise import DescriptionNoise, describe_noise
+from discreet.noise import laplace
+from discreet.privacy.audit import delta as exact_delta
+from discreet.privacy.composition_basic import Spent, basic
+from discreet.protect.cover import cover
+from discreet.protect.described_noise import DescriptionNoise, described_noise
+from discreet.records.secret import Secret
 
 #: Of every single test below; secrets are fixed, so the outcome is too.
 FALSE_ALARM = 1e-6
@@ -69,7 +69,7 @@ def releases(dataset, count, table=TABLE, *, version="1", fingerprint=None, tota
         noise = DescriptionNoise(
             secret, dataset, version, fingerprint or f"records-{count}", {("cell", "part"): table}
         )
-        cells = describe_noise(exact, parts, noise)
+        cells = described_noise(exact, parts, noise)
         found.append(cells.noisy.ravel())
     return np.concatenate(found)
 
@@ -172,7 +172,7 @@ def independent(one, other):
 
 def test_scales_never_share_noise(dataset, monkeypatch):
     assert independent(releases(dataset, 0), releases(dataset, 0, SHARPER))
-    monkeypatch.setattr("discreet.perturb.describe_noise.mechanism_name", lambda _table: "missing")
+    monkeypatch.setattr("discreet.protect.described_noise.mechanism_name", lambda _table: "missing")
     assert not independent(releases(dataset, 0), releases(dataset, 0, SHARPER))
 
 
@@ -184,7 +184,7 @@ def test_a_scale_is_in_the_key_even_where_the_integers_agree(dataset):
 
 
 def test_a_sum_of_released_cells_has_the_law_that_is_stated(dataset):
-    from discreet.mechanism.sum_law import SumLaw
+    from discreet.noise.sum_law import SumLaw
 
     noise = releases(dataset, 3, totals=True) - 24
     law = {v: float(p) for v, p in SumLaw(TABLE.rows[0], 8).exact_law().items()}

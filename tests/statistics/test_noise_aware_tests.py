@@ -9,7 +9,7 @@ from scipy.stats import binomtest, norm
 
 from discreet.inference.bootstrap import perturbed
 from discreet.inference.independence import independence_tests
-from discreet.mechanism import NoiseRow, NoiseTable, laplace
+from discreet.noise import NoiseRow, NoiseTable, laplace
 
 #: The chance that one comparison fails although nothing is wrong.
 FALSE_ALARM = 1e-4

@@ -5,9 +5,9 @@ import pandas as pd
 import pytest
 from scipy import stats
 
+from discreet.answer.pipeline import release_table
 from discreet.model.request import TableRequest
-from discreet.pipeline import release_table
-from discreet.workspace.publish import load_dataset
+from discreet.workspace.load import load_dataset
 from discreet.workspace.workspace import Workspace
 
 #: Of each chi-square test below; a fixed secret and fixed records make the outcome fixed.

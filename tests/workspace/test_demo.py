@@ -2,15 +2,15 @@ import threading
 
 import pytest
 
-from discreet.microdata import demo as demo_data
-from discreet.workspace import demo
+from discreet.workspace import demo as demo_data
+from discreet.workspace.demo import build as demo
 from discreet.workspace.workspace import Workspace
 
 
 @pytest.fixture
 def small_demo(monkeypatch):
     """The demo with a census of 5,000 persons, and a note of every load."""
-    from discreet.microdata.demo import Demo, census_batches, census_description
+    from discreet.workspace.demo import Demo, census_batches, census_description
 
     small = Demo(lambda: census_description(5000), lambda: census_batches(5000), 5000)
     monkeypatch.setattr(demo, "DEMOS", {"census": small, "spudlandia": demo_data.DEMOS["spudlandia"]})

@@ -7,10 +7,10 @@ import threading
 
 import pytest
 
+from discreet.answer.pipeline import release_table
 from discreet.errors import BadDescription, NotFound, SecretUnusable, UnknownDataset, WorkspaceUnusable
 from discreet.model.request import TableRequest
-from discreet.pipeline import release_table
-from discreet.workspace.publish import load_dataset
+from discreet.workspace.load import load_dataset
 from discreet.workspace.workspace import Workspace
 
 REQUEST = TableRequest("town", ("sex",), ("age",))
@@ -60,7 +60,7 @@ def test_another_process_answers_the_same(workspace):
     once = release_table(workspace.stored("town"), REQUEST).values.tolist()
     program = (
         "import json, sys; from pathlib import Path; from discreet.workspace.workspace import Workspace\n"
-        "from discreet.model.request import TableRequest; from discreet.pipeline import release_table\n"
+        "from discreet.model.request import TableRequest; from discreet.answer.pipeline import release_table\n"
         "stored = Workspace(Path(sys.argv[1]), threads=1).stored('town')\n"
         "print(json.dumps(release_table(stored, TableRequest('town', ('sex',), ('age',))).values.tolist()))"
     )
@@ -94,7 +94,7 @@ def test_a_reader_never_sees_a_half_loaded_version(town, workspace):
 def test_an_interrupted_load_leaves_the_old_version_and_is_swept_up(town, workspace):
     """A process that is killed in the middle of a load: nothing of it is ever served."""
     program = (
-        "import os, sys; from pathlib import Path; import discreet.workspace.publish as w\n"
+        "import os, sys; from pathlib import Path; import discreet.workspace.load as w\n"
         "w._point = lambda *a: os._exit(9)\n"
         "import pyarrow.parquet as pq\n"
         "text = Path(sys.argv[2]).read_text().replace('A town', 'Half a town')\n"

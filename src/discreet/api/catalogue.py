@@ -10,15 +10,15 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
+from discreet.answer.budgets import budget_of, ledger_of
+from discreet.answer.dry_run import dry_run
+from discreet.answer.pipeline import release_table
 from discreet.api.table import Table
-from discreet.budget import budget_of, ledger_of
-from discreet.dry_run import dry_run
 from discreet.errors import BadRequest
-from discreet.microdata.description_file import description_named
 from discreet.model.request import TableRequest
-from discreet.pipeline import release_table
-from discreet.workspace.publish import load_dataset
-from discreet.workspace.settings import read_settings, workspace_folder
+from discreet.workspace.description_file import description_named
+from discreet.workspace.load import load_dataset
+from discreet.workspace.options import read_options, workspace_folder
 from discreet.workspace.workspace import Workspace
 
 if TYPE_CHECKING:
@@ -89,11 +89,11 @@ class Catalogue:
         return Table(release_table(self._workspace.stored(dataset), request, asker))
 
     def budget(self, dataset: str) -> dict[str, Any]:
-        """What a dataset under `dp` promises and costs, and what its family has left: see docs/reference/cli.md."""
+        """What a dataset under `dp` promises and costs, and what its budget has left: see docs/reference/cli.md."""
         return budget_of(self._workspace.stored(dataset))
 
     def ledger(self, dataset: str) -> dict[str, Any]:
-        """What the family of a dataset has spent, and by whom; the workspace's folder is open to custodians only."""
+        """What the budget of a dataset has spent, and by whom; the workspace's folder is open to custodians only."""
         return ledger_of(self._workspace.stored(dataset))
 
     def dry_run(self, dataset: str, **parts: Any) -> dict[str, Any]:
@@ -130,8 +130,8 @@ def open_workspace(
         key: The API key of an account, for what is counted by account.
     """
     chosen = workspace_folder(None if folder is None else Path(folder))
-    settings = read_settings(chosen, threads=threads)
-    return Catalogue(Workspace(chosen, threads=settings.threads), key)
+    options = read_options(chosen, threads=threads)
+    return Catalogue(Workspace(chosen, threads=options.threads), key)
 
 
 def load(folder: str | Path, description: str | Path, records: object) -> str:

@@ -6,7 +6,7 @@ What is here is confidential. It is made from true counts and simulated noise, n
 from __future__ import annotations
 
 from discreet.assess.assessment import Assessment, assess, assess_subject
-from discreet.assess.settings import Setting, settings_of
+from discreet.assess.cases import Case, cases_of
 from discreet.assess.subject import Subject, subject_of
 
-__all__ = ["Assessment", "Setting", "Subject", "assess", "assess_subject", "settings_of", "subject_of"]
+__all__ = ["Assessment", "Case", "Subject", "assess", "assess_subject", "cases_of", "subject_of"]

@@ -1,9 +1,9 @@
-"""The assessment of one table under many settings: risk, utility, and what a reader would conclude.
+"""The assessment of one table under many cases: risk, utility, and what a reader would conclude.
 
-    stored dataset + request -> subject;   families + epsilons -> settings
-    each setting -> exact audit, exact expectations, simulated releases -> outcome
+    stored dataset + request -> subject;   families + epsilons -> cases
+    each case -> exact audit, exact expectations, simulated releases -> outcome
 
-Everything here rests on true counts: an assessment is confidential, and choosing a setting by it is a use of the
+Everything here rests on true counts: an assessment is confidential, and choosing a case by it is a use of the
 data outside any claim of differential privacy.
 
 Comes from: `discreet assess`. Goes to: the screen, JSON, pictures and the one-page report.
@@ -18,27 +18,27 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from discreet import accounting
+from discreet import privacy
 from discreet.assess.averaging import Averaging, averaging
+from discreet.assess.cases import Case, cases_of
 from discreet.assess.entropy_risk import entropy
 from discreet.assess.expectation import Expected, expected
-from discreet.assess.settings import Setting, settings_of
 from discreet.assess.simulate import Summary, simulate, summary
 from discreet.assess.subject import Subject, subject_of
 from discreet.assess.two_way import analyse
 from discreet.errors import BadRequest
 from discreet.inference.likelihood_ratio import LEVEL
-from discreet.model.cover import cover
 from discreet.model.request import canonical
 from discreet.model.shape import table_shape
+from discreet.protect.cover import cover
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from numpy.typing import NDArray
 
-    from discreet.mechanism.noise_table import NoiseTable
     from discreet.model.request import TableRequest
+    from discreet.noise.table import NoiseTable
     from discreet.workspace.workspace import StoredDataset
 
 DEFAULT_FAMILIES = ("laplace", "normal", "maxent", "pram", "dropadd", "current")
@@ -52,7 +52,7 @@ CONFIDENTIAL = (
     "CONFIDENTIAL: this assessment is made from true counts. It is for the custodian, not for publication."
 )
 OUTSIDE_DP = (
-    "Choosing a setting by this assessment is itself a use of the data: it lies outside any claim of differential "
+    "Choosing a case by this assessment is itself a use of the data: it lies outside any claim of differential "
     "privacy. For a claim that holds, choose on public or earlier data, or before looking."
 )
 NOT_THE_KEYS = (
@@ -108,10 +108,10 @@ class Truth:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Outcome:
-    """One setting assessed.
+    """One case assessed.
 
     Args:
-        setting: What was assessed.
+        case: What was assessed.
         privacy: The exact audit.
         expected: Exact expectations.
         simulated: Simulated measures; those that do not apply are missing.
@@ -120,7 +120,7 @@ class Outcome:
         draws: Every simulated value, for pictures.
     """
 
-    setting: Setting
+    case: Case
     privacy: Privacy
     expected: Expected
     simulated: Mapping[str, Summary]
@@ -137,7 +137,7 @@ class Outcome:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Assessment:
-    """A table under every setting. Confidential."""
+    """A table under every case. Confidential."""
 
     dataset: str
     digest: str
@@ -154,7 +154,7 @@ class Assessment:
     left_out: tuple[str, ...] = ()
 
     def unbeaten(self) -> tuple[Outcome, ...]:
-        """The settings that no other beats on the risk-utility map: lower RM and smaller Hellinger distance."""
+        """The cases that no other beats on the risk-utility map: lower RM and smaller Hellinger distance."""
         places = [(_mean(o, "rm"), _mean(o, "hellinger")) for o in self.outcomes]
         return tuple(
             outcome
@@ -179,7 +179,7 @@ class Assessment:
             "truth": asdict(self.truth),
             "averaging": None if self.averaging is None else asdict(self.averaging),
             "settings": [_outcome_json(outcome) for outcome in self.outcomes],
-            "unbeaten": [outcome.setting.label for outcome in self.unbeaten()],
+            "unbeaten": [outcome.case.label for outcome in self.unbeaten()],
             "left_out": list(self.left_out),
         }
         return {key: _plain(value) for key, value in document.items()}
@@ -198,7 +198,7 @@ def assess(
     workers: int = 1,
     progress: Callable[[int, int], None] = lambda _done, _of: None,
 ) -> Assessment:
-    """Assess one table of a dataset under every setting.
+    """Assess one table of a dataset under every case.
 
     Args:
         stored: The dataset.
@@ -207,16 +207,16 @@ def assess(
         epsilons: For the families that have one.
         delta: At which epsilon is meant.
         keep_zeros: Leave empty cells alone in every family.
-        reps: Simulated releases of each setting.
+        reps: Simulated releases of each case.
         seed: Of the simulation: the same seed gives the same assessment.
         workers: Threads; the outcome does not depend on it.
         progress: Told how far the simulation is.
     """
     current = current_noise(stored, request)
-    settings, left_out = settings_of(families, epsilons, delta, current=current, keep_zeros=keep_zeros)
+    cases, left_out = cases_of(families, epsilons, delta, current=current, keep_zeros=keep_zeros)
     return assess_subject(
         subject_of(stored, request),
-        settings,
+        cases,
         delta=delta,
         reps=reps,
         seed=seed,
@@ -244,7 +244,7 @@ def current_noise(stored: StoredDataset, request: TableRequest) -> NoiseTable | 
 
 def assess_subject(
     subject: Subject,
-    settings: Sequence[Setting],
+    cases: Sequence[Case],
     *,
     delta: float = DEFAULT_DELTA,
     reps: int = DEFAULT_REPS,
@@ -264,12 +264,11 @@ def assess_subject(
         raise BadRequest(f"--seed is {seed}.", "Give a whole number, not below zero.")
     if not subject.flat.sum():
         raise BadRequest("Nobody is in this table.", "Choose other categories or filters.")
-    tables = [setting.noise for setting in settings]
+    tables = [case.noise for case in cases]
     draws = simulate(subject, tables, reps, seed, workers=workers, progress=progress)
     truth = truth_of(subject)
     outcomes = tuple(
-        _outcome(subject, setting, drawn, truth, delta)
-        for setting, drawn in zip(settings, draws, strict=True)
+        _outcome(subject, case, drawn, truth, delta) for case, drawn in zip(cases, draws, strict=True)
     )
     return Assessment(
         dataset, digest, query, subject.title, subject.sides, subject.refusal, delta, reps, seed, truth,
@@ -297,7 +296,7 @@ def truth_of(subject: Subject) -> Truth:
 def privacy_of(noise: NoiseTable, epsilon: float | None, delta: float) -> Privacy:
     """The exact audit of a noise table at an epsilon, and at a delta."""
     at = 1.0 if epsilon is None else epsilon
-    by_epsilon, by_delta = accounting.audit(noise, epsilon=at), accounting.audit(noise, delta=delta)
+    by_epsilon, by_delta = privacy.audit(noise, epsilon=at), privacy.audit(noise, delta=delta)
     return Privacy(
         at,
         float(by_epsilon.delta),
@@ -310,13 +309,13 @@ def privacy_of(noise: NoiseTable, epsilon: float | None, delta: float) -> Privac
 
 
 def _outcome(
-    subject: Subject, setting: Setting, draws: dict[str, NDArray[np.float64]], truth: Truth, delta: float
+    subject: Subject, case: Case, draws: dict[str, NDArray[np.float64]], truth: Truth, delta: float
 ) -> Outcome:
     summaries = {name: summary(values) for name, values in draws.items()}
     return Outcome(
-        setting,
-        privacy_of(setting.noise, setting.epsilon, delta),
-        expected(subject.flat, setting.noise, clip=subject.clip),
+        case,
+        privacy_of(case.noise, case.epsilon, delta),
+        expected(subject.flat, case.noise, clip=subject.clip),
         {name: found for name, found in summaries.items() if found is not None},
         _same(draws.get("p_value"), truth),
         _same(draws.get("aware_p_value"), truth),
@@ -338,13 +337,13 @@ def _mean(outcome: Outcome, name: str) -> float:
 
 
 def _outcome_json(outcome: Outcome) -> dict[str, Any]:
-    setting = outcome.setting
+    case = outcome.case
     return {
-        "label": setting.label,
-        "family": setting.family,
-        "epsilon": setting.epsilon,
-        "how": setting.how,
-        "zeros": setting.zeros,
+        "label": case.label,
+        "family": case.family,
+        "epsilon": case.epsilon,
+        "how": case.how,
+        "zeros": case.zeros,
         "privacy": asdict(outcome.privacy),
         "expected": asdict(outcome.expected),
         "simulated": {name: asdict(found) for name, found in outcome.simulated.items()},

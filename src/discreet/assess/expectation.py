@@ -26,7 +26,7 @@ import numpy as np
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from discreet.mechanism.noise_table import NoiseRow, NoiseTable
+    from discreet.noise.table import NoiseRow, NoiseTable
 
 #: Counts from 1 to this are small: whoever is in them may be recognised.
 SMALL = 3
@@ -99,7 +99,7 @@ def expected(counts: NDArray[np.int64], noise: NoiseTable, *, clip: bool = True)
         noise: The noise table.
         clip: Whether counts below zero are shown as zero.
 
-    >>> from discreet.mechanism import laplace
+    >>> from discreet.noise import laplace
     >>> found = expected(np.array([50, 80]), laplace(epsilon=1.0))
     >>> round(found.l1.mean / 2, 6), round(found.p_exact, 6)  # 2a/(1-a^2) and tanh(1/2)
     (0.850918, 0.462117)

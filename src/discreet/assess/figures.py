@@ -34,8 +34,8 @@ WITHOUT = "no epsilon"
 
 
 def place_of(outcome: Outcome) -> str:
-    """Where a setting stands on an axis of epsilons."""
-    epsilon = outcome.setting.epsilon
+    """Where a case stands on an axis of epsilons."""
+    epsilon = outcome.case.epsilon
     return WITHOUT if epsilon is None else f"{epsilon:g}"
 
 
@@ -60,7 +60,7 @@ def boxes(found: Assessment) -> Any:
     from discreet.pictures import assess as pictures  # noqa: PLC0415 - pictures are an extra
 
     measures = [m for m in BOXES if any(m in o.simulated for o in found.outcomes) and _telling(found, m)]
-    ordered = sorted(found.outcomes, key=lambda o: (o.setting.epsilon is None, o.setting.epsilon or 0.0))
+    ordered = sorted(found.outcomes, key=lambda o: (o.case.epsilon is None, o.case.epsilon or 0.0))
     records = [box for measure in measures for o in ordered for box in _box(o, measure)]
     truths = [
         {"measure": BOXES[m], "value": value}
@@ -81,7 +81,7 @@ def _telling(found: Assessment, measure: str) -> bool:
 
 def _same_families(records: list[dict[str, Any]], found: Assessment) -> list[dict[str, Any]]:
     """The records with families in the order of the assessment: the first record of each decides."""
-    order = {family: k for k, family in enumerate(dict.fromkeys(o.setting.family for o in found.outcomes))}
+    order = {family: k for k, family in enumerate(dict.fromkeys(o.case.family for o in found.outcomes))}
     places = {place: k for k, place in enumerate(dict.fromkeys(record["place"] for record in records))}
     titles = list(BOXES.values())
     return sorted(records, key=lambda r: (titles.index(r["measure"]), places[r["place"]], order[r["family"]]))
@@ -95,7 +95,7 @@ def _box(outcome: Outcome, measure: str) -> list[dict[str, Any]]:
     marks = np.quantile(values[np.isfinite(values)] / per_cell, (0.05, 0.25, 0.5, 0.75, 0.95))
     names = ("low", "lower", "median", "upper", "high")
     return [
-        {"measure": BOXES[measure], "family": outcome.setting.family, "place": place_of(outcome)}
+        {"measure": BOXES[measure], "family": outcome.case.family, "place": place_of(outcome)}
         | {"scale": SCALES.get(measure, "log")}
         | {name: float(mark) for name, mark in zip(names, marks, strict=True)}
     ]
@@ -108,11 +108,11 @@ def risk_utility_map(found: Assessment) -> Any:
     unbeaten = {id(outcome) for outcome in found.unbeaten()}
     records = [
         {
-            "family": o.setting.family,
-            "place": "" if o.setting.epsilon is None else f"{o.setting.epsilon:g}",
+            "family": o.case.family,
+            "place": "" if o.case.epsilon is None else f"{o.case.epsilon:g}",
             "loss": o.simulated["hellinger"].mean,
             "risk": o.simulated["rm"].mean,
-            "order": o.setting.epsilon or 0.0,
+            "order": o.case.epsilon or 0.0,
             "unbeaten": id(o) in unbeaten,
         }
         for o in found.outcomes
@@ -152,8 +152,8 @@ def false_zeros(found: Assessment) -> Any:
 def _bar(outcome: Outcome, share: float | None, none: str = "") -> dict[str, Any]:
     note = none if share is None else f"{share:.0%}" if share >= 0.1 else f"{share:.1%}"
     return {
-        "setting": outcome.setting.label,
-        "family": outcome.setting.family,
+        "case": outcome.case.label,
+        "family": outcome.case.family,
         "share": share,
         "end": share or 0.0,
         "note": note,
@@ -167,7 +167,7 @@ def conclusions(found: Assessment) -> Any:
     if found.truth.p_value is None:
         return None
     records = [
-        {"setting": o.setting.label, "reader": reader, "share": share}
+        {"case": o.case.label, "reader": reader, "share": share}
         for o in found.outcomes
         for reader, share in (("naive", o.same_naive), ("noise-aware", o.same_aware))
         if share is not None

@@ -2,7 +2,7 @@
 
     safe projects   is this use appropriate?             mostly asked
     safe people     can they be trusted to use it well?  accounts are known, training is asked
-    safe settings   does access limit misuse?            the workspace's own facts are known
+    safe cases   does access limit misuse?            the workspace's own facts are known
     safe data       what risk is left in the data?       protection, exact audit, averaging are known
     safe outputs    are the results non-disclosive?      rules, notes, limits are known
 
@@ -21,16 +21,16 @@ from dataclasses import asdict, dataclass
 from html import escape
 from typing import TYPE_CHECKING, Any
 
+from discreet.answer.budgets import budget_left
 from discreet.assess.assessment import DEFAULT_DELTA, privacy_of
 from discreet.assess.averaging import averaging
 from discreet.assess.page import page
-from discreet.budget import budget_left
 from discreet.model.request import TableRequest
 from discreet.rules.combination_rules import MaxVariables
-from discreet.workspace.ledgers import accounts_of, has_ledger
+from discreet.workspace.ledger_place import accounts_of, has_ledger
 
 if TYPE_CHECKING:
-    from discreet.workspace.settings import Settings
+    from discreet.workspace.options import Options
     from discreet.workspace.workspace import StoredDataset, Workspace
 
 NOTICE = "FOR OFFICIAL USE: a checklist for the custodian. It holds no counts; answer what is open before you publish."
@@ -108,13 +108,13 @@ class Checklist:
         return page(self.title, NOTICE, "\n".join(parts))
 
 
-def five_safes(workspace: Workspace, dataset_id: str, settings: Settings) -> Checklist:
+def five_safes(workspace: Workspace, dataset_id: str, cases: Options) -> Checklist:
     """The checklist of a dataset, as far as the system knows the answers."""
     stored = workspace.stored(dataset_id)
     safes = (
         _projects(stored),
         _people(workspace, stored),
-        _settings(workspace, settings),
+        _settings(workspace, cases),
         _data(stored),
         _outputs(stored),
     )
@@ -167,24 +167,24 @@ def _accounts(workspace: Workspace) -> str:
     return f"Active accounts: {listed}."
 
 
-def _settings(workspace: Workspace, settings: Settings) -> Safe:
+def _settings(workspace: Workspace, cases: Options) -> Safe:
     mode = stat.S_IMODE(workspace.folder.stat().st_mode)
     private = "by its owner only" if not mode & 0o077 else f"by others too (mode {mode:o}): close it"
-    local = settings.host in {"127.0.0.1", "localhost", "::1"}
+    local = cases.host in {"127.0.0.1", "localhost", "::1"}
     where = (
         "this machine only"
         if local
-        else f"{settings.host}: put a reverse proxy with TLS and a rate limit before it"
+        else f"{cases.host}: put a reverse proxy with TLS and a rate limit before it"
     )
     return Safe(
-        "Safe settings",
+        "Safe cases",
         "Does the way of access limit misuse?",
         (
             Item("Where are the records?", KNOWN, f"In the workspace, which can be read {private}. Ids are not stored."),
             Item("Is the secret safe here?", KNOWN, "It is there, long enough, and readable by its owner only: checked."),
             Item("Where is the secret's backup?", OPEN, "Without it no number can be made again; whoever has it and the "
                  "ids can undo the noise."),
-            Item("Who is served?", KNOWN, f"The server would listen on {where}, port {settings.port}."),
+            Item("Who is served?", KNOWN, f"The server would listen on {where}, port {cases.port}."),
             Item("Who watches?", OPEN, "Name who reads the logs, and what many questions from one place lead to."),
         ),
     )  # fmt: skip

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from discreet.assess.subject import Subject
-    from discreet.mechanism.noise_table import NoiseTable
+    from discreet.noise.table import NoiseTable
 
     Floats = NDArray[np.float64]
 

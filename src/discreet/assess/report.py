@@ -35,7 +35,7 @@ def report(found: Assessment) -> str:
     heading = f"Assessment of {found.title}"
     about = (
         f"Dataset {found.dataset}, version {found.digest[:8]}, query {found.query}; delta {found.delta:g}, "
-        f"{found.reps} simulated releases of each setting, seed {found.seed}."
+        f"{found.reps} simulated releases of each case, seed {found.seed}."
     )
     pictures = _pictures(found)
     parts = [
@@ -53,7 +53,7 @@ def report(found: Assessment) -> str:
         sentences(conclusion(found)),
         conclusion_table(found),
         pictures["conclusions"],
-        "<h2>The settings, and how epsilon became noise</h2>",
+        "<h2>The cases, and how epsilon became noise</h2>",
         settings_table(found),
         sentences(list(found.left_out)) if found.left_out else "",
         "<h2>How to read this</h2>",
@@ -75,12 +75,12 @@ def _pictures(found: Assessment) -> dict[str, str]:
 def risk_table(found: Assessment) -> str:
     """Epsilon and delta, and what a reader can learn."""
     headers = [
-        "setting", "delta at epsilon", "above D", f"epsilon at delta {found.delta:g}", "above D", "cells perturbed",
+        "case", "delta at epsilon", "above D", f"epsilon at delta {found.delta:g}", "above D", "cells perturbed",
         "of those with people", "shown exactly", f"confirmation, 1 to {SMALL}", "RM",
     ]  # fmt: skip
     lines = [
         [
-            o.setting.label,
+            o.case.label,
             f"{_small(o.privacy.delta)} at {o.privacy.epsilon:g}",
             _small(o.privacy.delta_above),
             _epsilon(o.privacy.epsilon_at),
@@ -103,7 +103,7 @@ def risk_table(found: Assessment) -> str:
 def utility_table(found: Assessment) -> str:
     """How far releases are from the truth."""
     headers = [
-        "setting", "l1 a cell", "l2 a cell", "l3 a cell", "Hellinger", "total variation of MLEs", "false zeros",
+        "case", "l1 a cell", "l2 a cell", "l3 a cell", "Hellinger", "total variation of MLEs", "false zeros",
         "empty cells shown with people",
     ]  # fmt: skip
     lines = []
@@ -112,7 +112,7 @@ def utility_table(found: Assessment) -> str:
         means = [f"{moments.mean / cells:.3g}" for moments in (e.l1, e.l2, e.l3)]
         zeros = f"{e.false_zeros:.1f} ({e.false_zero_share:.1%})"
         simulations = [simulated(o, "hellinger"), simulated(o, "total_variation")]
-        lines.append([o.setting.label, *means, *simulations, zeros, f"{e.false_people:.1f}"])
+        lines.append([o.case.label, *means, *simulations, zeros, f"{e.false_people:.1f}"])
     return grid("Means over releases; the smaller, the more useful.", headers, lines)
 
 
@@ -122,7 +122,7 @@ def conclusion_table(found: Assessment) -> str:
     if truth.p_value is None:
         return ""
     headers = [
-        "setting", "chi-square", "naive p", "naive agrees", "G² shift", "Cramér's V, naive", "V, noise taken out",
+        "case", "chi-square", "naive p", "naive agrees", "G² shift", "Cramér's V, naive", "V, noise taken out",
         "noise-aware p", "noise-aware agrees", "releases tested",
     ]  # fmt: skip
     true_line = [
@@ -139,7 +139,7 @@ def conclusion_table(found: Assessment) -> str:
 def _conclusion_line(o: Outcome, ratio: float) -> list[str]:
     shift = o.simulated["likelihood_ratio"]
     return [
-        o.setting.label,
+        o.case.label,
         simulated(o, "chi_square"),
         simulated(o, "p_value"),
         _share(o.same_naive),
@@ -153,15 +153,15 @@ def _conclusion_line(o: Outcome, ratio: float) -> list[str]:
 
 
 def settings_table(found: Assessment) -> str:
-    """What every setting is."""
-    headers = ["setting", "how", "largest change", "largest standard deviation", "empty cells"]
+    """What every case is."""
+    headers = ["case", "how", "largest change", "largest standard deviation", "empty cells"]
     lines = [
         [
-            o.setting.label,
-            o.setting.how,
+            o.case.label,
+            o.case.how,
             str(o.privacy.largest),
             f"{o.privacy.sd:.3g}",
-            o.setting.zeros,
+            o.case.zeros,
         ]
         for o in found.outcomes
     ]

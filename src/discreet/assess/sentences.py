@@ -28,7 +28,7 @@ def summary(found: Assessment) -> list[str]:
             f"Averaging: over the {found.averaging.tables:,} tables that the rules by shape allow, a patient reader can "
             f"bring the variance of a cell's noise down by a factor of about {found.averaging.factor:.2f}."
         )
-    kept = ", ".join(outcome.setting.label for outcome in found.unbeaten())
+    kept = ", ".join(outcome.case.label for outcome in found.unbeaten())
     said.append(f"Unbeaten on the map (no other has both less RM and less Hellinger distance): {kept}.")
     return said
 
@@ -36,8 +36,8 @@ def summary(found: Assessment) -> list[str]:
 def _spread(found: Assessment) -> str:
     least, most = (pick(found.outcomes, key=lambda o: o.expected.l1.mean) for pick in (min, max))
     return (
-        f"The mean absolute error of a cell runs from {_per_cell(least)} ({least.setting.label}) to "
-        f"{_per_cell(most)} ({most.setting.label})."
+        f"The mean absolute error of a cell runs from {_per_cell(least)} ({least.case.label}) to "
+        f"{_per_cell(most)} ({most.case.label})."
     )
 
 
@@ -48,11 +48,11 @@ def _per_cell(outcome: Outcome) -> str:
 def _small(found: Assessment) -> str:
     shown = [o for o in found.outcomes if o.expected.confirmation_small is not None]
     if not shown:
-        return f"No setting shows a count from 1 to {SMALL}."
+        return f"No case shows a count from 1 to {SMALL}."
     worst = max(shown, key=lambda o: o.expected.confirmation_small or 0.0)
     return (
         f"A reader who believes a shown count from 1 to {SMALL} is right in at most "
-        f"{worst.expected.confirmation_small:.0%} of such cells ({worst.setting.label})."
+        f"{worst.expected.confirmation_small:.0%} of such cells ({worst.case.label})."
     )
 
 
@@ -60,7 +60,7 @@ def _zeros(found: Assessment) -> str:
     worst = max(found.outcomes, key=lambda o: o.expected.false_zero_share)
     return (
         f"At most {worst.expected.false_zero_share:.1%} of the cells with people are shown as zero "
-        f"({worst.setting.label})."
+        f"({worst.case.label})."
     )
 
 
@@ -100,13 +100,13 @@ def conclusion(found: Assessment) -> list[str]:
         )
     if not (misled or inflated or weak):
         said.append(
-            "Under every setting readers conclude what the true table says, in nine releases of ten or more."
+            "Under every case readers conclude what the true table says, in nine releases of ten or more."
         )
     return said
 
 
 def _labels(outcomes: list[Outcome]) -> str:
-    return ", ".join(outcome.setting.label for outcome in outcomes)
+    return ", ".join(outcome.case.label for outcome in outcomes)
 
 
 def p_text(p_value: float) -> str:

@@ -2,8 +2,8 @@
 
 Noise is drawn from the noise table with a seeded generator. The real keys and the secret are never touched,
 so no number in an assessment tells anything about the noise of a published table. Releases are drawn in
-chunks, chunk k from the seed (seed, k) for every setting: settings are compared on the same draws, and the
-outcome does not depend on which settings are assessed together, nor on how many workers there are.
+chunks, chunk k from the seed (seed, k) for every case: cases are compared on the same draws, and the
+outcome does not depend on which cases are assessed together, nor on how many workers there are.
 
     Monte Carlo error of a mean = standard deviation / sqrt(releases).
 
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from discreet.assess.subject import Subject
-    from discreet.mechanism.noise_table import NoiseTable
+    from discreet.noise.table import NoiseTable
 
     Floats = NDArray[np.float64]
     Draws = dict[str, Floats]

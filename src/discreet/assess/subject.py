@@ -15,12 +15,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from discreet.dry_run import refusal_of
+from discreet.answer.dry_run import refusal_of
 from discreet.errors import BadRequest
 from discreet.model.release import table_title
 from discreet.model.request import canonical
 from discreet.model.shape import structural_zeros, table_shape
-from discreet.tabulate.tabulate import tabulate
+from discreet.records.tabulate import tabulate
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

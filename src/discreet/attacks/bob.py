@@ -37,9 +37,9 @@ if TYPE_CHECKING:
 
     from discreet.attacks.interface import Interface
     from discreet.attacks.knowledge import Knowledge
-    from discreet.mechanism.noise_table import NoiseRow
     from discreet.model.dataset import Dataset
     from discreet.model.universe import Margin
+    from discreet.noise.table import NoiseRow
 
 #: Whom a pair of tables is about: everybody (no variable), or those with one of some codes of a variable.
 Context = tuple[str, tuple[str, ...]] | None

@@ -17,12 +17,12 @@ import math
 from collections import defaultdict
 from typing import TYPE_CHECKING
 
-from discreet.accounting.claim import group_delta
+from discreet.privacy.claim import group_delta
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from discreet.mechanism.noise_table import NoiseRow
+    from discreet.noise.table import NoiseRow
 
 _ROUNDED = 9
 _NEGLIGIBLE = 1e-15
@@ -72,7 +72,7 @@ def optimum(rows: Sequence[NoiseRow]) -> float:
     One of the two cells is where Bob is if the answer is yes, the other if it is no. The best attack adds up the
     evidence of all cells; this is the exact law of that sum, so that what was measured can be compared with it.
 
-    >>> from discreet.mechanism import laplace
+    >>> from discreet.noise import laplace
     >>> round(optimum([laplace(epsilon=0.5).rows[0]]), 6) == round(1 / (1 + math.exp(-0.5)), 6)
     True
     """

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from discreet.mechanism.noise_table import NoiseRow, NoiseTable
+    from discreet.noise.table import NoiseRow, NoiseTable
 
 
 @lru_cache(maxsize=4096)
@@ -49,7 +49,7 @@ def pair_evidence(noise: NoiseTable, first: int, second: int, *, shared: bool) -
         second: The number of the same cell without him.
         shared: Whether the same people have the same number (noise keyed by participants alone).
 
-    >>> from discreet.mechanism import maxent
+    >>> from discreet.noise import maxent
     >>> noise = maxent(D=5, V=3, js=2)
     >>> pair_evidence(noise, 21, 20, shared=True), pair_evidence(noise, 20, 20, shared=True) < 0
     (inf, True)
@@ -66,7 +66,7 @@ def pair_evidence(noise: NoiseTable, first: int, second: int, *, shared: bool) -
 def cell_evidence(row: NoiseRow, released: int) -> float:
     """The evidence of one released number that its cell holds Bob, where it can hold nobody else: 1 against 0.
 
-    >>> from discreet.mechanism import laplace
+    >>> from discreet.noise import laplace
     >>> row = laplace(epsilon=0.5).rows[0]
     >>> round(cell_evidence(row, 3), 6), round(cell_evidence(row, 0), 6)
     (0.5, -0.5)

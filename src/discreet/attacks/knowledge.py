@@ -15,22 +15,22 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from discreet.accounting.plan import make_plan
 from discreet.errors import BadRequest, nearest
-from discreet.model.cover import cover
-from discreet.model.declared_privacy import declared_privacy
+from discreet.model.declared_dp import declared_dp
 from discreet.model.request import canonical
 from discreet.model.shape import table_shape
 from discreet.model.universe import margin_zeros
+from discreet.protect.cover import cover
+from discreet.protect.plan import make_plan
 
 if TYPE_CHECKING:
     from fractions import Fraction
 
-    from discreet.accounting.plan import Plan, PlannedTable
-    from discreet.mechanism.noise_table import NoiseTable
     from discreet.model.dataset import Dataset
     from discreet.model.request import TableRequest
     from discreet.model.universe import Margin
+    from discreet.noise.table import NoiseTable
+    from discreet.protect.plan import NoisePlan, PlannedTable
 
 UNPROTECTED, CELLKEY, DESCRIBED, DP = "unprotected", "cellkey", "participants-and-description", "dp"
 #: Against what the attacks are run; the first is the baseline.
@@ -51,7 +51,7 @@ class Knowledge:
     dataset: Dataset
     protection: str
     noise: NoiseTable | None = None
-    plan: Plan | None = None
+    plan: NoisePlan | None = None
 
     def __post_init__(self) -> None:
         if self.protection not in PROTECTIONS:
@@ -67,7 +67,7 @@ class Knowledge:
         return self.noise
 
     @property
-    def declared(self) -> Plan:
+    def declared(self) -> NoisePlan:
         """The plan of a differentially private dataset."""
         if self.plan is None:
             raise BadRequest(f"The protection {self.protection} declares no universe.")
@@ -92,7 +92,7 @@ class Knowledge:
         return tables[part.margin], noised / math.prod(part.lengths)
 
 
-def spent(plan: Plan, margins: set[Margin]) -> Fraction:
+def spent(plan: NoisePlan, margins: set[Margin]) -> Fraction:
     """The epsilon of the margins that were asked, by basic composition; they never cost more together."""
     if plan.currency != "epsilon":
         raise BadRequest(
@@ -103,7 +103,7 @@ def spent(plan: Plan, margins: set[Margin]) -> Fraction:
     )
 
 
-def plan_of(dataset: Dataset) -> Plan:
+def plan_of(dataset: Dataset) -> NoisePlan:
     """The plan that the published description of a dataset under `dp` implies."""
-    terms, universe = declared_privacy(dataset)
+    terms, universe = declared_dp(dataset)
     return make_plan(dataset, universe, terms, dataset.protection.noise)

@@ -19,8 +19,8 @@ def create(
     workspace: WorkspaceOption = None,
 ) -> None:
     """Create an account and print its key, which is never shown again."""
-    from discreet.workspace.ledgers import accounts_of
-    from discreet.workspace.settings import workspace_folder
+    from discreet.workspace.ledger_place import accounts_of
+    from discreet.workspace.options import workspace_folder
 
     key = accounts_of(workspace_folder(workspace)).create(name, role)
     messages.print(
@@ -34,8 +34,8 @@ def revoke(
     name: Annotated[str, typer.Argument(help="The account's name.")], workspace: WorkspaceOption = None
 ) -> None:
     """End an account; its key is refused from now on."""
-    from discreet.workspace.ledgers import accounts_of
-    from discreet.workspace.settings import workspace_folder
+    from discreet.workspace.ledger_place import accounts_of
+    from discreet.workspace.options import workspace_folder
 
     accounts_of(workspace_folder(workspace)).revoke(name)
     messages.print(f"Revoked {name}")
@@ -49,8 +49,8 @@ def list_accounts(
     """List the accounts; no keys are stored, so none are shown."""
     from dataclasses import asdict
 
-    from discreet.workspace.ledgers import accounts_of
-    from discreet.workspace.settings import workspace_folder
+    from discreet.workspace.ledger_place import accounts_of
+    from discreet.workspace.options import workspace_folder
 
     holders = accounts_of(workspace_folder(workspace)).listing()
     if as_json:

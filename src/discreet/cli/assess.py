@@ -1,4 +1,4 @@
-"""`discreet assess`: risk and utility of a table under many settings, and the Five Safes, for the custodian."""
+"""`discreet assess`: risk and utility of a table under many cases, and the Five Safes, for the custodian."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def assess(
     keep_zeros: Annotated[
         bool, typer.Option("--keep-zeros", help="Leave empty cells alone in every family.")
     ] = False,
-    reps: Annotated[int, typer.Option(help="Simulated releases of each setting.")] = 100,
+    reps: Annotated[int, typer.Option(help="Simulated releases of each case.")] = 100,
     seed: Annotated[int, typer.Option(help="The same seed gives the same report.")] = 2018,
     out: Annotated[
         Path | None, typer.Option("--out", "-o", help="The report: FILE.html or FILE.json.")
@@ -148,8 +148,8 @@ def _checklist(dataset: str, workspace: Path | None, out: Path | None, *, as_jso
     from discreet.assess.page import write_page
 
     _refuse_ending(out, {".html", ".json", ".md"})
-    opened, settings = open_workspace(workspace)
-    found = five_safes(opened, dataset, settings)
+    opened, cases = open_workspace(workspace)
+    found = five_safes(opened, dataset, cases)
     if out is not None and out.suffix.lower() == ".html":
         write_page(found.as_html(), out)
         messages.print(f"Written: {out}", soft_wrap=True)
@@ -180,7 +180,7 @@ def _show(found: Assessment) -> None:
 
     output.print(Text(CONFIDENTIAL, style="bold red"), soft_wrap=True)
     headers = [
-        "setting", "delta", "epsilon above D", "perturbed", "confirmed 1-3", "RM", "l1 a cell", "Hellinger",
+        "case", "delta", "epsilon above D", "perturbed", "confirmed 1-3", "RM", "l1 a cell", "Hellinger",
         "false zeros", "naive agrees", "noise-aware agrees",
     ]  # fmt: skip
     print_grid(output, f"Assessment of {found.title}", headers, _lines(found), 1)
@@ -198,7 +198,7 @@ def _lines(found: Assessment) -> list[list[str]]:
 
     return [
         [
-            o.setting.label,
+            o.case.label,
             f"{o.privacy.delta:.2g}",
             f"{o.privacy.epsilon_above:.3g}",
             share(o.expected.perturbed),

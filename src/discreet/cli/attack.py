@@ -48,7 +48,7 @@ def bob(
     plot: PlotOption = None,
 ) -> None:
     """Bob's differencing (Rinott et al. 2.2): pairs of tables that differ by one person, if he is in."""
-    from discreet.red_team.bob_study import BobStudy
+    from discreet.attacks.trials.bob_study import BobStudy
 
     study = BobStudy(
         people or (4_000 if quick else 40_000),
@@ -75,7 +75,7 @@ def averaging(
     plot: PlotOption = None,
 ) -> None:
     """Averaging (Rinott et al. 2.2): one count asked in other words, and as sums of regrouped parts."""
-    from discreet.red_team.averaging_study import AveragingStudy
+    from discreet.attacks.trials.averaging_study import AveragingStudy
 
     study = AveragingStudy(
         people or (4_000 if quick else 36_000),

@@ -14,8 +14,8 @@ from discreet.cli.console import emit_json, messages, output
 from discreet.cli.options import chosen_picture
 
 if TYPE_CHECKING:
-    from discreet.accounting import Audit
-    from discreet.mechanism.noise_table import NoiseTable
+    from discreet.noise.table import NoiseTable
+    from discreet.privacy import Audit
 
 CURVE_STEPS = 40
 PICTURES = ("curve", "pmf", "transition", "quantised")
@@ -42,12 +42,12 @@ def audit(
     ),
 ) -> None:
     """Audit a noise table exactly: (epsilon, delta) for all counts and for counts above D."""
-    from discreet import accounting
-    from discreet.mechanism.files import read_noise_table
+    from discreet import privacy
+    from discreet.noise.files import read_noise_table
 
     drawn = chosen_picture(picture, plot, "curve")
     table = read_noise_table(file, biased=biased or None, small_n=small_n)
-    result = accounting.audit(
+    result = privacy.audit(
         table,
         epsilon=epsilon,
         delta=delta,
@@ -69,7 +69,7 @@ def audit(
 
 def as_document(result: Audit) -> dict[str, Any]:
     """The audit as JSON: probabilities as floats, an epsilon that does not exist as null."""
-    from discreet.mechanism.files.document import plain
+    from discreet.noise.files.document import plain
 
     above = result.above_D
     document: dict[str, Any] = plain(
@@ -107,14 +107,14 @@ def exact_text(result: Audit) -> str | None:
 
 def curve_document(table: NoiseTable, result: Audit) -> list[dict[str, Any]]:
     """Delta over epsilons from 0 to where the table can do no better."""
-    from discreet import accounting
-    from discreet.mechanism.files.document import plain
+    from discreet import privacy
+    from discreet.noise.files.document import plain
 
     names: dict[str, Any] = {"neighbours": result.neighbours, "cells": result.cells, "group": result.group}
-    flat = accounting.epsilon(table, delta=result.delta_infinite, **names)
+    flat = privacy.epsilon(table, delta=result.delta_infinite, **names)
     end = max(1.0, 1.1 * flat)
     epsilons = [end * step / CURVE_STEPS for step in range(CURVE_STEPS + 1)]
-    points = accounting.curve(table, epsilons, **names)
+    points = privacy.curve(table, epsilons, **names)
     return [plain(point._asdict()) for point in points]
 
 
@@ -140,7 +140,7 @@ def _design(file: Path) -> dict[int, float]:
     import json
 
     from discreet.errors import BadRequest
-    from discreet.mechanism.files.document import designed_laws
+    from discreet.noise.files.document import designed_laws
 
     text = file.read_text(encoding="utf-8-sig")
     if not text.lstrip().startswith("{"):

@@ -25,7 +25,7 @@ def budget(
     ] = None,
     workspace: WorkspaceOption = None,
 ) -> None:
-    """What a dataset's universe promises and costs, and what the family has left.
+    """What a dataset's universe promises and costs, and what the budget has left.
 
     Of a dataset.toml the price is told before anything is published.
     """
@@ -44,10 +44,10 @@ def budget(
 
 
 def _planned(description: Path, workspace: Path | None) -> dict[str, Any]:
-    from discreet.budget import budget_before
+    from discreet.answer.budgets import budget_before
     from discreet.errors import NotFound
-    from discreet.microdata.description_file import description_named
-    from discreet.workspace.settings import default_folder, workspace_folder
+    from discreet.workspace.description_file import description_named
+    from discreet.workspace.options import default_folder, workspace_folder
 
     if not description.is_file():
         raise NotFound(f"There is no file {str(description)!r}.", "Draft one with `discreet describe`.")
@@ -58,7 +58,7 @@ def _planned(description: Path, workspace: Path | None) -> dict[str, Any]:
 
 
 def _stored(dataset: str, workspace: Path | None) -> dict[str, Any]:
-    from discreet.budget import budget_of
+    from discreet.answer.budgets import budget_of
 
     return budget_of(open_workspace(workspace)[0].stored(dataset))
 
@@ -115,16 +115,16 @@ def _show(found: dict[str, Any], *, planned: bool) -> None:
 
 
 def _after(found: dict[str, Any]) -> str:
-    """What loading a description would leave of its family's lifetime cap."""
+    """What loading a description would leave of its budget's lifetime cap."""
     if found["tightest"] is None or "epsilon" not in found["left"]:
         return "Nothing is charged before it is loaded."
     left = found["left"]["epsilon"] - found["total"][found["tightest"]]["epsilon"]
     if left < 0:
-        return "The family's cap does not cover it: a load of anything new would be refused."
+        return "The budget's cap does not cover it: a load of anything new would be refused."
     if left < LITTLE * found["cap"]["epsilon"]:
         return (
             "Loading it leaves nothing: no second version and no further table could ever be charged, and a cap "
-            "cannot be raised. Set cap_epsilon and cap_delta for the family's whole life."
+            "cannot be raised. Set cap_epsilon and cap_delta for the budget's whole life."
         )
     return f"Loading it leaves epsilon {left:.4g}."
 

@@ -18,8 +18,8 @@ def demo(
 ) -> None:
     """Build the demo datasets (a synthetic census and a survey) and serve the table builder."""
     from discreet.cli.progress import load_bars
-    from discreet.workspace.demo import build_demo
-    from discreet.workspace.settings import read_settings, workspace_folder
+    from discreet.workspace.demo.build import build_demo
+    from discreet.workspace.options import read_options, workspace_folder
     from discreet.workspace.workspace import Workspace
 
     folder = workspace_folder(workspace)
@@ -30,5 +30,5 @@ def demo(
         return
     from discreet.server.app import serve
 
-    settings = read_settings(folder, host=host, port=port)
-    serve(Workspace(folder, threads=settings.threads), settings)
+    options = read_options(folder, host=host, port=port)
+    serve(Workspace(folder, threads=options.threads), options)

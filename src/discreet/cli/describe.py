@@ -16,7 +16,7 @@ def describe(
     out: Annotated[Path | None, typer.Option("--out", "-o", help="Write the draft to this file.")] = None,
 ) -> None:
     """Draft a dataset.toml from a CSV, Parquet or Arrow file, for you to check and complete."""
-    from discreet.microdata.describe import describe_file
+    from discreet.records.draft import describe_file
 
     if out is not None and out.exists():
         raise BadRequest(

@@ -13,8 +13,8 @@ from discreet.cli.options import chosen_picture
 from discreet.errors import BadRequest, nearest
 
 if TYPE_CHECKING:
-    from discreet.mechanism.ideal import IdealTable
-    from discreet.mechanism.noise_table import NoiseTable
+    from discreet.noise.ideal import IdealTable
+    from discreet.noise.table import NoiseTable
 
 #: So many values of a law fit a screen; the integers of all of them are in the JSON.
 MOST_VALUES = 41
@@ -114,15 +114,15 @@ class Designed(NamedTuple):
 
 def designed(family: str, given: dict[str, Any], modulus: int, rule: str | None) -> Designed:
     """The design, its integers, their exact account and, for abs, the optimum beside it."""
-    from discreet.mechanism import families
-    from discreet.mechanism.describe import abs_alternative, describe
-    from discreet.mechanism.quantise import quantise
+    from discreet.noise import families
+    from discreet.noise.design_document import abs_alternative, describe
+    from discreet.noise.quantise import quantise
 
     chosen = families.family(family)
     # An epsilon or delta that the family does not have says where to audit.
     parameters = {k: v for k, v in given.items() if k in chosen.names() or k not in {"epsilon", "delta"}}
     ideal = families.ideal(family, parameters, modulus)
-    table = quantise(ideal, modulus, rule or chosen.default_rule)
+    table = quantise(ideal, modulus, rule or chosen.default_rounding)
     document = describe(ideal, table)
     notes = document.pop("notes")
     document["privacy"] = privacy(table, given.get("epsilon"), given.get("delta"))
@@ -139,7 +139,7 @@ def designed(family: str, given: dict[str, Any], modulus: int, rule: str | None)
 def _seal(table: NoiseTable) -> dict[str, Any]:
     """What lets a reader of the file check it: format, program and a hash of the integers."""
     from discreet import __version__
-    from discreet.mechanism.files.document import FORMAT, VERSION, content_hash
+    from discreet.noise.files.document import FORMAT, VERSION, content_hash
 
     provenance = {"program": f"discreet {__version__}"}
     return {
@@ -170,7 +170,7 @@ def _plot(found: Designed, path: Path, picture: str) -> None:
 
 def privacy(table: NoiseTable, epsilon: float | None, delta: float | None) -> dict[str, Any]:
     """The exact account of the integers, at the given ε, or at the ε that a δ asks for."""
-    from discreet.accounting import audit
+    from discreet.privacy import audit
 
     found = audit(table, epsilon=epsilon, delta=delta if epsilon is None else None)
     return {

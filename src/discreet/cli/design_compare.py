@@ -10,7 +10,7 @@ from discreet.errors import BadRequest
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from discreet.mechanism.side_by_side import Side
+    from discreet.noise.side_by_side import Side
 
 
 def compare_families(
@@ -19,7 +19,7 @@ def compare_families(
     """Families side by side at one ε and δ."""
     from dataclasses import asdict
 
-    from discreet.mechanism.side_by_side import compare
+    from discreet.noise.side_by_side import compare
 
     if epsilon is None:
         raise BadRequest("A comparison needs --epsilon, and --delta or --m.")

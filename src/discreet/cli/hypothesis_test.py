@@ -26,8 +26,8 @@ from discreet.errors import BadRequest, NotFound
 
 if TYPE_CHECKING:
     from discreet.inference.likelihood_ratio import LikelihoodRatio
-    from discreet.mechanism.noise_table import NoiseTable
     from discreet.model.release import Release
+    from discreet.noise.table import NoiseTable
 
 test = typer.Typer(
     name="test",
@@ -125,7 +125,7 @@ def _refuse_both(*from_dataset: object) -> None:
 
 
 def _noise_table(path: Path | None) -> NoiseTable:
-    from discreet.mechanism.files import read_noise_table
+    from discreet.noise.files import read_noise_table
 
     if path is None:
         raise BadRequest(
@@ -143,8 +143,8 @@ def _release(
     workspace: Path | None,
     threads: int | None,
 ) -> Release:
+    from discreet.answer.pipeline import release_table
     from discreet.model.request import request_from_text
-    from discreet.pipeline import release_table
 
     if dataset is None:
         raise BadRequest(

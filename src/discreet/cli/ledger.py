@@ -1,4 +1,4 @@
-"""`discreet ledger`: what a family of datasets has spent, what is left and by whom; shares for accounts."""
+"""`discreet ledger`: what a budget has spent, what is left and by whom; shares for accounts."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from discreet.cli.options import WorkspaceOption, open_workspace
 
 
 def ledger(
-    dataset: Annotated[str, typer.Argument(help="The dataset's id; its whole family is shown.")],
+    dataset: Annotated[str, typer.Argument(help="The dataset's id; its whole budget is shown.")],
     allow: Annotated[
         str | None, typer.Option(help="Open the ledger to this account, up to --loss and --failure.")
     ] = None,
@@ -24,8 +24,8 @@ def ledger(
     out: Annotated[Path | None, typer.Option("--out", "-o", help="Write the JSON to this file.")] = None,
     workspace: WorkspaceOption = None,
 ) -> None:
-    """What a family has spent, what is left and by whom. `--allow` opens it to an account."""
-    from discreet.budget import ledger_of, open_share
+    """What a budget has spent, what is left and by whom. `--allow` opens it to an account."""
+    from discreet.answer.budgets import ledger_of, open_share
     from discreet.errors import BadRequest
 
     stored = open_workspace(workspace)[0].stored(dataset)

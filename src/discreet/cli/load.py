@@ -23,10 +23,10 @@ def load(
 ) -> None:
     """Check a file of records against its dataset.toml and load it; bad input leaves nothing behind."""
     from discreet.cli.progress import load_bars
-    from discreet.microdata.description_file import description_named
     from discreet.model.dataset_toml import parse_dataset
-    from discreet.workspace.publish import load_dataset
-    from discreet.workspace.settings import default_folder, workspace_folder
+    from discreet.workspace.description_file import description_named
+    from discreet.workspace.load import load_dataset
+    from discreet.workspace.options import default_folder, workspace_folder
 
     if not description.is_file():
         raise NotFound(f"There is no file {str(description)!r}.", "Draft one with `discreet describe`.")
@@ -46,13 +46,13 @@ def load(
         emit_json({"dataset": dataset.id, "digest": digest, "workspace": str(folder)})
     else:
         messages.print(f"Loaded {dataset.id}, version {digest[:8]}, into {folder}", soft_wrap=True)
-        if dataset.protection.private:
+        if dataset.protection.is_dp:
             _tell_left(folder, dataset.id)
 
 
 def _tell_left(folder: Path, dataset: str) -> None:
     """What the family has left now that the version is charged to it."""
-    from discreet.budget import budget_left
+    from discreet.answer.budgets import budget_left
     from discreet.workspace.workspace import Workspace
 
     workspace = Workspace(folder, threads=1)

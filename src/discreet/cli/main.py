@@ -14,7 +14,6 @@ from discreet.cli import (
     assess,
     attack,
     audit,
-    bench,
     budget,
     demo,
     describe,
@@ -23,12 +22,12 @@ from discreet.cli import (
     ledger,
     load,
     margins,
-    reproduce,
     serve,
     table,
 )
 from discreet.cli.console import report_error
 from discreet.errors import DiscreetError, NotFound
+from discreet_studies.commands import bench, reproduce
 
 app = typer.Typer(
     name="discreet",

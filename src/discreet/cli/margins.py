@@ -15,7 +15,7 @@ from discreet.errors import BadRequest
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from discreet.margins.closure import Margin
+    from discreet.margins.closure import Axes
     from discreet.margins.study import Study
     from discreet.margins.tables import ContingencyTable
 
@@ -150,7 +150,7 @@ def _released(
     dry_run: bool,
 ) -> dict[str, Any]:
     """The margins of a dataset, charged to its family; or only what they would cost."""
-    from discreet.joint_margins import JointMargins, dataset_margins
+    from discreet.answer.joint_margins import JointMargins, dataset_margins
     from discreet.margins.importance import parse_weights
 
     opened, _ = open_workspace(workspace)
@@ -188,7 +188,7 @@ def _plot(
     done: Study,
     path: Path,
     picture: str,
-    weights: str | Mapping[Margin, float],
+    weights: str | Mapping[Axes, float],
     seed: int | None,
 ) -> None:
     from discreet.margins.holistic import Holistic

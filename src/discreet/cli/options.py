@@ -10,7 +10,7 @@ import typer
 from discreet.errors import BadRequest
 
 if TYPE_CHECKING:
-    from discreet.workspace.settings import Settings
+    from discreet.workspace.options import Options
     from discreet.workspace.workspace import Workspace
 
 #: The API key of who asks: in the environment, since a command line is seen by others.
@@ -63,16 +63,16 @@ def chosen_picture(picture: str | None, plot: Path | None, default: str) -> str:
     return picture or default
 
 
-def open_workspace(option: Path | None, **options: int | str | None) -> tuple[Workspace, Settings]:
+def open_workspace(option: Path | None, **given: int | str | None) -> tuple[Workspace, Options]:
     """Open the workspace of a command; the demo's is built when it is first used."""
     from discreet.cli.progress import load_bars
-    from discreet.workspace.demo import build_demo
-    from discreet.workspace.settings import default_folder, read_settings, workspace_folder
+    from discreet.workspace.demo.build import build_demo
+    from discreet.workspace.options import default_folder, read_options, workspace_folder
     from discreet.workspace.workspace import Workspace
 
     folder = workspace_folder(option)
     if folder == default_folder():
         with load_bars() as progress_for:
             build_demo(folder, progress_for)
-    settings = read_settings(folder, **options)
-    return Workspace(folder, threads=settings.threads), settings
+    options = read_options(folder, **given)
+    return Workspace(folder, threads=options.threads), options

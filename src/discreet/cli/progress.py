@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from rich.progress import TaskID
 
-    from discreet.microdata.load import Progress as LoadProgress
+    from discreet.records.intake import Progress as LoadProgress
 
 
 @contextmanager

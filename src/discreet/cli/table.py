@@ -61,9 +61,9 @@ def table(
     threads: ThreadsOption = None,
 ) -> None:
     """Make a protected table. With --format or --json standard output holds only the document."""
+    from discreet.answer.pipeline import release_table
     from discreet.formats import named_format
     from discreet.model.request import request_from_text
-    from discreet.pipeline import release_table
 
     if errors and measure != "weighted":
         raise BadRequest(
@@ -94,7 +94,7 @@ def table(
     opened, _ = open_workspace(workspace, threads=threads)
     asker = opened.asker(os.environ.get(KEY_ENVIRONMENT))
     if dry_run:
-        from discreet.dry_run import dry_run as try_out
+        from discreet.answer.dry_run import dry_run as try_out
 
         emit_json(try_out(opened.stored(dataset), request, asker), out)
         return

@@ -1,6 +1,6 @@
 """What a reader may conclude from a release and its noise law, never from exact counts.
 
->>> from discreet.mechanism import laplace
+>>> from discreet.noise import laplace
 >>> sum_interval([20] * 100, laplace(epsilon=1.0, m=8))
 Interval(estimate=2000, low=1973, high=2027, level=0.95)
 """

@@ -28,8 +28,8 @@ from discreet.inference.observed import observed
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
-    from discreet.mechanism.noise_table import NoiseTable
     from discreet.model.release import Release
+    from discreet.noise.table import NoiseTable
 
     Floats = NDArray[np.float64]
 
@@ -71,7 +71,7 @@ def cramers_v(table: Release | ArrayLike, noise: NoiseTable | NoiseByCell | None
     Raises:
         BadRequest: The table is no full two-way table with people in it.
 
-    >>> from discreet.mechanism import laplace
+    >>> from discreet.noise import laplace
     >>> found = cramers_v([[60, 40], [45, 55]], laplace(epsilon=0.5, m=7))
     >>> round(found.naive, 3), found.estimate < found.naive
     (0.15, True)
@@ -114,7 +114,7 @@ def _positive(counts: Floats) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
 def strength(table: Release | ArrayLike, noise: NoiseTable | NoiseByCell | None = None) -> CramersV | None:
     """Cramer's V, or None where it has no meaning: pairs that cannot occur, fewer than two rows with people.
 
-    >>> from discreet.mechanism import laplace
+    >>> from discreet.noise import laplace
     >>> strength([[60, 40], [0, 0]], laplace(epsilon=0.5, m=1)) is None
     True
     """

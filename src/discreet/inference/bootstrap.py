@@ -23,7 +23,7 @@ from discreet.inference.noise_by_cell import NoiseByCell
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from discreet.mechanism.noise_table import NoiseTable
+    from discreet.noise.table import NoiseTable
 
 SEED = 2018
 REPLICATES = 499
@@ -34,7 +34,7 @@ def perturbed(
 ) -> NDArray[np.int64]:
     """Counts with noise of fresh random keys; where laws differ by cell, one table or a batch of them.
 
-    >>> from discreet.mechanism import laplace
+    >>> from discreet.noise import laplace
     >>> perturbed(np.array([5]), laplace(epsilon=50.0, m=1), np.random.default_rng(0)).tolist()
     [5]
     """

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from discreet.inference.channel import Channel
     from discreet.inference.noise_by_cell import KeptLaw
     from discreet.inference.wide_centring import WideMoments
-    from discreet.mechanism.noise_table import NoiseTable
+    from discreet.noise.table import NoiseTable
 
     Floats = NDArray[np.float64]
 

@@ -21,12 +21,12 @@ import numpy as np
 
 from discreet.errors import BadRequest
 from discreet.inference.law import CUT, Law
-from discreet.mechanism.sum_law import SumLaw
+from discreet.noise.sum_law import SumLaw
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
-    from discreet.mechanism.noise_table import NoiseTable
+    from discreet.noise.table import NoiseTable
 
 #: The widest noise that is looked at, of tables with a row for each count and of those with one row for all.
 WIDEST, WIDEST_ROW = 5_000, 200_000
@@ -110,7 +110,7 @@ class Channel:
         Raises:
             BadRequest: A value that this noise table cannot release.
 
-        >>> from discreet.mechanism import maxent
+        >>> from discreet.noise import maxent
         >>> found = channel_of(maxent(D=5, V=3, js=2)).evidence([0])
         >>> found.counts[found.chance > 0].tolist()
         [0, 1, 2, 3, 4, 5]

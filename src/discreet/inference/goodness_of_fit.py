@@ -34,9 +34,9 @@ if TYPE_CHECKING:
 
     from discreet.inference.channel import Evidence
     from discreet.inference.noise_by_cell import NoiseByCell
-    from discreet.mechanism.noise_table import NoiseTable
-    from discreet.mechanism.sum_law import SumLaw
     from discreet.model.release import Release
+    from discreet.noise.sum_law import SumLaw
+    from discreet.noise.table import NoiseTable
 
     Floats = NDArray[np.float64]
 
@@ -135,7 +135,7 @@ def proportion_test(
         hypothesis: p0.
         noise: The noise table of the released number, or the law of its noise.
 
-    >>> from discreet.mechanism import laplace
+    >>> from discreet.noise import laplace
     >>> proportion_test(48, 80, 0.5, laplace(epsilon=0.5, m=5)).method
     'exact'
     """
@@ -184,7 +184,7 @@ def distribution_test(
         replicates: Draws of the bootstrap.
         seed: Seed of the bootstrap.
 
-    >>> from discreet.mechanism import laplace
+    >>> from discreet.noise import laplace
     >>> distribution_test([105, 98, 99], [1, 1, 1], laplace(epsilon=1.0, m=8)).df
     2
     """

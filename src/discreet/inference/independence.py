@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
     from discreet.inference.likelihood_ratio import LikelihoodRatio
     from discreet.inference.noise_by_cell import NoiseByCell
-    from discreet.mechanism.noise_table import NoiseTable
+    from discreet.noise.table import NoiseTable
 
 _MAIN_EFFECTS = ((0,), (1,))
 
@@ -75,7 +75,7 @@ def independence_test(
     Raises:
         BadRequest: The table is no two-way table with at least two rows and two columns.
 
-    >>> from discreet.mechanism import laplace
+    >>> from discreet.noise import laplace
     >>> found = independence_test([[52, 31], [30, 55]], laplace(epsilon=0.5, m=7))
     >>> found.df, found.method, found.p_value > found.naive.p_value
     (1, 'chi-square', True)
@@ -105,7 +105,7 @@ def independence_tests(
 ) -> IndependenceTests:
     """Test many two-way tables at once; tables along the first axis.
 
-    >>> from discreet.mechanism import laplace
+    >>> from discreet.noise import laplace
     >>> independence_tests(np.full((3, 2, 2), 40), laplace(epsilon=0.5, m=7)).statistic.round(6).tolist()
     [0.0, 0.0, 0.0]
     """

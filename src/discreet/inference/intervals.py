@@ -33,8 +33,8 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
     from discreet.inference.channel import Channel
-    from discreet.mechanism.noise_table import NoiseTable
-    from discreet.mechanism.sum_law import SumLaw
+    from discreet.noise.sum_law import SumLaw
+    from discreet.noise.table import NoiseTable
 
 DEFAULT_LEVEL = 0.95
 _BISECTIONS = 50
@@ -100,7 +100,7 @@ def _by_one_law(
 def cell_interval(released: int, noise: NoiseTable | SumLaw, level: float = DEFAULT_LEVEL) -> Interval:
     """The interval of one true count.
 
-    >>> from discreet.mechanism import laplace
+    >>> from discreet.noise import laplace
     >>> cell_interval(20, laplace(epsilon=1.0, m=8))
     Interval(estimate=20, low=17, high=23, level=0.95)
     """
@@ -111,8 +111,8 @@ def cell_interval(released: int, noise: NoiseTable | SumLaw, level: float = DEFA
 def law_interval(released: int, law: SumLaw | None, level: float = DEFAULT_LEVEL) -> Interval:
     """The interval of one true count whose noise has a known law; a public count is its own.
 
-    >>> from discreet.mechanism import laplace
-    >>> from discreet.mechanism.sum_law import SumLaw
+    >>> from discreet.noise import laplace
+    >>> from discreet.noise.sum_law import SumLaw
     >>> law_interval(20, SumLaw(laplace(epsilon=1.0, m=8).rows[0], 4))
     Interval(estimate=20, low=15, high=25, level=0.95)
     """
@@ -131,7 +131,7 @@ def sum_interval(
         noise: The noise table of counts.
         level: The chance with which the interval covers the true sum, at least.
 
-    >>> from discreet.mechanism import laplace
+    >>> from discreet.noise import laplace
     >>> sum_interval([20] * 100, laplace(epsilon=1.0, m=8))
     Interval(estimate=2000, low=1973, high=2027, level=0.95)
     """
@@ -158,7 +158,7 @@ def difference_interval(
 ) -> Interval:
     """The interval of the true sum of some cells minus that of others.
 
-    >>> from discreet.mechanism import laplace
+    >>> from discreet.noise import laplace
     >>> difference_interval([30], [20], laplace(epsilon=1.0, m=8))
     Interval(estimate=10, low=6, high=14, level=0.95)
     """
@@ -180,7 +180,7 @@ def ratio_interval(
 ) -> Interval:
     """The interval of the true sum of some cells divided by that of others.
 
-    >>> from discreet.mechanism import laplace
+    >>> from discreet.noise import laplace
     >>> found = ratio_interval([300], [100], laplace(epsilon=1.0, m=8))
     >>> round(found.low, 3), round(found.high, 3)
     (2.913, 3.093)
@@ -209,7 +209,7 @@ def share_interval(
         whole: The whole, where it was released with noise of its own.
         level: The chance with which the interval covers the true share, at least.
 
-    >>> from discreet.mechanism import laplace
+    >>> from discreet.noise import laplace
     >>> found = share_interval([30], laplace(epsilon=1.0, m=8), rest=[70])
     >>> round(found.low, 3), round(found.high, 3)
     (0.278, 0.32)

@@ -18,13 +18,13 @@ import numpy as np
 from scipy.special import chdtrc
 
 from discreet.inference.noise_by_cell import NoiseByCell
-from discreet.mechanism.sum_law import SumLaw
+from discreet.noise.sum_law import SumLaw
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
     from discreet.inference.association import CramersV
-    from discreet.mechanism.noise_table import NoiseTable
+    from discreet.noise.table import NoiseTable
 
 #: The level at which a sentence says whether a test rejects.
 LEVEL = 0.05

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike, NDArray
 
-    from discreet.mechanism.noise_table import NoiseTable
+    from discreet.noise.table import NoiseTable
 
     Floats = NDArray[np.float64]
     Totals = int | NDArray[np.int64]
@@ -193,7 +193,7 @@ def log_linear_test(
         replicates: Draws of the bootstrap.
         seed: Seed of the bootstrap.
 
-    >>> from discreet.mechanism import laplace
+    >>> from discreet.noise import laplace
     >>> found = log_linear_test([[31, 20], [18, 33]], [(0,), (1,)], laplace(epsilon=2.0, m=5))
     >>> found.df, found.p_value < found.naive.p_value
     (1, False)

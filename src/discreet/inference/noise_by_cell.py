@@ -22,16 +22,16 @@ import numpy as np
 from discreet.errors import BadRequest
 from discreet.inference.channel import Evidence, whole_numbers
 from discreet.inference.law import CUT, Law
-from discreet.mechanism.cell_laws import PUBLIC
-from discreet.mechanism.sum_law import SumLaw
+from discreet.noise.cell_laws import PUBLIC
+from discreet.noise.sum_law import SumLaw
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from numpy.typing import NDArray
 
-    from discreet.mechanism.cell_laws import CellLaws
-    from discreet.mechanism.noise_table import NoiseTable
+    from discreet.noise.cell_laws import CellLaws
+    from discreet.noise.table import NoiseTable
 
 #: Noise tables that span more than this are taken as laws by cell, of which a test looks at a window only.
 NARROW = 600
@@ -59,7 +59,7 @@ class KeptLaw:
     def of(cls, noise: SumLaw | None) -> Self:
         """The kept law of a sum of noise terms; a public cell has none.
 
-        >>> from discreet.mechanism import laplace
+        >>> from discreet.noise import laplace
         >>> wide = SumLaw(laplace(epsilon=0.5, modulus=2**64).rows[0], 1)
         >>> (wide.row.values[-1], KeptLaw.of(wide).law.last)
         (85, 55)

@@ -26,12 +26,12 @@ from discreet.errors import BadRequest
 from discreet.inference.channel import channel_of, whole_numbers
 from discreet.inference.law import CUT, Law, law_of_sum
 from discreet.inference.picked_cells import PickedCells
-from discreet.mechanism.sum_law import SumLaw
+from discreet.noise.sum_law import SumLaw
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
-    from discreet.mechanism.noise_table import NoiseRow, NoiseTable
+    from discreet.noise.table import NoiseRow, NoiseTable
 
 _DEPTH = np.log(1e12)
 _TILTS = np.geomspace(1e-5, 20.0, 240)
@@ -71,7 +71,7 @@ def noise_sum(cells: ArrayLike | PickedCells, noise: NoiseTable | None = None) -
         cells: Released counts, or cells picked from a release, which know their noise.
         noise: The noise table of counts.
 
-    >>> from discreet.mechanism import laplace
+    >>> from discreet.noise import laplace
     >>> found = noise_sum([4, 9, 2], laplace(epsilon=1.0, m=5))
     >>> found.exact, found.released, found.high.last
     (True, 15, 15)

@@ -17,14 +17,14 @@ import numpy as np
 from discreet.errors import BadRequest
 from discreet.inference.channel import whole_numbers
 from discreet.inference.noise_by_cell import NoiseByCell
-from discreet.mechanism.cell_laws import PUBLIC
 from discreet.model.release import NOT_APPLICABLE, WITHHELD, Release
+from discreet.noise.cell_laws import PUBLIC
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
-    from discreet.mechanism.noise_table import NoiseTable
     from discreet.model.shape import Dimension
+    from discreet.noise.table import NoiseTable
 
 #: The most cells of one table that a test takes.
 MOST_CELLS = 50_000
@@ -51,7 +51,7 @@ def observed(table: Release | ArrayLike, noise: NoiseTable | NoiseByCell | None 
         table: A release, or an array of released counts without totals.
         noise: The noise table of an array, or the laws of its cells; a release knows its own.
 
-    >>> from discreet.mechanism import laplace
+    >>> from discreet.noise import laplace
     >>> observed([[3, 4], [5, -1]], laplace(epsilon=1.0, m=5)).counts.shape
     (2, 2)
     """

@@ -15,16 +15,16 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from discreet.errors import BadRequest
-from discreet.mechanism.cell_laws import PUBLIC
+from discreet.noise.cell_laws import PUBLIC
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from numpy.typing import NDArray
 
-    from discreet.mechanism.noise_table import NoiseTable
-    from discreet.mechanism.sum_law import SumLaw
     from discreet.model.release import Release
+    from discreet.noise.sum_law import SumLaw
+    from discreet.noise.table import NoiseTable
 
     #: The base categories of each variable.
     Members = Mapping[str, frozenset[int]]

@@ -19,14 +19,14 @@ from scipy.special import gammaln, xlogy
 
 from discreet.errors import BadRequest
 from discreet.inference.channel import channel_of
-from discreet.mechanism.sum_law import SumLaw
+from discreet.noise.sum_law import SumLaw
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from numpy.typing import NDArray
 
-    from discreet.mechanism.noise_table import NoiseTable
+    from discreet.noise.table import NoiseTable
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,7 +117,7 @@ def posterior(released: int, noise: NoiseTable | SumLaw, prior: Prior | None = N
     Raises:
         BadRequest: The prior rules out every possible count.
 
-    >>> from discreet.mechanism import maxent
+    >>> from discreet.noise import maxent
     >>> found = posterior(0, maxent(D=2, V=1, js=0))
     >>> found.counts.tolist(), found.mode
     ([0, 1, 2], 0)

@@ -23,10 +23,10 @@ from discreet.margins.residual_basis import GaussianOptimum
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from discreet.margins.closure import Margin, MarginSet
+    from discreet.margins.closure import Axes, MarginSet
     from discreet.margins.least_squares import MeasuredMargins
 
-    Plan = Holistic | MeasuredMargins | GaussianOptimum
+    MarginMethod = Holistic | MeasuredMargins | GaussianOptimum
 
 Method = Literal["fourier", "efron-stein", "independent", "independent-consistent", "optimum"]
 METHODS: tuple[str, ...] = get_args(Method)
@@ -43,7 +43,7 @@ class Advice:
         why: One sentence.
     """
 
-    by_margin: Mapping[str, Mapping[Margin, float]]
+    by_margin: Mapping[str, Mapping[Axes, float]]
     overall: Mapping[str, float]
     recommended: str
     why: str
@@ -56,9 +56,9 @@ def plan_of(
     delta: float = 0.0,
     *,
     neighbours: str = "add-remove",
-    weights: str | Mapping[Margin, float] = "cells",
+    weights: str | Mapping[Axes, float] = "cells",
     as_published: bool = False,
-) -> Plan:
+) -> MarginMethod:
     """The plan of a method at a budget.
 
     Fourier and Efron-Stein noise is pure ε whatever the δ; "independent" and "optimum" use the δ if it helps.
@@ -85,7 +85,7 @@ def advise(
     delta: float = 0.0,
     *,
     neighbours: str = "add-remove",
-    weights: str | Mapping[Margin, float] = "cells",
+    weights: str | Mapping[Axes, float] = "cells",
 ) -> Advice:
     """Compare all methods that fit the table.
 
@@ -111,7 +111,7 @@ def advise(
     return Advice(by_margin, overall, best, _why(best, plans, overall))
 
 
-def _why(best: str, plans: Mapping[str, Plan], overall: Mapping[str, float]) -> str:
+def _why(best: str, plans: Mapping[str, MarginMethod], overall: Mapping[str, float]) -> str:
     """One sentence for the custodian."""
     plain = overall["independent"]
     saved = f"{100 * (1 - overall[best] / plain):.0f} %" if plain else "0 %"

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 #: Axis numbers, ascending; the empty tuple is the total.
-Margin = tuple[int, ...]
+Axes = tuple[int, ...]
 
 #: Counts are int64, noisy counts float64.
 Number = TypeVar("Number", np.int64, np.float64)
@@ -53,7 +53,7 @@ class MarginSet:
 
     names: tuple[str, ...]
     shape: tuple[int, ...]
-    margins: tuple[Margin, ...]
+    margins: tuple[Axes, ...]
 
     def __post_init__(self) -> None:
         if len(self.names) != len(self.shape) or len(set(self.names)) != len(self.names):
@@ -72,12 +72,12 @@ class MarginSet:
             )
 
     @property
-    def closure(self) -> tuple[Margin, ...]:
+    def closure(self) -> tuple[Axes, ...]:
         """The downward closure B, small sets first."""
         return downward_closure(self.margins)
 
     @property
-    def maximal(self) -> tuple[Margin, ...]:
+    def maximal(self) -> tuple[Axes, ...]:
         """The wanted margins that no other wanted margin contains: all else follows from them."""
         return tuple(m for m in self.margins if not any(set(m) < set(other) for other in self.margins))
 
@@ -91,26 +91,26 @@ class MarginSet:
         """The number of cells of the full table."""
         return math.prod(self.shape)
 
-    def cells(self, margin: Margin) -> int:
+    def cells(self, margin: Axes) -> int:
         """The number of cells of a margin."""
         return math.prod(self.shape[j] for j in margin)
 
-    def margin_shape(self, margin: Margin) -> tuple[int, ...]:
+    def margin_shape(self, margin: Axes) -> tuple[int, ...]:
         """The shape of a margin."""
         return tuple(self.shape[j] for j in margin)
 
-    def rest(self, margin: Margin, part: Margin) -> int:
+    def rest(self, margin: Axes, part: Axes) -> int:
         """The number of cells of `margin` that fall together in one cell of its subset `part`."""
         return self.cells(margin) // self.cells(part)
 
-    def label(self, margin: Margin) -> str:
+    def label(self, margin: Axes) -> str:
         """A margin in the words it is asked for: letters side by side, longer names joined by "*"."""
         joint = "" if all(len(name) == 1 for name in self.names) else "*"
         return joint.join(self.names[j] for j in margin) or "total"
 
 
 @lru_cache(maxsize=64)
-def downward_closure(margins: tuple[Margin, ...]) -> tuple[Margin, ...]:
+def downward_closure(margins: tuple[Axes, ...]) -> tuple[Axes, ...]:
     """Every subset of every margin, small sets first.
 
     >>> downward_closure(((0, 1),))
@@ -120,7 +120,7 @@ def downward_closure(margins: tuple[Margin, ...]) -> tuple[Margin, ...]:
     return tuple(sorted(found, key=lambda part: (len(part), part)))
 
 
-def subsets(margin: Margin) -> tuple[Margin, ...]:
+def subsets(margin: Axes) -> tuple[Axes, ...]:
     """Every subset of one margin, small sets first."""
     return downward_closure((margin,))
 
@@ -132,7 +132,7 @@ def parse_margins(text: str, names: Sequence[str], shape: Sequence[int]) -> Marg
     ((0, 1), (2,))
     """
     letters = all(len(name) == 1 for name in names)
-    margins: list[Margin] = []
+    margins: list[Axes] = []
     for word in (part.strip() for part in text.split(",")):
         parts = [p.strip() for p in word.split("*")] if "*" in word or not letters else list(word)
         margin = tuple(sorted({_axis(part, names) for part in parts if part}))
@@ -147,7 +147,7 @@ def _axis(name: str, names: Sequence[str]) -> int:
     return list(names).index(name)
 
 
-def margin_table(counts: NDArray[Number], margin: Margin) -> NDArray[Number]:
+def margin_table(counts: NDArray[Number], margin: Axes) -> NDArray[Number]:
     """Add a table up to one of its margins (eq. 1).
 
     >>> margin_table(np.array([[1, 2], [3, 4]]), (1,)).tolist()
@@ -157,7 +157,7 @@ def margin_table(counts: NDArray[Number], margin: Margin) -> NDArray[Number]:
     return np.asarray(counts.sum(axis=others), dtype=counts.dtype)
 
 
-def margin_tables(counts: NDArray[Number], wanted: MarginSet) -> dict[Margin, NDArray[Number]]:
+def margin_tables(counts: NDArray[Number], wanted: MarginSet) -> dict[Axes, NDArray[Number]]:
     """The wanted margins of a full table, exactly."""
     if counts.shape != wanted.shape:
         raise BadRequest(f"The table has shape {counts.shape}, the margins were asked of {wanted.shape}.")
@@ -165,15 +165,15 @@ def margin_tables(counts: NDArray[Number], wanted: MarginSet) -> dict[Margin, ND
 
 
 def closure_tables(
-    exact: Mapping[Margin, NDArray[np.int64]], wanted: MarginSet
-) -> dict[Margin, NDArray[np.int64]]:
+    exact: Mapping[Axes, NDArray[np.int64]], wanted: MarginSet
+) -> dict[Axes, NDArray[np.int64]]:
     """Every margin of the closure, added up from the wanted margins: the full table is never needed.
 
     Args:
         exact: The counts of each wanted margin, of one and the same table.
         wanted: The margins.
     """
-    tables: dict[Margin, NDArray[np.int64]] = {}
+    tables: dict[Axes, NDArray[np.int64]] = {}
     for part in reversed(wanted.closure):
         if part in exact:
             tables[part] = np.asarray(exact[part], dtype=np.int64).reshape(wanted.margin_shape(part))
@@ -183,5 +183,5 @@ def closure_tables(
     return {part: tables[part] for part in wanted.closure}
 
 
-def _smallest_parent(part: Margin, tables: Iterable[Margin]) -> Margin:
+def _smallest_parent(part: Axes, tables: Iterable[Axes]) -> Axes:
     return min((other for other in tables if set(part) < set(other)), key=lambda other: (len(other), other))

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from discreet.margins.closure import Margin, MarginSet, subsets
+from discreet.margins.closure import Axes, MarginSet, subsets
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 
-def kept_share(wanted: MarginSet, part: Margin) -> float:
+def kept_share(wanted: MarginSet, part: Axes) -> float:
     """Π_{j∈S} (1 - 1/k_j): the squared length of a centred unit vector."""
     return math.prod(1 - 1 / k for k in wanted.margin_shape(part))
 
@@ -57,16 +57,16 @@ class Covariance:
     """
 
     wanted: MarginSet
-    residual_variance: Mapping[Margin, float]
+    residual_variance: Mapping[Axes, float]
 
-    def of_cell(self, margin: Margin) -> float:
+    def of_cell(self, margin: Axes) -> float:
         """The variance of any cell of a margin."""
         return sum(
             self.residual_variance[part] * kept_share(self.wanted, part) / self.wanted.rest(margin, part) ** 2
             for part in subsets(margin)
         )
 
-    def between(self, margin: Margin, cell: Sequence[int], other: Margin, other_cell: Sequence[int]) -> float:
+    def between(self, margin: Axes, cell: Sequence[int], other: Axes, other_cell: Sequence[int]) -> float:
         """The covariance of a cell of one margin with a cell of the same or another margin."""
         here, there = dict(zip(margin, cell, strict=True)), dict(zip(other, other_cell, strict=True))
         total = 0.0

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from discreet.margins.closure import Margin, MarginSet, closure_tables, subsets
+from discreet.margins.closure import Axes, MarginSet, closure_tables, subsets
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -52,20 +52,20 @@ def scaled_centred(table: NDArray[np.int64]) -> NDArray[np.int64]:
 
 
 def efron_stein_coefficients(
-    exact: Mapping[Margin, NDArray[np.int64]], wanted: MarginSet
-) -> dict[Margin, NDArray[np.int64]]:
+    exact: Mapping[Axes, NDArray[np.int64]], wanted: MarginSet
+) -> dict[Axes, NDArray[np.int64]]:
     """The integer tables c_S = Π k_j · f^S for every S of the closure."""
     return {part: scaled_centred(table) for part, table in closure_tables(exact, wanted).items()}
 
 
-def spread(part_table: NDArray[Any], part: Margin, whole: Margin) -> NDArray[Any]:
+def spread(part_table: NDArray[Any], part: Axes, whole: Axes) -> NDArray[Any]:
     """A table over `part` laid along the axes of `whole`, ready to be added by broadcasting."""
     lengths = dict(zip(part, np.shape(part_table), strict=True))
     return np.reshape(part_table, tuple(lengths.get(j, 1) for j in whole))
 
 
 def sum_of_parts(
-    residuals: Mapping[Margin, NDArray[np.float64]], wanted: MarginSet, margin: Margin
+    residuals: Mapping[Axes, NDArray[np.float64]], wanted: MarginSet, margin: Axes
 ) -> NDArray[np.float64]:
     """A margin from the centred sub-margins: f_α = Σ_{S ⊆ α} r_S / Π_{j∈α∖S} k_j, where r_S = ⊗(I - J/k) f_S.
 
@@ -79,14 +79,14 @@ def sum_of_parts(
 
 
 def residuals_from_coefficients(
-    coefficients: Mapping[Margin, NDArray[Any]], wanted: MarginSet
-) -> dict[Margin, NDArray[np.float64]]:
+    coefficients: Mapping[Axes, NDArray[Any]], wanted: MarginSet
+) -> dict[Axes, NDArray[np.float64]]:
     """Centred sub-margins r_S = c_S / Π_{j∈S} k_j; noise outside the space of f^S is projected away."""
     return {part: centred(c) / wanted.cells(part) for part, c in coefficients.items()}
 
 
 def margin_from_efron_stein(
-    coefficients: Mapping[Margin, NDArray[Any]], wanted: MarginSet, margin: Margin
+    coefficients: Mapping[Axes, NDArray[Any]], wanted: MarginSet, margin: Axes
 ) -> NDArray[np.float64]:
     """One margin from the (noisy) integer coefficients of its subsets."""
     own = {part: coefficients[part] for part in subsets(margin)}

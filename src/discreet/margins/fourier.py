@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from discreet.errors import BadRequest
-from discreet.margins.closure import Margin, MarginSet, closure_tables
+from discreet.margins.closure import Axes, MarginSet, closure_tables
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -47,12 +47,12 @@ def require_binary(wanted: MarginSet) -> None:
         )
 
 
-def place(part: Margin, whole: Margin) -> tuple[int, ...]:
+def place(part: Axes, whole: Axes) -> tuple[int, ...]:
     """Where the coefficient of a subset stands in the transform of a margin: 1 at its own axes."""
     return tuple(int(j in part) for j in whole)
 
 
-def fourier_coefficients(exact: Mapping[Margin, NDArray[np.int64]], wanted: MarginSet) -> dict[Margin, int]:
+def fourier_coefficients(exact: Mapping[Axes, NDArray[np.int64]], wanted: MarginSet) -> dict[Axes, int]:
     """The integers c_S = 2^(k/2) φ_S for every S of the closure.
 
     >>> wanted = MarginSet(("A", "B"), (2, 2), ((0, 1),))
@@ -66,7 +66,7 @@ def fourier_coefficients(exact: Mapping[Margin, NDArray[np.int64]], wanted: Marg
     return {part: int(transforms[home[part]][place(part, home[part])]) for part in wanted.closure}
 
 
-def margin_from_fourier(coefficients: Mapping[Margin, float], margin: Margin) -> NDArray[np.float64]:
+def margin_from_fourier(coefficients: Mapping[Axes, float], margin: Axes) -> NDArray[np.float64]:
     """One margin from the coefficients of its subsets; those that are missing count as zero.
 
     >>> margin_from_fourier({(): 11, (0,): 3, (1,): 5, (0, 1): 1}, (0, 1)).tolist()

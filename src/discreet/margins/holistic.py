@@ -20,7 +20,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from discreet.errors import TooManyCells
-from discreet.margins.analytic_gaussian import require_budget
 from discreet.margins.closure import margin_table, subsets
 from discreet.margins.efron_stein import (
     efron_stein_coefficients,
@@ -40,13 +39,14 @@ from discreet.margins.sensitivity import (
     sensitivity,
 )
 from discreet.margins.transforms import EfronSteinTransform, FourierTransform
+from discreet.privacy.gaussian import require_budget
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from numpy.typing import NDArray
 
-    from discreet.margins.closure import Margin, MarginSet
+    from discreet.margins.closure import Axes, MarginSet
     from discreet.margins.integer_noise import IntegerNoise, NoiseSource
     from discreet.margins.sensitivity import Basis
     from discreet.margins.transforms import Transform
@@ -68,9 +68,9 @@ class HolisticRelease:
     """
 
     table: NDArray[np.int64]
-    margins: dict[Margin, NDArray[np.int64]]
+    margins: dict[Axes, NDArray[np.int64]]
     lp_b: float
-    unfitted: dict[Margin, NDArray[np.float64]]
+    unfitted: dict[Axes, NDArray[np.float64]]
 
     @property
     def sample_size(self) -> int:
@@ -139,8 +139,8 @@ class Holistic:
         return (1 + math.exp(self.epsilon)) * self.coefficients * self.noise.cut
 
     def noisy(
-        self, exact: Mapping[Margin, NDArray[np.int64]], source: NoiseSource
-    ) -> dict[Margin, NDArray[np.int64]]:
+        self, exact: Mapping[Axes, NDArray[np.int64]], source: NoiseSource
+    ) -> dict[Axes, NDArray[np.int64]]:
         """The integer coefficients with integer noise, one for each (S, x_S)."""
         noise = self.noise
         if self.basis == "fourier":
@@ -152,14 +152,14 @@ class Holistic:
             for part, c in plain.items()
         }
 
-    def unfitted(self, noisy: Mapping[Margin, NDArray[np.int64]]) -> dict[Margin, NDArray[np.float64]]:
+    def unfitted(self, noisy: Mapping[Axes, NDArray[np.int64]]) -> dict[Axes, NDArray[np.float64]]:
         """The wanted margins that the noisy coefficients describe, without program or rounding."""
         if self.basis == "fourier":
             values = {part: float(c) for part, c in noisy.items()}
             return {margin: margin_from_fourier(values, margin) for margin in self.wanted.margins}
         return {m: margin_from_efron_stein(noisy, self.wanted, m) for m in self.wanted.margins}
 
-    def release(self, exact: Mapping[Margin, NDArray[np.int64]], source: NoiseSource) -> HolisticRelease:
+    def release(self, exact: Mapping[Axes, NDArray[np.int64]], source: NoiseSource) -> HolisticRelease:
         """The whole mechanism, once."""
         if self.wanted.table_cells > MOST_CELLS:
             raise TooManyCells(
@@ -176,11 +176,11 @@ class Holistic:
         margins = {margin: margin_table(table, margin) for margin in self.wanted.margins}
         return HolisticRelease(table, margins, fitted.b, self.unfitted(noisy))
 
-    def expected_error(self, margin: Margin) -> float:
+    def expected_error(self, margin: Axes) -> float:
         """E|unfitted - true| of any cell of a margin; what the program does depends on the data."""
         return self.error_law(margin).mean_absolute()
 
-    def error_law(self, margin: Margin) -> LaplaceSum:
+    def error_law(self, margin: Axes) -> LaplaceSum:
         """The law of the error of a cell of the unfitted margin.
 
         Fourier: 2^(-|α|) times a sum of 2^|α| noises. Efron-Stein: every noise of S ⊆ α enters with
@@ -198,7 +198,7 @@ class Holistic:
                 terms.append((weight, math.prod(k - 1 for a, k in pairs if not a), scale))
         return LaplaceSum.of(terms)
 
-    def accuracy_bound(self, margin: Margin, failure: float) -> float:
+    def accuracy_bound(self, margin: Axes, failure: float) -> float:
         """The paper's bound on the L1 error of a margin, with probability 1 - failure.
 
         Theorem 1: 2^|α| · 8 |B|/ε · log(|B|/δ) + |B|.

@@ -23,21 +23,21 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from discreet.margins.closure import Margin, MarginSet
+    from discreet.margins.closure import Axes, MarginSet
 
 
-class Plan(Protocol):
+class MarginMethod(Protocol):
     """Any method at a budget, as far as its error is concerned."""
 
     @property
     def wanted(self) -> MarginSet:
         """The margins that it releases."""
 
-    def expected_error(self, margin: Margin) -> float:
+    def expected_error(self, margin: Axes) -> float:
         """E|released - true| of a cell of a margin."""
 
 
-def margin_weights(wanted: MarginSet, weights: str | Mapping[Margin, float] = "cells") -> NDArray[np.float64]:
+def margin_weights(wanted: MarginSet, weights: str | Mapping[Axes, float] = "cells") -> NDArray[np.float64]:
     """One weight for each wanted margin, adding up to one.
 
     >>> from discreet.margins.closure import MarginSet
@@ -58,7 +58,7 @@ def margin_weights(wanted: MarginSet, weights: str | Mapping[Margin, float] = "c
     return np.array(raw) / math.fsum(raw)
 
 
-def parse_weights(text: str, wanted: MarginSet) -> str | dict[Margin, float]:
+def parse_weights(text: str, wanted: MarginSet) -> str | dict[Axes, float]:
     """Read weights as people write them: "cells", "tables", or an importance of each margin, "AB=5,BC=1".
 
     >>> from discreet.margins.closure import MarginSet
@@ -67,7 +67,7 @@ def parse_weights(text: str, wanted: MarginSet) -> str | dict[Margin, float]:
     """
     if "=" not in text:
         return text
-    found: dict[Margin, float] = {}
+    found: dict[Axes, float] = {}
     for word in text.split(","):
         name, _, number = word.partition("=")
         (margin,) = parse_margins(name, wanted.names, wanted.shape).margins
@@ -82,7 +82,7 @@ def parse_weights(text: str, wanted: MarginSet) -> str | dict[Margin, float]:
     return found
 
 
-def overall_error(plan: Plan, weights: str | Mapping[Margin, float] = "cells") -> float:
+def overall_error(plan: MarginMethod, weights: str | Mapping[Axes, float] = "cells") -> float:
     """The weighted mean absolute error of a plan."""
     shares = margin_weights(plan.wanted, weights)
     errors = (plan.expected_error(margin) for margin in plan.wanted.margins)

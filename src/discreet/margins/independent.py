@@ -13,12 +13,12 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
-from discreet.margins.analytic_gaussian import gaussian_mu, require_budget
 from discreet.margins.importance import overall_error
 from discreet.margins.integer_noise import gaussian_noise, laplace_noise
 from discreet.margins.least_squares import MeasuredMargins
 from discreet.margins.reserve import fine_grid, gaussian_reserve
 from discreet.margins.sensitivity import require_neighbours
+from discreet.privacy.gaussian import gaussian_mu, require_budget
 
 if TYPE_CHECKING:
     from discreet.margins.closure import MarginSet

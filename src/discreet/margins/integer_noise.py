@@ -25,15 +25,15 @@ from typing import TYPE_CHECKING, Protocol
 import numpy as np
 
 from discreet.errors import InfeasibleDesign
-from discreet.mechanism.discrete_gaussian import last_key_m as last_gaussian_key
-from discreet.mechanism.discrete_laplace import laplace
-from discreet.mechanism.ideal import DIGITS, IdealTable, row_from_weights
-from discreet.mechanism.quantise import quantise
+from discreet.noise.families.gaussian import last_key_m as last_gaussian_key
+from discreet.noise.families.laplace import laplace
+from discreet.noise.ideal import DIGITS, IdealTable, row_from_weights
+from discreet.noise.quantise import quantise
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from discreet.mechanism.noise_table import NoiseTable
+    from discreet.noise.table import NoiseTable
 
 #: Keys of the noise tables, as everywhere in the `dp` protection.
 KEYS = 2**64
@@ -54,7 +54,7 @@ class NoiseSource(Protocol):
 class SeededNoise:
     """Noise from a NumPy generator, for papers' tables and studies: who knows the seed knows the noise.
 
-    >>> from discreet.mechanism import laplace
+    >>> from discreet.noise import laplace
     >>> table = laplace(epsilon=1.0, modulus=2**64)
     >>> SeededNoise(1)(table, "AB", 3).tolist() == SeededNoise(1)(table, "AB", 3).tolist()
     True

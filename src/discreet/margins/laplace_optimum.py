@@ -19,19 +19,19 @@ from typing import TYPE_CHECKING
 import numpy as np
 from scipy.optimize import minimize
 
-from discreet.margins.analytic_gaussian import require_budget
 from discreet.margins.covariance import variance_shares
 from discreet.margins.importance import margin_weights
 from discreet.margins.integer_noise import laplace_noise
 from discreet.margins.least_squares import MeasuredMargins
 from discreet.margins.sensitivity import require_neighbours
+from discreet.privacy.gaussian import require_budget
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from numpy.typing import NDArray
 
-    from discreet.margins.closure import Margin, MarginSet
+    from discreet.margins.closure import Axes, MarginSet
     from discreet.margins.integer_noise import IntegerNoise
 
 #: Margins that deserve less than this share of ε are not measured.
@@ -44,7 +44,7 @@ def laplace_optimum(
     epsilon: float,
     *,
     neighbours: str = "add-remove",
-    weights: str | Mapping[Margin, float] = "cells",
+    weights: str | Mapping[Axes, float] = "cells",
 ) -> MeasuredMargins:
     """The plan with the least weighted error at pure ε.
 
@@ -60,7 +60,7 @@ def laplace_optimum(
     public_total = neighbours == "replace-one"
     spent = epsilon / 2 if public_total else epsilon
     objective = _Objective(wanted, weight, spent, public_total=public_total)
-    noise: dict[Margin, IntegerNoise | None] = {(): None} if public_total else {}
+    noise: dict[Axes, IntegerNoise | None] = {(): None} if public_total else {}
     for margin, share in objective.best().items():
         noise[margin] = laplace_noise(1 / (share * spent))
     return MeasuredMargins(wanted, noise, "laplace", epsilon, 0.0, neighbours)
@@ -93,7 +93,7 @@ class _Objective:
         by_share = self.epsilon * np.sinh(each) * (slope @ self.reach)
         return float(self.weight @ sd), share * (by_share - by_share @ share)
 
-    def best(self) -> dict[Margin, float]:
+    def best(self) -> dict[Axes, float]:
         """The best shares from each start, small ones dropped; the equal split is always a candidate."""
         asked = np.isin(np.arange(len(self.parts)), [self.parts.index(m) for m in self.wanted.margins if m])
         found = [np.where(asked, 0.0, -np.inf)]

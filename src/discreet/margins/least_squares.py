@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 from scipy.special import ndtri
 
-from discreet.margins.closure import Margin, MarginSet, closure_tables, margin_table, subsets
+from discreet.margins.closure import Axes, MarginSet, closure_tables, margin_table, subsets
 from discreet.margins.covariance import Covariance
 from discreet.margins.efron_stein import centred, sum_of_parts
 from discreet.margins.laplace_sum import LaplaceSum
@@ -51,7 +51,7 @@ class MeasuredMargins:
     """
 
     wanted: MarginSet
-    noise: Mapping[Margin, IntegerNoise | None]
+    noise: Mapping[Axes, IntegerNoise | None]
     law: Law
     epsilon: float
     delta: float
@@ -79,13 +79,13 @@ class MeasuredMargins:
         return (1 + math.exp(self.epsilon)) * sum(each)
 
     @property
-    def scales(self) -> dict[Margin, float]:
+    def scales(self) -> dict[Axes, float]:
         """The scale (Laplace) or standard deviation (Gaussian) of each measured margin's noise."""
         return {margin: noise.scale if noise is not None else 0.0 for margin, noise in self.noise.items()}
 
     def release(
-        self, exact: Mapping[Margin, NDArray[np.int64]], source: NoiseSource
-    ) -> dict[Margin, NDArray[np.float64]]:
+        self, exact: Mapping[Axes, NDArray[np.int64]], source: NoiseSource
+    ) -> dict[Axes, NDArray[np.float64]]:
         """The wanted margins with their noise: integers are noised first, floats come after."""
         tables = closure_tables(exact, self.wanted)
         noisy = {
@@ -99,13 +99,13 @@ class MeasuredMargins:
         parts = {part: self._part(part, noisy) for part in self.wanted.closure}
         return {margin: sum_of_parts(parts, self.wanted, margin) for margin in self.wanted.margins}
 
-    def _part(self, part: Margin, noisy: Mapping[Margin, NDArray[np.float64]]) -> NDArray[np.float64]:
+    def _part(self, part: Axes, noisy: Mapping[Axes, NDArray[np.float64]]) -> NDArray[np.float64]:
         total = np.zeros(self.wanted.margin_shape(part))
         for margin, share in self.shares(part).items():
             total += share * margin_table(noisy[margin], tuple(margin.index(j) for j in part))
         return centred(total)
 
-    def shares(self, part: Margin) -> dict[Margin, float]:
+    def shares(self, part: Axes) -> dict[Axes, float]:
         """g_ST: the weight of each measured margin in the estimate of a centred part."""
         known = [margin for margin in self.noise if set(part) <= set(margin)]
         exact = [margin for margin in known if self.noise[margin] is None]
@@ -115,7 +115,7 @@ class MeasuredMargins:
         total = sum(precision.values())
         return {margin: value / total for margin, value in precision.items()}
 
-    def _precision(self, part: Margin, margin: Margin) -> float:
+    def _precision(self, part: Axes, margin: Axes) -> float:
         noise = self.noise[margin]
         return math.inf if noise is None else 1 / (noise.variance * self.wanted.rest(margin, part))
 
@@ -127,14 +127,14 @@ class MeasuredMargins:
         }
         return Covariance(self.wanted, {part: 1 / sum(values) for part, values in known.items()})
 
-    def variance(self, margin: Margin) -> float:
+    def variance(self, margin: Axes) -> float:
         """The variance of any cell of a wanted margin."""
         noise = self.noise.get(margin)
         if not self.consistent:
             return noise.variance if noise is not None else 0.0
         return self.covariance().of_cell(margin)
 
-    def expected_error(self, margin: Margin) -> float:
+    def expected_error(self, margin: Axes) -> float:
         """E|released - true| of any cell of a wanted margin."""
         noise = self.noise.get(margin)
         if not self.consistent:
@@ -143,13 +143,13 @@ class MeasuredMargins:
             return math.sqrt(2 / math.pi * self.variance(margin))
         return self.error_law(margin).mean_absolute()
 
-    def half_width(self, margin: Margin, level: float = 0.95) -> float:
+    def half_width(self, margin: Axes, level: float = 0.95) -> float:
         """Half the width of an interval that holds the true count with probability `level`."""
         if self.law == "gaussian":
             return float(ndtri((1 + level) / 2)) * math.sqrt(self.variance(margin))
         return self.error_law(margin).half_width(level)
 
-    def error_law(self, margin: Margin) -> LaplaceSum:
+    def error_law(self, margin: Axes) -> LaplaceSum:
         """The law of the error of a cell as a sum of Laplace noises, by which coordinates agree."""
         if not self.consistent:
             own = self.noise[margin]
@@ -169,10 +169,10 @@ class MeasuredMargins:
 
     def _weight(
         self,
-        margin: Margin,
-        measured: Margin,
+        margin: Axes,
+        measured: Axes,
         agree: Mapping[int, bool],
-        shares: Mapping[Margin, Mapping[Margin, float]],
+        shares: Mapping[Axes, Mapping[Axes, float]],
     ) -> float:
         """How one measured cell's noise enters a released cell with which it agrees in some coordinates."""
         return sum(

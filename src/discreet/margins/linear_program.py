@@ -30,7 +30,7 @@ from discreet.margins.nearest_table import nearest_table
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from discreet.margins.closure import Margin, MarginSet
+    from discreet.margins.closure import Axes, MarginSet
     from discreet.margins.transforms import Transform
 
     Vector = NDArray[np.float64]
@@ -96,7 +96,7 @@ def _starts(wanted: MarginSet) -> list[int]:
     return [int(start) for start in wanted.table_cells + np.cumsum([0, *sizes[:-1]])]
 
 
-def _sum_rows(wanted: MarginSet, part: Margin, starts: dict[Margin, int], columns: int) -> sparse.csr_array:
+def _sum_rows(wanted: MarginSet, part: Axes, starts: dict[Axes, int], columns: int) -> sparse.csr_array:
     """Rows that say: each cell of a margin is the sum of the cells of its parent, the table or a margin."""
     parents = [other for other in wanted.closure if set(part) < set(other)]
     parent = min(parents, key=wanted.cells) if parents else tuple(range(len(wanted.shape)))

@@ -28,7 +28,7 @@ from discreet.margins.efron_stein import spread
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from discreet.margins.closure import Margin, MarginSet
+    from discreet.margins.closure import Axes, MarginSet
 
     Vector = NDArray[np.float64]
 
@@ -94,7 +94,7 @@ def parameters(wanted: MarginSet) -> int:
 
 
 def proportional_fit(
-    margins: dict[Margin, NDArray[np.float64]], support: NDArray[np.bool_]
+    margins: dict[Axes, NDArray[np.float64]], support: NDArray[np.bool_]
 ) -> tuple[NDArray[np.float64], int]:
     """Scale a table to each margin in turn until all agree (iterative proportional fitting)."""
     fitted = support.astype(np.float64)

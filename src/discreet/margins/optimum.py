@@ -20,7 +20,7 @@ from discreet.margins.residual_basis import gaussian_optimum
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from discreet.margins.closure import Margin, MarginSet
+    from discreet.margins.closure import Axes, MarginSet
     from discreet.margins.least_squares import MeasuredMargins
     from discreet.margins.residual_basis import GaussianOptimum
 
@@ -31,7 +31,7 @@ def optimum(
     delta: float = 0.0,
     *,
     neighbours: str = "add-remove",
-    weights: str | Mapping[Margin, float] = "cells",
+    weights: str | Mapping[Axes, float] = "cells",
 ) -> MeasuredMargins | GaussianOptimum:
     """The plan with the least weighted mean absolute error at (ε, δ).
 

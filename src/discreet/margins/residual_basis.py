@@ -28,14 +28,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 from scipy.special import ndtri
 
-from discreet.margins.analytic_gaussian import gaussian_mu, require_budget
-from discreet.margins.closure import Margin, MarginSet, closure_tables
+from discreet.margins.closure import Axes, MarginSet, closure_tables
 from discreet.margins.covariance import Covariance, kept_share, variance_shares
 from discreet.margins.efron_stein import centred, sum_of_parts
 from discreet.margins.importance import margin_weights
 from discreet.margins.integer_noise import gaussian_noise
 from discreet.margins.reserve import fine_grid, gaussian_reserve
 from discreet.margins.sensitivity import changes_by_difference, require_neighbours
+from discreet.privacy.gaussian import gaussian_mu, require_budget
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -69,7 +69,7 @@ class GaussianOptimum:
     delta: float
     neighbours: str
     mu: float
-    sigma: Mapping[Margin, float]
+    sigma: Mapping[Axes, float]
 
     @property
     def coefficients(self) -> int:
@@ -89,13 +89,13 @@ class GaussianOptimum:
         return 0.0
 
     @property
-    def scales(self) -> dict[Margin, float]:
+    def scales(self) -> dict[Axes, float]:
         """The standard deviation σ_S of each part."""
         return dict(self.sigma)
 
     def release(
-        self, exact: Mapping[Margin, NDArray[np.int64]], source: NoiseSource
-    ) -> dict[Margin, NDArray[np.float64]]:
+        self, exact: Mapping[Axes, NDArray[np.int64]], source: NoiseSource
+    ) -> dict[Axes, NDArray[np.float64]]:
         """The wanted margins, consistent and unbiased: integer noise on every part, then floats."""
         parts = {}
         for part, table in closure_tables(exact, self.wanted).items():
@@ -108,7 +108,7 @@ class GaussianOptimum:
             parts[part] = centred(noisy)
         return {margin: sum_of_parts(parts, self.wanted, margin) for margin in self.wanted.margins}
 
-    def grid(self, part: Margin) -> int:
+    def grid(self, part: Axes) -> int:
         """How many integer steps a count of a part is worth."""
         sigma, shape = self.sigma[part], self.wanted.margin_shape(part)
         grid = fine_grid(sigma, self.epsilon, self.mu)
@@ -120,15 +120,15 @@ class GaussianOptimum:
         """The second moments of everything that is released."""
         return Covariance(self.wanted, {part: sigma**2 for part, sigma in self.sigma.items()})
 
-    def variance(self, margin: Margin) -> float:
+    def variance(self, margin: Axes) -> float:
         """The variance of any cell of a wanted margin."""
         return self.covariance().of_cell(margin)
 
-    def expected_error(self, margin: Margin) -> float:
+    def expected_error(self, margin: Axes) -> float:
         """E|released - true| of any cell of a wanted margin: √(2/π) sd."""
         return math.sqrt(2 / math.pi * self.variance(margin))
 
-    def half_width(self, margin: Margin, level: float = 0.95) -> float:
+    def half_width(self, margin: Axes, level: float = 0.95) -> float:
         """Half the width of an interval that holds the true count with probability `level`."""
         return float(ndtri((1 + level) / 2)) * math.sqrt(self.variance(margin))
 
@@ -153,7 +153,7 @@ def gaussian_optimum(
     delta: float,
     *,
     neighbours: str = "add-remove",
-    weights: str | Mapping[Margin, float] = "cells",
+    weights: str | Mapping[Axes, float] = "cells",
 ) -> GaussianOptimum:
     """The plan with the least weighted mean absolute error at (ε, δ).
 
@@ -232,7 +232,7 @@ def _replacement_costs(wanted: MarginSet) -> NDArray[np.float64]:
     return np.stack(columns, axis=1)[1:]
 
 
-def _change(wanted: MarginSet, part: Margin) -> NDArray[np.float64]:
+def _change(wanted: MarginSet, part: Axes) -> NDArray[np.float64]:
     """‖r_S(x) - r_S(y)‖² for each pattern of differing variables within S."""
     shape = wanted.margin_shape(part)
     same = math.prod(1 - 1 / k for k in shape)

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from discreet.margins.closure import Margin, MarginSet
+    from discreet.margins.closure import Axes, MarginSet
 
 Neighbours = Literal["add-remove", "replace-one"]
 Basis = Literal["fourier", "efron-stein"]
@@ -97,7 +97,7 @@ def epsilon_of_published(wanted: MarginSet, basis: str, neighbours: str, epsilon
 
 
 def changes_by_difference(
-    wanted: MarginSet, part: Margin, by_pattern: NDArray[np.float64]
+    wanted: MarginSet, part: Axes, by_pattern: NDArray[np.float64]
 ) -> NDArray[np.float64]:
     """The change of one margin for every set D of differing variables (bit j of the index: variable j).
 
@@ -120,18 +120,18 @@ def changes_by_difference(
     return np.asarray(by_pattern[pattern])
 
 
-def worst_difference(wanted: MarginSet, changes: Callable[[MarginSet, Margin], NDArray[np.float64]]) -> float:
+def worst_difference(wanted: MarginSet, changes: Callable[[MarginSet, Axes], NDArray[np.float64]]) -> float:
     """The largest total change over all replacements of one person by another."""
     total = sum(changes_by_difference(wanted, part, changes(wanted, part)) for part in wanted.closure)
     return float(np.asarray(total)[1:].max())
 
 
-def _fourier_changes(_wanted: MarginSet, part: Margin) -> NDArray[np.float64]:
+def _fourier_changes(_wanted: MarginSet, part: Axes) -> NDArray[np.float64]:
     """|c_S(x) - c_S(y)| is 2 where x and y differ in an odd number of the variables of S, else 0."""
     return np.array([2.0 * (pattern.bit_count() % 2) for pattern in range(2 ** len(part))])
 
 
-def _efron_stein_changes(wanted: MarginSet, part: Margin) -> NDArray[np.float64]:
+def _efron_stein_changes(wanted: MarginSet, part: Axes) -> NDArray[np.float64]:
     """‖⊗a - ⊗b‖₁ for a_j = k e_x - 1 and b_j = k e_y - 1, by the pattern of where x and y differ."""
     shape = wanted.margin_shape(part)
     changes = []

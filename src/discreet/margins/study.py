@@ -26,8 +26,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from discreet.margins.advice import Plan
-    from discreet.margins.closure import Margin, MarginSet
+    from discreet.margins.advice import MarginMethod
+    from discreet.margins.closure import Axes, MarginSet
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,7 +44,7 @@ class Run:
     sample_size: float
     max_l1: float
     lp_b: float | None
-    margins: Mapping[Margin, NDArray[Any]]
+    margins: Mapping[Axes, NDArray[Any]]
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,7 +61,7 @@ class Study:
     """
 
     method: str
-    plan: Plan
+    plan: MarginMethod
     delta: float
     expected_error: float
     advice: Advice
@@ -114,7 +114,7 @@ def _budget(epsilon: float, delta: float) -> str:
     return f"({epsilon:g}, {delta:g})-DP" if delta else f"{epsilon:g}-DP"
 
 
-def _one_or_all(scales: Mapping[Margin, float], wanted: MarginSet) -> float | dict[str, float]:
+def _one_or_all(scales: Mapping[Axes, float], wanted: MarginSet) -> float | dict[str, float]:
     """One number where all noise has one scale, else the scale of each margin."""
     if len(set(scales.values())) == 1:
         return next(iter(scales.values()))
@@ -136,7 +136,7 @@ def study(
     delta: float = 0.0,
     *,
     neighbours: str = "add-remove",
-    weights: str | Mapping[Margin, float] = "cells",
+    weights: str | Mapping[Axes, float] = "cells",
     as_published: bool = False,
     reps: int = 1,
     seed: int | None = None,
@@ -161,7 +161,7 @@ def study(
     return Study(method, plan, delta, overall_error(plan, weights), advice, runs)
 
 
-def _run(plan: Plan, exact: Mapping[Margin, NDArray[np.int64]], source: SeededNoise) -> Run:
+def _run(plan: MarginMethod, exact: Mapping[Axes, NDArray[np.int64]], source: SeededNoise) -> Run:
     if isinstance(plan, Holistic):
         released = plan.release(exact, source)
         return Run(released.sample_size, largest_l1(released.margins, exact), released.lp_b, released.margins)
@@ -170,6 +170,6 @@ def _run(plan: Plan, exact: Mapping[Margin, NDArray[np.int64]], source: SeededNo
     return Run(total, largest_l1(margins, exact), None, margins)
 
 
-def largest_l1(margins: Mapping[Margin, NDArray[Any]], exact: Mapping[Margin, NDArray[np.int64]]) -> float:
+def largest_l1(margins: Mapping[Axes, NDArray[Any]], exact: Mapping[Axes, NDArray[np.int64]]) -> float:
     """The largest L1 distance between a released and a true margin (the paper's figure 2)."""
     return max(float(np.abs(table - exact[margin]).sum()) for margin, table in margins.items())

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 from scipy import sparse
 
-from discreet.margins.closure import Margin, MarginSet, margin_table
+from discreet.margins.closure import Axes, MarginSet, margin_table
 from discreet.margins.efron_stein import centred, spread
 from discreet.margins.fourier import place, walsh_hadamard
 
@@ -46,7 +46,7 @@ class Transform(Protocol):
     def weighted_gram(self, weight: Vector) -> Vector:
         """A diag(weight) Aᵀ, from the margins of the weights."""
 
-    def from_margin(self, part: Margin) -> sparse.csr_array:
+    def from_margin(self, part: Axes) -> sparse.csr_array:
         """The coefficients of S as a sparse matrix applied to the cells of the S-margin."""
 
 
@@ -80,7 +80,7 @@ class FourierTransform:
         places = np.array(self._places())
         return np.asarray(spectrum[tuple(places[:, :, None] ^ places[:, None, :])])
 
-    def from_margin(self, part: Margin) -> sparse.csr_array:
+    def from_margin(self, part: Axes) -> sparse.csr_array:
         """One row of signs: + where an even number of coordinates is the second category."""
         signs = walsh_hadamard(_unit((2,) * len(part), (1,) * len(part)))
         return sparse.csr_array(signs.reshape(1, -1) / math.sqrt(self.wanted.table_cells))
@@ -131,7 +131,7 @@ class EfronSteinTransform:
                 gram[bounds[j] : bounds[j + 1], bounds[i] : bounds[i + 1]] = block.T
         return gram
 
-    def _gram_block(self, weight: Vector, part: Margin, other: Margin) -> Vector:
+    def _gram_block(self, weight: Vector, part: Axes, other: Axes) -> Vector:
         union = tuple(sorted({*part, *other}))
         joint = margin_table(weight, union)
         rows = np.broadcast_to(spread(_numbered(self.wanted.margin_shape(part)), part, union), joint.shape)
@@ -144,7 +144,7 @@ class EfronSteinTransform:
         together = self.wanted.table_cells**2 / block.size
         return np.asarray(centred(block.reshape(lengths)).reshape(block.shape) / together)
 
-    def from_margin(self, part: Margin) -> sparse.csr_array:
+    def from_margin(self, part: Axes) -> sparse.csr_array:
         """⊗(I - J/k_j) over the cells that fall together."""
         shape = self.wanted.margin_shape(part)
         matrix = sparse.csr_array(np.ones((1, 1)) * math.prod(shape) / self.wanted.table_cells)

@@ -135,7 +135,7 @@ class Dataset:
     def _check_survey(self, survey: Survey) -> None:
         if self.weight_column is None:
             raise BadDescription("[survey] needs weights.", "Name their column with `weight_column`.")
-        if survey.form == "invariant" and not self.protection.private:
+        if survey.form == "invariant" and not self.protection.is_dp:
             raise BadDescription(
                 'The weight form "invariant" is for the method dp with a public sample size.',
                 'Use "average-weight", or another form of the cell key method.',

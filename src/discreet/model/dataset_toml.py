@@ -15,7 +15,7 @@ from typing import Any
 
 from discreet.errors import BadDescription, nearest
 from discreet.model.dataset import Dataset
-from discreet.model.declared_privacy import declared_privacy
+from discreet.model.declared_dp import declared_dp
 from discreet.model.protection import Protection
 from discreet.model.survey import FORMS, Survey
 from discreet.model.variable import Category, CodeList, Hierarchy, StructuralZero, Variable
@@ -59,8 +59,8 @@ def parse_dataset(text: str) -> Dataset:
         protection=_protection(document.get("protection", {})),
         rules=tuple(_tables(document, "rule")),
     )
-    if dataset.protection.private:
-        declared_privacy(dataset)
+    if dataset.protection.is_dp:
+        declared_dp(dataset)
     return dataset
 
 

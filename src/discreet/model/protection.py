@@ -20,7 +20,7 @@ _ONLY_CELLKEY = ("keys", "modulus", "big_n", "max_variables")
 _ONLY_DP = ("universe", "budget")
 #: How totals relate to their parts: perturbed on their own, sums of perturbed cells, or cells fitted to them.
 ADDITIVITY = ("independent", "interior", "fitted")
-#: How a cell's key follows from the records in it; `keys/cell_keys.py` has the formulas.
+#: How a cell's key follows from the records in it; `protect/cell_keys.py` has the formulas.
 KEY_MODES = ("hashed", "additive", "abs", "participants-and-description")
 
 DEFAULT_MODULUS = 2**32
@@ -81,20 +81,20 @@ class Protection:
             object.__setattr__(self, name, MappingProxyType(dict(getattr(self, name))))
 
     @property
-    def private(self) -> bool:
+    def is_dp(self) -> bool:
         """Whether noise is keyed by description, under a budget."""
         return self.method == "dp"
 
     def _refuse_strange(self) -> None:
         """Refuse what belongs to the other method: it would be believed to be in force."""
-        for name in _ONLY_CELLKEY if self.private else _ONLY_DP:
+        for name in _ONLY_CELLKEY if self.is_dp else _ONLY_DP:
             default = type(self).__dataclass_fields__[name]
             unset = default.default_factory() if callable(default.default_factory) else default.default
             if getattr(self, name) != unset:
                 raise BadDescription(
                     f"`{name}` of [protection] means nothing under the method {self.method}.", "Take it out."
                 )
-        if self.private and "file" in self.noise:
+        if self.is_dp and "file" in self.noise:
             raise BadDescription(
                 "Under dp the noise follows from the budget and cannot be read from a file.",
                 'Write `family = "laplace"` in [protection.noise].',

@@ -16,7 +16,7 @@ from discreet.errors import BadDescription
 if TYPE_CHECKING:
     from fractions import Fraction
 
-#: The ways to a weighted table; `adjust/weight_forms.py` says what each promises.
+#: The ways to a weighted table; `survey/forms.py` says what each promises.
 FORMS = (
     "cell-average",
     "overall-average",

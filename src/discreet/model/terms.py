@@ -2,7 +2,7 @@
 
     neighbours   add-remove: one privacy unit more or less.  replace-one: one unit's records are changed.
     invariants   n: the number of records is public; neighbours are then replace-one (Bailie 4.1).
-    family       datasets that share persons; one lifetime cap holds for all of them together.
+    name         the budget: datasets about the same people share it, and one lifetime cap holds for all of them.
 
 Comes from: `[protection.budget]` of `dataset.toml`. Goes to: `accounting`.
 Source: Bailie (2020), section 4.1; Rinott et al. (2018), section 7. docs/reference/dp-universe.md.
@@ -32,11 +32,11 @@ class Terms:
     """What one version of a dataset may spend, and what it promises.
 
     Args:
-        family: The family of datasets that share persons.
-        epsilon: What the universe of one version spends of the family's cap.
+        name: The budget that datasets about the same people share.
+        epsilon: What the universe of one version spends of the budget's cap.
         delta: The delta at which the promise is stated.
-        cap_epsilon: The lifetime cap of the family; by default one version's epsilon.
-        cap_delta: The lifetime cap of the family's delta.
+        cap_epsilon: The lifetime cap of the budget; by default one version's epsilon.
+        cap_delta: The lifetime cap of the budget's delta.
         neighbours: `add-remove` or `replace-one`.
         invariants: What is public exactly: `n`, the number of records.
         records_per_unit: The most records that one person (the privacy unit) may have, enforced at load.
@@ -47,7 +47,7 @@ class Terms:
             the rule `basic`, rho under `zcdp`. Zero: nothing outside the universe is answered.
     """
 
-    family: str
+    name: str
     epsilon: Fraction
     delta: Fraction = Fraction(1, 10**9)
     cap_epsilon: Fraction = Fraction(0)
@@ -70,9 +70,9 @@ class Terms:
             value = getattr(self, name)
             if value not in allowed:
                 raise BadDescription(f'`{name}` of the budget is "{value}".', nearest(str(value), allowed))
-        if not self.family:
+        if not self.name:
             raise BadDescription(
-                "The budget names no family.", "Write family = the datasets that share persons."
+                "The budget has no name.", 'Write name = "a name for the datasets about the same people".'
             )
         if self.epsilon <= 0 or not 0 <= self.delta < 1:
             raise BadDescription(
@@ -87,7 +87,7 @@ class Terms:
         object.__setattr__(self, "cap_delta", self.cap_delta or self.delta)
         if self.cap_epsilon < self.epsilon or not self.delta <= self.cap_delta < 1:
             raise BadDescription(
-                "The family's cap is smaller than what one version spends, or its delta is 1 or more.",
+                "The budget's cap is smaller than what one version spends, or its delta is 1 or more.",
                 "Raise cap_epsilon and cap_delta, or lower epsilon and delta.",
             )
         if not 1 <= self.records_per_unit <= 1000:
@@ -119,7 +119,7 @@ class Terms:
 
 #: What must be said, and how.
 _NEEDED = {
-    "family": 'Write family = "a name for the datasets that share persons with this one".',
+    "name": 'Write name = "a name that all datasets about the same people use".',
     "epsilon": "Write epsilon = 1.0, or what all tables of this version may cost together.",
 }
 
@@ -131,6 +131,7 @@ def parse_terms(entry: Mapping[str, Any]) -> Terms:
     Fraction(1, 10)
     """
     known = [field.name for field in fields(Terms)]
+    entry = _with_name(entry)
     for key in entry:
         if key not in known:
             raise BadDescription(f'[protection.budget] has the unknown key "{key}".', nearest(key, known))
@@ -139,6 +140,15 @@ def parse_terms(entry: Mapping[str, Any]) -> Terms:
             raise BadDescription(f"[protection.budget] lacks `{key}`.", advice)
     values: dict[str, Any] = {key: _read(key, value) for key, value in entry.items()}
     return Terms(**values)
+
+
+def _with_name(entry: Mapping[str, Any]) -> Mapping[str, Any]:
+    """`family` is an older word for `name`; both together are refused."""
+    if "family" not in entry:
+        return entry
+    if "name" in entry:
+        raise BadDescription("[protection.budget] has `name` and `family`.", "Keep `name`.")
+    return {"name" if key == "family" else key: value for key, value in entry.items()}
 
 
 def _read(key: str, value: Any) -> Any:

@@ -1,7 +1,7 @@
 """Pictures of an assessment: box plots by epsilon, the risk-utility map, small counts, conclusions.
 
-Every function takes plain records, one a setting (and measure), with the keys it names; nothing is computed
-here. Settings of one family are joined by a line or stand in one colour, and carry their epsilon.
+Every function takes plain records, one a case (and measure), with the keys it names; nothing is computed
+here. Options of one family are joined by a line or stand in one colour, and carry their epsilon.
 
 Comes from: `assess/figures.py`. Goes to: `discreet assess --plot`, the one-page report.
 Source: Rinott et al. (2018), figures 1 to 3 (box plots); Shlomo, Krenzke & Li (2019), figure 1 (the map).
@@ -117,7 +117,7 @@ def log_ticks(low: float, high: float) -> list[float]:
 
 
 def risk_utility(records: Sequence[Record], subtitle: str | list[str]) -> Any:
-    """The risk-utility map: risk upwards, utility to the right, one point a setting.
+    """The risk-utility map: risk upwards, utility to the right, one point a case.
 
     Args:
         records: `family`, `place`, `loss` (Hellinger's distance), `risk` (RM), `unbeaten`.
@@ -153,16 +153,16 @@ def risk_utility(records: Sequence[Record], subtitle: str | list[str]) -> Any:
 def shares(
     records: Sequence[Record], title: str, axis: str, subtitle: str, *, most: float | None = None
 ) -> Any:
-    """A share for every setting, as bars.
+    """A share for every case, as bars.
 
     Args:
-        records: `setting`, `family`, `share` (None where there is none) and `note`, shown at the bar's end.
+        records: `case`, `family`, `share` (None where there is none) and `note`, shown at the bar's end.
         title: Of the picture.
         axis: What the share is.
         subtitle: What to know besides.
         most: Where the axis ends.
     """
-    families, order = _in_order(records, "family"), _in_order(records, "setting")
+    families, order = _in_order(records, "family"), _in_order(records, "case")
     end = most or max([0.01, *(record["share"] for record in records if record["share"] is not None)])
     scale = alt.Scale(domain=[0, end], nice=most is None)
     base = alt.Chart(alt.InlineData(values=list(records))).encode(y=_settings_axis(order))
@@ -178,10 +178,10 @@ def conclusions(records: Sequence[Record], subtitle: list[str]) -> Any:
     """How often a reader's test says what the true table says: naive and noise-aware.
 
     Args:
-        records: `setting`, `reader` ("naive" or "noise-aware"), `share`.
+        records: `case`, `reader` ("naive" or "noise-aware"), `share`.
         subtitle: What the true table says.
     """
-    order = _in_order(records, "setting")
+    order = _in_order(records, "case")
     readers = ["naive", "noise-aware"]
     colour = alt.Color("reader:N").scale(domain=readers, range=[ORANGE, BLUE]).title(None)
     shape = alt.Shape("reader:N").scale(domain=readers, range=["diamond", "circle"]).title(None)
@@ -203,7 +203,7 @@ def conclusions(records: Sequence[Record], subtitle: list[str]) -> Any:
 
 
 def _settings_axis(order: list[str]) -> Any:
-    return alt.Y("setting:N", sort=order).title(None).axis(labelLimit=200, labelPadding=8)
+    return alt.Y("case:N", sort=order).title(None).axis(labelLimit=200, labelPadding=8)
 
 
 def _in_order(records: Sequence[Record], key: str) -> list[str]:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from discreet.margins.closure import Margin, MarginSet
+    from discreet.margins.closure import Axes, MarginSet
 
 #: The range of ε that the paper looks at, in even ratios.
 EPSILONS = tuple(float(f"{e:.3g}") for e in np.geomspace(0.05, 2.0, 12))
@@ -34,7 +34,7 @@ def expected_errors(
     delta: float = 0.0,
     *,
     neighbours: str = "add-remove",
-    weights: str | Mapping[Margin, float] = "cells",
+    weights: str | Mapping[Axes, float] = "cells",
     epsilons: tuple[float, ...] = EPSILONS,
 ) -> Any:
     """The expected absolute error of a margin's cell against ε, one line a method."""

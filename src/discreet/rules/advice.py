@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 MOST_TRIED = 2_000
 
 
-def advised(
+def nearest_allowed(
     request: TableRequest,
     dataset: Dataset,
     rules: Iterable[Rule],

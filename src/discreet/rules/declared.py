@@ -82,7 +82,7 @@ def _rule(entry: Mapping[str, Any], dataset: Dataset) -> Rule:
     kind = entry.get("kind")
     if not isinstance(kind, str) or kind not in KINDS:
         raise BadDescription(f"A rule has the kind {kind!r}.", nearest(str(kind), KINDS))
-    if kind == FreeGroups.kind and dataset.protection.private:
+    if kind == FreeGroups.kind and dataset.protection.is_dp:
         raise BadDescription(
             "Under dp groups are sums of released cells, and need no rule.", "Take out the rule free-groups."
         )

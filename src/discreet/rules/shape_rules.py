@@ -66,7 +66,7 @@ def shape_rules(dataset: Dataset) -> tuple[Rule, ...]:
 
     Under `dp` the universe says what may be combined, and groups are sums of released cells.
     """
-    return (too_many_cells,) if dataset.protection.private else SHAPE_RULES
+    return (too_many_cells,) if dataset.protection.is_dp else SHAPE_RULES
 
 
 def refuse_by_shape(request: TableRequest, shape: TableShape, dataset: Dataset) -> None:

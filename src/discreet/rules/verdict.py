@@ -95,7 +95,7 @@ class Verdict:
         }
 
 
-def judge(rules: Iterable[object], table: NoisyTable, dataset: Dataset) -> Verdict:
+def verdict_of(rules: Iterable[object], table: NoisyTable, dataset: Dataset) -> Verdict:
     """Evaluate the declared rules on a perturbed, unfiltered table; rules by shape are passed over."""
     slices = slices_of(table, dataset)
     declared = tuple(rules)

@@ -19,8 +19,8 @@ from typing import TYPE_CHECKING
 from starlette.responses import Response
 
 from discreet import __version__
+from discreet.answer.pipeline import ask
 from discreet.errors import UnknownCategory
-from discreet.pipeline import ask
 from discreet.server.query import explain_plus
 
 if TYPE_CHECKING:
@@ -28,9 +28,9 @@ if TYPE_CHECKING:
 
     from starlette.requests import Request
 
-    from discreet.accounting.group_meter import Asker
+    from discreet.answer.pipeline import Question
+    from discreet.ledger.group_meter import Asker
     from discreet.model.request import TableRequest
-    from discreet.pipeline import Question
     from discreet.workspace.workspace import StoredDataset
 
 #: Anybody may keep a copy, and asks whether it still holds: a new version may have been loaded.

@@ -18,14 +18,14 @@ from typing import TYPE_CHECKING, Annotated, Any
 from fastapi import APIRouter, Path, Request
 from starlette.responses import Response
 
-from discreet.budget import budget_of, ledger_of
-from discreet.dry_run import dry_run
+from discreet.answer.budgets import budget_of, ledger_of
+from discreet.answer.dry_run import dry_run
+from discreet.answer.pipeline import answer
 from discreet.errors import BadKey, BadRequest
 from discreet.formats import named_format
 from discreet.inference.independence import independence_test
-from discreet.pipeline import answer
 from discreet.server.answer import bearer, checked, conditional, strong_tag, tag_of
-from discreet.server.catalogue import usable
+from discreet.server.datasets import usable
 from discreet.server.documents import DatasetDocument, ListDocument, description, summary
 from discreet.server.independence import IndependenceDocument, independence_document, two_way_release
 from discreet.server.openapi import (
@@ -43,8 +43,8 @@ from discreet.server.snippets import file_stem
 if TYPE_CHECKING:
     from starlette.datastructures import QueryParams
 
+    from discreet.answer.pipeline import Question
     from discreet.formats import Format
-    from discreet.pipeline import Question
     from discreet.workspace.workspace import Workspace
 
 #: What a program may ask beside the table itself.
@@ -129,7 +129,7 @@ def _add_budget_routes(router: APIRouter, workspace: Workspace) -> None:
         responses=document_responses("The budget.", 400, 404, 414, 503),
     )
     def budget(request: Request, dataset_id: DatasetId) -> Response:
-        """What a dataset under `dp` promises, what each table costs, and what its family has left."""
+        """What a dataset under `dp` promises, what each table costs, and what its budget has left."""
         refuse_unknown(request.query_params, ())
         return _uncached(budget_of(workspace.stored(dataset_id)))
 
@@ -140,7 +140,7 @@ def _add_budget_routes(router: APIRouter, workspace: Workspace) -> None:
         openapi_extra={"security": A_KEY},
     )
     def ledger(request: Request, dataset_id: DatasetId) -> Response:
-        """What the family of a dataset has spent, and by whom; for custodians."""
+        """What the budget of a dataset has spent, and by whom; for custodians."""
         refuse_unknown(request.query_params, ())
         asker = workspace.asker(bearer(request))
         if asker is None:

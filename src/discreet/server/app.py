@@ -16,7 +16,7 @@ from starlette.middleware import Middleware
 from starlette.staticfiles import StaticFiles
 
 from discreet import __version__
-from discreet.errors import BadSetting
+from discreet.errors import BadOption
 from discreet.server.api_routes import api_router
 from discreet.server.openapi import install_openapi
 from discreet.server.pages import page_router
@@ -25,7 +25,7 @@ from discreet.server.security import LastResort, Limits, SecurityHeaders
 from discreet.server.templating import STATIC
 
 if TYPE_CHECKING:
-    from discreet.workspace.settings import Settings
+    from discreet.workspace.options import Options
     from discreet.workspace.workspace import Workspace
 
 #: What is longer is cut off by the server; what is shorter and still too long gets a 414 that says so.
@@ -34,7 +34,7 @@ LONGEST_REQUEST = 65_536
 SECONDS_TO_FINISH = 5
 
 
-def create_app(workspace: Workspace, settings: Settings) -> FastAPI:
+def create_app(workspace: Workspace, options: Options) -> FastAPI:
     """The web application over one workspace."""
     app = FastAPI(
         title="Discreet",
@@ -46,21 +46,21 @@ def create_app(workspace: Workspace, settings: Settings) -> FastAPI:
     )
     install(app)
     app.include_router(api_router(workspace))
-    app.include_router(page_router(workspace, settings))
+    app.include_router(page_router(workspace, options))
     app.mount("/static", StaticFiles(directory=STATIC), name="static")
     install_openapi(app)
     return app
 
 
-def serve(workspace: Workspace, settings: Settings) -> None:
+def serve(workspace: Workspace, options: Options) -> None:
     """Serve until Ctrl-C.
 
     Raises:
-        BadSetting: The address cannot be listened on.
+        BadOption: The address cannot be listened on.
     """
-    listening = listen(settings.host, settings.port)
+    listening = listen(options.host, options.port)
     config = uvicorn.Config(
-        create_app(workspace, settings),
+        create_app(workspace, options),
         log_config=None,
         access_log=False,
         server_header=False,
@@ -110,16 +110,16 @@ def _address(listening: socket.socket) -> str:
     return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
 
 
-def _bad_port(port: int) -> BadSetting:
+def _bad_port(port: int) -> BadOption:
     other = port + 1 if port < 65_535 else port - 1
-    return BadSetting(
+    return BadOption(
         f"The port {port} is in use.",
         f"Choose another: `--port {other}`, DISCREET_PORT or `port` in workspace.toml.",
     )
 
 
-def _bad_host(address: str) -> BadSetting:
-    return BadSetting(
+def _bad_host(address: str) -> BadOption:
+    return BadOption(
         f"The server cannot listen on {address!r}.",
         "Choose another address: `--host 127.0.0.1 --port 8000`, DISCREET_HOST or `host` in workspace.toml.",
     )

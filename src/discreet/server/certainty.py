@@ -16,15 +16,15 @@ import numpy as np
 
 from discreet.errors import BadRequest
 from discreet.inference.intervals import cell_intervals
-from discreet.mechanism.cell_laws import PUBLIC
-from discreet.mechanism.sum_law import SumLaw
+from discreet.noise.cell_laws import PUBLIC
+from discreet.noise.sum_law import SumLaw
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from discreet.mechanism.cell_laws import CellLaws
-    from discreet.mechanism.noise_table import NoiseTable
     from discreet.model.release import Release
+    from discreet.noise.cell_laws import CellLaws
+    from discreet.noise.table import NoiseTable
 
 LEVEL = 0.95
 #: The most numbers that are listed one by one.

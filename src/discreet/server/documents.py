@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from discreet.pipeline import perturbed_note
+from discreet.answer.pipeline import perturbed_note
 
 if TYPE_CHECKING:
     from discreet.model.dataset import Dataset

@@ -11,13 +11,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from discreet.answer.pipeline import answer
 from discreet.errors import BadRequest
-from discreet.pipeline import answer
 
 if TYPE_CHECKING:
+    from discreet.answer.pipeline import Question
     from discreet.inference.likelihood_ratio import LikelihoodRatio
     from discreet.model.release import Release
-    from discreet.pipeline import Question
 
 
 @dataclass(frozen=True, slots=True)

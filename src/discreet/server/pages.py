@@ -13,17 +13,17 @@ from typing import TYPE_CHECKING, Any
 from fastapi import APIRouter, Request
 from starlette.responses import RedirectResponse, Response
 
-from discreet.budget import budget_left, budget_of
-from discreet.dry_run import suggestion
+from discreet.answer.budgets import budget_left, budget_of
+from discreet.answer.dry_run import suggestion
+from discreet.answer.pipeline import answer, perturbed_note
 from discreet.errors import DiscreetError, NotFound, Refused, nearest
 from discreet.inference.independence import independence_test
 from discreet.model.release import table_title
 from discreet.model.shape import table_shape
-from discreet.pipeline import answer, perturbed_note
 from discreet.server import snippets
 from discreet.server.answer import checked, conditional, strong_tag, tag_of
-from discreet.server.catalogue import usable
 from discreet.server.certainty import certainty
+from discreet.server.datasets import usable
 from discreet.server.form import filled_form, form_parameters, is_raw, read_form
 from discreet.server.grid import grid
 from discreet.server.independence import is_two_way, two_way_release, verdict
@@ -32,12 +32,12 @@ from discreet.server.query import TABLE_PARAMETERS, read_table, refuse_unknown
 from discreet.server.templating import FINGERPRINT, page
 
 if TYPE_CHECKING:
-    from discreet.pipeline import Question
-    from discreet.workspace.settings import Settings
+    from discreet.answer.pipeline import Question
+    from discreet.workspace.options import Options
     from discreet.workspace.workspace import StoredDataset, Workspace
 
 
-def page_router(workspace: Workspace, settings: Settings) -> APIRouter:
+def page_router(workspace: Workspace, options: Options) -> APIRouter:
     """The routes of the pages."""
     router = APIRouter(include_in_schema=False)
 
@@ -65,9 +65,9 @@ def page_router(workspace: Workspace, settings: Settings) -> APIRouter:
                 snippets.page_path(question.request) + "#table", 303, {"cache-control": "no-store"}
             )
         base = str(request.base_url).rstrip("/")
-        tag = tag_of(question, "page", FINGERPRINT, base, settings.page_cells, budget_left(stored))
+        tag = tag_of(question, "page", FINGERPRINT, base, options.page_cells, budget_left(stored))
         try:
-            return conditional(request, tag, lambda: _table_page(request, question, base, settings))
+            return conditional(request, tag, lambda: _table_page(request, question, base, options))
         except Refused as error:
             return _refused(request, stored, error)
 
@@ -125,9 +125,9 @@ def _add_error_pages(router: APIRouter) -> None:
         return conditional(request, tag, lambda: page("error_meaning.html", kind=kind, meaning=meaning(kind)))
 
 
-def _table_page(request: Request, question: Question, base: str, settings: Settings) -> Response:
+def _table_page(request: Request, question: Question, base: str, options: Options) -> Response:
     """The page with its table, or with downloads only when the table is too large for a page."""
-    release = answer(question) if question.cells <= settings.page_cells else None
+    release = answer(question) if question.cells <= options.page_cells else None
     asked = question.request
     sure = None if release is None else certainty(release)
     told = {} if release is None else {"notes": release.notes, "promise": release.promise}
@@ -139,7 +139,7 @@ def _table_page(request: Request, question: Question, base: str, settings: Setti
         grid=None if release is None else grid(release, sure.titles if sure else None),
         certainty=sure,
         cells=question.cells,
-        page_cells=settings.page_cells,
+        page_cells=options.page_cells,
         facts=snippets.facts(question.stored.dataset, asked),
         downloads=snippets.downloads(asked),
         independence=snippets.independence_path(asked) if is_two_way(question) else None,

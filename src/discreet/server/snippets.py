@@ -15,9 +15,9 @@ from discreet.model.grammar import write_filter, write_group
 from discreet.model.release import filter_in_words
 
 if TYPE_CHECKING:
+    from discreet.answer.pipeline import Question
     from discreet.model.dataset import Dataset
     from discreet.model.request import TableRequest
-    from discreet.pipeline import Question
 
 
 #: Systems allow 255 bytes; some programs less.

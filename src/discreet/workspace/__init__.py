@@ -1,1 +1,1 @@
-"""Where things live on disk: datasets and their versions, the secret, settings."""
+"""Where things live on disk: datasets and their versions, the secret, options, the demo."""

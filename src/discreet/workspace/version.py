@@ -15,18 +15,18 @@ import hashlib
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from discreet.accounting.plan import Plan
-from discreet.accounting.plan_document import plan_text, read_plan
 from discreet.errors import DiscreetError, SecretUnusable, WorkspaceUnusable
-from discreet.mechanism.files import content_hash, read_noise_table, write_noise_table
 from discreet.model.dataset_toml import parse_dataset
+from discreet.noise.files import content_hash, read_noise_table, write_noise_table
+from discreet.protect.plan import NoisePlan
+from discreet.protect.plan_file import plan_text, read_plan
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from discreet.keys.secret import Secret
-    from discreet.mechanism.noise_table import NoiseTable
     from discreet.model.dataset import Dataset
+    from discreet.noise.table import NoiseTable
+    from discreet.records.secret import Secret
 
 DESCRIPTION = "dataset.toml"
 NOISE = "noise.json"
@@ -47,16 +47,16 @@ class Version:
 
     dataset: Dataset
     description: str
-    noise: NoiseTable | Plan
+    noise: NoiseTable | NoisePlan
     fingerprint: str = ""
 
     def __repr__(self) -> str:
         return f"<Version of {self.dataset.id}>"
 
 
-def noise_hash(noise: NoiseTable | Plan) -> str:
+def noise_hash(noise: NoiseTable | NoisePlan) -> str:
     """A hash of the integers that protect a version."""
-    if isinstance(noise, Plan):
+    if isinstance(noise, NoisePlan):
         return hashlib.sha256(plan_text(noise).encode()).hexdigest()
     return content_hash(noise)
 
@@ -64,7 +64,7 @@ def noise_hash(noise: NoiseTable | Plan) -> str:
 def write_version(folder: Path, version: Version, digest: str, secret: Secret) -> None:
     """Write everything but the records, and seal it."""
     (folder / DESCRIPTION).write_text(version.description, "utf-8")
-    if isinstance(version.noise, Plan):
+    if isinstance(version.noise, NoisePlan):
         (folder / NOISE).write_text(plan_text(version.noise), "utf-8")
         (folder / FINGERPRINT).write_text(version.fingerprint, "ascii")
     else:
@@ -107,10 +107,10 @@ def refuse_other_secret(folder: Path, secret: Secret) -> None:
         )
 
 
-def _read_noise(folder: Path, dataset: Dataset) -> tuple[NoiseTable | Plan, str]:
+def _read_noise(folder: Path, dataset: Dataset) -> tuple[NoiseTable | NoisePlan, str]:
     """The stored integers; anything wrong with them means no answers."""
     try:
-        if dataset.protection.private:
+        if dataset.protection.is_dp:
             fingerprint = (folder / FINGERPRINT).read_text("ascii")
             return read_plan((folder / NOISE).read_text("utf-8"), dataset), fingerprint
         return read_noise_table(folder / NOISE), ""
@@ -124,6 +124,6 @@ def _read_noise(folder: Path, dataset: Dataset) -> tuple[NoiseTable | Plan, str]
 def _seal(secret: Secret, digest: str, version: Version) -> str:
     """Two values that only the secret of the load gives: of the version's name, and of what protects it."""
     parts = (digest, version.description, noise_hash(version.noise))
-    private = (version.fingerprint,) if isinstance(version.noise, Plan) else ()
+    private = (version.fingerprint,) if isinstance(version.noise, NoisePlan) else ()
     sealed = secret.derive("version-seal", *parts, *private)
     return f"{secret.derive('secret-check', digest).hex()}\n{sealed.hex()}\n"

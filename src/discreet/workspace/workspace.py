@@ -1,7 +1,7 @@
 """A workspace: a folder with datasets in versions, and the secret.
 
     secret                        readable by its owner only
-    workspace.toml                settings, optional
+    workspace.toml                options, if there are any
     ledger.sqlite                 accounts, and what they and publications have spent, when needed
     datasets/<id>/current         the digest of the version that is served
     datasets/<id>/<digest>/       a version (`version.py`)
@@ -18,35 +18,35 @@ import threading
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from discreet.accounting.accounts import Accounts
-from discreet.accounting.group_meter import Asker
-from discreet.accounting.ledger_database import open_database
-from discreet.accounting.plan import Plan
 from discreet.errors import NotFound, UnknownDataset, WorkspaceUnusable, nearest
-from discreet.keys.cell_keys import cell_keys
-from discreet.keys.secret import read_secret
-from discreet.microdata.storage import DATABASE
-from discreet.perturb.describe_noise import DescriptionNoise
-from discreet.perturb.private_protector import PrivateProtector
-from discreet.perturb.protector import CellKeyProtector
+from discreet.ledger.accounts import Accounts
+from discreet.ledger.database import open_database
+from discreet.ledger.group_meter import Asker
+from discreet.protect.cell_keys import cell_keys
+from discreet.protect.described_noise import DescriptionNoise
+from discreet.protect.dp_protector import DpProtector
+from discreet.protect.plan import NoisePlan
+from discreet.protect.protector import CellKeyProtector
+from discreet.records.engines.duckdb import DuckDBEngine
+from discreet.records.secret import read_secret
+from discreet.records.storage import DATABASE
 from discreet.rules.declared import parse_rules
-from discreet.tabulate.duckdb_engine import DuckDBEngine
-from discreet.workspace.ledgers import ledger_place, open_ledger
-from discreet.workspace.publish import DIGEST
+from discreet.workspace.ledger_place import ledger_place, open_ledger
+from discreet.workspace.load import DIGEST
 from discreet.workspace.version import read_version
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from discreet.accounting.ledger import Ledger
-    from discreet.accounting.ledger_database import LedgerDatabase
-    from discreet.keys.secret import Secret
+    from discreet.ledger.database import LedgerDatabase
+    from discreet.ledger.ledger import Ledger
     from discreet.model.dataset import Dataset
     from discreet.model.request import TableRequest
-    from discreet.perturb.protector import Protector
+    from discreet.protect.protector import Protector
+    from discreet.records.engine import Engine
+    from discreet.records.secret import Secret
     from discreet.rules.declared import Rule
     from discreet.rules.verdict import Verdict
-    from discreet.tabulate.engine import Engine
     from discreet.workspace.version import Version
 
 
@@ -66,9 +66,9 @@ class StoredDataset:
         return self.protector.promise(self.dataset.protection, additivity, measure)
 
     @property
-    def published(self) -> PrivateProtector | None:
+    def published(self) -> DpProtector | None:
         """The published plan and its ledger, under `dp`."""
-        return self.protector if isinstance(self.protector, PrivateProtector) else None
+        return self.protector if isinstance(self.protector, DpProtector) else None
 
     def __repr__(self) -> str:
         return f"<StoredDataset {self.dataset.id} {self.digest[:8]}>"
@@ -156,7 +156,7 @@ class Workspace:
 
     def _protector(self, version: Version, secret: Secret) -> Protector:
         dataset = version.dataset
-        if not isinstance(version.noise, Plan):
+        if not isinstance(version.noise, NoisePlan):
             keys = cell_keys(secret, dataset.lineage, dataset.protection, version.noise.modulus)
             return CellKeyProtector(keys, version.noise)
         if self._ledger is None:
@@ -164,4 +164,4 @@ class Workspace:
         source = DescriptionNoise(
             secret, dataset, dataset.version, version.fingerprint, version.noise.noise()
         )
-        return PrivateProtector(version.noise, source, self._ledger)
+        return DpProtector(version.noise, source, self._ledger)

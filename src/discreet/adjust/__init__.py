@@ -1,1 +1,0 @@
-"""After the noise: what is done to noisy cells for display."""

@@ -1,0 +1,232 @@
+"""The budget and the ledger as documents: what was promised, what is spent, by whom, and what a variable costs.
+
+    budget   {family, cap, neighbours, invariants, tables, d, total, spent, left, ...}
+    ledger   {family, rule, cap, spent, left, accounts, charges}
+
+Comes from: a `NoisePlan`, a `Ledger`. Goes to: `discreet budget`, `discreet ledger`, `catalogue.budget`, pages.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any
+
+from discreet.errors import BadDescription
+from discreet.ledger.entries import FAILURE_UNIT, LOSS_UNIT, Charge
+from discreet.model.dataset_toml import parse_dataset
+from discreet.model.declared_dp import declared_dp
+from discreet.privacy.audit import epsilon as exact_epsilon
+from discreet.privacy.claim import float_up, group_delta
+from discreet.privacy.composition_basic import table_delta
+from discreet.protect.plan import make_plan, shares_of
+from discreet.protect.style_advice import style_advice
+from discreet.protect.tightest import claim_of, figures
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from discreet.ledger.entries import BudgetState
+    from discreet.model.dataset import Dataset
+    from discreet.model.terms import Terms
+    from discreet.privacy.claim import Claim
+    from discreet.protect.plan import NoisePlan, PlannedTable
+
+
+#: For so many persons together the promise is spelt out.
+GROUPS = (2, 5)
+
+
+def budget_document(plan: NoisePlan, dataset: Dataset, state: BudgetState | None = None) -> dict[str, Any]:
+    """What a dataset's universe promises and costs.
+
+    Args:
+        plan: The noise of every released margin.
+        dataset: The description.
+        state: The budget's ledger, where there is one.
+    """
+    terms = plan.terms
+    found = figures(plan)
+    best = min(found, key=lambda name: (found[name].epsilon, found[name].delta), default=None)
+    claim = plan.claim or (None if best is None else claim_of(plan, best, found[best]))
+    spent = (Fraction(0), Fraction(0)) if state is None else state.spent
+    cap = (terms.cap_epsilon, terms.cap_delta) if state is None else state.cap
+    rule = terms.rule if state is not None else "basic"
+    return {
+        "family": terms.name,
+        "cap": _amount(cap, rule),
+        "neighbours": terms.neighbours,
+        "records_per_unit": terms.records_per_unit,
+        "invariants": list(terms.invariants),
+        "spread": terms.spread,
+        "margins": plan.universe.style,
+        "tables": [_table(table, plan) for table in plan.tables],
+        "d": plan.d,
+        "total": {name: {"epsilon": each.epsilon, "delta": each.delta} for name, each in found.items()},
+        "tightest": best,
+        "promise": None if claim is None else claim.sentence,
+        "spent": _amount(spent, rule),
+        "left": _amount((cap[0] - spent[0], cap[1] - spent[1]), rule),
+        "groups": [] if claim is None else [_group(claim, units) for units in GROUPS],
+        "standard_deviation_by_margins": style_advice(plan, dataset),
+        "if_dropped": dropped_variables(plan, dataset),
+    }
+
+
+def ledger_document(state: BudgetState) -> dict[str, Any]:
+    """What a budget has spent, what is left, and by whom."""
+    return {
+        "family": state.name,
+        "rule": state.rule,
+        "cap": _amount(state.cap, state.rule),
+        "spent": _amount(state.spent, state.rule),
+        "left": _amount(state.left, state.rule),
+        "accounts": [
+            {
+                "account": each.account,
+                "cap": _amount(each.cap, state.rule),
+                "spent": _amount(each.spent, state.rule),
+                "left": _amount((each.cap[0] - each.spent[0], each.cap[1] - each.spent[1]), state.rule),
+            }
+            for each in state.accounts
+        ],
+        "charges": [_charged(charge) for charge in state.charges],
+    }
+
+
+def _charged(charge: Mapping[str, Any]) -> dict[str, Any]:
+    """A row of the ledger: when, who, how much and for what."""
+    return {
+        "at": charge["at"],
+        "account": charge["account"],
+        "loss": float(charge["loss"] * LOSS_UNIT),
+        "failure": float(charge["failure"] * FAILURE_UNIT),
+        "asked": asked_in_words(charge["what"]),
+        "what": charge["what"],
+    }
+
+
+def asked_in_words(request: str) -> str:
+    """What a charge was for, as people say it.
+
+    >>> asked_in_words('["margin","town","1","",["age","sex"],"laplace"]')
+    'age x sex of town, version 1'
+    """
+    kind, dataset, version, _, asked, *_ = json.loads(request)
+    if kind == "universe":
+        what = "everything declared"
+    elif kind == "margins":
+        what = "margins " + ", ".join(" x ".join(margin) for margin in asked)
+    else:
+        what = " x ".join(asked) or "the total"
+    return f"{what} of {dataset}, version {version}"
+
+
+def planned_budget(description: str, state_of: Callable[[str], BudgetState | None]) -> dict[str, Any]:
+    """What a description would promise and cost if it were published now; no record is read.
+
+    Args:
+        description: The text of `dataset.toml`.
+        state_of: What a budget has spent; None where it has never been declared.
+
+    Raises:
+        BadDescription: It cannot be read, or its protection is not `dp`.
+    """
+    dataset = parse_dataset(description)
+    if not dataset.protection.is_dp:
+        raise BadDescription(
+            f'"{dataset.id}" is protected by the cell key method and has no privacy budget.',
+            'Only the method "dp" has one.',
+        )
+    terms, universe = declared_dp(dataset)
+    plan = make_plan(dataset, universe, terms, dataset.protection.noise)
+    return budget_document(plan, dataset, state_of(terms.name))
+
+
+def _group(claim: Claim, units: int) -> dict[str, float]:
+    """What is promised to several persons together."""
+    found = claim.for_group(units)
+    return {"persons": units, "epsilon": found.epsilon, "delta": found.delta}
+
+
+def left_sentence(state: BudgetState, terms: Terms) -> str:
+    """What a budget has left of its lifetime cap, in a sentence for readers."""
+    cap, left = _amount(state.cap, state.rule), _amount(state.left, state.rule)
+    loss = next(iter(cap))
+    further = (
+        "Further tables may be charged to accounts with a share of it."
+        if terms.answer_cost
+        else "Only new versions can spend it."
+    )
+    rest = f"{left[loss]:.3g} of it is left. {further}" if left[loss] else "nothing of it is left."
+    return f'The budget "{state.name}" may spend {loss} {cap[loss]:g} in its lifetime; {rest}'
+
+
+def cost_document(charge: Charge | None, rule: str) -> dict[str, float]:
+    """What an answer costs; nothing where there is nothing to charge."""
+    return _amount((Fraction(0), Fraction(0)) if charge is None else (charge.loss, charge.failure), rule)
+
+
+def dropped_variables(plan: NoisePlan, dataset: Dataset) -> list[dict[str, Any]]:
+    """What the tables that remain would gain if a variable were left out of the universe."""
+    found = []
+    for variable in plan.universe.variables:
+        rest = plan.universe.without(variable, dataset)
+        if not rest.margins:
+            continue
+        kept = shares_of(dataset, rest, plan.terms, plan.currency)
+        now = {table.margin: table.share for table in plan.tables if table.margin in kept}
+        found.append(
+            {
+                "variable": variable,
+                "d": len(kept),
+                "expected_abs_error": _mean_error(list(kept.values()), plan),
+                "expected_abs_error_now": _mean_error(list(now.values()), plan),
+            }
+        )
+    return found
+
+
+def _table(table: PlannedTable, plan: NoisePlan) -> dict[str, Any]:
+    row = table.noise.rows[0]
+    epsilon, delta = _alone(table, plan)
+    return {
+        "variables": list(table.margin),
+        "epsilon": epsilon,
+        "delta": delta,
+        "p_exact": float(row.probabilities().get(0, Fraction(0))),
+        "expected_abs_error": float(sum(abs(v) * p for v, p in row.probabilities().items())),
+        "standard_deviation": math.sqrt(row.variance()),
+    }
+
+
+def _alone(table: PlannedTable, plan: NoisePlan) -> tuple[float, float]:
+    """What one table costs a unit by itself; a Gaussian one at its part of the delta."""
+    terms = plan.terms
+    r, changes = terms.records_per_unit, terms.changes
+    if plan.currency == "epsilon":
+        epsilon = float_up(changes * Fraction(table.epsilon))
+        delta = float_up(table_delta(table.noise, table.epsilon, changes))
+    else:
+        part = terms.delta / plan.d
+        epsilon = changes * exact_epsilon(table.noise, delta=part / changes)
+        delta = float_up(part)
+    return r * epsilon, group_delta(delta, epsilon, r)
+
+
+def _mean_error(shares: list[Fraction], plan: NoisePlan) -> float:
+    """The mean over tables of the expected absolute error of a cell, from the ideal laws."""
+    return math.fsum(_error(float(share), plan) for share in shares) / len(shares) if shares else 0.0
+
+
+def _error(share: float, plan: NoisePlan) -> float:
+    r, changes = plan.terms.records_per_unit, plan.terms.changes
+    if plan.currency == "epsilon":
+        return 1 / math.sinh(share / (changes * r))
+    return math.sqrt(changes * r * r / (math.pi * share))
+
+
+def _amount(pair: tuple[Fraction, Fraction], rule: str) -> dict[str, float]:
+    names = ("epsilon", "delta") if rule == "basic" else ("rho", "distance")
+    return dict(zip(names, map(float, pair), strict=True))

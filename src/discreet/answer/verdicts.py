@@ -1,0 +1,79 @@
+"""What the rules on perturbed counts say of a request: of its unfiltered table, so that no filter evades them.
+
+The unfiltered table is made and perturbed only where a rule applies, once for each version and table: a
+table never changes, so neither does what is said of it. Rules see noisy cells and nothing else.
+
+Comes from: `pipeline` and `dry_run`. Goes to: `rules/verdict.py`, and back as a `Verdict`.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from discreet.model.shape import structural_zeros, table_shape
+from discreet.records.tabulate import tabulate
+from discreet.rules.noisy_table import NoisyTable
+from discreet.rules.unfiltered import needs_table, unfiltered, unfiltered_shape
+from discreet.rules.verdict import verdict_of
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from discreet.model.request import TableRequest
+    from discreet.model.shape import TableShape
+    from discreet.protect.protector import Protector
+    from discreet.rules.verdict import Verdict
+    from discreet.workspace.workspace import StoredDataset
+
+
+def verdict_on(
+    stored: StoredDataset,
+    protector: Protector,
+    asked: TableRequest,
+    shape: TableShape,
+    noisy: NDArray[np.int64] | None = None,
+) -> Verdict | None:
+    """The verdict on a canonical request; None where no rule on counts applies.
+
+    Args:
+        stored: The version that is asked.
+        protector: What protects this question; nothing of it may be unpaid.
+        asked: The request.
+        shape: Its shape.
+        noisy: Its perturbed counts if they are at hand: a table without filters is judged by its own.
+    """
+    if not needs_table(stored.rules, asked, stored.dataset):
+        return None
+    wide = unfiltered(asked, stored.dataset)
+    if wide not in stored.verdicts:
+        judged_shape = unfiltered_shape(asked, stored.dataset)
+        cells = _own_cells(judged_shape, shape, noisy)
+        if cells is None:
+            cells = protector.protect(tabulate(stored.engine, judged_shape)).noisy
+        table = NoisyTable(judged_shape, cells, structural_zeros(judged_shape, stored.dataset))
+        stored.verdicts[wide] = verdict_of(stored.rules, table, stored.dataset)
+    return stored.verdicts[wide]
+
+
+def counted_shapes(stored: StoredDataset, counted: TableRequest, shape: TableShape) -> list[TableShape]:
+    """Every shape that an answer counts: its own, with strata, and what the rules on counts look at."""
+    judged = needs_table(stored.rules, counted, stored.dataset)
+    shapes = [shape]
+    if {dimension.name for dimension in shape.dimensions} != set(counted.variables):
+        shapes.append(table_shape(counted, stored.dataset))
+    if judged:
+        shapes.append(unfiltered_shape(counted, stored.dataset))
+    return shapes
+
+
+def _own_cells(
+    judged: TableShape, shape: TableShape, noisy: NDArray[np.int64] | None
+) -> NDArray[np.int64] | None:
+    """The noisy cells of a request in the order of its unfiltered table, where they are the same cells."""
+    places = {dimension.name: place for place, dimension in enumerate(shape.dimensions)}
+    if noisy is None or shape.filters or {d.name for d in judged.dimensions} != set(places):
+        return None
+    order = [places[dimension.name] for dimension in judged.dimensions]
+    same = all(d == shape.dimensions[place] for d, place in zip(judged.dimensions, order, strict=True))
+    return noisy.transpose(order).copy() if same else None

@@ -1,0 +1,221 @@
+"""Weighted tables: from perturbed sample counts to people represented, by the survey's declared form.
+
+The form decides what is read: `cell-average` and `overall-average` move the exact weighted count with the
+noise, `largest-weight` puts it on a grid of the largest weight, `average-weight` and `public-strata` use
+noisy counts and public weights alone. Results are rounded to whole people, halves away from zero. Sampling
+errors come from noisy counts and declared constants only: an exact one would give the count away. The noise
+that they include is what the form really adds, in sample counts of the cell:
+
+    cell-average, overall-average, average-weight: V        largest-weight: (V + 1/12)·(w_max/w̄)²
+    public-strata: V·Σ w_h² / (average of w_h)², over the strata h in the cell
+
+Comes from: `tabulate` and `perturb`. Goes to: `pipeline`, as plain integers that may be seen.
+Source: Shlomo, Krenzke & Li (2019), section 2; Bailie (2020), 4.1; `survey/forms.py`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from discreet.model.shape import Dimension, plain_outputs
+from discreet.records.tabulate import tabulate
+from discreet.survey.design import SurveyDesign
+from discreet.survey.dp_weights import average_weight, invariant, public_strata
+from discreet.survey.fixed_point import nearest_quotient
+from discreet.survey.forms import cautions, weight_form
+from discreet.survey.sampling_error import noise_shares, relative_standard_errors, unreliable
+from discreet.survey.weights import cell_average, largest_weight, overall_average
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from numpy.typing import NDArray
+
+    from discreet.model.dataset import Dataset
+    from discreet.model.exact import ExactTable
+    from discreet.model.request import TableRequest
+    from discreet.model.shape import TableShape
+    from discreet.model.survey import Survey
+    from discreet.noise.table import NoiseTable
+    from discreet.protect.noisy_cells import NoisyCells
+    from discreet.protect.protector import Protector
+    from discreet.workspace.workspace import StoredDataset
+
+
+@dataclass(frozen=True, slots=True)
+class WeightedCells:
+    """What is shown of a weighted table: whole people, their errors, the noise's share of these, doubtful cells."""
+
+    values: NDArray[np.int64]
+    errors: NDArray[np.int64]
+    noise_shares: NDArray[np.int64]
+    unreliable: NDArray[np.bool_]
+    promise: tuple[str, ...]
+
+
+def weighted_cells(
+    stored: StoredDataset, protector: Protector, survey: Survey, exact: ExactTable, cells: NoisyCells
+) -> WeightedCells:
+    """The weighted table of a shape whose sample counts have been perturbed."""
+    design = survey_design(stored.dataset, survey)
+    strata = _by_strata(stored, protector, survey, exact.shape) if survey.form == "public-strata" else None
+    fixed = _fixed_point(survey, exact, cells.noisy, strata, design)
+    form, noisy = weight_form(survey.form), cells.noisy
+    errors, shares = np.zeros(noisy.shape, dtype=np.int64), np.zeros(noisy.shape, dtype=np.int64)
+    doubtful = np.zeros(noisy.shape, dtype=np.bool_)
+    for chosen, variance in _variances(protector, survey, cells, strata, design):
+        errors[chosen] = relative_standard_errors(noisy[chosen], design, variance)
+        shares[chosen] = noise_shares(noisy[chosen], design, variance)
+        doubtful[chosen] = unreliable(noisy[chosen], design, variance)
+    people = nearest_quotient(fixed, design.scale)
+    return WeightedCells(people, errors, shares, doubtful, (form.promise, *cautions(form, design)))
+
+
+def counted_by_strata(asked: TableRequest, dataset: Dataset) -> TableRequest:
+    """The request that is counted: with the strata as layers, where people are weighted stratum by stratum."""
+    survey = dataset.survey
+    if asked.measure != "weighted" or survey is None or survey.form != "public-strata":
+        return asked
+    if survey.stratum is None or survey.stratum in asked.used:
+        return asked
+    return replace(asked, layers=(*asked.layers, survey.stratum))
+
+
+def survey_design(dataset: Dataset, survey: Survey) -> SurveyDesign:
+    """The declared constants in fixed point."""
+    scale = 10**dataset.weight_decimals
+    return SurveyDesign(
+        survey.sample_size,
+        round(survey.population_size * scale),
+        dataset.weight_decimals,
+        round(survey.largest_weight * scale),
+        survey.relative_variance,
+    )
+
+
+def largest_variance(noise: NoiseTable) -> Fraction:
+    """The variance of the noise where it is largest."""
+    return max(row.variance() for row in noise.rows)
+
+
+def _variances(
+    protector: Protector,
+    survey: Survey,
+    cells: NoisyCells,
+    strata: Strata | None,
+    design: SurveyDesign,
+) -> Iterator[tuple[NDArray[np.bool_], Fraction]]:
+    """Cells as masks, and the variance of their noise in sample counts."""
+    if strata is not None:
+        largest = max(variance for _, variance in _kinds_of_noise(protector, strata.cells))
+        for place, factor in enumerate(strata.factors(survey, design)):
+            chosen = np.zeros(cells.noisy.shape, dtype=np.bool_)
+            chosen[strata.at(place)] = True
+            yield chosen, largest * factor
+        return
+    for chosen, variance in _kinds_of_noise(protector, cells):
+        yield chosen, _in_sample_counts(survey, variance, design)
+
+
+def _in_sample_counts(survey: Survey, variance: Fraction, design: SurveyDesign) -> Fraction:
+    """The variance of a weighted count's noise, in people of average weight."""
+    if survey.form != "largest-weight":
+        return variance
+    step = Fraction(design.largest_weight, design.scale) / design.average_weight
+    # Rounding to the grid adds the variance of a uniform error of one step.
+    return (variance + Fraction(1, 12)) * step**2
+
+
+def _kinds_of_noise(protector: Protector, cells: NoisyCells) -> Iterator[tuple[NDArray[np.bool_], Fraction]]:
+    """The cells of each kind of noise, and its variance where it is largest."""
+    if cells.laws is not None:
+        yield from cells.laws.kinds()
+    elif protector.noise is not None:
+        yield np.ones(cells.noisy.shape, dtype=np.bool_), largest_variance(protector.noise)
+
+
+def _strata_factor(weights: list[Fraction], average: Fraction) -> Fraction:
+    """Σ w² over the squared average weight: how many noises of one average person a cell's noises are."""
+    return sum((weight**2 for weight in weights), Fraction(0)) / average**2
+
+
+def _fixed_point(
+    survey: Survey, exact: ExactTable, noisy: NDArray[np.int64], strata: Strata | None, design: SurveyDesign
+) -> NDArray[np.int64]:
+    if strata is not None:
+        return strata.added_up(survey, design)
+    if survey.form == "average-weight":
+        return average_weight(noisy, design)
+    if survey.form == "invariant":
+        return invariant(noisy, design)
+    if exact.weight_sums is None:
+        raise ValueError("a weighted table needs sums of weights")
+    if survey.form == "largest-weight":
+        return largest_weight(exact.weight_sums, noisy - exact.counts, design.largest_weight)
+    by_average = cell_average if survey.form == "cell-average" else overall_average
+    return by_average(noisy, exact.counts, exact.weight_sums, design)
+
+
+@dataclass(frozen=True, eq=False)
+class Strata:
+    """Noisy sample counts stratum by stratum, the strata along the last axis.
+
+    Args:
+        cells: The noisy counts and their laws.
+        codes: The strata in the order of that axis.
+        axis: The strata's axis in the table that is shown; None where it shows none.
+        shown: Which strata each place along that axis holds; without an axis, those of every cell.
+    """
+
+    cells: NoisyCells
+    codes: tuple[str, ...]
+    axis: int | None
+    shown: list[tuple[int, ...]]
+
+    def added_up(self, survey: Survey, design: SurveyDesign) -> NDArray[np.int64]:
+        """The weighted counts in fixed point, from the strata's public weights."""
+        weights = np.array([round(dict(survey.stratum_weights)[code] * design.scale) for code in self.codes])
+        noisy = self.cells.noisy
+        parts = [public_strata(noisy[..., list(members)], weights[list(members)]) for members in self.shown]
+        return parts[0] if self.axis is None else np.stack(parts, axis=self.axis)
+
+    def factors(self, survey: Survey, design: SurveyDesign) -> list[Fraction]:
+        """For each place along the strata's axis, how many noises of one average person its noises are."""
+        weights = dict(survey.stratum_weights)
+        inside = [[weights[self.codes[member]] for member in members] for members in self.shown]
+        # Where all strata are in a cell its average weight is public; of a few, their plain average stands in.
+        return [
+            _strata_factor(
+                few,
+                design.average_weight if len(few) == len(self.codes) else sum(few, Fraction(0)) / len(few),
+            )
+            for few in inside
+        ]
+
+    def at(self, place: int) -> tuple[slice | int, ...]:
+        """Where a place along the strata's axis stands in the table that is shown."""
+        return (...,) if self.axis is None else (*(slice(None),) * self.axis, place)  # type: ignore[return-value]
+
+
+def _by_strata(stored: StoredDataset, protector: Protector, survey: Survey, shape: TableShape) -> Strata:
+    """Count and perturb the sample stratum by stratum."""
+    stratum = stored.dataset.variable(str(survey.stratum))
+    everything = tuple(range(len(stratum)))
+    strata = Dimension(
+        stratum.name, stratum.label, plain_outputs(stratum), everything, stratum.codes, total=False
+    )
+    finer = replace(
+        shape,
+        dimensions=(*(d for d in shape.dimensions if d.name != stratum.name), strata),
+        filters=tuple(f for f in shape.filters if f.name != stratum.name),
+    )
+    cells = protector.protect(tabulate(stored.engine, finer))
+    axis = next((n for n, d in enumerate(shape.dimensions) if d.name == stratum.name), None)
+    if axis is None:
+        hidden = {f.name: f.members for f in shape.filters}
+        return Strata(cells, tuple(stratum.codes), None, [hidden.get(stratum.name, everything)])
+    return Strata(cells, tuple(stratum.codes), axis, list(shape.dimensions[axis].members()))

@@ -1,0 +1,206 @@
+"""Who is asked: the true counts themselves, or datasets under each protection behind the Python interface.
+
+The baseline counts the invented people with NumPy and shares no code with the pipeline. The protected targets are
+loaded into a workspace of their own and asked through `Catalogue.table`, as anybody would.
+
+Comes from: an invented `Population`. Goes to: the attacks, as an `Interface` with its `Knowledge`.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from dataclasses import dataclass
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pyarrow as pa
+
+from discreet.api.catalogue import load, open_workspace
+from discreet.attacks.interface import Answer, answer_of
+from discreet.attacks.knowledge import CELLKEY, DESCRIBED, DP, UNPROTECTED, Knowledge, plan_of
+from discreet.model.dataset_toml import parse_dataset
+from discreet.model.request import canonical
+from discreet.model.shape import table_shape
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from numpy.typing import NDArray
+
+    from discreet.api.catalogue import Catalogue
+    from discreet.attacks.interface import Interface
+    from discreet.attacks.trials.population import Population
+    from discreet.model.dataset import Dataset
+    from discreet.model.request import TableRequest
+    from discreet.model.shape import Dimension
+
+#: The default protection of a loaded dataset, written out: what is attacked is what is shipped.
+NOISE = {"family": "maxent", "D": 5, "V": 3, "js": 2}
+
+
+@dataclass(frozen=True, slots=True)
+class Budget:
+    """What a differentially private target promises.
+
+    Args:
+        tables: The declared tables.
+        epsilon: The epsilon of all of them together.
+        neighbours: `add-remove`, or `replace-one` with a public number of records.
+        delta: The delta at which it is stated.
+    """
+
+    tables: tuple[tuple[str, ...], ...]
+    epsilon: float
+    neighbours: str
+    delta: float = 1e-9
+
+
+@dataclass(frozen=True, eq=False)
+class TrueCounts:
+    """The baseline: the true counts of invented people, answered as a server would answer them."""
+
+    dataset: Dataset
+    population: Population
+
+    def ask(self, request: TableRequest) -> Answer:
+        """The exact table."""
+        shape = table_shape(canonical(request, self.dataset), self.dataset)
+        counted = np.ones(self.population.people, dtype=np.bool_)
+        for hidden in shape.filters:
+            counted &= np.isin(self.population.records[hidden.name], hidden.members)
+        counts = _crossed(
+            [self.population.records[d.name][counted] for d in shape.dimensions], shape.dimensions
+        )
+        for axis, dimension in enumerate(shape.dimensions):
+            counts = np.moveaxis(np.tensordot(_members(dimension), counts, axes=(1, axis)), 0, axis)
+        return Answer(
+            tuple(d.codes for d in shape.dimensions), counts, np.zeros(counts.shape, dtype=np.bool_)
+        )
+
+
+def _crossed(codes: list[NDArray[np.int64]], dimensions: Sequence[Dimension]) -> NDArray[np.int64]:
+    counts = np.zeros(tuple(len(dimension.base) for dimension in dimensions), dtype=np.int64)
+    np.add.at(counts, tuple(codes), 1)
+    return counts
+
+
+def _members(dimension: Dimension) -> NDArray[np.int64]:
+    """Which base categories are in which shown category, as zeros and ones."""
+    matrix = np.zeros((dimension.length, len(dimension.base)), dtype=np.int64)
+    for line, members in enumerate(dimension.members()):
+        matrix[line, list(members)] = 1
+    return matrix
+
+
+@dataclass(frozen=True, slots=True)
+class Served:
+    """A loaded dataset behind the Python interface: nothing but `Catalogue.table` is used."""
+
+    catalogue: Catalogue
+
+    def ask(self, request: TableRequest) -> Answer:
+        """The released table."""
+        table = self.catalogue.table(
+            request.dataset,
+            rows=request.rows,
+            columns=request.columns,
+            layers=request.layers,
+            filters=dict(request.filters),
+            groups=dict(request.groups),
+            totals=request.totals,
+        )
+        return answer_of(table.release)
+
+
+def targets(
+    population: Population, protections: Sequence[str], budget: Budget, seed: int
+) -> Iterator[tuple[Knowledge, Interface]]:
+    """Each protection in turn: what is public of it, and whom to ask. The workspace is gone afterwards."""
+    records = pa.table(
+        {
+            "person": np.arange(population.people),
+            **{name: population.codes(name) for name in population.records},
+        }
+    )
+    with TemporaryDirectory(prefix="discreet-red-team-") as folder:
+        for protection in protections:
+            text = describe(population, protection, budget)
+            if protection == UNPROTECTED:
+                dataset = parse_dataset(text)
+                yield Knowledge(dataset, protection), TrueCounts(dataset, population)
+                continue
+            _load(Path(folder) / protection, text, records, seed)
+            with open_workspace(Path(folder) / protection, threads=1) as catalogue:
+                yield _knowledge(catalogue, population, protection), Served(catalogue)
+
+
+def _load(workspace: Path, text: str, records: pa.Table, seed: int) -> None:
+    """A workspace of its own, with a secret from the seed, so that a study can be repeated.
+
+    Such a secret guards nobody: the people are invented, and the workspace is gone with the study.
+    """
+    workspace.mkdir(parents=True)
+    handle = os.open(workspace / "secret", os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    with os.fdopen(handle, "wb") as file:
+        file.write(hashlib.sha256(f"discreet red team {seed}".encode()).digest())
+    (workspace / "dataset.toml").write_text(text, "utf-8")
+    load(workspace, workspace / "dataset.toml", records)
+
+
+def _knowledge(catalogue: Catalogue, population: Population, protection: str) -> Knowledge:
+    """What is public of a loaded dataset: its description, and the noise that every release states."""
+    dataset = catalogue.describe(f"{population.name}-{protection}")
+    if protection == DP:
+        return Knowledge(dataset, protection, plan=plan_of(dataset))
+    noise = catalogue.table(dataset.id, rows=[population.levels[0]]).release.noise
+    return Knowledge(dataset, protection, noise)
+
+
+def describe(population: Population, protection: str, budget: Budget) -> str:
+    """The `dataset.toml` of a population under a protection."""
+    coarse, fine = population.levels
+    lines = [f'id = "{population.name}-{protection}"', 'label = "Invented people"', 'id_column = "person"']
+    lines += ['unit = "persons"', 'source = "Invented for attacks"']
+    for name, codes in population.variables.items():
+        parents = population.variables[coarse] if name == fine else None
+        lines += ["[[variable]]", f'name = "{name}"', f"categories = [{_categories(codes, parents)}]"]
+    lines += ["[[hierarchy]]", 'name = "geography"', f'levels = ["{coarse}", "{fine}"]', "geography = true"]
+    if population.impossible:
+        where = ", ".join(f"{name} = {_quoted(codes)}" for name, codes in population.impossible.items())
+        lines += ["[[structural_zero]]", 'label = "Cannot occur"', f"where = {{ {where} }}"]
+    return "\n".join([*lines, *_protection(protection, budget)]) + "\n"
+
+
+def _categories(codes: tuple[str, ...], parents: tuple[str, ...] | None) -> str:
+    if parents is None:
+        return ", ".join(f'"{code}"' for code in codes)
+    return ", ".join(
+        f'{{ code = "{code}", parent = "{parents[place % len(parents)]}" }}'
+        for place, code in enumerate(codes)
+    )
+
+
+def _protection(protection: str, budget: Budget) -> list[str]:
+    """Negative counts are not clipped: an attacker wants the numbers as they are."""
+    lines = ["[protection]", "non_negative = false"]
+    if protection == DP:
+        tables = ", ".join(_quoted(table) for table in budget.tables)
+        lines += ['method = "dp"', "[protection.noise]", 'family = "laplace"']
+        lines += ["[protection.universe]", f"tables = [{tables}]"]
+        lines += ["[protection.budget]", 'family = "invented"', f"epsilon = {budget.epsilon!r}"]
+        lines += [f"delta = {budget.delta!r}", f'neighbours = "{budget.neighbours}"']
+        return [*lines, 'invariants = ["n"]'] if budget.neighbours == "replace-one" else lines
+    if protection in {CELLKEY, DESCRIBED}:
+        lines += [f'keys = "{"hashed" if protection == CELLKEY else DESCRIBED}"', "[protection.noise]"]
+        lines += [
+            f'{key} = "{value}"' if isinstance(value, str) else f"{key} = {value}"
+            for key, value in NOISE.items()
+        ]
+    return lines
+
+
+def _quoted(words: Sequence[str]) -> str:
+    return "[" + ", ".join(f'"{word}"' for word in words) + "]"

@@ -1,1 +1,0 @@
-"""Secret to record keys to cell keys."""

@@ -1,0 +1,1 @@
+"""What was spent: charges, accounts, shares, and the database that holds them."""

@@ -1,0 +1,136 @@
+"""What a ledger holds, as values: charges, budgets, receipts, and the whole numbers in which they are booked.
+
+    loss in units of 1e-12, failure in units of 1e-18; charges are rounded up, caps down
+
+Comes from: `charges` and `joint_margins`, which name and price answers. Goes to: `ledger`, `budget_report`.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from dataclasses import dataclass
+from fractions import Fraction
+
+from discreet.errors import BadDescription, BadRequest
+
+LOSS_UNIT = Fraction(1, 10**12)
+FAILURE_UNIT = Fraction(1, 10**18)
+LARGEST = 2**62
+
+
+@dataclass(frozen=True, slots=True)
+class Charge:
+    """What one answer costs.
+
+    Args:
+        budget: The name of the budget that pays.
+        request: Everything that decides the answer, in canonical form (`canonical_request`).
+        loss: Epsilon, or rho under the zCDP rule.
+        failure: Delta, or the shipped tables' distance under the zCDP rule.
+        account: Who pays from a share of their own; None for the custodian's universe.
+    """
+
+    budget: str
+    request: str
+    loss: Fraction
+    failure: Fraction
+    account: str | None = None
+
+    @property
+    def key(self) -> str:
+        """The primary key of the request."""
+        return request_key(self.request)
+
+
+@dataclass(frozen=True, slots=True)
+class Budget:
+    """The lifetime cap that datasets about the same people share, as it is declared.
+
+    Args:
+        name: What it is called.
+        cap: Its lifetime cap: loss and failure.
+        rule: `basic` (epsilon, delta) or `zcdp` (rho, distance).
+        neighbours: Whom all charges speak of: a loss for one relation cannot be added to one for another.
+    """
+
+    name: str
+    cap: tuple[Fraction, Fraction]
+    rule: str = "basic"
+    neighbours: str = "add-remove"
+
+
+@dataclass(frozen=True, slots=True)
+class Receipt:
+    """Proof that an answer is paid for; `repeat` says that it was paid before, and cost nothing now."""
+
+    request: str
+    loss: Fraction
+    failure: Fraction
+    repeat: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Account:
+    """What one account may spend and has spent of a budget."""
+
+    account: str
+    cap: tuple[Fraction, Fraction]
+    spent: tuple[Fraction, Fraction]
+
+
+@dataclass(frozen=True, slots=True)
+class BudgetState:
+    """The cap of a budget and what is spent of it, in all and by whom."""
+
+    name: str
+    rule: str
+    cap: tuple[Fraction, Fraction]
+    spent: tuple[Fraction, Fraction]
+    accounts: tuple[Account, ...]
+    charges: tuple[dict[str, object], ...]
+
+    @property
+    def left(self) -> tuple[Fraction, Fraction]:
+        """What may still be spent."""
+        return self.cap[0] - self.spent[0], self.cap[1] - self.spent[1]
+
+
+def canonical_request(*parts: object) -> str:
+    """Everything that decides an answer as one text: dataset, version, fingerprint, mechanism, question.
+
+    >>> canonical_request("town", ("age", "sex"), 1.0)
+    '["town",["age","sex"],1.0]'
+    """
+    return json.dumps(parts, separators=(",", ":"), ensure_ascii=True, allow_nan=False)
+
+
+def request_key(request: str) -> str:
+    """The primary key of a canonical request."""
+    return hashlib.sha256(request.encode()).hexdigest()
+
+
+def records_name(dataset: str, version: str, fingerprint: str) -> str:
+    """A name for the records of one version that tells nothing about another: never equal across versions."""
+    return request_key(canonical_request("records", dataset, version, fingerprint))
+
+
+def booked(value: Fraction, unit: Fraction) -> int:
+    """A charge in whole units, rounded up."""
+    units = -(-value // unit)
+    if not 0 <= units <= LARGEST:
+        raise BadRequest(
+            f"A charge of {float(value):g} cannot be booked.", "It must be 0 or more, and finite."
+        )
+    return int(units)
+
+
+def capped(cap: tuple[Fraction, Fraction]) -> tuple[int, int]:
+    """A cap in whole units, rounded down."""
+    loss, failure = int(cap[0] // LOSS_UNIT), int(cap[1] // FAILURE_UNIT)
+    if not (0 <= loss <= LARGEST and 0 <= failure <= 10**18):
+        raise BadDescription(
+            f"A cap of {float(cap[0]):g} and {float(cap[1]):g} cannot be booked.",
+            "Give a loss of 0 or more, and a failure from 0 to 1.",
+        )
+    return loss, failure

@@ -1,0 +1,84 @@
+"""The meter of free groups: how many groups of their own people have made of a dataset's variables.
+
+A group is counted once for each account, dataset and variable; asking for it again, in any table, is free.
+Counting and recording are one transaction that locks the account, so that two requests at once cannot both
+take the last group. A request that a rule refuses records nothing.
+
+Comes from: `pipeline`, for an account that has signed in. Goes to: the rule `free-groups`.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from sqlalchemy import func, insert, select
+
+from discreet.ledger.accounts import require_role
+from discreet.ledger.database import ACCOUNTS, GROUPS
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from discreet.ledger.database import LedgerDatabase
+    from discreet.model.request import TableRequest
+
+
+@dataclass(frozen=True, slots=True)
+class Asker:
+    """Who is asking, and where what they use is written down; a dry run takes nothing."""
+
+    account: str
+    database: LedgerDatabase
+    role: str = "reader"
+    takes: bool = True
+
+    def require(self, role: str) -> None:
+        """Refuse what needs a higher role.
+
+        Raises:
+            NotAllowed: With the role that it needs.
+        """
+        require_role(self.account, self.role, role)
+
+
+@contextmanager
+def metered_groups(asker: Asker, request: TableRequest) -> Iterator[Callable[[str, str], int]]:
+    """Count and record the groups of a canonical request, unless the block refuses it.
+
+    Yields:
+        A meter: for a variable and an account, how many groups were used before, this request's not counted.
+    """
+    own = {name: {_name_of(group) for group in groups if len(group) > 1} for name, groups in request.groups}
+    scope = (GROUPS.c.account == asker.account, GROUPS.c.dataset == request.dataset)
+    with asker.database.transaction() as connection:
+        connection.execute(
+            select(ACCOUNTS.c.account).where(ACCOUNTS.c.account == asker.account).with_for_update()
+        )
+
+        def used(variable: str, _account: str) -> int:
+            others = GROUPS.c.members.not_in(own.get(variable, set()))
+            found = select(func.count()).where(*scope, GROUPS.c.variable == variable, others)
+            return int(connection.execute(found).scalar_one())
+
+        yield used
+        if not asker.takes:
+            return
+        for variable, groups in own.items():
+            known = select(GROUPS.c.members).where(*scope, GROUPS.c.variable == variable)
+            for members in groups - set(connection.execute(known).scalars()):
+                row = {
+                    "account": asker.account,
+                    "dataset": request.dataset,
+                    "variable": variable,
+                    "members": members,
+                }
+                connection.execute(insert(GROUPS).values(**row))
+
+
+def _name_of(group: tuple[str, ...]) -> str:
+    """A fixed name of a set of codes."""
+    return hashlib.sha256(json.dumps(sorted(group)).encode()).hexdigest()

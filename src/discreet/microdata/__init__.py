@@ -1,1 +1,0 @@
-"""Records in: readers, schema checks, the loader and the demo data."""

@@ -1,0 +1,136 @@
+"""Design by promise: from (ε, δ) to a support, a variance and a law.
+
+The ABS guide raises D until Proposition 3 reaches δ. It looks at the end value only; the numerical optimum
+looks at the whole divergence of eq. 21 and finds, for the same D, the γ of least δ (58 % of the guide's
+in the paper's Example 1), or for the same (ε, δ) and D the least variance.
+
+    δ_γ,D(ε) = C e^(-γ D²) + C Σ_{-D < z ≤ ⌊1/2 - ε/2γ⌋} (e^(-γ z²) - e^ε e^(-γ (z-1)²)).        (21)
+
+Comes from: a custodian's (ε, δ). Goes to: `discreet design abs`, `discrete_gaussian`, `side_by_side`.
+Source: Sadeghi & Chien (2022), Propositions 2 and 3, section III-D.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from discreet.errors import InfeasibleDesign
+from discreet.noise.families.abs import guide_delta, guide_gamma, guide_support
+from discreet.noise.families.maxent import symmetric_variance
+from discreet.noise.ideal import IdealTable, row_from_logs
+from discreet.noise.wishes import require_delta, require_epsilon, require_width
+
+_GRID = 400
+_GOLDEN = (math.sqrt(5) - 1) / 2
+
+
+@dataclass(frozen=True, slots=True)
+class SymmetricDesign:
+    """One law p(z) ∝ e^(-γ z²) on [-D, D] with what it promises.
+
+    Args:
+        goal: What it is best at.
+        epsilon: Privacy loss of one cell.
+        delta: δ at that ε, by eq. 21: the exact divergence of the ideal law.
+        D: Largest change.
+        gamma: γ.
+        V: Variance.
+    """
+
+    goal: str
+    epsilon: float
+    delta: float
+    D: int
+    gamma: float
+    V: float
+
+    def ideal(self) -> IdealTable:
+        """The design as a table, ready to be quantised."""
+        support = range(-self.D, self.D + 1)
+        row = row_from_logs(support, [-self.gamma * (z * z) for z in support])
+        parameters = {"epsilon": self.epsilon, "D": self.D, "gamma": self.gamma, "V": self.V}
+        return IdealTable((row,), 1, "abs", parameters)
+
+
+def symmetric_delta(D: int, gamma: float, epsilon: float) -> float:
+    """δ_γ,D(ε) of eq. 21, which equals the hockey-stick divergence between neighbouring counts.
+
+    >>> round(symmetric_delta(25, 0.5 / 49 - 1 / 24990, 0.5), 9)
+    9.913e-05
+    """
+    z = np.arange(-D, D + 1, dtype=np.float64)
+    p = np.exp(-gamma * z * z)
+    p /= p.sum()
+    if epsilon > 700:  # e^ε overflows; only the end value has no counterpart
+        return float(p[0])
+    return float(p[0] + np.maximum(p[1:] - math.exp(epsilon) * p[:-1], 0).sum())
+
+
+def abs_guide(epsilon: float, delta: float | None = None, D: int | None = None) -> SymmetricDesign:
+    """The guide of III-D: D*, V and γ for a wish (ε, δ), or for a given D.
+
+    >>> guide = abs_guide(0.5, 1e-4)
+    >>> guide.D, round(guide.V, 2)
+    (25, 49.0)
+    """
+    require_epsilon(epsilon)
+    if (delta is None) == (D is None):
+        raise InfeasibleDesign("The guide needs delta or D, and not both.")
+    if D is None:
+        D = guide_support(epsilon, delta or 0.0)
+    require_width("D", D)
+    gamma = guide_gamma(epsilon, D)
+    return SymmetricDesign(
+        "ABS guide", epsilon, guide_delta(epsilon, D), D, gamma, symmetric_variance(D, gamma)
+    )
+
+
+def least_delta(epsilon: float, D: int) -> SymmetricDesign:
+    """The γ of least δ for a support: a grid, then a golden-section search of its best stretch."""
+    require_epsilon(epsilon)
+    require_width("D", D)
+    grid = np.geomspace(epsilon / (2 * D + 1) / 4, 8 * epsilon / max(2 * D - 1, 1), _GRID)
+    deltas = [symmetric_delta(D, float(gamma), epsilon) for gamma in grid]
+    best = int(np.argmin(deltas))
+    low, high = float(grid[max(best - 1, 0)]), float(grid[min(best + 1, _GRID - 1)])
+    gamma = _golden(low, high, D, epsilon)
+    delta = symmetric_delta(D, gamma, epsilon)
+    return SymmetricDesign("least delta for this D", epsilon, delta, D, gamma, symmetric_variance(D, gamma))
+
+
+def _golden(low: float, high: float, D: int, epsilon: float) -> float:
+    for _ in range(80):
+        step = _GOLDEN * (high - low)
+        left, right = high - step, low + step
+        if symmetric_delta(D, left, epsilon) <= symmetric_delta(D, right, epsilon):
+            high = right
+        else:
+            low = left
+    return (low + high) / 2
+
+
+def least_variance(epsilon: float, delta: float, D: int) -> SymmetricDesign:
+    """The least variance on [-D, D] that keeps (ε, δ): the largest γ whose δ is not above the wish.
+
+    Raises:
+        InfeasibleDesign: if even the least δ of this D is above the wish.
+    """
+    require_delta(delta)
+    start = least_delta(epsilon, D)
+    if start.delta > delta:
+        raise InfeasibleDesign(
+            f"D = {D} cannot keep delta = {delta:g} at epsilon = {epsilon:g}; its least: {start.delta:.6g}.",
+            "Take a larger D, epsilon or delta.",
+        )
+    low, high = start.gamma, 2 * start.gamma
+    while symmetric_delta(D, high, epsilon) <= delta:
+        low, high = high, 2 * high
+    for _ in range(100):
+        middle = (low + high) / 2
+        low, high = (middle, high) if symmetric_delta(D, middle, epsilon) <= delta else (low, middle)
+    reached = symmetric_delta(D, low, epsilon)
+    goal = "least variance for this D, epsilon and delta"
+    return SymmetricDesign(goal, epsilon, reached, D, low, symmetric_variance(D, low))

@@ -1,0 +1,113 @@
+"""The exponential mechanism for a loss function of one's own.
+
+    P(release b | count a) ∝ e^(-(ε/2) loss(a, b) / Δ),   b = 0..top,
+    Δ = the largest |loss(a, b) - loss(a', b)| over neighbouring counts a, a' and all b.
+
+With a range that does not depend on the count this is ε-DP for any loss. The half is needed because the
+normalising constant may change by e^(ε/2) too. Δ is computed, not believed: a declared sensitivity that is
+too small is refused with the place where it fails.
+
+Comes from: a custodian's loss function. Goes to: `quantise`, `hellinger_type`.
+Source: McSherry & Talwar (2007); Rinott, O'Keefe, Shlomo & Skinner (2018), Theorem 4.1 (η = ε/2).
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+from discreet.errors import InfeasibleDesign
+from discreet.noise.ideal import IdealRow, IdealTable
+from discreet.noise.quantise import quantise as quantise_table
+from discreet.noise.wishes import require_epsilon
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from discreet.noise.table import NoiseTable
+
+    Loss = Callable[[int, int], float]
+
+_SLACK = 1e-12
+
+
+def exponential(
+    loss: Loss,
+    *,
+    epsilon: float,
+    largest: int,
+    top: int | None = None,
+    sensitivity: float | None = None,
+    modulus: int = 2**32,
+    quantise: str = "exact",
+) -> NoiseTable:
+    """The noise table of a loss function; the arguments are those of `ideal_exponential`.
+
+    >>> exponential(lambda a, b: abs(a - b), epsilon=2, largest=3).row(3).values
+    (-3, -2, -1, 0)
+    """
+    ideal = ideal_exponential(loss, epsilon=epsilon, largest=largest, top=top, sensitivity=sensitivity)
+    return quantise_table(ideal, modulus, quantise)
+
+
+def ideal_exponential(
+    loss: Loss, *, epsilon: float, largest: int, top: int | None = None, sensitivity: float | None = None
+) -> IdealTable:
+    """The design for the counts 0..largest; larger counts use the last row, outside the claim.
+
+    Args:
+        loss: loss(true count, released value), not negative.
+        epsilon: Privacy loss of one cell.
+        largest: The largest count with a row of its own.
+        top: The largest released value; `largest` by default.
+        sensitivity: A declared Δ; it is checked, and may only be larger than the computed one.
+    """
+    require_epsilon(epsilon)
+    highest = largest if top is None else top
+    if largest < 1 or highest < 1:
+        raise InfeasibleDesign(f"largest = {largest}, top = {highest}: both must be at least 1.")
+    needed, place = loss_sensitivity(loss, largest, highest)
+    used = needed if sensitivity is None else sensitivity
+    if used < needed - _SLACK:
+        raise InfeasibleDesign(
+            f"The declared sensitivity {used:g} is too small: between the counts {place[0]} and "
+            f"{place[0] + 1} the loss of releasing {place[1]} changes by {needed:g}.",
+            f"Declare {needed:g} or more, or leave it out.",
+        )
+    if not used > 0:
+        raise InfeasibleDesign("The loss does not depend on the count: no noise can be drawn from it.")
+    rows = exponential_rows(loss, epsilon / (2 * used), largest, highest)
+    parameters = {"epsilon": epsilon, "largest": largest, "top": highest, "sensitivity": used}
+    note = f"Rows reach the count {largest}; larger counts use its row, outside the epsilon of the design."
+    return IdealTable(rows, 1, "exponential", parameters, (note,))
+
+
+def loss_sensitivity(loss: Loss, largest: int, top: int) -> tuple[float, tuple[int, int]]:
+    """Δ and the (count, release) where it is reached, over the counts 0..largest and releases 0..top."""
+    losses = [[float(loss(a, b)) for b in range(top + 1)] for a in range(largest + 1)]
+    bad = next(
+        ((a, b) for a, line in enumerate(losses) for b, x in enumerate(line) if not math.isfinite(x)), None
+    )
+    if bad is not None:
+        raise InfeasibleDesign(
+            f"The loss of releasing {bad[1]} for the count {bad[0]} is not a finite number."
+        )
+    return max((abs(losses[a + 1][b] - losses[a][b]), (a, b)) for a in range(largest) for b in range(top + 1))
+
+
+def exponential_rows(loss: Loss, rate: float, largest: int, top: int) -> tuple[IdealRow, ...]:
+    """The rows p(a, b) ∝ e^(-rate·loss(a, b)) of the counts 0..largest over the range 0..top."""
+    rows = []
+    for a in range(largest + 1):
+        losses = [loss(a, b) for b in range(top + 1)]
+        least = min(losses)
+        weights = [math.exp(-rate * (x - least)) for x in losses]
+        if min(weights) < 1e-300:
+            raise InfeasibleDesign(
+                f"Releasing {weights.index(min(weights))} for the count {a} is too unlikely for any key.",
+                "Take a smaller epsilon or a smaller range.",
+            )
+        total = math.fsum(weights)
+        values = tuple(b - a for b in range(top + 1))
+        rows.append(IdealRow(values, tuple(w / total for w in weights)))
+    return tuple(rows)

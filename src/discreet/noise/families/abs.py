@@ -1,0 +1,93 @@
+"""ABS noise by epsilon: the variance of the maximum-entropy law chosen for a privacy loss.
+
+    p(z) ∝ e^(-γ z²) on [-D, D],   γ = ε/(2D-1) - |ι|,   |ι| = 2ε / (10 (4D²-1)).
+
+With this γ only the end value exceeds e^ε, so δ = p(D) and no plateau is wasted. The guide takes (ε, δ),
+raises D until δ is reached, and reads V and the law off; `design` finds the numerical optimum beside it.
+
+Comes from: ε, and D or δ. Goes to: `quantise` (by the paper's ceiling, unless told otherwise).
+Source: Sadeghi & Chien (2022), Proposition 3 and section III-D.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+from discreet.errors import InfeasibleDesign
+from discreet.noise.ideal import IdealTable, row_from_logs
+from discreet.noise.quantise import quantise as quantise_table
+from discreet.noise.wishes import require_delta, require_epsilon, require_width, smallest_width
+
+if TYPE_CHECKING:
+    from discreet.noise.table import NoiseTable
+
+_WIDEST = 2_000
+#: |ι| as a share of its largest value 2ε/(4D²-1); Example 1 of the paper takes a tenth.
+_SHARE = 10
+
+
+def abs_noise(
+    *,
+    epsilon: float,
+    D: int | None = None,
+    delta: float | None = None,
+    modulus: int = 2**32,
+    quantise: str = "ceiling",
+) -> NoiseTable:
+    """The ABS noise table of an ε; the arguments are those of `ideal_abs`.
+
+    >>> abs_noise(epsilon=0.5, delta=1e-4).row(0).thresholds[:3]
+    (425760, 1126343, 2255949)
+    """
+    return quantise_table(ideal_abs(epsilon, D, delta=delta), modulus, quantise)
+
+
+def ideal_abs(epsilon: float, D: int | None = None, *, delta: float | None = None) -> IdealTable:
+    """The pmf of Proposition 3 for every count, zero included.
+
+    Args:
+        epsilon: Privacy loss of one cell.
+        D: Largest change.
+        delta: In place of D: the guide's D*, the smallest D whose δ does not exceed it.
+
+    >>> ideal_abs(0.5, delta=1e-4).parameters["D"]
+    25
+    """
+    require_epsilon(epsilon)
+    if (D is None) == (delta is None):
+        raise InfeasibleDesign("ABS noise by epsilon needs D or delta, and not both.")
+    parameters: dict[str, object] = {"epsilon": epsilon}
+    if delta is not None:
+        parameters |= {"delta": delta}
+        D = guide_support(epsilon, delta)
+    assert D is not None  # noqa: S101 - one of the two was given
+    require_width("D", D)
+    gamma = guide_gamma(epsilon, D)
+    row = row_from_logs(range(-D, D + 1), [-gamma * (z * z) for z in range(-D, D + 1)])
+    return IdealTable((row,), 1, "abs", parameters | {"D": D, "gamma": gamma, "V": row.variance()})
+
+
+def iota(epsilon: float, D: int) -> float:
+    """|ι| = 2ε / (10 (4D²-1)), the exact one: the paper prints it rounded to 4e-5."""
+    return 2 * epsilon / (_SHARE * (4 * D * D - 1))
+
+
+def guide_gamma(epsilon: float, D: int) -> float:
+    """γ = ε/(2D-1) - |ι|, just inside the range where only the end value exceeds e^ε (eq. 23)."""
+    return epsilon / (2 * D - 1) - iota(epsilon, D)
+
+
+def guide_delta(epsilon: float, D: int) -> float:
+    """δ = p(D) of Proposition 3 (eq. 32)."""
+    gamma = guide_gamma(epsilon, D)
+    total = 1 + 2 * math.fsum(math.exp(-gamma * z * z) for z in range(1, D + 1))
+    return math.exp(-gamma * D * D) / total
+
+
+def guide_support(epsilon: float, delta: float) -> int:
+    """D*: the smallest D whose δ reaches the wish (III-D, step 2)."""
+    require_epsilon(epsilon)
+    require_delta(delta)
+    wish = f"epsilon = {epsilon} and delta = {delta}"
+    return smallest_width(lambda D: guide_delta(epsilon, D) <= delta, limit=_WIDEST, wish=wish)

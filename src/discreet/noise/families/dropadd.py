@@ -1,0 +1,58 @@
+"""Drop/add-up-to-q: uniform noise whose width grows with the count.
+
+    q = min(⌈percent% of the count⌉, m),   noise uniform on -q..q;   zeros stay zero.
+
+The law depends on the count and has bounded support, so its δ is large: 1/3 between counts of 1 to 100, and
+2/3 between 0 and 1 at ε = 2. It is offered because offices use it, with its exact account.
+
+Comes from: the share in percent and the cap. Goes to: `quantise`.
+Source: Li & Krenzke (2016); Shlomo, Krenzke & Li (2019), sections 2.3 and 3.3.
+"""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+from typing import TYPE_CHECKING
+
+from discreet.errors import InfeasibleDesign
+from discreet.noise.ideal import IdealRow, IdealTable, point_row, row_from_weights
+from discreet.noise.quantise import quantise as quantise_table
+
+if TYPE_CHECKING:
+    from discreet.noise.table import NoiseTable
+
+_MOST_ROWS = 100_000
+
+
+def dropadd(*, m: int = 7, percent: float = 1, modulus: int = 2**32, quantise: str = "exact") -> NoiseTable:
+    """The drop/add-up-to-q noise table; the arguments are those of `ideal_dropadd`.
+
+    >>> dropadd().row(100).values, dropadd().row(101).values
+    ((-1, 0, 1), (-2, -1, 0, 1, 2))
+    """
+    return quantise_table(ideal_dropadd(m, percent), modulus, quantise)
+
+
+def ideal_dropadd(m: int = 7, percent: float = 1) -> IdealTable:
+    """Rows for every count up to where q reaches its cap m; the last serves all larger counts.
+
+    Args:
+        m: The cap of q.
+        percent: q as a share of the count, in percent, rounded up.
+    """
+    if m < 1 or not 0 < percent <= 100:
+        raise InfeasibleDesign(f"m = {m}, percent = {percent}: m is at least 1 and percent lies in (0, 100].")
+    share = Fraction(percent) / 100
+    capped = math.floor((m - 1) / share) + 1
+    if capped > _MOST_ROWS:
+        raise InfeasibleDesign(
+            f"percent = {percent} and m = {m} need {capped + 1:,} rows; at most {_MOST_ROWS:,} fit a table.",
+            "Take a larger percent or a smaller m.",
+        )
+    rows = (point_row(), *(_uniform(min(math.ceil(share * count), m)) for count in range(1, capped + 1)))
+    return IdealTable(rows, 1, "dropadd", {"m": m, "percent": percent})
+
+
+def _uniform(q: int) -> IdealRow:
+    return row_from_weights(range(-q, q + 1), [1] * (2 * q + 1))

@@ -1,0 +1,87 @@
+"""Hellinger-type noise: the exponential mechanism of the square-root loss.
+
+    p(a, b) ∝ e^(-ε |√b - √a| / 2),   a, b = 0, 1, ..., top.
+
+Large counts are changed more than small ones. All counts share one range 0..top, so the rows of the counts
+0..largest are ε-DP without a δ (Theorem 4.1); the loss is not additive, hence ε/2. A count above `largest`
+uses the last row, and there the claim ends: the audit shows the δ of that step.
+
+Comes from: ε and the largest count that must be served. Goes to: `quantise`.
+Source: Rinott, O'Keefe, Shlomo & Skinner (2018), section 5.4.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+from discreet.errors import InfeasibleDesign
+from discreet.noise.exponential import exponential_rows
+from discreet.noise.ideal import IdealTable
+from discreet.noise.quantise import quantise as quantise_table
+from discreet.noise.wishes import require_epsilon
+
+if TYPE_CHECKING:
+    from discreet.noise.table import NoiseTable
+
+_CUT = 1e-6
+_MOST_ENTRIES = 1_000_000
+
+
+def hellinger(
+    *,
+    epsilon: float,
+    largest: int = 50,
+    top: int | None = None,
+    modulus: int = 2**32,
+    quantise: str = "exact",
+) -> NoiseTable:
+    """The Hellinger-type noise table; the arguments are those of `ideal_hellinger`.
+
+    >>> hellinger(epsilon=2, largest=10).row(0).values[0]
+    0
+    """
+    return quantise_table(ideal_hellinger(epsilon, largest, top=top), modulus, quantise)
+
+
+def ideal_hellinger(epsilon: float, largest: int = 50, *, top: int | None = None) -> IdealTable:
+    """Hellinger-type noise for the counts 0..largest.
+
+    Args:
+        epsilon: Privacy loss of one cell.
+        largest: The largest count with a row of its own: a public bound of the counts.
+        top: The largest released value; by default where the law of `largest` leaves 1e-6 beyond.
+    """
+    require_epsilon(epsilon)
+    if largest < 1:
+        raise InfeasibleDesign(f"largest = {largest}: at least the counts 0 and 1 need rows.")
+    highest = _default_top(epsilon, largest) if top is None else top
+    if highest < largest:
+        raise InfeasibleDesign(
+            f"top = {highest} lies below largest = {largest}: the range must hold every count."
+        )
+    if (largest + 1) * (highest + 1) > _MOST_ENTRIES:
+        raise InfeasibleDesign(
+            f"Hellinger-type noise with epsilon = {epsilon} reaches {highest}: "
+            f"{(largest + 1) * (highest + 1):,} entries, and at most {_MOST_ENTRIES:,} fit a table.",
+            "Take a larger epsilon, a smaller `largest`, or give `top`.",
+        )
+    # The sensitivity of |√b - √a| between a and a+1 is 1, reached at a = 0.
+    rows = exponential_rows(lambda a, b: abs(math.sqrt(b) - math.sqrt(a)), epsilon / 2, largest, highest)
+    note = (
+        f"Rows reach the count {largest}; larger counts use its row, outside the epsilon of the design. "
+        f"Released values lie in 0..{highest} for the counts up to {largest}."
+    )
+    parameters = {"epsilon": epsilon, "largest": largest, "top": highest}
+    return IdealTable(rows, 1, "hellinger", parameters, (note,))
+
+
+def _default_top(epsilon: float, largest: int) -> int:
+    """Where the tail of the row of `largest` falls below 1e-6.
+
+    The tail beyond B is about (2/c²)(c√B + 1) e^(-c(√B - √a)) with c = ε/2, over at least 1 for the whole.
+    """
+    c, root = epsilon / 2, math.sqrt(largest) + 1
+    while 2 / c**2 * (c * root + 1) * math.exp(-c * (root - math.sqrt(largest))) > _CUT:
+        root += 1
+    return math.ceil(root**2)

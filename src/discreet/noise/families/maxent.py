@@ -1,0 +1,274 @@
+"""Maximum entropy: the noise of the Australian Bureau of Statistics and of the cell key method.
+
+Among all laws with mean zero and a variance of at most V, take the one of largest entropy. On the whole
+support [-D, D] it has the closed form p(z) ∝ exp(-γ z²), which every count can use; the small-count design
+has rows of its own for counts near zero, so that no count becomes negative, none becomes 1..js, and zero
+stays zero. The last row serves every larger count.
+
+    support of count i:  j in max(i-D, 0) .. i+D without 1..js,  noise v = j - i;   V ≥ ⌊(js+1)²/4⌋.
+
+Comes from: the custodian's D, V, js. Goes to: `quantise`, the demo's default protection.
+Source: Fraser & Wooton (2005); Marley & Leaver (2011); ptable 1.0.0; Sadeghi & Chien (2022), section III-A.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from discreet.errors import InfeasibleDesign
+from discreet.noise.entropy_row import solve_row
+from discreet.noise.ideal import IdealRow, IdealTable, point_row, row_from_logs, row_from_weights
+from discreet.noise.quantise import quantise as quantise_table
+from discreet.noise.row_problem import RowProblem, feasible_variances, largest_p_stay
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from discreet.noise.table import NoiseTable
+
+_RELAX_STEP, _RELAX_TIMES = 0.05, 20
+_PLACES = 3
+
+
+def maxent(
+    *,
+    D: int,
+    V: float,
+    js: int = 0,
+    pstay: float | Sequence[float] | None = None,
+    monotone: bool | Sequence[bool] = True,
+    equality: bool = False,
+    relax_pstay: bool = False,
+    symmetric: bool = False,
+    modulus: int = 2**32,
+    quantise: str = "exact",
+) -> NoiseTable:
+    """The maximum-entropy noise table; the arguments are those of `ideal_maxent` and `ideal_symmetric`.
+
+    >>> maxent(D=5, V=3, js=2).row(1).values
+    (-1, 2, 3, 4, 5)
+    """
+    if symmetric:
+        return quantise_table(ideal_symmetric(D, V), modulus, quantise)
+    ideal = ideal_maxent(D, V, js, pstay=pstay, monotone=monotone, equality=equality, relax_pstay=relax_pstay)
+    return quantise_table(ideal, modulus, quantise)
+
+
+def ideal_symmetric(D: int, V: float) -> IdealTable:
+    """The closed form p(z) ∝ exp(-γ z²) on [-D, D] with variance V, for every count.
+
+    Raises:
+        InfeasibleDesign: unless 0 < V < D(D+1)/3 (Proposition 1: beyond it the law is not highest at 0).
+
+    >>> round(ideal_symmetric(11, 4).last.variance(), 12)
+    4.0
+    """
+    gamma = symmetric_gamma(D, V)
+    row = row_from_logs(range(-D, D + 1), [-gamma * z * z for z in range(-D, D + 1)])
+    parameters = {"D": D, "V": V, "symmetric": True, "gamma": gamma}
+    return IdealTable((row,), 1, "maxent", parameters)
+
+
+def symmetric_variance(D: int, gamma: float) -> float:
+    """The variance of p(z) ∝ exp(-γ z²) on [-D, D] (eq. 24)."""
+    weights = [math.exp(-gamma * z * z) for z in range(1, D + 1)]
+    return 2 * math.fsum(z * z * w for z, w in enumerate(weights, 1)) / (2 * math.fsum(weights) + 1)
+
+
+def symmetric_gamma(D: int, V: float) -> float:
+    """The γ of a variance: the root of eq. 9, which falls from D(D+1)/3 at γ = 0 towards 0.
+
+    Newton's step on log V(γ) with a bracket; the derivative of V is -Var(z²).
+
+    >>> round(symmetric_gamma(11, 10), 4)
+    0.0498
+    """
+    _require(D)
+    highest = D * (D + 1) / 3
+    if not 0 < V < highest:
+        raise InfeasibleDesign(
+            f"V = {V:g}, D = {D}: a law on [-D, D] that falls with |z| has 0 < V < D(D+1)/3 = {highest:g}.",
+            f"Take a V below {highest:g}, or a larger D.",
+        )
+    low, high, gamma = 0.0, _upper_gamma(D, V), min(0.5 / V, 50.0)
+    for _ in range(200):
+        current = symmetric_variance(D, gamma)
+        low, high = (gamma, high) if current > V else (low, gamma)
+        fourth = _symmetric_moment(D, gamma, 4) - current**2
+        proposal = gamma + current * math.log(current / V) / fourth if fourth > 0 else math.inf
+        proposal = proposal if low < proposal < high else (low + high) / 2
+        if abs(proposal - gamma) <= 1e-16 * gamma or proposal in (low, high):
+            return proposal
+        gamma = proposal
+    return gamma
+
+
+def _symmetric_moment(D: int, gamma: float, power: int) -> float:
+    weights = [math.exp(-gamma * z * z) for z in range(1, D + 1)]
+    return 2 * math.fsum(z**power * w for z, w in enumerate(weights, 1)) / (2 * math.fsum(weights) + 1)
+
+
+def _upper_gamma(D: int, V: float) -> float:
+    high = 1.0
+    while symmetric_variance(D, high) > V:
+        high *= 2
+    return high
+
+
+def _require(D: int) -> None:
+    if D < 1:
+        raise InfeasibleDesign(f"D = {D}: the largest change must be at least 1.")
+
+
+def ideal_maxent(
+    D: int,
+    V: float,
+    js: int = 0,
+    *,
+    pstay: float | Sequence[float] | None = None,
+    monotone: bool | Sequence[bool] = True,
+    equality: bool = False,
+    relax_pstay: bool = False,
+) -> IdealTable:
+    """The general small-count design.
+
+    Args:
+        D: Largest change.
+        V: Variance: a bound, or with `equality` the value of every row.
+        js: No released count is 1..js.
+        pstay: Lower bound of p(0), for every row or row by row from count 1.
+        monotone: Whether p rises towards 0 from the left, for every row or row by row.
+        equality: Ask for variance V in every row.
+        relax_pstay: As ptable does, lower p_stay in steps of 0.05 in rows that miss V; each is noted.
+
+    Raises:
+        InfeasibleDesign: naming the bound that the wish breaks.
+
+    >>> [len(row.values) for row in ideal_maxent(5, 3, js=2).rows]
+    [1, 5, 6, 7, 8, 9, 9, 10, 11]
+    """
+    _check(D, V, js)
+    last = D if js == 0 else D + js + 1
+    stays = _per_row(0.0 if pstay is None else pstay, last, "pstay")
+    if not all(0 <= stay <= 1 for stay in stays):
+        raise InfeasibleDesign(f"pstay = {pstay}: it is a probability and lies between 0 and 1.")
+    chains = _per_row(monotone, last, "monotone")
+    rows: list[IdealRow] = [point_row()]
+    notes: list[str] = []
+    for i in range(1, last + 1):
+        problem = RowProblem(_support(i, D, js), V, float(stays[i - 1]), bool(chains[i - 1]), equality)
+        solved = _solve(i, problem, js, relax=relax_pstay)
+        rows.append(solved.row)
+        notes.extend(solved.notes)
+    parameters: dict[str, object] = {"D": D, "V": V, "js": js, "equality": equality}
+    parameters |= {"pstay": pstay} if pstay is not None else {}
+    parameters |= {"monotone": monotone} if monotone is not True else {}
+    parameters |= {"relax_pstay": True} if relax_pstay else {}
+    return IdealTable(tuple(rows), 1, "maxent", parameters, tuple(notes))
+
+
+def smallest_variance(js: int) -> int:
+    """⌊(js+1)²/4⌋, the largest over i ≤ js of i·(js+1-i): rows that must jump over 1..js need it."""
+    return (js + 1) ** 2 // 4
+
+
+def _check(D: int, V: float, js: int) -> None:
+    _require(D)
+    if not 0 <= js < D:
+        raise InfeasibleDesign(f"js = {js} with D = {D}: counts can jump over 1..js only if 0 ≤ js < D.")
+    if not V > 0 or not math.isfinite(V):
+        raise InfeasibleDesign(f"V = {V}: the variance must be above 0.")
+    if smallest_variance(js) > V:
+        raise InfeasibleDesign(
+            f"V = {V:g} with js = {js}: unbiased noise that never releases 1..{js} needs "
+            f"V >= floor((js+1)^2/4) = {smallest_variance(js)}.",
+            f"Take V = {smallest_variance(js)} or more, or a smaller js.",
+        )
+
+
+def _per_row(wish: bool | float | Sequence[bool] | Sequence[float], rows: int, name: str) -> list[float]:
+    """One value for each row from count 1; a single value serves all."""
+    if not isinstance(wish, Sequence):
+        return [float(wish)] * rows
+    if len(wish) != rows:
+        raise InfeasibleDesign(
+            f"{name} has {len(wish)} entries; give one value, or {rows}: one for each count."
+        )
+    return [float(value) for value in wish]
+
+
+def _support(i: int, D: int, js: int) -> tuple[int, ...]:
+    """The noise values of count i: to 0, or above js, and at most D away."""
+    return tuple(j - i for j in range(max(i - D, 0), i + D + 1) if j == 0 or j > js)
+
+
+@dataclass(frozen=True, slots=True)
+class _Solved:
+    row: IdealRow
+    notes: tuple[str, ...] = ()
+
+
+def _solve(i: int, problem: RowProblem, js: int, *, relax: bool) -> _Solved:
+    """One row, with what must be said about it."""
+    if i <= js and i * (js + 1 - i) == problem.variance:
+        return _two_points(i, js)
+    wished = problem.p_stay
+    p = solve_row(problem)
+    for _ in range(_RELAX_TIMES if relax and wished > 0 else 0):
+        if p is not None and round(_variance(problem, p), _PLACES) == round(problem.variance, _PLACES):
+            break
+        problem = replace(problem, p_stay=max(problem.p_stay - _RELAX_STEP, 0.0))
+        p = solve_row(problem)
+    if p is None:
+        raise _infeasible(i, problem)
+    return _Solved(IdealRow(problem.values, tuple(p.tolist())), _row_notes(i, problem, p, wished))
+
+
+def _variance(problem: RowProblem, p: NDArray[np.float64]) -> float:
+    return math.fsum(v * v * q for v, q in zip(problem.values, p, strict=True))
+
+
+def _two_points(i: int, js: int) -> _Solved:
+    """V equal to its lower bound leaves one law: 0 or js+1, with no mass elsewhere."""
+    row = row_from_weights((-i, js + 1 - i), (js + 1 - i, i))
+    return _Solved(row, (f"Row of count {i}: V is the least possible, so only 0 and {js + 1} are released.",))
+
+
+def _row_notes(i: int, problem: RowProblem, p: NDArray[np.float64], wished: float) -> tuple[str, ...]:
+    said = []
+    reached = _variance(problem, p)
+    if problem.p_stay < wished:
+        said.append(f"Row of count {i}: p_stay was relaxed from {wished:g} to {problem.p_stay:g}, as asked.")
+    if wished > 0 and problem.zero is None:
+        said.append(
+            f"Row of count {i}: p_stay = {wished:g} has no meaning, the count itself is never released."
+        )
+    if problem.variance - reached > 1e-9 * problem.variance:
+        said.append(
+            f"Row of count {i}: the variance is {reached:.6f}, below its bound {problem.variance:g}; "
+            "the entropy is largest there."
+        )
+    return tuple(said)
+
+
+def _infeasible(i: int, problem: RowProblem) -> InfeasibleDesign:
+    """The refusal, with the range of V or p_stay that the row allows."""
+    most = largest_p_stay(problem)
+    if problem.p_stay > 0 and most is not None:
+        return InfeasibleDesign(
+            f"p_stay = {problem.p_stay:g} cannot hold in the row of count {i} with V = {problem.variance:g}: "
+            f"at most {most:.6f} is possible.",
+            "Lower p_stay, give it row by row, or pass relax_pstay to let it be lowered and noted.",
+        )
+    span = feasible_variances(replace(problem, p_stay=0.0))
+    if span is None:
+        return InfeasibleDesign(f"The row of count {i} has no unbiased law on the support {problem.values}.")
+    return InfeasibleDesign(
+        f"V = {problem.variance:g} cannot hold in the row of count {i}: its constraints allow variances "
+        f"between {span[0]:.6f} and {span[1]:.6f}.",
+        "Change V, drop `monotone` for that row, or use V as a bound instead of an equality.",
+    )

@@ -1,0 +1,111 @@
+"""Noise table files: one module a format, recognised by content.
+
+Comes from: other programs and `discreet design --out`. Goes to: a `NoiseTable` that looks up the same noise.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from discreet.errors import BadNoiseTable, BadRequest, NotFound, UnknownFormat, nearest
+from discreet.noise.files import cellkey_r, ons, superstar, tau_argus
+from discreet.noise.files.document import content_hash, from_document, to_document
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from discreet.noise.table import NoiseTable
+
+__all__ = ["FORMATS", "content_hash", "from_document", "read_noise_table", "to_document", "write_noise_table"]
+
+
+def _document_text(table: NoiseTable) -> str:
+    return json.dumps(to_document(table), indent=2, ensure_ascii=False) + "\n"
+
+
+#: What `write_noise_table` offers.
+FORMATS: Mapping[str, Callable[[NoiseTable], str]] = {
+    "json": _document_text,
+    "ons": ons.write,
+    "tau-argus": tau_argus.write,
+    "sas": tau_argus.write_sas,
+    "cellkey": cellkey_r.write,
+    "superstar": superstar.write,
+}
+
+
+def read_noise_table(
+    path: str | Path, *, biased: bool | None = None, small_n: int | None = None
+) -> NoiseTable:
+    """Read a noise table of any format; what the file contains decides, not what it is called.
+
+    Args:
+        path: The file.
+        biased: Whether a mean other than zero is meant. By default tau-Argus, SAS and cellKey tables must be
+            unbiased, as ptable makes them; ONS and SuperSTAR tables declare nothing and may be biased; our
+            own documents declare their mean themselves.
+        small_n: SmallN of a SuperSTAR server, where it is not 10; other formats have none.
+
+    Raises:
+        NotFound: If there is no such file.
+        BadNoiseTable: If the file has a gap, a duplicate, an overlap, a wrong sum or a wrong mean.
+    """
+    file = Path(path)
+    if not file.is_file():
+        raise NotFound(f'There is no noise table file "{file}".', "Check the name.")
+    try:
+        data = file.read_bytes()
+        return _read(data.decode("utf-8-sig"), _provenance(file.name, data), biased, small_n)
+    except UnicodeDecodeError:
+        raise BadNoiseTable(f'"{file.name}" is not a text file in UTF-8.') from None
+
+
+def write_noise_table(table: NoiseTable, path: str | Path, format: str = "json") -> None:  # noqa: A002
+    """Write a noise table; refused where the format cannot say exactly what the table does."""
+    if format not in FORMATS:
+        raise UnknownFormat(f'Format "{format}" is not offered.', nearest(format, FORMATS))
+    Path(path).write_text(FORMATS[format](table), encoding="utf-8")
+
+
+def _provenance(name: str, data: bytes) -> dict[str, Any]:
+    return {"file": name, "file_sha256": hashlib.sha256(data).hexdigest()}
+
+
+def _read(text: str, provenance: dict[str, Any], biased: bool | None, small_n: int | None) -> NoiseTable:
+    if text.lstrip().startswith("{"):
+        return from_document(_json(text))
+    known = (("tau-argus", tau_argus), ("ons", ons), ("cellkey", cellkey_r), ("superstar", superstar))
+    for name, kind in known:
+        if kind.recognise(text):
+            options: dict[str, Any] = {"parameters": {"format": name} | provenance}
+            options["biased"] = name in {"ons", "superstar"} if biased is None else biased
+            if small_n is not None:
+                options |= _small_n(name, small_n)
+            table: NoiseTable = kind.read(text, **options)
+            return table
+    raise BadNoiseTable(
+        f'"{provenance["file"]}" is no noise table that we know.',
+        "Known: our JSON, ONS (pcv,ckey,pvalue), tau-Argus and SAS (i;j;p;v;p_int_ub), cellKey "
+        "(i,j,p,v,lb,ub), SuperSTAR (a matrix of whole numbers).",
+    )
+
+
+def _small_n(name: str, small_n: int) -> dict[str, int]:
+    if name != "superstar" or small_n < 1:
+        raise BadRequest(
+            f"SmallN is {small_n} for a file in format {name}.", "It is a number from 1, for SuperSTAR."
+        )
+    return {"small_n": small_n}
+
+
+def _json(text: str) -> Mapping[str, Any]:
+    try:
+        found = json.loads(text)
+    except json.JSONDecodeError as error:
+        raise BadNoiseTable(f"The document is not valid JSON (line {error.lineno}): {error.msg}.") from None
+    if not isinstance(found, dict):
+        raise BadNoiseTable("The document is not a JSON object.")
+    return found

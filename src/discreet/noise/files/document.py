@@ -1,0 +1,219 @@
+"""Our own noise table document: JSON that a person can read and a machine can check.
+
+It has the design (family, parameters, probabilities before quantisation), the integers that are looked up
+(modulus, rows with values and cumulative thresholds, repeats), what they do (moments of the last row) and
+promise (privacy), where they come from (provenance) and a SHA-256 of the integers, so that a changed digit
+is refused and two files can be compared by one line.
+
+Comes from: `discreet design --out`, or any noise table. Goes to: `dataset.toml`, `discreet audit`.
+The hash covers modulus, rows and repeats (and the key order of imported files), nothing else.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any
+
+from discreet import __version__
+from discreet.errors import BadNoiseTable
+from discreet.noise.arranged_table import ArrangedRow, ArrangedTable, make_table
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from discreet.noise.table import NoiseRow, NoiseTable
+
+FORMAT = "discreet-noise-table"
+VERSION = 1
+BIAS_TOLERANCE = 1e-9
+SUM_TOLERANCE = 1e-6
+
+
+def to_document(
+    table: NoiseTable,
+    *,
+    probabilities: Sequence[Sequence[float] | Mapping[int, float]] | None = None,
+    privacy: Mapping[str, Any] | None = None,
+    alternative: Mapping[str, Any] | None = None,
+    notes: Sequence[str] = (),
+    provenance: Mapping[str, Any] | None = None,
+) -> dict[str, Any]:
+    """The document of a table, ready for `json.dumps`.
+
+    Args:
+        table: The integers.
+        probabilities: Of each row before quantisation, one for each value or by value; by default those of
+            the integers themselves.
+        privacy: What an audit found: neighbours, epsilon, delta, both directions, worst pair.
+        alternative: Another design for the same wish.
+        notes: Sentences for people.
+        provenance: Where the table comes from; the version of this program is added.
+    """
+    document: dict[str, Any] = {
+        "family": table.family,
+        "parameters": plain(table.parameters),
+        "modulus": table.modulus,
+        "rows": [_row_document(count, row, probabilities) for count, row in enumerate(table.rows)],
+        "repeats": table.repeats,
+        "moments": moments(table.rows[-1]),
+        "privacy": plain(privacy) if privacy is not None else None,
+        "alternative": plain(alternative) if alternative is not None else None,
+        "notes": list(notes),
+        "format": FORMAT,
+        "version": VERSION,
+        "provenance": {"program": f"discreet {__version__}"} | plain(provenance or {}),
+        "content_sha256": content_hash(table),
+    }
+    if isinstance(table, ArrangedTable):
+        document["arrangement"] = [
+            {"count": count, "values": list(row.values), "thresholds": list(row.thresholds)}
+            for count, row in enumerate(table.arranged)
+        ]
+    return {key: value for key, value in document.items() if value is not None}
+
+
+def from_document(document: Mapping[str, Any]) -> NoiseTable:
+    """The table of a document; refused where the integers contradict themselves, the hash or the moments."""
+    modulus, rows = _field(document, "modulus", int), _field(document, "rows", list)
+    repeats = _field({"repeats": 1} | dict(document), "repeats", int)
+    kept = [_read_row(place, row, modulus) for place, row in enumerate(rows)]
+    arranged = kept
+    if "arrangement" in document:
+        arranged = [_read_row(place, row, modulus) for place, row in enumerate(document["arrangement"])]
+        if [row.law() for row in arranged] != [row.law() for row in kept]:
+            raise BadNoiseTable("The arrangement of the keys does not have the law of the rows.")
+    table = make_table(
+        modulus,
+        arranged,
+        repeats=repeats,
+        family=str(document.get("family", "file")),
+        parameters=document.get("parameters", {}),
+    )
+    _check_hash(document, table)
+    _check_bias(document, table)
+    return table
+
+
+def designed_laws(document: Mapping[str, Any]) -> list[dict[int, float]]:
+    """The probabilities of every row before quantisation, by value; empty rows where none are kept."""
+    return [
+        dict(zip(row["values"], row.get("probabilities") or [], strict=False)) for row in document["rows"]
+    ]
+
+
+def content_hash(table: NoiseTable) -> str:
+    """SHA-256 of what decides a released number: modulus, rows, repeats, and a file's key order."""
+    content: dict[str, Any] = {
+        "modulus": table.modulus,
+        "repeats": table.repeats,
+        "rows": [[list(row.values), list(row.thresholds)] for row in table.rows],
+    }
+    if isinstance(table, ArrangedTable):
+        content["arrangement"] = [[list(row.values), list(row.thresholds)] for row in table.arranged]
+    canonical = json.dumps(content, sort_keys=True, separators=(",", ":"))
+    return hashlib.sha256(canonical.encode("ascii")).hexdigest()
+
+
+def moments(row: NoiseRow) -> dict[str, float]:
+    """Bias, variance and entropy (nats) of a row, as floats for people."""
+    entropy = math.fsum(-float(p) * math.log(p) for p in row.probabilities().values())
+    return {"bias": float(row.mean()), "variance": float(row.variance()), "entropy": abs(entropy)}
+
+
+def plain(value: Any) -> Any:
+    """A value as JSON knows it: fractions become floats, tuples lists, infinity null."""
+    if isinstance(value, Fraction):
+        return float(value)
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    if value is None or isinstance(value, bool | int | str):
+        return value
+    if hasattr(value, "items"):
+        return {str(key): plain(each) for key, each in value.items()}
+    if hasattr(value, "tolist"):
+        return plain(value.tolist())
+    return [plain(each) for each in value] if hasattr(value, "__iter__") else str(value)
+
+
+def _row_document(
+    count: int, row: NoiseRow, probabilities: Sequence[Sequence[float] | Mapping[int, float]] | None
+) -> dict[str, Any]:
+    law = [float(p) for p in row.probabilities().values()]
+    if probabilities is not None:
+        given = probabilities[count]
+        law = (
+            [float(given[value]) for value in row.values] if hasattr(given, "keys") else [*map(float, given)]
+        )
+        if len(law) != len(row.values):
+            raise BadNoiseTable(
+                f"The row of count {count} has {len(row.values)} values and {len(law)} probabilities."
+            )
+    return {
+        "count": count,
+        "values": list(row.values),
+        "probabilities": law,
+        "thresholds": list(row.thresholds),
+    }
+
+
+def _field(document: Mapping[str, Any], name: str, kind: type) -> Any:
+    value = document.get(name)
+    if not isinstance(value, kind) or isinstance(value, bool):
+        raise BadNoiseTable(f'The document has no usable "{name}".', f"It must be a JSON {kind.__name__}.")
+    return value
+
+
+def _read_row(place: int, row: Mapping[str, Any], modulus: int) -> ArrangedRow:
+    count = row.get("count", place)
+    if count != place:
+        kind = "is there twice" if isinstance(count, int) and count < place else "comes too early"
+        raise BadNoiseTable(f"The row of count {count} {kind}: the row of count {place} is expected.")
+    values, thresholds = _field(row, "values", list), _field(row, "thresholds", list)
+    _check_lengths(count, values, thresholds, row.get("probabilities"))
+    # A design that lost support keeps its values with an empty interval: they have no key and are left out.
+    kept = [(v, t) for v, t, b in zip(values, thresholds, [0, *thresholds], strict=False) if t != b]
+    try:
+        found = ArrangedRow(tuple(v for v, _ in kept), tuple(t for _, t in kept))
+    except BadNoiseTable as error:
+        raise BadNoiseTable(f"The row of count {count}: {error.message}", error.advice) from None
+    if found.thresholds[-1] != modulus:
+        raise BadNoiseTable(
+            f"The row of count {count} covers {found.thresholds[-1]} keys of {modulus}: it must cover all."
+        )
+    return found
+
+
+def _check_lengths(count: int, values: list[Any], thresholds: list[Any], law: list[float] | None) -> None:
+    if len(values) != len(thresholds) or (law is not None and len(law) != len(values)):
+        raise BadNoiseTable(
+            f"The row of count {count} needs one threshold and one probability for each value."
+        )
+    if not all(isinstance(number, int) for number in (*values, *thresholds)):
+        raise BadNoiseTable(f"The row of count {count}: values and thresholds are whole numbers.")
+    if len(set(values)) != len(values) and sorted(values) == values:
+        raise BadNoiseTable(f"The row of count {count} lists a value twice.")
+    if law is not None and abs(math.fsum(law) - 1) > SUM_TOLERANCE:
+        raise BadNoiseTable(
+            f"The row of count {count}: its probabilities add up to {math.fsum(law):.9g}, not to 1."
+        )
+
+
+def _check_hash(document: Mapping[str, Any], table: NoiseTable) -> None:
+    declared = document.get("content_sha256")
+    if declared is not None and declared != content_hash(table):
+        raise BadNoiseTable(
+            "The integers of the document do not have the hash that it declares.",
+            "The file was changed after it was written: get it again, or design the table again.",
+        )
+
+
+def _check_bias(document: Mapping[str, Any], table: NoiseTable) -> None:
+    declared = (document.get("moments") or {}).get("bias")
+    actual, count = float(table.rows[-1].mean()), len(table.rows) - 1
+    if declared is not None and abs(declared - actual) > BIAS_TOLERANCE * max(1.0, abs(actual)):
+        raise BadNoiseTable(
+            f"The row of count {count} has mean {actual:.9g}; the document declares {declared:.9g}."
+        )

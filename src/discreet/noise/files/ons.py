@@ -1,0 +1,139 @@
+"""ONS: `pcv,ckey,pvalue`, one line for each count from 1 to 750 and each cell key from 0.
+
+Counts above 750 reuse the rows 501 to 750: pcv = ((count - 1) mod 250) + 501, a repeating block of 250 rows.
+Zero has no row and is never perturbed. The format declares no mean: the 10-5 rounding table is biased on
+purpose, and its bias is shown.
+
+Comes from: the Office for National Statistics. Goes to: `read_noise_table`, `write_noise_table`.
+Source: Python package cell-key-perturbation 3.1.0; record keys are integers 0..255 or 0..4095, summed and
+reduced modulo the number of cell keys.
+"""
+
+from __future__ import annotations
+
+from io import StringIO
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from discreet.errors import BadNoiseTable
+from discreet.noise.arranged_table import ArrangedRow, make_table
+from discreet.noise.files.bias import check_unbiased
+from discreet.noise.files.delimited import Line, split_lines, whole
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from numpy.typing import NDArray
+
+    from discreet.noise.table import NoiseTable
+
+    Integers = NDArray[np.int64]
+
+COLUMNS = ("pcv", "ckey", "pvalue")
+LAST_ROW = 750
+BLOCK = 250
+LARGEST_KEYS = 65_536
+
+
+def recognise(text: str) -> bool:
+    """Whether the first line has the three ONS columns, in any order and perhaps with an index column."""
+    lines = split_lines(text.lstrip()[:200])
+    return bool(lines) and set(COLUMNS) <= {field.lower() for field in lines[0].fields}
+
+
+def read(text: str, *, biased: bool = True, parameters: Mapping[str, Any]) -> NoiseTable:
+    """Read an ONS table; every count needs every cell key once."""
+    names = [field.lower() for field in split_lines(text.lstrip()[:200])[0].fields]
+    counts, keys, noise = _columns(text, [names.index(column) for column in COLUMNS])
+    modulus = _checked_modulus(counts, keys)
+    rows = np.zeros((LAST_ROW + 1, modulus), dtype=np.int64)
+    rows[counts, keys] = noise
+    arranged = [ArrangedRow.of_keys(row.tolist()) for row in rows]
+    table = make_table(modulus, arranged, repeats=BLOCK, family="file", parameters=parameters)
+    if not biased:
+        check_unbiased(table.rows)
+    return table
+
+
+def write(table: NoiseTable) -> str:
+    """The table as ONS lists it: counts 1 to 750, every cell key."""
+    _check_writable(table)
+    keys = np.arange(table.modulus, dtype=np.uint64)
+    lines = ["pcv,ckey,pvalue"]
+    for count in range(1, LAST_ROW + 1):
+        noise = table.noise(np.full(keys.shape, count, dtype=np.int64), keys)
+        lines.extend(f"{count},{key},{value}" for key, value in enumerate(noise.tolist()))
+    return "\n".join(lines) + "\n"
+
+
+def _columns(text: str, places: list[int]) -> tuple[Integers, Integers, Integers]:
+    """Counts, keys and noise; a field that is no whole number is found again line by line and named."""
+    if not text.strip().partition("\n")[2]:
+        raise BadNoiseTable("The file has a header and no rows.")
+    try:
+        body = np.loadtxt(StringIO(text), np.int64, delimiter=",", skiprows=1, usecols=places, ndmin=2)
+    except ValueError:
+        lines = split_lines(text)[1:]
+        body = np.array([_numbers(line, places) for line in lines], dtype=np.int64).reshape(-1, 3)
+    return body[:, 0], body[:, 1], body[:, 2]
+
+
+def _numbers(line: Line, places: list[int]) -> list[int]:
+    if max(places) >= len(line.fields):
+        raise BadNoiseTable(
+            f"Line {line.number} has {len(line.fields)} fields; pcv, ckey and pvalue are needed."
+        )
+    return [whole(line.fields[p], line.number, name) for p, name in zip(places, COLUMNS, strict=True)]
+
+
+def _checked_modulus(counts: Integers, keys: Integers) -> int:
+    """The number of cell keys, once every count from 1 to 750 is known to have each of them once."""
+    modulus = int(keys.max(initial=0)) + 1
+    if modulus > LARGEST_KEYS or int(keys.min(initial=0)) < 0:
+        raise BadNoiseTable(
+            f"Cell keys go from {keys.min()} to {modulus - 1}; this format lists keys from 0, "
+            f"{LARGEST_KEYS} at most."
+        )
+    outside = counts[(counts < 0) | (counts > LAST_ROW)]
+    if outside.size:
+        raise BadNoiseTable(
+            f"Count {outside[0]} has a row that ONS never uses: rows go from 0 to {LAST_ROW}."
+        )
+    times = np.bincount(counts * modulus + keys, minlength=(LAST_ROW + 1) * modulus).reshape(-1, modulus)
+    _check_rows(times, first=0 if times[0].any() else 1)
+    return modulus
+
+
+def _check_rows(times: Integers, first: int) -> None:
+    """How often each count lists each key: once, and a count without a row at all is a gap too."""
+    twice = np.argwhere(times > 1)
+    if twice.size:
+        raise BadNoiseTable(f"The row of count {twice[0][0]} lists cell key {twice[0][1]} twice.")
+    empty = np.flatnonzero(~times[first:].any(axis=1)) + first
+    if empty.size:
+        raise BadNoiseTable(
+            f"There is a gap: no row for count {empty[0]}. ONS would leave such counts unperturbed.",
+            f"The format needs the counts 1 to {LAST_ROW}; larger ones reuse the last {BLOCK}.",
+        )
+    absent = np.argwhere(times[first:] == 0)
+    if absent.size:
+        raise BadNoiseTable(
+            f"There is a gap: the row of count {absent[0][0] + first} has no cell key {absent[0][1]}.",
+            f"Every count needs the cell keys 0 to {times.shape[1] - 1}.",
+        )
+
+
+def _check_writable(table: NoiseTable) -> None:
+    if table.modulus > LARGEST_KEYS:
+        raise BadNoiseTable(
+            f"The key modulus is {table.modulus}; ONS lists every key, {LARGEST_KEYS} at most.",
+            "Design the table with modulus 256 or 4096.",
+        )
+    if table.row(0).values != (0,):
+        raise BadNoiseTable("Count 0 has noise; ONS never perturbs zero.", "Write our own JSON instead.")
+    if BLOCK % table.repeats or len(table.rows) - table.repeats > LAST_ROW - BLOCK + 1:
+        raise BadNoiseTable(
+            f"{table.repeats} of {len(table.rows)} rows repeat; ONS repeats 250 rows from count 501 on, "
+            "so the block must divide 250 and begin by 501."
+        )

@@ -1,0 +1,192 @@
+"""Quantisation: from probabilities to whole numbers of keys, by the paper's rule or by a better one.
+
+"ceiling" (Sadeghi & Chien, eq. 39) rounds the cumulative law up: thresholds ⌈c(z)·modulus⌉. It shifts the
+mean by about -D/modulus, breaks symmetry and may lose values. "exact" gives every value at least one key,
+keeps symmetric rows symmetric key by key, and keeps a mean of zero at exactly zero; masses are otherwise
+the nearest whole numbers. All arithmetic is on integers, so a modulus of 2^64 is as good as 2^8.
+
+Comes from: the families' ideal tables. Goes to: `noise_table`, and the report printed with a design.
+Source: Sadeghi & Chien (2022), section V (eqs 38-46); the exact rule is ours.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Literal, get_args
+
+from discreet.errors import BadNoiseTable, BadRequest, nearest
+from discreet.noise.table import LARGEST_MODULUS, NoiseRow, NoiseTable
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from discreet.noise.ideal import IdealRow, IdealTable
+
+Rule = Literal["exact", "ceiling"]
+
+#: A design whose mean is within this of zero, per unit of its widest value, is meant to be unbiased.
+_ZERO_MEAN = 1e-9
+
+
+def quantise(ideal: IdealTable, modulus: int, rule: str = "exact") -> NoiseTable:
+    """The noise table of a design: integer thresholds over a key modulus.
+
+    Args:
+        ideal: The design.
+        modulus: The number of keys, up to 2^64.
+        rule: "exact" (ours: no bias, no lost value, or a refusal) or "ceiling" (the paper's).
+
+    Raises:
+        BadNoiseTable: if the modulus is too small, or no whole numbers of keys keep the mean at zero.
+
+    >>> from discreet.noise.ideal import IdealTable, row_from_weights
+    >>> ideal = IdealTable((row_from_weights((-1, 0, 1), (1, 1, 1)),))
+    >>> quantise(ideal, 256).rows[0].masses(), quantise(ideal, 256, "ceiling").rows[0].masses()
+    ((85, 86, 85), (86, 85, 85))
+    """
+    if rule not in get_args(Rule):
+        raise BadRequest(f'Quantisation "{rule}" is not known.', nearest(rule, get_args(Rule)))
+    if not 1 <= modulus <= LARGEST_MODULUS:
+        raise BadNoiseTable(f"The key modulus is {modulus}; it must lie between 1 and 2^64.")
+    make = _exact_row if rule == "exact" else _ceiling_row
+    rows = tuple(make(row, modulus, count) for count, row in enumerate(ideal.rows))
+    parameters = dict(ideal.parameters) | {"quantise": rule}
+    if ideal.notes:
+        parameters["notes"] = list(ideal.notes)
+    return NoiseTable(modulus, rows, ideal.repeats, ideal.family, parameters)
+
+
+def _ceiling_row(row: IdealRow, modulus: int, _count: int) -> NoiseRow:
+    """Eq. 39, the last threshold forced to the modulus; values left without a key are dropped."""
+    weights = row.exact_weights()
+    total, running, thresholds = sum(weights), 0, []
+    for weight in weights:
+        running += weight
+        thresholds.append(-(-running * modulus // total))
+    kept = [j for j, t in enumerate(thresholds) if t > (thresholds[j - 1] if j else 0)]
+    return NoiseRow(tuple(row.values[j] for j in kept), tuple(thresholds[j] for j in kept))
+
+
+def _exact_row(row: IdealRow, modulus: int, count: int) -> NoiseRow:
+    """Every value kept; symmetric rows stay symmetric; a mean of zero stays exactly zero."""
+    if len(row.values) > modulus:
+        raise BadNoiseTable(
+            f"The row of count {count} has {len(row.values)} values and the modulus only {modulus} keys.",
+            "Take a larger modulus, or the rule 'ceiling', which drops values.",
+        )
+    weights = row.exact_weights()
+    if _is_symmetric(row.values, weights):
+        masses = _symmetric_masses(row.values, weights, modulus, count)
+    elif abs(row.mean()) <= _ZERO_MEAN * max(abs(v) for v in row.values):
+        masses = _unbiased_masses(row.values, weights, modulus, count)
+    else:
+        masses = _nearest_masses(weights, modulus)
+    return row_from_masses(row.values, masses)
+
+
+def row_from_masses(values: Sequence[int], masses: Sequence[int]) -> NoiseRow:
+    """The noise row that gives each value its number of keys."""
+    thresholds, running = [], 0
+    for mass in masses:
+        running += mass
+        thresholds.append(running)
+    return NoiseRow(tuple(values), tuple(thresholds))
+
+
+def _is_symmetric(values: Sequence[int], weights: Sequence[int]) -> bool:
+    """Whether v and -v have the same weight, for every v."""
+    mirrored = all(a == -b for a, b in zip(values, reversed(values), strict=True))
+    return mirrored and all(a == b for a, b in zip(weights, reversed(weights), strict=True))
+
+
+def _whole_keys(weights: Sequence[int], modulus: int) -> tuple[list[int], list[int]]:
+    """Keys of each value rounded down, and the places of the others in the order of their remainders.
+
+    A value that is due less than one key gets one; the rest share the remaining keys in proportion.
+    """
+    rare: set[int] = set()
+    while True:
+        keys = modulus - len(rare)
+        total = sum(weight for j, weight in enumerate(weights) if j not in rare)
+        more = {j for j, weight in enumerate(weights) if j not in rare and weight * keys < total}
+        if not more:
+            break
+        rare |= more
+    masses = [1 if j in rare else weight * keys // total for j, weight in enumerate(weights)]
+    common = (j for j in range(len(weights)) if j not in rare)
+    return masses, sorted(common, key=lambda j: masses[j] * total - weights[j] * keys)
+
+
+def _symmetric_masses(values: Sequence[int], weights: Sequence[int], modulus: int, count: int) -> list[int]:
+    """Whole numbers of keys, the same for v and -v: pairs take two keys at a time, zero the odd one."""
+    masses, order = _whole_keys(weights, modulus)
+    last = len(values) - 1
+    pairs, odd = divmod(modulus - sum(masses), 2)
+    for j in [j for j in order if 2 * j < last][:pairs]:
+        masses[j] += 1
+        masses[last - j] += 1
+    if odd and last % 2:
+        raise BadNoiseTable(
+            f"The row of count {count} is symmetric without a zero: {modulus} keys cannot be halved.",
+            "Take an even modulus.",
+        )
+    masses[last // 2] += odd
+    return masses
+
+
+def _nearest_masses(weights: Sequence[int], modulus: int) -> list[int]:
+    """Largest remainders: whole numbers that add up to the modulus, each at least one."""
+    masses, order = _whole_keys(weights, modulus)
+    for j in order[: modulus - sum(masses)]:
+        masses[j] += 1
+    return masses
+
+
+def _unbiased_masses(values: Sequence[int], weights: Sequence[int], modulus: int, count: int) -> list[int]:
+    """Nearest whole numbers of keys whose mean is exactly zero.
+
+    The weights are first tilted by a factor 1 - t·v, which makes their mean exactly zero (a float design
+    is off by some 1e-16, thousands of keys at 2^64). Rounding then leaves a small whole defect Σ v·mass,
+    removed by moving single keys between two values, the least noticeable moves first.
+    """
+    weights = _centred(values, weights)
+    masses = _nearest_masses(weights, modulus)
+    defect = sum(v * mass for v, mass in zip(values, masses, strict=True))
+    while defect:
+        move = _best_move(values, weights, masses, defect)
+        if move is None:
+            raise BadNoiseTable(
+                f"No whole numbers of {modulus} keys give the row of count {count} a mean of exactly zero.",
+                "Take another modulus (larger, or a multiple of the distances between the values), "
+                "or the rule 'ceiling', which accepts a bias.",
+            )
+        giver, taker = move
+        masses[giver] -= 1
+        masses[taker] += 1
+        defect += values[taker] - values[giver]
+    return masses
+
+
+def _centred(values: Sequence[int], weights: Sequence[int]) -> list[int]:
+    """Weights tilted to a mean of exactly zero: w·(Σwv² - v·Σwv)."""
+    first = sum(w * v for v, w in zip(values, weights, strict=True))
+    second = sum(w * v * v for v, w in zip(values, weights, strict=True))
+    return [w * (second - v * first) for v, w in zip(values, weights, strict=True)]
+
+
+def _best_move(
+    values: Sequence[int], weights: Sequence[int], masses: Sequence[int], defect: int
+) -> tuple[int, int] | None:
+    """The giver and taker of one key that lessen the defect at the least chi-square cost per unit."""
+    total, modulus = sum(weights), sum(masses)
+    wish = [w * modulus / total for w in weights]
+    lead = [(m * total - w * modulus) / total for m, w in zip(masses, weights, strict=True)]
+    give = [(1 - 2 * d) / x for d, x in zip(lead, wish, strict=True)]
+    take = [(1 + 2 * d) / x for d, x in zip(lead, wish, strict=True)]
+    sign = 1 if defect > 0 else -1
+    moves = [
+        ((give[g] + take[t]) / shift, g, t)
+        for g in range(len(values))
+        for t in range(len(values))
+        if masses[g] > 1 and 0 < (shift := sign * (values[g] - values[t])) <= abs(defect)
+    ]
+    return min(moves)[1:] if moves else None

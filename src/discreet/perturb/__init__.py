@@ -1,1 +1,0 @@
-"""`ExactTable`, cell keys and a noise table to noisy cells."""

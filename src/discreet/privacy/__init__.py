@@ -1,0 +1,16 @@
+"""What is promised: the exact audit of a noise table."""
+
+from __future__ import annotations
+
+from discreet.privacy.audit import (
+    Audit,
+    CurvePoint,
+    audit,
+    curve,
+    delta,
+    epsilon,
+    group_bound,
+    probabilistic_delta,
+)
+
+__all__ = ["Audit", "CurvePoint", "audit", "curve", "delta", "epsilon", "group_bound", "probabilistic_delta"]

@@ -1,0 +1,155 @@
+"""Many cells at once: a person in d overlapping cells, and neighbours that replace one person.
+
+Cells have independent keys, so the joint law is a product and the privacy losses add up. Add/remove with d
+cells composes d changes of one direction; replace-one takes a person out of d cells and puts another into d
+others, so d forward and d backward changes. Outputs of equal ratio are joined, which keeps products small.
+
+Where there are too many pairs of counts to try all combinations, the dominating pair stands for all of them
+(the hull of their trade-offs); where a product has too many outputs, ratios are spread over fewer. Both
+make delta larger, never smaller, and `Composed.exact` says when neither was needed.
+
+Comes from: `frontier`. Goes to: `audit`.
+Source: Rinott et al. (2018), Theorem 4.2, corrected: pointwise bounds do not add up, mass does, so truncated
+Laplace noise at epsilon/d in d cells has delta 1 - (1 - p(m))^d. Zhu, Dong & Wang (2022), Theorem 10;
+Doroshenko et al. (2022), "connect the dots", for spreading.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import lru_cache, reduce
+from itertools import combinations_with_replacement, pairwise
+from typing import TYPE_CHECKING
+
+from discreet.privacy.frontier import Frontier, labelled_masses, upper_hull
+from discreet.privacy.hockey_stick import Masses, Profile, by_ratio
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from discreet.noise.table import NoiseTable
+
+#: Products of this many outputs in all are made one by one; more are bounded by the dominating pair.
+LARGEST_WORK = 400_000
+#: A product with more ratios than this is coarsened, upward, to that many.
+MOST_OUTPUTS = 6_000
+KEPT_RATIOS = 1_000
+
+
+@dataclass(frozen=True, slots=True)
+class Composed:
+    """The frontier of many cells, both ways, and whether it is exact or an upper bound."""
+
+    forward: Frontier
+    backward: Frontier
+    exact: bool
+
+
+def product(left: Sequence[Masses], right: Sequence[Masses]) -> list[Masses]:
+    """The joint outputs of two independent cells, those of equal ratio joined.
+
+    >>> product([(1, 2), (3, 2)], [(1, 1)])
+    [(3, 2), (1, 2)]
+    """
+    joint = by_ratio((p1 * p2, q1 * q2) for p1, q1 in left for p2, q2 in right)
+    return [each for each in joint if each != (0, 0)]
+
+
+def coarsen(masses: list[Masses], most: int = KEPT_RATIOS) -> list[Masses]:
+    """Keep some of the ratios and spread every output between two of them over both.
+
+    An output (p, q) with a ratio between r1 and r2 is the union of one of ratio r1 and one of ratio r2 (two
+    equations for two amounts), so the original is a post-processing of the result and no divergence gets
+    smaller. What rounding to integers leaves over goes to outputs that only one of the laws can make.
+    """
+    ordered = [each for each in by_ratio(masses) if each[0] > 0]
+    unmatched, matched = sum(p for p, q in ordered if q == 0), [each for each in ordered if each[1] > 0]
+    kept = _evenly_spaced(matched, most)
+    spread = [list(matched[place]) for place in kept]
+    for k, (start, end) in enumerate(pairwise(kept)):
+        inside = matched[start + 1 : end]
+        if inside:
+            total = (sum(p for p, _ in inside), sum(q for _, q in inside))
+            _share(total, matched[start], matched[end], spread[k], spread[k + 1])
+    every_p, every_q = (sum(side) for side in zip(*masses, strict=True))
+    lost_p = every_p - unmatched - sum(p for p, _ in spread)
+    lost_q = every_q - sum(q for _, q in spread)
+    return [(unmatched + lost_p, 0), *((p, q) for p, q in spread), (0, lost_q)]
+
+
+def _evenly_spaced(matched: Sequence[Masses], most: int) -> list[int]:
+    """Places of ratios that are spread evenly on a logarithmic scale, the first and the last among them."""
+    if not matched:
+        return []
+    logs = [math.log(p) - math.log(q) for p, q in matched]
+    width = (logs[0] - logs[-1]) / max(1, most - 2) or 1.0
+    bins = {round((logs[0] - each) / width): place for place, each in reversed(list(enumerate(logs)))}
+    return sorted({0, len(matched) - 1, *bins.values()})
+
+
+def _share(total: Masses, high: Masses, low: Masses, above: list[int], below: list[int]) -> None:
+    """Add (p, q) to the outputs of a higher and a lower ratio, rounded down."""
+    (p, q), (p1, q1), (p2, q2) = total, high, low
+    determinant = p1 * q2 - p2 * q1
+    up, down = p * q2 - p2 * q, p1 * q - p * q1
+    above[0] += up * p1 // determinant
+    above[1] += up * q1 // determinant
+    below[0] += down * p2 // determinant
+    below[1] += down * q2 // determinant
+
+
+def dominating(each: Sequence[Sequence[Masses]], total: int) -> list[Masses]:
+    """One pair of laws that is at least as easy to tell apart as any of the given pairs."""
+    points = [(0, 0, (0, 0)), (total, total, (0, 0))]
+    for masses in each:
+        a = b = 0
+        for p, q in by_ratio(masses):
+            a, b = a + p, b + q
+            points.append((a, b, (0, 0)))
+    hull = [(0, 0, (0, 0)), *upper_hull(points)]
+    edges = [(a2 - a1, b2 - b1) for (a1, b1, _), (a2, b2, _) in pairwise(hull)]
+    return [*(edge for edge in edges if edge != (0, 0)), (0, total - hull[-1][1])]
+
+
+@lru_cache(maxsize=16)
+def composed(table: NoiseTable, *, forward: int, backward: int, first: int = 0, group: int = 1) -> Composed:
+    """The frontier of `forward` cells that rise by a person and `backward` cells that lose one."""
+    masses = [each for _, each in labelled_masses(table, first, group)]
+    exact = _work(masses, forward, backward) <= LARGEST_WORK
+    rising = masses if exact else [dominating(masses, table.modulus)]
+    reverse = [[(q, p) for p, q in each] for each in masses]
+    falling = reverse if exact else [dominating(reverse, table.modulus)]
+    ups = combinations_with_replacement(rising, forward)
+    downs = list(combinations_with_replacement(falling, backward))
+    joint = [_joint((*up, *down)) for up in ups for down in downs]
+    total = table.modulus ** (forward + backward)
+    there = Frontier.of(((0, 1), Profile.of(each, total)) for each, _ in joint)
+    back = Frontier.of(((0, 1), Profile.of(_turned(each), total)) for each, _ in joint)
+    return Composed(there, back, (exact or len(masses) == 1) and all(whole for _, whole in joint))
+
+
+def _turned(masses: list[Masses]) -> list[Masses]:
+    return [(q, p) for p, q in masses]
+
+
+def _joint(cells: Sequence[Sequence[Masses]]) -> tuple[list[Masses], bool]:
+    """The product of all cells, and whether it is exact."""
+    whole = [True]
+
+    def step(left: list[Masses], right: Sequence[Masses]) -> list[Masses]:
+        joint = product(left, right)
+        if len(joint) <= MOST_OUTPUTS:
+            return joint
+        whole[0] = False
+        return coarsen(joint)
+
+    return reduce(step, cells, [(1, 1)]), whole[0]
+
+
+def _work(masses: Sequence[Sequence[Masses]], forward: int, backward: int) -> int:
+    """How many outputs all combinations of pairs have in all."""
+    pairs, size = len(masses), max(len(each) for each in masses)
+    combinations = math.comb(pairs + forward - 1, forward) * math.comb(pairs + backward - 1, backward)
+    outputs: int = size ** (forward + backward)
+    return combinations * min(outputs, LARGEST_WORK)

@@ -1,0 +1,128 @@
+"""Cell keys: from the sum of the record keys in a cell to a number below the key modulus.
+
+    hashed                        first 8 bytes, little-endian, of AES-256(K, sum || 0), modulo the modulus
+    participants-and-description  the same of AES-256(K, sum || description)
+    additive                      sum modulo the modulus
+    abs                           (sum modulo bigN) as four bytes, XORed into one
+
+The same people always have the same sum, hence (but for the second) the same key in every table. The
+plain additive form is what agencies print in their manuals; it lets a patient user predict the noise of
+unions, so it is not the default. With the description (Rinott et al. 2.2) two questions about the same
+people get different noise, which ends Bob's differencing and opens averaging: see docs/methods/cell-key.md.
+
+For a modulus that does not divide 2^64 the reduction prefers some keys by less than modulus / 2^64.
+
+Comes from: `ExactTable.key_sums`. Goes to: the lookup in a noise table.
+Source: Sadeghi & Chien (2022), eqs 36-37; Rinott et al. (2018), 2.2; docs/decisions/0001-keys.md.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import json
+from typing import TYPE_CHECKING, Protocol
+
+import numpy as np
+
+from discreet.records.block_cipher import encipher, pair_blocks
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from discreet.model.protection import Protection
+    from discreet.model.shape import TableShape
+    from discreet.records.secret import Secret
+
+
+class CellKeys(Protocol):
+    """From the key sums of the cells at some places of a table to their cell keys."""
+
+    def __call__(
+        self, key_sums: NDArray[np.uint64], shape: TableShape, places: NDArray[np.intp]
+    ) -> NDArray[np.uint64]:
+        """The cell keys of cells given by their sums and flat places in the table."""
+
+
+def cell_keys(secret: Secret, lineage: str, protection: Protection, modulus: int) -> CellKeys:
+    """The cell-key function of a protection, for a noise table of a key modulus."""
+    big_n = protection.big_n
+
+    def hashed(
+        key_sums: NDArray[np.uint64], shape: TableShape, places: NDArray[np.intp]
+    ) -> NDArray[np.uint64]:
+        return _reduce(_first_words(secret.derive("cell-key", lineage), pair_blocks(key_sums)), modulus)
+
+    def described(
+        key_sums: NDArray[np.uint64], shape: TableShape, places: NDArray[np.intp]
+    ) -> NDArray[np.uint64]:
+        tokens = _descriptions(secret.derive("cell-description", lineage), shape).ravel()[places]
+        key = secret.derive("cell-key-described", lineage)
+        return _reduce(_first_words(key, pair_blocks(key_sums, tokens)), modulus)
+
+    def additive(
+        key_sums: NDArray[np.uint64], shape: TableShape, places: NDArray[np.intp]
+    ) -> NDArray[np.uint64]:
+        return _reduce(key_sums, modulus)
+
+    def abs_bytes(
+        key_sums: NDArray[np.uint64], shape: TableShape, places: NDArray[np.intp]
+    ) -> NDArray[np.uint64]:
+        return xor_of_bytes(key_sums % np.uint64(big_n))
+
+    modes: dict[str, CellKeys] = {
+        "hashed": hashed,
+        "participants-and-description": described,
+        "additive": additive,
+        "abs": abs_bytes,
+    }
+    return modes[protection.keys]
+
+
+def xor_of_bytes(sums: NDArray[np.uint64]) -> NDArray[np.uint64]:
+    """The XOR of the four low bytes (Sadeghi & Chien, eq. 37).
+
+    >>> xor_of_bytes(np.array([0x01020408], dtype=np.uint64)).tolist()
+    [15]
+    """
+    folded = sums ^ (sums >> np.uint64(16))
+    xored: NDArray[np.uint64] = (folded ^ (folded >> np.uint64(8))) & np.uint64(0xFF)
+    return xored
+
+
+def _first_words(key: bytes, blocks: NDArray[np.uint8]) -> NDArray[np.uint64]:
+    words = encipher(key, blocks).view("<u8")
+    return np.ascontiguousarray(words[:, 0]).astype(np.uint64, copy=False)
+
+
+def _reduce(words: NDArray[np.uint64], modulus: int) -> NDArray[np.uint64]:
+    if modulus == 2**64:
+        return words
+    if modulus & (modulus - 1) == 0:
+        return words & np.uint64(modulus - 1)
+    return words % np.uint64(modulus)
+
+
+def _descriptions(key: bytes, shape: TableShape) -> NDArray[np.uint64]:
+    """A 64-bit token for the description of every cell.
+
+    A description is a set of conditions "variable is among these codes"; each condition that excludes
+    somebody has a keyed random token, and a cell's token is their sum modulo 2^64. A filter and a slice
+    that say the same thing therefore give the same token.
+    """
+    total = np.zeros((1,) * len(shape.dimensions), dtype=np.uint64)
+    for hidden in shape.filters:
+        total = total + np.uint64(_token(key, hidden.name, hidden.members, hidden.base))
+    for axis, dimension in enumerate(shape.dimensions):
+        tokens = [
+            0 if len(members) == len(dimension.base) else _token(key, dimension.name, members, dimension.base)
+            for members in dimension.members()
+        ]
+        lengths = tuple(-1 if a == axis else 1 for a in range(len(shape.dimensions)))
+        total = total + np.array(tokens, dtype=np.uint64).reshape(lengths)
+    return np.broadcast_to(total, shape.lengths)
+
+
+def _token(key: bytes, name: str, members: tuple[int, ...], base: tuple[str, ...]) -> int:
+    condition = json.dumps([name, sorted(base[member] for member in members)], separators=(",", ":")).encode()
+    return int.from_bytes(hmac.new(key, condition, hashlib.sha256).digest()[:8], "little")

@@ -1,0 +1,132 @@
+"""Charges: what publishing a version and what one more margin cost a budget, and what they are called in the ledger.
+
+Publishing a version charges the budget's ledger with the whole claim of its universe; an answer outside the
+universe is charged on its own. Both kinds add up under the budget's lifetime cap. A name contains everything that
+decides the noise and whom the charge speaks of: the same name is the same numbers, and is paid for once.
+
+Comes from: a `NoisePlan`. Goes to: `ledger`, by way of `workspace/load.py` and `protect/dp_protector.py`.
+Source: docs/methods/dp.md, sections 2, 4 and 7.
+"""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+from typing import TYPE_CHECKING
+
+from discreet.errors import BadDescription
+from discreet.ledger.entries import Charge, canonical_request, records_name
+from discreet.noise.identity import mechanism_name
+from discreet.privacy.claim import float_down, float_up, group_delta
+from discreet.privacy.composition_basic import table_delta
+from discreet.privacy.composition_zcdp import ideal_rho, rho_for
+from discreet.privacy.distance import distance_to_ideal
+from discreet.protect.tightest import figures
+
+if TYPE_CHECKING:
+    from discreet.model.dataset import Dataset
+    from discreet.model.terms import Terms
+    from discreet.noise.table import NoiseTable
+    from discreet.protect.plan import NoisePlan, PlannedTable
+
+
+def version_charge(plan: NoisePlan, dataset: Dataset, version: str, fingerprint: str) -> Charge:
+    """What publishing a version costs its budget: the whole claim of its universe, once.
+
+    Raises:
+        BadDescription: No argument reaches the delta of the terms, so nothing can be promised.
+    """
+    loss, failure = _publication_cost(plan)
+    return Charge(plan.terms.name, version_charge_name(plan, dataset, version, fingerprint), loss, failure)
+
+
+def version_charge_name(plan: NoisePlan, dataset: Dataset, version: str, fingerprint: str) -> str:
+    """What a publication is called in the ledger: everything that decides its noise, and for whom it was charged."""
+    noise = [[list(table.margin), mechanism_name(table.noise)] for table in plan.tables]
+    records = _records(dataset, version, fingerprint)
+    return canonical_request("universe", dataset.id, version, records, noise, _unit(plan.terms))
+
+
+def answer_charge(
+    plan: NoisePlan,
+    dataset: Dataset,
+    version: str,
+    fingerprint: str,
+    table: PlannedTable,
+    account: str,
+) -> Charge:
+    """What one margin outside the universe costs an account: the whole margin, so that its slices are free.
+
+    The charge is named by what decides the noise and its cost, so every question that the margin answers is paid for
+    at once, by whoever asks it again and however it is written.
+    """
+    loss, failure = answer_cost(plan.terms, table.noise, table.epsilon)
+    request = canonical_request(
+        "margin",
+        dataset.id,
+        version,
+        _records(dataset, version, fingerprint),
+        list(table.margin),
+        mechanism_name(table.noise),
+        _unit(plan.terms),
+    )
+    return Charge(plan.terms.name, request, loss, failure, account)
+
+
+def answer_cost(terms: Terms, table: NoiseTable, epsilon: float) -> tuple[Fraction, Fraction]:
+    """Loss and failure of one more table of disjoint cells, under the budget's rule.
+
+    Args:
+        terms: Neighbours, records per unit and rule.
+        table: Its noise.
+        epsilon: The epsilon of one changed cell, for the basic rule.
+    """
+    r, changes = terms.records_per_unit, terms.changes
+    if terms.rule == "basic":
+        delta = float_up(table_delta(table, epsilon, changes))
+        whole = changes * Fraction(epsilon)
+        return r * whole, Fraction(group_delta(delta, float_up(whole), r))
+    rho, distance = ideal_rho(table), distance_to_ideal(table)
+    if rho is None or distance is None:
+        raise BadDescription(
+            f"Noise of the family {table.family} has no ideal law for the zcdp rule.",
+            "Use laplace or gaussian.",
+        )
+    return Fraction(changes * r * r * rho * (1 + 1e-12)), changes * r * distance
+
+
+def budget_cap(terms: Terms) -> tuple[Fraction, Fraction]:
+    """The lifetime cap as the ledger books it.
+
+    Basic: epsilon and delta. zCDP: the rho whose delta at the cap's epsilon is half of the cap's delta, and the distance
+    whose price (1 + e^epsilon) x distance is the other half.
+    """
+    if terms.rule == "basic":
+        return terms.cap_epsilon, terms.cap_delta
+    epsilon, half = float_down(terms.cap_epsilon), float_down(terms.cap_delta / 2)
+    return Fraction(rho_for(epsilon, half)), Fraction(half / (1 + math.exp(epsilon)) * (1 - 1e-12))
+
+
+def _records(dataset: Dataset, version: str, fingerprint: str) -> str:
+    return records_name(dataset.id, version, fingerprint)
+
+
+def _unit(terms: Terms) -> list[object]:
+    """Whom a charge speaks of: the same noise costs a person of two records twice as much as one of one."""
+    return [terms.neighbours, terms.records_per_unit, list(terms.invariants)]
+
+
+def _publication_cost(plan: NoisePlan) -> tuple[Fraction, Fraction]:
+    if plan.terms.rule == "zcdp":
+        costs = [answer_cost(plan.terms, table.noise, table.epsilon) for table in plan.tables]
+        return sum((c[0] for c in costs), Fraction(0)), sum((c[1] for c in costs), Fraction(0))
+    if plan.claim is not None:
+        return Fraction(plan.claim.epsilon), Fraction(plan.claim.delta)
+    found = figures(plan)
+    if not found:
+        raise BadDescription(
+            f"The noise cannot promise delta {float(plan.terms.delta):g}.",
+            "Raise delta, or leave out the truncation of the noise.",
+        )
+    best = min(found.values())
+    return Fraction(best.epsilon), Fraction(best.delta)

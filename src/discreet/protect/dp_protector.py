@@ -1,0 +1,171 @@
+"""Protection by description under a budget: what is declared is answered, what is paid for too, and nothing else.
+
+    inside the universe     free: its noise was charged when the version was published
+    outside, paid before    free, to everybody: the same margin has the same noise
+    outside, unpaid         to an account with a share of the ledger, which is charged first
+    else                    refused by the shape alone
+
+A question outside the universe is answered from its own margin, whole, and from the universe: what it is charged
+for is the margin, so that every rewrite, slice and format of it is paid for at once. What a question inside the
+universe is answered never depends on what others have paid for. The ledger must be there for any answer.
+
+Comes from: `workspace` (a published version). Goes to: `pipeline`.
+Source: docs/methods/dp.md, sections 5 to 7.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from discreet.errors import LedgerUnusable, OutsideUniverse
+from discreet.model.universe import canonical_margin
+from discreet.protect.charges import answer_charge, version_charge_name
+from discreet.protect.cover import cover
+from discreet.protect.described_noise import described_noise
+from discreet.protect.promise import dp_promise
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from discreet.ledger.entries import Charge
+    from discreet.ledger.group_meter import Asker
+    from discreet.ledger.ledger import Ledger
+    from discreet.model.exact import ExactTable
+    from discreet.model.protection import Protection
+    from discreet.model.request import TableRequest
+    from discreet.model.shape import TableShape
+    from discreet.model.universe import Universe
+    from discreet.protect.cover import Part
+    from discreet.protect.described_noise import DescriptionNoise
+    from discreet.protect.noisy_cells import NoisyCells
+    from discreet.protect.plan import NoisePlan, PlannedTable
+    from discreet.protect.protector import Protector
+
+
+@dataclass(frozen=True)
+class DpProtector:
+    """Protects a version that was published under a plan.
+
+    Args:
+        plan: What was published, and the noise of an answer outside of it.
+        source: The keyed noise of the plan's margins.
+        ledger: Where everything is charged.
+        extra: The margin outside the universe that this question is answered from.
+        charge: What must be paid first.
+    """
+
+    plan: NoisePlan
+    source: DescriptionNoise
+    ledger: Ledger
+    extra: PlannedTable | None = None
+    charge: Charge | None = None
+    _covers: list[tuple[TableShape, tuple[Part, ...]]] = field(
+        default_factory=list, compare=False, repr=False
+    )
+
+    @property
+    def noise(self) -> None:
+        """The law differs by cell: see the release's `laws`."""
+        return
+
+    @property
+    def unpaid(self) -> bool:
+        """Whether something must be charged before a record is read."""
+        return self.charge is not None
+
+    @cached_property
+    def published(self) -> str:
+        """What the publication of the version is called in the ledger."""
+        source = self.source
+        return version_charge_name(self.plan, source.dataset, source.version, source.fingerprint)
+
+    def admit(self, request: TableRequest, shapes: Sequence[TableShape], asker: Asker | None) -> Protector:
+        """Answer from the universe, from what is paid for, or at the asker's cost."""
+        self.refuse_uncharged()
+        admitted = replace(self, _covers=[])
+        try:
+            admitted.find(shapes)
+        except OutsideUniverse as outside:
+            admitted = self._outside(request, asker, outside)
+            admitted.find(shapes)
+        return admitted
+
+    def pay(self) -> None:
+        """Charge the margin; whoever asked for it first has paid for all."""
+        if self.charge is not None:
+            self.ledger.charge(self.charge)
+
+    def protect(self, exact: ExactTable) -> NoisyCells:
+        """Noise looked up by the description of the cells."""
+        noise = (
+            self.source if self.extra is None else self.source.with_table(self.extra.margin, self.extra.noise)
+        )
+        return described_noise(exact, self._parts(exact.shape), noise)
+
+    def promise(
+        self,
+        protection: Protection,  # noqa: ARG002 - it holds whatever is asked
+        additivity: str = "",  # noqa: ARG002
+        measure: str = "count",  # noqa: ARG002
+    ) -> tuple[str, ...]:
+        """What everything together is promised."""
+        return dp_promise(self.plan)
+
+    def find(self, shapes: Sequence[TableShape]) -> None:
+        """Find the parts of all shapes beforehand; what cannot be answered is refused here.
+
+        Raises:
+            OutsideUniverse, TooManyCells: By the shape.
+        """
+        for shape in shapes:
+            self._parts(shape)
+
+    def _parts(self, shape: TableShape) -> tuple[Part, ...]:
+        for known, parts in self._covers:
+            if known is shape:
+                return parts
+        found = cover(shape, self._universe, self.source.dataset, self._variances)
+        self._covers.append((shape, found))
+        return found
+
+    @cached_property
+    def _universe(self) -> Universe:
+        return self.plan.universe if self.extra is None else self.plan.universe.with_margin(self.extra.margin)
+
+    @cached_property
+    def _variances(self) -> dict[tuple[str, ...], float]:
+        extra = {} if self.extra is None else {self.extra.margin: float(self.extra.noise.rows[0].variance())}
+        return self.plan.variances() | extra
+
+    def _outside(self, request: TableRequest, asker: Asker | None, outside: OutsideUniverse) -> DpProtector:
+        """The protector of a question outside the universe; decided before anything is charged."""
+        if self.plan.answer is None:
+            raise outside
+        margin = canonical_margin(request.used, self.source.dataset)
+        table = replace(self.plan.answer, margin=margin)
+        account = "" if asker is None else asker.account
+        source = self.source
+        charge = answer_charge(self.plan, source.dataset, source.version, source.fingerprint, table, account)
+        if self.ledger.is_paid(charge.budget, charge.request):
+            return replace(self, extra=table, _covers=[])
+        if asker is None:
+            raise OutsideUniverse(
+                outside.message,
+                f"{outside.advice} Accounts with a share of the ledger may ask for it, at "
+                f"{'epsilon' if self.plan.terms.rule == 'basic' else 'rho'} {float(charge.loss):.3g}: send your key.",
+            )
+        asker.require("analyst")
+        return replace(self, extra=table, charge=charge, _covers=[])
+
+    def refuse_uncharged(self) -> None:
+        """A ledger that does not know of the publication has forgotten what was spent.
+
+        Raises:
+            LedgerUnusable: Nothing is answered.
+        """
+        if not self.ledger.is_paid(self.plan.terms.name, self.published):
+            raise LedgerUnusable(
+                "The ledger does not know of this version.", "Restore the newest copy of the ledger."
+            )

@@ -1,0 +1,204 @@
+"""The plan: a universe and its terms as noise tables, one for each released margin.
+
+    Laplace:   epsilon(margin) = share / (changes x records per unit),             shares add up to E
+    Gaussian:  rho(cell) = share / (changes x records per unit^2), V = 1/(2 rho),  shares add up to rho(E, delta)
+
+A record shows in one cell of each margin, in two when neighbours replace it; a unit with r records may put all of them
+into one cell, which costs r times (Laplace) or r^2 times (Gaussian) as much.
+
+Comes from: `Universe`, `Terms`, `[protection.noise]`. Goes to: `perturb` (noise), `tightest` (claims), reports.
+Source: Rinott et al. (2018), section 7; docs/methods/dp.md.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any
+
+from discreet.errors import BadDescription, nearest
+from discreet.noise.families import build
+from discreet.noise.families.rounded_normal import rounded_normal
+from discreet.privacy.claim import float_down
+from discreet.privacy.composition_basic import Spent
+from discreet.privacy.composition_zcdp import rho_for
+from discreet.protect.spread import spread_by_importance, spread_equally, spread_for, workload_of
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from discreet.model.dataset import Dataset
+    from discreet.model.terms import Terms
+    from discreet.model.universe import Margin, Universe
+    from discreet.noise.table import NoiseTable
+    from discreet.privacy.claim import Claim
+
+MODULUS = 2**64
+#: Families whose scale is an epsilon, and those whose scale is a variance.
+BY_EPSILON = ("laplace", "normal", "abs")
+BY_VARIANCE = ("gaussian", "rounded-normal")
+#: Of a Gaussian plan's delta, kept for the distance of the shipped tables to the ideal law.
+KEPT_FOR_DISTANCE = 0.01
+
+
+@dataclass(frozen=True, slots=True)
+class PlannedTable:
+    """A released margin: its share of the budget, the epsilon of one changed cell, and its noise."""
+
+    margin: Margin
+    share: Fraction
+    epsilon: float
+    noise: NoiseTable
+
+
+@dataclass(frozen=True)
+class NoisePlan:
+    """All noise tables of one version of a dataset.
+
+    Args:
+        universe: The declared tables; its `margins` are those of `tables`.
+        terms: What is promised.
+        tables: The released margins.
+        currency: `epsilon` or `rho`: what the shares are shares of.
+        answer: The noise and cost of one margin outside the universe, whichever it is; None where none is answered.
+        claim: What was claimed when the plan was published, for ever; None before.
+    """
+
+    universe: Universe
+    terms: Terms
+    tables: tuple[PlannedTable, ...]
+    currency: str
+    answer: PlannedTable | None = None
+    claim: Claim | None = None
+
+    @property
+    def d(self) -> int:
+        """In how many cells each record is counted."""
+        return len(self.tables)
+
+    def noise(self) -> dict[Margin, NoiseTable]:
+        """The noise table of each margin."""
+        return {table.margin: table.noise for table in self.tables}
+
+    def variances(self) -> dict[Margin, float]:
+        """The variance of each margin's noise, for `cover`."""
+        return {table.margin: float(table.noise.rows[0].variance()) for table in self.tables}
+
+    def spent(self) -> tuple[Spent, ...]:
+        """The tables as composition takes them, equal ones together."""
+        found: dict[tuple[NoiseTable, float], int] = {}
+        for table in self.tables:
+            key = (table.noise, table.epsilon)
+            found[key] = found.get(key, 0) + 1
+        return tuple(Spent(noise, epsilon, times) for (noise, epsilon), times in found.items())
+
+
+def make_plan(dataset: Dataset, universe: Universe, terms: Terms, noise: Mapping[str, Any]) -> NoisePlan:
+    """Spread the budget and design the noise.
+
+    Args:
+        dataset: The description.
+        universe: The declared tables.
+        terms: What is promised.
+        noise: The family and its other parameters, as in `[protection.noise]`.
+
+    Raises:
+        BadDescription: The family cannot serve, or a parameter is the plan's own.
+    """
+    parameters = dict(noise)
+    family = str(parameters.pop("family", "laplace"))
+    _check_family(family, parameters)
+    currency = "epsilon" if family in BY_EPSILON else "rho"
+    shares = shares_of(dataset, universe, terms, currency)
+    tables = tuple(
+        _planned(margin, share, terms, family, tuple(sorted(parameters.items())))
+        for margin, share in sorted(shares.items(), key=lambda item: (len(item[0]), item[0]))
+    )
+    released = replace(universe, margins=tuple(table.margin for table in tables))
+    answer = interactive_table(terms, (), terms.answer_cost, noise) if terms.answer_cost else None
+    return NoisePlan(released, terms, tables, currency, answer)
+
+
+def interactive_table(
+    terms: Terms, margin: Margin, share: Fraction, noise: Mapping[str, Any]
+) -> PlannedTable:
+    """One margin outside the universe, released at a share of the budget: epsilon, or rho under the zcdp rule.
+
+    Args:
+        terms: Neighbours, records per unit and rule.
+        margin: The canonical margin that is asked for.
+        share: What it may cost.
+        noise: The family and its other parameters.
+    """
+    parameters = dict(noise)
+    family = str(parameters.pop("family", "laplace"))
+    _check_family(family, parameters)
+    if (family in BY_VARIANCE) != (terms.rule == "zcdp") or share <= 0:
+        raise BadDescription(
+            f'A share of {float(share):g} of {family} noise does not fit the ledger\'s rule "{terms.rule}".',
+            "Use laplace with basic, gaussian with zcdp, and a share above 0.",
+        )
+    return _planned(margin, share, terms, family, tuple(sorted(parameters.items())))
+
+
+def _check_family(family: str, parameters: Mapping[str, Any]) -> None:
+    allowed = (*BY_EPSILON, *BY_VARIANCE)
+    if family not in allowed:
+        raise BadDescription(
+            f'The noise family "{family}" cannot serve `dp`: it depends on the count or has no scale.',
+            nearest(family, allowed),
+        )
+    for own in ("epsilon", "V", "modulus"):
+        if own in parameters:
+            raise BadDescription(
+                f"`{own}` of [protection.noise] follows from the budget.",
+                "Take it out; set epsilon in the budget.",
+            )
+
+
+def _whole(terms: Terms, currency: str) -> Fraction:
+    if currency == "epsilon":
+        return terms.epsilon
+    if terms.delta == 0:
+        raise BadDescription("Gaussian noise cannot promise delta 0.", "Give a delta, or use laplace.")
+    delta = float(terms.delta) * (1 - KEPT_FOR_DISTANCE)
+    return Fraction(rho_for(float_down(terms.epsilon), delta))
+
+
+def shares_of(dataset: Dataset, universe: Universe, terms: Terms, currency: str) -> dict[Margin, Fraction]:
+    """The share of each released margin, in epsilon or rho; they add up to the whole budget."""
+    whole = _whole(terms, currency)
+    if terms.spread == "equal":
+        return spread_equally(universe.margins, whole)
+    if terms.spread == "importance":
+        return spread_by_importance({m: universe.weight(m) for m in universe.margins}, whole)
+    noise = "laplace" if currency == "epsilon" else "gaussian"
+    return spread_for(
+        workload_of(universe), universe.margins, dataset, whole, measure=terms.measure, noise=noise
+    )
+
+
+def _planned(
+    margin: Margin, share: Fraction, terms: Terms, family: str, parameters: tuple[tuple[str, Any], ...]
+) -> PlannedTable:
+    r, changes = terms.records_per_unit, terms.changes
+    if family in BY_EPSILON:
+        epsilon = float_down(share / (changes * r))
+        return PlannedTable(margin, share, epsilon, _by_epsilon(family, epsilon, parameters))
+    rho = share / (changes * r * r)
+    variance = float(1 / (2 * rho))
+    # A Gaussian table has no epsilon of its own: all of them are accounted together at the whole one.
+    return PlannedTable(margin, share, float_down(terms.epsilon), _by_variance(family, variance, parameters))
+
+
+@lru_cache(maxsize=1024)
+def _by_epsilon(family: str, epsilon: float, parameters: tuple[tuple[str, Any], ...]) -> NoiseTable:
+    return build(family, {"epsilon": epsilon, **dict(parameters)}, MODULUS)
+
+
+@lru_cache(maxsize=1024)
+def _by_variance(family: str, variance: float, parameters: tuple[tuple[str, Any], ...]) -> NoiseTable:
+    if family == "rounded-normal":
+        return rounded_normal(variance, MODULUS)
+    return build(family, {"V": variance, **dict(parameters)}, MODULUS)

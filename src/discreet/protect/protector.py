@@ -1,0 +1,98 @@
+"""What stands between true counts and everybody else: one object a protection, one interface.
+
+    admit      may this be asked, and of whom? Decided by the shape and the ledger; no record is read
+    pay        charge what must be charged, before anything is counted
+    protect    true counts become noisy ones
+    promise    what is and is not promised, in sentences
+
+`CellKeyProtector` keys noise by who is in the cell; `DpProtector` (`private_protector.py`) by the cell's
+description, under a budget.
+
+Comes from: `workspace`, which opens a version. Goes to: `pipeline`, which asks it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Protocol
+
+from discreet.protect.cell_key_noise import perturb
+from discreet.protect.noisy_cells import NoisyCells
+from discreet.protect.promise import promise
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from discreet.ledger.group_meter import Asker
+    from discreet.model.exact import ExactTable
+    from discreet.model.protection import Protection
+    from discreet.model.request import TableRequest
+    from discreet.model.shape import TableShape
+    from discreet.noise.table import NoiseTable
+    from discreet.protect.cell_keys import CellKeys
+
+
+class Protector(Protocol):
+    """Protects the tables of one version of a dataset."""
+
+    @property
+    def noise(self) -> NoiseTable | None:
+        """The one noise table that is the law of every cell; None where the law differs by cell."""
+
+    @property
+    def unpaid(self) -> bool:
+        """Whether something must be charged before a record is read."""
+
+    def admit(self, request: TableRequest, shapes: Sequence[TableShape], asker: Asker | None) -> Protector:
+        """The protector of one question: this one, or one for this question alone.
+
+        Args:
+            request: In canonical form; all variables that are counted by.
+            shapes: The shapes that will be counted.
+            asker: Who asks.
+
+        Raises:
+            Refused: By the shape.
+            LedgerUnusable: No answers.
+        """
+
+    def pay(self) -> None:
+        """Charge what must be charged; nothing may be counted before.
+
+        Raises:
+            BudgetSpent: Nothing was charged.
+        """
+
+    def protect(self, exact: ExactTable) -> NoisyCells:
+        """Noisy counts of every cell."""
+
+    def promise(
+        self, protection: Protection, additivity: str = "", measure: str = "count"
+    ) -> tuple[str, ...]:
+        """What is and is not promised."""
+
+
+@dataclass(frozen=True)
+class CellKeyProtector:
+    """The cell key method: the same people always get the same noise."""
+
+    keys: CellKeys
+    noise: NoiseTable
+    unpaid: bool = False
+
+    def admit(self, request: TableRequest, shapes: Sequence[TableShape], asker: Asker | None) -> Protector:  # noqa: ARG002 - the rules have decided
+        """Everybody may ask what the rules allow."""
+        return self
+
+    def pay(self) -> None:
+        """Nothing is charged."""
+
+    def protect(self, exact: ExactTable) -> NoisyCells:
+        """Noise looked up by who is in the cell."""
+        return NoisyCells(perturb(exact, self.keys, self.noise))
+
+    def promise(
+        self, protection: Protection, additivity: str = "", measure: str = "count"
+    ) -> tuple[str, ...]:
+        """What one count by itself is promised."""
+        return promise(self.noise, protection, additivity, measure)

@@ -1,0 +1,176 @@
+"""The tightest valid figure: every argument that applies is made, and the smallest epsilon keeps its name.
+
+    basic      always                    sums of exact figures
+    exact      few tables of one kind    product of their laws
+    pld        extra installed           privacy-loss distribution of the shipped integers
+    zcdp       Laplace, Gaussian         ideal law + (1 + e^epsilon) x cells x distance in delta
+    gaussian   rounded normal            the same with the Gaussian trade-off
+
+Each holds at one record; a unit of r records follows by group privacy (basic, exact, pld) or by r^2 rho and r mu.
+All are bounds on the same thing, so the smallest is one too.
+
+Comes from: a `NoisePlan`. Goes to: `Claim`, `budget_report`.
+Source: docs/methods/dp.md has the proofs.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from fractions import Fraction
+from functools import lru_cache
+from typing import TYPE_CHECKING, NamedTuple
+
+from discreet.privacy import composition_pld
+from discreet.privacy.claim import Claim, float_down, float_up, group_delta
+from discreet.privacy.composition_basic import basic, one_kind
+from discreet.privacy.composition_zcdp import ideal_rho, with_distance, zcdp_delta
+from discreet.privacy.distance import distance_to_ideal
+from discreet.privacy.gaussian import composed_mu, gaussian_delta_above
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from discreet.noise.table import NoiseTable
+    from discreet.protect.plan import NoisePlan
+
+_LARGEST_EPSILON = 1e4
+
+
+class Figure(NamedTuple):
+    """An epsilon and a delta that hold together, by one argument."""
+
+    epsilon: float
+    delta: float
+
+
+def figures(plan: NoisePlan) -> dict[str, Figure]:
+    """Every figure that applies to a plan, at the delta of its terms; those that cannot meet it are left out."""
+    return dict(_figures(replace(plan, claim=None), with_pld=composition_pld.available()))
+
+
+@lru_cache(maxsize=64)
+def _figures(plan: NoisePlan, *, with_pld: bool) -> dict[str, Figure]:
+    delta = plan.terms.delta
+    found = {
+        "basic": _basic(plan),
+        "exact": _exact(plan),
+        "pld": _pld(plan) if with_pld else None,
+        "zcdp": _by_ideal(plan, _zcdp_curve(plan)),
+        "gaussian": _by_ideal(plan, _gaussian_curve(plan)),
+    }
+    return {
+        name: figure
+        for name, figure in found.items()
+        if figure is not None and math.isfinite(figure.epsilon) and Fraction(figure.delta) <= delta
+    }
+
+
+def tightest(plan: NoisePlan, scope: str | None = None) -> Claim | None:
+    """The claim with the smallest epsilon at the delta of the terms; None where no argument reaches that delta."""
+    found = figures(plan)
+    if not found:
+        return None
+    method = min(found, key=lambda name: (found[name].epsilon, found[name].delta))
+    return claim_of(plan, method, found[method], scope)
+
+
+def with_claim(plan: NoisePlan) -> NoisePlan:
+    """The plan with the claim that is made for it; what is claimed once does not depend on what is installed later."""
+    return replace(plan, claim=tightest(plan))
+
+
+def claim_of(plan: NoisePlan, method: str, figure: Figure, scope: str | None = None) -> Claim:
+    """A figure of a plan as a claim."""
+    terms = plan.terms
+    return Claim(
+        figure.epsilon,
+        figure.delta,
+        method,
+        neighbours=terms.neighbours,
+        records_per_unit=terms.records_per_unit,
+        invariants=terms.invariants,
+        cells=plan.d,
+        scope=scope or "All answers from the declared tables of this version together",
+    )
+
+
+def _basic(plan: NoisePlan) -> Figure | None:
+    if plan.currency != "epsilon":
+        return None
+    epsilon, delta = basic(plan.spent(), plan.terms.changes)
+    return _for_units(plan, float_up(epsilon), float_up(delta))
+
+
+def _exact(plan: NoisePlan) -> Figure | None:
+    delta = _delta_of_a_record(plan)
+    epsilon = one_kind(plan.spent(), plan.terms.changes, Fraction(delta))
+    return None if epsilon is None else _for_units(plan, epsilon, delta)
+
+
+def _pld(plan: NoisePlan) -> Figure:
+    delta = _delta_of_a_record(plan)
+    tables: dict[NoiseTable, int] = {}
+    for part in plan.spent():
+        tables[part.table] = tables.get(part.table, 0) + part.times
+    losses = composition_pld.LossDistribution(tables, plan.terms.changes)
+    return _for_units(plan, losses.epsilon(delta), delta)
+
+
+def _delta_of_a_record(plan: NoisePlan) -> float:
+    """A delta for one record that gives a unit of r records the delta of the terms, if it costs at most E."""
+    r = plan.terms.records_per_unit
+    share = float(plan.terms.epsilon) / r
+    return float(plan.terms.delta) * (1 - 1e-9) / group_delta(1e-300, share, r) * 1e-300
+
+
+def _for_units(plan: NoisePlan, epsilon: float, delta: float) -> Figure:
+    """A figure for one record as one for a unit of several."""
+    r = plan.terms.records_per_unit
+    return Figure(r * epsilon if r > 1 else epsilon, group_delta(delta, epsilon, r))
+
+
+def _zcdp_curve(plan: NoisePlan) -> Callable[[float], float] | None:
+    rhos = [(ideal_rho(part.table), part.times) for part in plan.spent()]
+    if any(rho is None for rho, _ in rhos):
+        return None
+    r, changes = plan.terms.records_per_unit, plan.terms.changes
+    rho = changes * r * r * math.fsum(times * (each or 0.0) for each, times in rhos) * (1 + 1e-12)
+    return lambda epsilon: zcdp_delta(rho, epsilon)
+
+
+def _gaussian_curve(plan: NoisePlan) -> Callable[[float], float] | None:
+    if any(part.table.family != "rounded-normal" for part in plan.spent()):
+        return None
+    variances = [float(part.table.parameters["V"]) for part in plan.spent() for _ in range(part.times)]
+    mu = plan.terms.records_per_unit * composed_mu(variances, plan.terms.changes) * (1 + 1e-12)
+    return lambda epsilon: gaussian_delta_above(mu, epsilon)
+
+
+def _by_ideal(plan: NoisePlan, curve: Callable[[float], float] | None) -> Figure | None:
+    """The smallest epsilon at which the ideal law's delta and the shipped tables' distance stay within delta."""
+    distances = [distance_to_ideal(part.table) for part in plan.spent()]
+    if curve is None or any(each is None for each in distances):
+        return None
+    cells = plan.terms.changes * plan.terms.records_per_unit
+    total = sum(
+        (part.times * (each or Fraction(0)) for part, each in zip(plan.spent(), distances, strict=True)),
+        Fraction(0),
+    )
+
+    def shipped(epsilon: float) -> float:
+        return with_distance(curve(epsilon), epsilon, cells, total)
+
+    wanted = float_down(plan.terms.delta)
+    high = next((e for e in _doubling() if shipped(e) <= wanted), None)
+    if high is None:
+        return None
+    low = 0.0
+    for _ in range(100):
+        middle = (low + high) / 2
+        low, high = (low, middle) if shipped(middle) <= wanted else (middle, high)
+    return Figure(high, shipped(high))
+
+
+def _doubling() -> list[float]:
+    return [0.01 * 2**n for n in range(int(math.log2(_LARGEST_EPSILON / 0.01)))]

@@ -1,0 +1,204 @@
+"""Drafting a `dataset.toml` from a file: columns, categories, and what looks like an id or a weight.
+
+The draft is a start. Its categories are what happens to be in the file; the custodian completes them
+from the classification, since categories are public knowledge and must not be read off the data.
+
+Comes from: a CSV, Parquet or Arrow file. Goes to: the custodian's editor, then `load`.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import duckdb
+
+from discreet.errors import BadData
+from discreet.model.variable import RESERVED_NAMES
+from discreet.records.default_protection import PROTECTION
+from discreet.records.sources import open_source, quoted
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from discreet.records.sources import Source
+
+#: A column with more different values than this is taken for a variable only if it nests within another.
+MOST_CATEGORIES = 400
+MOST_AREAS = 100_000
+NOT_STATED = "not-stated"
+HEADER = """\
+# Drafted from {name}. Check every line before loading:
+#  - categories were read off the file: complete and order them from the classification,
+#    and replace labels that are only codes;
+#  - say what is counted (unit, population), the source and the version;
+#  - add hierarchies and structural zeros: see docs/reference/dataset-toml.md.
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class _Column:
+    name: str
+    distinct: int
+    unique: bool
+    missing: bool
+    fractional: bool
+
+
+def describe_file(path: Path) -> str:
+    """A draft of `dataset.toml` for a file of records."""
+    connection = duckdb.connect(config={"memory_limit": "1GB"})
+    connection.execute("SET enable_progress_bar = false")  # standard output is kept for the draft
+    try:
+        source = open_source(connection, path)
+        columns = [_look_at(source, name) for name in source.columns]
+        return _draft(source, columns, path)
+    except duckdb.Error:
+        raise BadData(
+            f"The file {path.name!r} cannot be read to the end.", "Check that it is complete."
+        ) from None
+    finally:
+        connection.close()
+
+
+def _look_at(source: Source, name: str) -> _Column:
+    text = f"{quoted(name)}::VARCHAR"
+    number = f"TRY_CAST({text} AS DOUBLE)"
+    row = source.relation.aggregate(
+        f"count(DISTINCT {text}), count(*), count(nullif({text}, '')), "
+        f"coalesce(bool_or({number} != floor({number})) AND bool_and({text} IS NULL OR {number} IS NOT NULL), false)"
+    ).fetchall()[0]
+    distinct, records, filled, fractional = row
+    return _Column(name, distinct, distinct == records > 1, filled < records, bool(fractional))
+
+
+def _draft(source: Source, columns: list[_Column], path: Path) -> str:
+    id_column = next((c for c in columns if c.unique and "id" in c.name.lower()), None)
+    id_column = id_column or next((c for c in columns if c.unique and not c.fractional), None)
+    weight = next((c for c in columns if "weight" in c.name.lower() or c.name.lower() in {"wt", "w"}), None)
+    rest = [c for c in columns if c not in (id_column, weight)]
+    possible = [c for c in rest if c.distinct <= MOST_AREAS and not c.fractional and not c.unique]
+    parents = _nesting(source, possible)
+    variables = [c for c in possible if c.distinct <= MOST_CATEGORIES or c.name in parents]
+    names = _variable_names(variables)
+    sections = [
+        _variable(source, column, names[column.name], parents.get(column.name)) for column in variables
+    ]
+    left_out = [f"{c.name} ({_why_left_out(c)})" for c in rest if c not in variables]
+    hierarchies = _hierarchies(parents, names)
+    return _top(path, id_column, weight, left_out) + "".join(sections) + hierarchies + "\n" + PROTECTION
+
+
+def _why_left_out(column: _Column) -> str:
+    """Why a column is no variable in the draft; in a small file it may well be one."""
+    if column.fractional:
+        return "not whole numbers"
+    if column.unique:
+        return "a different value in every record"
+    return f"{column.distinct:,} different values"
+
+
+def _nesting(source: Source, columns: list[_Column]) -> dict[str, str]:
+    """For each column the next coarser one that it determines in every record, if there is one."""
+    parents = {}
+    for fine in columns:
+        coarser = [
+            c for c in columns if c.distinct >= 2 and 2 * c.distinct <= fine.distinct and not c.missing
+        ]
+        for coarse in sorted(coarser, key=lambda c: -c.distinct):
+            pair = f"({quoted(fine.name)}, {quoted(coarse.name)})"
+            if source.relation.aggregate(f"count(DISTINCT {pair})").fetchall()[0][0] == fine.distinct:
+                parents[fine.name] = coarse.name
+                break
+    return {fine: coarse for fine, coarse in parents.items() if not _missing(columns, fine)}
+
+
+def _missing(columns: list[_Column], name: str) -> bool:
+    return any(column.missing for column in columns if column.name == name)
+
+
+def _hierarchies(parents: dict[str, str], names: dict[str, str]) -> str:
+    """A section for each chain of nested columns, from the finest upward."""
+    sections = []
+    for fine in (name for name in parents if name not in parents.values()):
+        levels = [fine]
+        while levels[0] in parents:
+            levels.insert(0, parents[levels[0]])
+        listed = ", ".join(_text(names[level]) for level in levels)
+        note = "# These columns nest in the file. Set geography = true if they are places."
+        sections.append(
+            f"\n{note}\n[[hierarchy]]\nname = {_text(names[fine])}\nlevels = [{listed}]\ngeography = false\n"
+        )
+    return "".join(sections)
+
+
+def _top(path: Path, id_column: _Column | None, weight: _Column | None, left_out: list[str]) -> str:
+    name = re.sub(r"[^a-z0-9]+", "-", path.stem.lower()).strip("-") or "dataset"
+    lines = [
+        HEADER.format(name=_one_line(path.name)),
+        f"id = {_text(name if name[0].isalpha() else 'data-' + name)}",
+        f"label = {_text(path.stem)}",
+        'source = ""',
+        'version = "1"',
+        'unit = "records"',
+        'population = ""',
+    ]
+    if id_column is None:
+        lines.append("# No column has a different value in every record: add a stable id and name it here.")
+    lines.append(f"id_column = {_text(id_column.name if id_column else '')}")
+    if weight is not None:
+        lines += [f"weight_column = {_text(weight.name)}", "weight_decimals = 4"]
+    if left_out:
+        lines.append(f"# Left out: {_one_line(', '.join(left_out))}")
+    return "\n".join(lines) + "\n"
+
+
+def _variable(source: Source, column: _Column, name: str, parent: str | None) -> str:
+    chosen = f"{quoted(column.name)}::VARCHAR AS c, {f'{quoted(parent)}::VARCHAR' if parent else 'NULL'} AS p"
+    values = source.relation.project(chosen).filter("c IS NOT NULL AND c != ''").distinct().fetchall()
+    categories = sorted(values, key=lambda value: _natural(value[0]))
+    lines = ["", "[[variable]]", f"name = {_text(name)}", f"label = {_text(column.name)}"]
+    if name != column.name:
+        lines.append(f"column = {_text(column.name)}")
+    if column.missing:
+        lines.append(f"not_stated = {_text(NOT_STATED)}")
+        categories.append((NOT_STATED, None))
+    lines.append("categories = [")
+    for code, above in categories:
+        label = "Not stated" if code == NOT_STATED else code
+        within = f", parent = {_text(above)}" if above is not None else ""
+        lines.append(f"  {{ code = {_text(code)}, label = {_text(label)}{within} }},")
+    return "\n".join([*lines, "]", ""])
+
+
+def _variable_names(columns: list[_Column]) -> dict[str, str]:
+    """A usable name for each column, different for each."""
+    names: dict[str, str] = {}
+    for column in columns:
+        name = re.sub(r"[^A-Za-z0-9_]+", "_", column.name).strip("_").lower() or "variable"
+        name = name if name[0].isalpha() else f"v_{name}"
+        if name in RESERVED_NAMES or name.endswith("_label"):
+            name = f"{name}_1"
+        candidate, number = name[:60], 2
+        while candidate in names.values():
+            candidate, number = f"{name[:56]}_{number}", number + 1
+        names[column.name] = candidate
+    return names
+
+
+def _natural(text: str) -> list[tuple[int, int, str]]:
+    """Sort "5-9" before "10-14": digits by value, the rest by letters."""
+    parts = re.findall(r"\d+|\D+", text)
+    return [(0, int(part), "") if part.isdigit() else (1, 0, part) for part in parts]
+
+
+def _text(value: str) -> str:
+    """A TOML string: JSON's escapes are TOML's, and DEL is escaped too."""
+    return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
+
+
+def _one_line(value: str) -> str:
+    """Text that stays within its comment line."""
+    return "".join(c if c.isprintable() else "?" for c in value)

@@ -1,0 +1,1 @@
+"""Engines: where records are counted. One module, one engine."""

@@ -1,0 +1,1 @@
+"""People represented: survey weights after the noise, and their sampling error."""

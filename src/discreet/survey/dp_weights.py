@@ -1,0 +1,83 @@
+"""Weighted counts that are differentially private: made of noisy counts and public constants alone.
+
+No function here can be given an exact count or weight: whatever was promised for the noisy counts holds for
+what comes out (post-processing).
+
+    public strata     Σ_h w_h · ñ_kh          weights w_h are public; strata are an axis of the table
+    average weight    ñ_k · N/n               N and n are public
+    invariant         ñ_k · N/n               n is published exactly; neighbours replace one person
+
+Sensitivity of the invariant form: N/n for one cell, 2N/n (L1) for a table. Without the invariant a sample of
+one stands for everyone, and the sensitivity is N. An interval under Laplace noise of scale b = Δ/ε reaches
+b·ln(1/α) to both sides.
+
+Comes from: `perturb` in `dp`. Goes to: the release's weighted values.
+Source: Bailie (2020), section 4.1 and table 2.
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from math import log
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from discreet.survey.fixed_point import times_ratio
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from discreet.survey.design import SurveyDesign
+
+
+def public_strata(
+    noisy_by_stratum: NDArray[np.int64], stratum_weights: NDArray[np.int64]
+) -> NDArray[np.int64]:
+    """Weighted counts from noisy sample counts by stratum, in fixed point.
+
+    Args:
+        noisy_by_stratum: Perturbed sample counts; the last axis is the stratum, without a total.
+        stratum_weights: The public weight of each stratum, in fixed point.
+
+    >>> public_strata(np.array([[2, 1], [0, 3]]), np.array([6_000_000, 7_000_000])).tolist()
+    [19000000, 21000000]
+    """
+    return np.asarray((noisy_by_stratum * stratum_weights).sum(axis=-1))
+
+
+def average_weight(noisy: NDArray[np.int64], design: SurveyDesign) -> NDArray[np.int64]:
+    """Noisy sample counts times the overall average weight, in fixed point."""
+    return times_ratio(noisy, design.weight_total, design.sample_size)
+
+
+def invariant(noisy: NDArray[np.int64], design: SurveyDesign) -> NDArray[np.int64]:
+    """Noisy sample counts scaled to the population, the sample size being an invariant; in fixed point.
+
+    The numbers are those of `average_weight`; the claim is another one: n is exact and neighbours replace
+    one person, so a table's noise must cover a change of 2 in its counts.
+    """
+    return average_weight(noisy, design)
+
+
+def invariant_sensitivity(design: SurveyDesign, *, table: bool) -> Fraction:
+    """How far one person replaced moves the estimate: N/n in one cell, 2N/n in a table (L1)."""
+    return design.average_weight * (2 if table else 1)
+
+
+def free_sensitivity(design: SurveyDesign) -> Fraction:
+    """How far one person replaced can move the estimate if nothing is invariant: the population, N."""
+    return Fraction(design.weight_total, design.scale)
+
+
+def laplace_interval(
+    published: float, sensitivity: Fraction, epsilon: float, confidence: float = 0.9
+) -> tuple[float, float]:
+    """The interval for the estimate before the noise, for Laplace noise of scale sensitivity/epsilon.
+
+    >>> low, high = laplace_interval(749_516, Fraction(1_000_000, 1500), 1)
+    >>> round(low), round(high)
+    (747981, 751051)
+    """
+    reach = float(sensitivity) / epsilon * log(1 / (1 - confidence))
+    return published - reach, published + reach

@@ -1,0 +1,128 @@
+"""The forms of a weighted table, each with what it promises and what it does not.
+
+Only the last three are differentially private, and only with noise keyed by description (`dp`). Claims treat
+a record's weight as a fixed attribute of the record.
+
+Comes from: the protection's setting. Goes to: the release's promise and the custodian's warnings.
+Source: Shlomo, Krenzke & Li (2019), section 2; Bailie (2020), section 4.1.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import TYPE_CHECKING
+
+from discreet.errors import BadOption, nearest
+
+if TYPE_CHECKING:
+    from discreet.survey.design import SurveyDesign
+
+#: Above this relative variance the average weight stands poorly for a record's own (Shlomo, section 2.1).
+VARIANCE_LIMIT = Fraction(1, 10)
+
+
+@dataclass(frozen=True, slots=True)
+class WeightForm:
+    """One way to a weighted table.
+
+    Args:
+        name: The setting's value.
+        formula: What is released for cell k.
+        promise: What it promises, in sentences for the table's page.
+        private: Whether it can be differentially private: it reads noisy counts and public constants only,
+            or its noise covers the largest weight.
+        by_average: Whether it stands on the overall average weight.
+    """
+
+    name: str
+    formula: str
+    promise: str
+    private: bool
+    by_average: bool = False
+
+
+FORMS = {
+    form.name: form
+    for form in (
+        WeightForm(
+            "overall-average",
+            "W_k + p · w̄",
+            "The weighted count moves by the noise p of the sample count times the overall average weight. "
+            "This is not differentially private unless all weights are equal: the exact weighted count "
+            "modulo the average weight is released.",
+            private=False,
+            by_average=True,
+        ),
+        WeightForm(
+            "cell-average",
+            "W_k + p · W_k / n_k",
+            "The weighted count is the perturbed sample count times the exact average weight of the cell. "
+            "This is not differentially private unless all weights are equal: the average weight of the "
+            "people in the cell is not perturbed.",
+            private=False,
+        ),
+        WeightForm(
+            "largest-weight",
+            "W_k rounded to a grid + noise scaled to the largest weight",
+            "Noise covers the largest weight that a person can have. With noise keyed by description it is "
+            "differentially private for one person added or removed, whatever the weights; a person replaced "
+            "by another counts as two changes in a table.",
+            private=True,
+        ),
+        WeightForm(
+            "public-strata",
+            "Σ_h w_h · noisy n_kh",
+            "Sample counts are perturbed in each stratum and multiplied by the stratum's public weight: "
+            "post-processing of noisy counts, as private as these.",
+            private=True,
+        ),
+        WeightForm(
+            "average-weight",
+            "noisy n_k · w̄",
+            "The perturbed sample count times the overall average weight, which is public: post-processing "
+            "of noisy counts, as private as these. Differences between people's weights are ignored.",
+            private=True,
+            by_average=True,
+        ),
+        WeightForm(
+            "invariant",
+            "noisy n_k · N / n, the sample size n being public",
+            "The sample size is published exactly and held fixed: neighbours are samples of the same size "
+            "in which one person is replaced. The sensitivity is N/n for one cell and 2N/n for a table.",
+            private=True,
+            by_average=True,
+        ),
+    )
+}
+
+
+def weight_form(name: str) -> WeightForm:
+    """The form of a name.
+
+    Raises:
+        BadOption: There is none; the message names the nearest.
+    """
+    try:
+        return FORMS[name]
+    except KeyError:
+        raise BadOption(f'The weight form "{name}" is not known.', nearest(name, FORMS)) from None
+
+
+def cautions(form: WeightForm, design: SurveyDesign) -> tuple[str, ...]:
+    """What the custodian must be told before choosing a form for a survey.
+
+    >>> from discreet.survey.design import SurveyDesign
+    >>> design = SurveyDesign(1500, 10_000_000_000, 4, 30_000_000, Fraction(1, 5))
+    >>> [caution[:50] for caution in cautions(FORMS["overall-average"], design)]
+    ['The relative variance of the weights is 20.0 %, ab']
+    """
+    if not form.by_average or design.relative_variance <= VARIANCE_LIMIT:
+        return ()
+    share, limit = 100 * float(design.relative_variance), 100 * float(VARIANCE_LIMIT)
+    caution = (
+        f"The relative variance of the weights is {share:.1f} %, above {limit:.0f} %: the overall average "
+        "weight does not stand for a person's own. "
+        'Prefer "cell-average" (no claim), "largest-weight" or "public-strata".'
+    )
+    return (caution,)

@@ -1,0 +1,88 @@
+"""Weighted counts that move with the noise of the sample count, or carry noise of their own.
+
+With W_k the exact weighted count of cell k, n_k its sample count, p the noise of that count and w̄ = N/n:
+
+    (a) overall average   W_k + p·w̄
+    (b) cell average      W_k + p·W_k/n_k  =  (n_k + p)·W_k/n_k
+    (c) largest weight    g·(round(W_k/g) + noise),  noise for a sensitivity of ⌈w_max/g⌉ steps of the grid g
+
+(a) and (b) are not differentially private unless weights are equal: (a) releases W_k modulo w̄, (b) the cell's
+average weight. In (c) the rounding to a public grid is what makes it private: noise in steps of w_max on an
+unrounded W_k would release W_k modulo w_max. All is fixed point, rounded to the last decimal, halves away
+from zero; the result is the same on every machine.
+
+Comes from: `ExactTable` and `perturb`. Goes to: the release's weighted values.
+Source: (a), (b) Shlomo, Krenzke & Li (2019), eqs 4-5; (c) Rinott et al. (2018), section 8; R cellKey is (b).
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from discreet.survey.fixed_point import nearest_quotient, times_ratio
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from discreet.survey.design import SurveyDesign
+
+
+def overall_average(
+    noisy: NDArray[np.int64],
+    counts: NDArray[np.int64],
+    weight_sums: NDArray[np.int64],
+    design: SurveyDesign,
+) -> NDArray[np.int64]:
+    """(a) The weighted counts moved by the noise times the overall average weight, in fixed point.
+
+    Args:
+        noisy: Perturbed sample counts.
+        counts: Exact sample counts.
+        weight_sums: Exact weighted counts, in fixed point.
+        design: The public constants.
+    """
+    return weight_sums + times_ratio(noisy - counts, design.weight_total, design.sample_size)
+
+
+def cell_average(
+    noisy: NDArray[np.int64],
+    counts: NDArray[np.int64],
+    weight_sums: NDArray[np.int64],
+    design: SurveyDesign,
+) -> NDArray[np.int64]:
+    """(b) The perturbed sample counts times the cell's own average weight, in fixed point.
+
+    A cell without people has no average: if its count was perturbed, the overall average stands in.
+    """
+    filled = counts > 0
+    moved = weight_sums + times_ratio(noisy - counts, weight_sums, np.where(filled, counts, 1))
+    return np.where(filled, moved, overall_average(noisy, counts, weight_sums, design))
+
+
+def on_grid(weight_sums: NDArray[np.int64], grid: int) -> NDArray[np.int64]:
+    """(c) before the noise: weighted counts in steps of a public grid, to be perturbed like counts."""
+    return nearest_quotient(weight_sums, grid)
+
+
+def grid_sensitivity(design: SurveyDesign, grid: int) -> int:
+    """(c) How many steps of the grid one person added or removed can move a cell: ⌈w_max / g⌉.
+
+    Rounding adds at most what completes the last step. A person replaced by another moves one cell by as
+    much, and a table (in L1) by twice as much.
+    """
+    return -(-design.largest_weight // grid)
+
+
+def largest_weight(
+    weight_sums: NDArray[np.int64], grid_noise: NDArray[np.int64], grid: int
+) -> NDArray[np.int64]:
+    """(c) Weighted counts on the grid plus noise in its steps, in fixed point.
+
+    Args:
+        weight_sums: Exact weighted counts, in fixed point.
+        grid_noise: Noise from a table designed for `grid_sensitivity`.
+        grid: The step in fixed point, public; one whole person is `design.scale`.
+    """
+    return (on_grid(weight_sums, grid) + grid_noise) * grid

@@ -1,1 +1,0 @@
-"""Records and a request to an `ExactTable`, on an engine."""

@@ -1,0 +1,56 @@
+"""Demo data made from a seed: two censuses of Halvern and the potato survey of Spudlandia.
+
+All are synthetic: invented people in invented places, with dependence that looks real. A demo is the text
+of its `dataset.toml` and the batches of its records, so that it is loaded like any other dataset.
+
+Comes from: nothing but a seed. Goes to: the demo workspace, the tests and the benchmarks.
+Source: Rinott et al. (2018), section 3; Bailie (2020), sections 3 and 4.
+"""
+
+from __future__ import annotations
+
+from types import MappingProxyType
+from typing import TYPE_CHECKING, NamedTuple
+
+from discreet.workspace.demo.census import (
+    PRIVATE_ROWS,
+    ROWS,
+    census_batches,
+    census_description,
+    private_census_batches,
+    private_census_description,
+)
+from discreet.workspace.demo.spudlandia import SAMPLE, spudlandia_batches, spudlandia_description
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    import pyarrow as pa
+
+__all__ = [
+    "DEMOS",
+    "Demo",
+    "census_batches",
+    "census_description",
+    "private_census_batches",
+    "private_census_description",
+    "spudlandia_batches",
+    "spudlandia_description",
+]
+
+
+class Demo(NamedTuple):
+    """How a demo dataset is made: its description, its records and how many they are by default."""
+
+    description: Callable[..., str]
+    batches: Callable[..., Iterator[pa.RecordBatch]]
+    rows: int
+
+
+DEMOS = MappingProxyType(
+    {
+        "census": Demo(census_description, census_batches, ROWS),
+        "census-dp": Demo(private_census_description, private_census_batches, PRIVATE_ROWS),
+        "spudlandia": Demo(spudlandia_description, spudlandia_batches, SAMPLE),
+    }
+)

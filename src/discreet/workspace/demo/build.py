@@ -1,0 +1,44 @@
+"""The demo workspace: built on first use, under a lock, in the user's data folder.
+
+Two processes that both find it missing do not build it twice: the second waits for the first.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from filelock import FileLock
+
+from discreet.workspace.demo import DEMOS
+from discreet.workspace.load import load_dataset
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from discreet.records.intake import Progress
+
+
+def build_demo(folder: Path, progress_for: Callable[[str, int], Progress]) -> bool:
+    """Build what is missing of the demo workspace.
+
+    Args:
+        folder: Where the workspace is or will be.
+        progress_for: Given a dataset's id and its number of records, returns what is told of its load.
+
+    Returns:
+        Whether anything had to be built.
+    """
+    if not _missing(folder):
+        return False
+    folder.mkdir(parents=True, exist_ok=True)
+    with FileLock(folder / ".demo.lock"):
+        missing = _missing(folder)
+        for name in missing:
+            demo = DEMOS[name]
+            load_dataset(folder, demo.description(), demo.batches(), progress_for(name, demo.rows))
+    return bool(missing)
+
+
+def _missing(folder: Path) -> list[str]:
+    return [name for name in DEMOS if not (folder / "datasets" / name / "current").is_file()]

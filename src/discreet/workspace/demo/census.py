@@ -1,0 +1,210 @@
+"""The synthetic census of Halvern: seven variables and three levels of geography, from a seed.
+
+Records lie area after area; record i throws five dice with its own random words (`chance`), each given what
+is already known of the person (`people`). Nothing grows with the number of records but the list of areas.
+
+    person_id = a bijection of i on 48 bits, so that the order of ids tells nothing, and 15 digits hold them.
+
+Comes from: `geography` and `people`. Goes to: the loader, benchmarks and tests.
+Source: the variables of Rinott et al. (2018), section 3. All records are made up.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyarrow as pa
+
+from discreet.errors import BadRequest
+from discreet.records.default_protection import PROTECTION
+from discreet.workspace.demo.chance import RECORDS, words
+from discreet.workspace.demo.description import (
+    Variable,
+    header,
+    hierarchy_block,
+    variable_block,
+    zero_block,
+)
+from discreet.workspace.demo.geography import (
+    ORIGIN_LEVELS,
+    Areas,
+    area_variable,
+    district_variable,
+    draw_areas,
+    region_variable,
+)
+from discreet.workspace.demo.people import AGE_CLASS, BANDS, people
+from discreet.workspace.demo.places import COUNTRY
+from discreet.workspace.demo.questions import (
+    AGE,
+    BIRTHPLACE,
+    CENSUS_RULES,
+    EDUCATION,
+    EMPLOYMENT,
+    OCCUPATION,
+    PRIVATE_PROTECTION,
+    SEX,
+    census_zeros,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from numpy.typing import NDArray
+
+ROWS = 1_500_000
+SEED = 2026
+#: The census under `dp` has other persons: no set of records may have two protections.
+PRIVATE_ROWS = 500_000
+PRIVATE_SEED = 2027
+CHUNK = 250_000
+ID_BITS = 48
+
+
+def census_batches(rows: int = ROWS, *, seed: int = SEED, chunk: int = CHUNK) -> Iterator[pa.RecordBatch]:
+    """The records of the census, `chunk` at a time; how they are cut does not change them.
+
+    Args:
+        rows: The number of persons.
+        seed: Another seed is another country with the same districts.
+        chunk: The number of records in a batch; the last may be shorter.
+
+    Returns:
+        Batches with an int64 `person_id` and one dictionary column of codes for each variable.
+
+    >>> next(census_batches(1000, chunk=10)).num_rows
+    10
+    """
+    if chunk < 1:
+        raise BadRequest(f"The chunk is {chunk} records.", "Ask for at least 1 record at a time.")
+    _check_rows(rows)
+    areas = draw_areas(rows, seed)
+    variables = census_variables(rows)
+    lists = [pa.array(variable.codes, pa.string()) for variable in variables]
+    names = ["person_id", *(variable.name for variable in variables)]
+    return (
+        pa.RecordBatch.from_arrays(
+            _arrow(_records(areas, seed, at, min(at + chunk, rows)), lists), names=names
+        )
+        for at in range(0, rows, chunk)
+    )
+
+
+def _check_rows(rows: int) -> None:
+    if not 1 <= rows < 1 << ID_BITS:
+        raise BadRequest(f"The census has {rows} records.", f"Ask for 1 to 2^{ID_BITS} - 1 records.")
+
+
+def census_variables(rows: int) -> list[Variable]:
+    """The variables of a census with `rows` records, in the order of the columns."""
+    geography = [region_variable(), district_variable(), area_variable(rows)]
+    return [*geography, SEX, AGE, EMPLOYMENT, OCCUPATION, EDUCATION, BIRTHPLACE]
+
+
+# The sex and the age class of the 42 combinations of sex and band, as `occupation_weights` numbers them.
+_SEX_AND_CLASS = np.concatenate([AGE_CLASS, AGE_CLASS + 8]).astype(np.int64)
+
+
+def _records(areas: Areas, seed: int, first: int, last: int) -> list[NDArray[Any]]:
+    """Ids and category positions of the records `first` to `last` - 1, in the order of the columns."""
+    area = areas.of_records(first, last)
+    chance = words(seed, RECORDS, first, last - first)
+    places: list[NDArray[Any]] = [areas.region[area], areas.district[area], area]
+    return [person_ids(seed, first, last), *places, *_persons(areas, area, chance)]
+
+
+def _persons(areas: Areas, area: NDArray[np.int32], chance: NDArray[np.uint32]) -> list[NDArray[np.int8]]:
+    """Throw the dice of `people`, each on the row that its own docstring numbers."""
+    die = people()
+    age_sex = die.age_sex.throw(_wide(areas.kind[area]), chance[:, 0])
+    sex = (age_sex >= BANDS).astype(np.int8)
+    age = (age_sex - BANDS * sex).astype(np.int8)
+    origin = _wide(areas.region[area]) * ORIGIN_LEVELS + areas.origin[area]
+    birthplace = die.birthplace.throw(origin * BANDS + age, chance[:, 1])
+    person = (_wide(areas.milieu[area]) * 5 + birthplace) * (2 * BANDS) + age_sex
+    education = die.education.throw(person, chance[:, 2])
+    employment = die.employment.throw(person * 9 + education, chance[:, 3])
+    worker = (_wide(areas.economy[area]) * 5 + birthplace) * 16 + _SEX_AND_CLASS[age_sex]
+    occupation = die.occupation.throw((worker * 9 + education) * 5 + employment, chance[:, 4])
+    return [sex, age, *(face.view(np.int8) for face in (employment, occupation, education, birthplace))]
+
+
+def _wide(positions: NDArray[Any]) -> NDArray[np.int64]:
+    """Positions as 64-bit integers: row numbers outgrow the small type that stores a category."""
+    return positions.astype(np.int64)
+
+
+def person_ids(seed: int, first: int, last: int) -> NDArray[np.int64]:
+    """The ids of the records `first` to `last` - 1: a keyed bijection on 48 bits, so each is unique.
+
+    A multiplication by an odd number and a shift-and-xor can each be undone, hence so can the whole.
+    """
+    mask = np.uint64((1 << ID_BITS) - 1)
+    mixed = np.arange(first, last, dtype=np.uint64) + np.uint64(seed % (1 << ID_BITS))
+    for odd in (0x9E3779B97F4B, 0xBF58476D1CE5, 0x94D049BB1331):
+        mixed = (mixed * np.uint64(odd)) & mask
+        mixed ^= mixed >> np.uint64(ID_BITS // 2)
+    return mixed.view(np.int64)
+
+
+def _arrow(columns: list[NDArray[Any]], lists: list[pa.Array]) -> list[pa.Array]:
+    """The id as it is, and each variable as positions in its list of codes."""
+    ids, *positions = columns
+    coded_columns = (
+        pa.DictionaryArray.from_arrays(pa.array(column), codes, safe=False)
+        for column, codes in zip(positions, lists, strict=True)
+    )
+    return [pa.array(ids), *coded_columns]
+
+
+def census_description(rows: int = ROWS, *, seed: int = SEED) -> str:
+    """The text of the `dataset.toml` of a census with `rows` records.
+
+    >>> census_description(1000).splitlines()[0]
+    'id = "census"'
+    """
+    about = {
+        "id": "census",
+        "label": f"Census of {COUNTRY} 2026 (synthetic)",
+        "description": "Everybody in an invented country by place, sex, age, work, education and "
+        "birthplace. Made for trying out tables: the dependence looks real, the persons are not.",
+    }
+    return _description(rows, seed, about, CENSUS_RULES + "\n" + PROTECTION)
+
+
+def private_census_batches(
+    rows: int = PRIVATE_ROWS, *, seed: int = PRIVATE_SEED, chunk: int = CHUNK
+) -> Iterator[pa.RecordBatch]:
+    """The records of the census under `dp`: other persons than those of the other census."""
+    return census_batches(rows, seed=seed, chunk=chunk)
+
+
+def private_census_description(rows: int = PRIVATE_ROWS, *, seed: int = PRIVATE_SEED) -> str:
+    """The text of the `dataset.toml` of the census under `dp`."""
+    about = {
+        "id": "census-dp",
+        "label": f"Census of {COUNTRY} under differential privacy (synthetic)",
+        "description": "Another half a million invented persons. All tables of up to two variables, and three of "
+        "three, share one privacy budget: everything that is ever said is bounded together.",
+    }
+    return _description(rows, seed, about, PRIVATE_PROTECTION)
+
+
+def _description(rows: int, seed: int, about: dict[str, str], protection: str) -> str:
+    _check_rows(rows)
+    top = header(
+        {
+            **about,
+            "source": f"Synthetic data made by Discreet from seed {seed}: no real person is among them.",
+            "version": "2026",
+            "reference_date": "2026-03-01",
+            "unit": "persons",
+            "population": f"All usual residents of {COUNTRY}, an invented country, on census day",
+            "id_column": "person_id",
+        }
+    )
+    geography = hierarchy_block("geography", "Geography", ["region", "district", "area"], geography=True)
+    variables = map(variable_block, census_variables(rows))
+    zeros = map(zero_block, census_zeros())
+    return "\n".join([top, *variables, geography, *zeros, protection])

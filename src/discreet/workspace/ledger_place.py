@@ -1,0 +1,63 @@
+"""Where a workspace keeps its ledger: `ledger.sqlite` beside the datasets, or the database that an option names.
+
+A ledger is made when the first account or the first publication needs one, and never again: where something was
+published, a missing ledger means that nobody knows what was spent, and nothing is answered.
+
+Comes from: `publish`, `Workspace`, `cli`. Goes to: `accounting`.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from discreet.errors import LedgerUnusable
+from discreet.ledger.accounts import Accounts
+from discreet.ledger.database import create_database, is_empty, open_database
+from discreet.ledger.ledger import Ledger
+from discreet.workspace.options import read_options
+from discreet.workspace.version import FINGERPRINT
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+LEDGER = "ledger.sqlite"
+
+
+def ledger_place(folder: Path) -> Path | str:
+    """The file of the ledger, or the URL that the option `ledger` gives."""
+    return read_options(folder).ledger or folder / LEDGER
+
+
+def open_ledger(folder: Path) -> Ledger:
+    """The ledger of a workspace, checked.
+
+    Raises:
+        LedgerUnusable: It is missing, damaged, out of reach, or does not add up.
+    """
+    return Ledger.open(ledger_place(folder))
+
+
+def ledger_for_publishing(folder: Path) -> Ledger:
+    """The ledger of a workspace; a new one where nothing was ever published."""
+    place = ledger_place(folder)
+    if is_empty(place):
+        if any((folder / "datasets").glob(f"*/[0-9a-f]*/{FINGERPRINT}")):
+            raise LedgerUnusable(
+                "The ledger is missing, and datasets were published under it.",
+                "Restore the newest copy: without it nobody knows what was spent.",
+            )
+        create_database(place).close()
+    return open_ledger(folder)
+
+
+def accounts_of(folder: Path) -> Accounts:
+    """The accounts of a workspace; their ledger is made when the first is needed."""
+    place = ledger_place(folder)
+    if not is_empty(place):
+        return Accounts(open_database(place))
+    return Accounts(ledger_for_publishing(folder).database)
+
+
+def has_ledger(folder: Path) -> bool:
+    """Whether a workspace has a ledger: it needs one for accounts and for what is published under `dp`."""
+    return not is_empty(ledger_place(folder))

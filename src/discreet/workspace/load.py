@@ -1,0 +1,259 @@
+"""Loading records into a workspace: a new version beside the others, charged if it must be, then current by a rename.
+
+    describe -> noise -> read and store -> seal -> charge (dp) -> settle -> point
+
+Nothing is left behind when a load is refused, and the version that was served is still served. Under `dp` the whole
+claim of the universe is charged to the budget before the version can be seen by anybody; a load that dies after the
+charge is loaded again for free, since the same records and the same plan have the same name.
+
+Comes from: the faces. Goes to: a version on disk, the ledger.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import secrets
+import shutil
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from filelock import FileLock
+
+from discreet.errors import BadDescription, BadRequest, DiscreetError, NotFound
+from discreet.ledger.entries import Budget
+from discreet.model.dataset_toml import parse_dataset
+from discreet.model.declared_dp import declared_dp
+from discreet.model.protection import DEFAULT_MODULUS
+from discreet.noise.families import build
+from discreet.noise.files import read_noise_table
+from discreet.noise.kept_zero import with_kept_zero
+from discreet.protect.charges import budget_cap, version_charge
+from discreet.protect.plan import NoisePlan, make_plan
+from discreet.protect.tightest import with_claim
+from discreet.records.engine import AggregateQuery
+from discreet.records.engines.duckdb import DuckDBEngine
+from discreet.records.intake import load_records
+from discreet.records.secret import create_secret, read_secret
+from discreet.records.storage import DATABASE
+from discreet.rules.declared import parse_rules
+from discreet.rules.slivers import counted_variables, slivers
+from discreet.rules.verdict import COUNT_RULES
+from discreet.workspace.ledger_place import ledger_for_publishing
+from discreet.workspace.version import (
+    SECRET_CHECK,
+    Version,
+    noise_hash,
+    read_version,
+    refuse_other_secret,
+    write_version,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from discreet.model.dataset import Dataset
+    from discreet.model.protection import Protection
+    from discreet.noise.table import NoiseTable
+    from discreet.records.intake import Progress
+    from discreet.records.secret import Secret
+    from discreet.rules.declared import Rule
+
+DIGEST = re.compile(r"[0-9a-f]{32}\Z")
+
+
+def load_dataset(
+    folder: Path,
+    description: str,
+    records: object,
+    progress: Progress = lambda _what, _done, _of: None,
+    beside: Path = Path(),
+    caution: Callable[[str], None] = lambda _sentence: None,
+) -> str:
+    """Load records into a workspace, creating it if need be; returns the new version's digest.
+
+    Args:
+        folder: The workspace.
+        description: The text of `dataset.toml`.
+        records: A path, frame, table or stream.
+        progress: Told as the load goes on.
+        beside: The folder of the description: a noise table's file is looked for there.
+        caution: Told, for the custodian's eyes only, of declared groups that differ by a few people.
+    """
+    dataset = parse_dataset(description)
+    _refuse_additive_weights(dataset, parse_rules(dataset.rules, dataset))
+    noise = noise_of(dataset, beside)
+    home = folder / "datasets" / dataset.id
+    home.mkdir(parents=True, exist_ok=True)
+    folder.chmod(0o700)
+    secret = _the_secret(folder)
+    with FileLock(home / ".lock"):
+        _sweep(home)
+        _refuse_other_method(folder, dataset)
+        loading = home / f".loading-{secrets.token_hex(8)}"
+        loading.mkdir(mode=0o700)
+        try:
+            loaded = load_records(
+                records, dataset, description + noise_hash(noise), secret, loading, progress
+            )
+            version = Version(dataset, description, noise, loaded.fingerprint)
+            write_version(loading, version, loaded.digest, secret)
+            if isinstance(noise, NoisePlan):
+                _charge(folder, version, noise)
+            _settle(loading, home / loaded.digest, secret)
+            if not isinstance(noise, NoisePlan):
+                for sentence in slivers(dataset, _one_way_counts(home / loaded.digest / DATABASE, dataset)):
+                    caution(sentence)
+            _point(home, loaded.digest)
+        finally:
+            shutil.rmtree(loading, ignore_errors=True)
+    return loaded.digest
+
+
+def noise_of(dataset: Dataset, beside: Path = Path()) -> NoiseTable | NoisePlan:
+    """What a dataset's protection asks for: a noise table that keeps zeros, or the plan of a universe.
+
+    Raises:
+        BadDescription: It cannot be had, or has another number of keys.
+    """
+    if dataset.protection.is_dp:
+        terms, universe = declared_dp(dataset)
+        try:
+            return with_claim(make_plan(dataset, universe, terms, dataset.protection.noise))
+        except (BadRequest, TypeError) as error:
+            raise _bad_noise(error) from None
+    return cell_key_noise(dataset.protection, beside)
+
+
+def cell_key_noise(protection: Protection, beside: Path = Path()) -> NoiseTable:
+    """The noise table of the cell key method: designed, or read from a file; zeros are kept."""
+    parameters = dict(protection.noise)
+    try:
+        if "file" in parameters:
+            table = read_noise_table(beside / str(parameters.pop("file")), **parameters)
+        else:
+            modulus = protection.modulus or (256 if protection.keys == "abs" else DEFAULT_MODULUS)
+            table = build(str(parameters.pop("family")), parameters, modulus)
+    except (BadRequest, NotFound, TypeError) as error:
+        raise _bad_noise(error) from None
+    _refuse_other_keys(table, protection)
+    if table.largest == 0:
+        raise BadDescription("The noise table changes no count.", "Use one that protects.")
+    return with_kept_zero(table)
+
+
+def _bad_noise(error: Exception) -> BadDescription:
+    message = error.message if isinstance(error, DiscreetError) else f"{error}."
+    return BadDescription(f"[protection.noise]: {message}", getattr(error, "advice", ""))
+
+
+def _refuse_other_keys(table: NoiseTable, protection: Protection) -> None:
+    """A noise table must cover the protection's keys."""
+    wanted = 256 if protection.keys == "abs" else protection.modulus
+    if wanted is not None and wanted != table.modulus:
+        raise BadDescription(
+            f"The noise table covers {table.modulus} keys, and the protection asks for {wanted}.",
+            "Leave out `modulus`, or use a table of that size.",
+        )
+
+
+def _charge(folder: Path, version: Version, plan: NoisePlan) -> None:
+    """Charge the universe to its budget, before anybody can see the version."""
+    dataset, terms = version.dataset, plan.terms
+    ledger = ledger_for_publishing(folder)
+    try:
+        budget = Budget(terms.name, budget_cap(terms), terms.rule, terms.neighbours)
+        charge = version_charge(plan, dataset, dataset.version, version.fingerprint)
+        ledger.publish(charge, dataset.id, dataset.version, version.fingerprint, budget)
+    finally:
+        ledger.close()
+
+
+def _refuse_other_method(folder: Path, dataset: Dataset) -> None:
+    """One lineage, one method: what was once released without a bound cannot be bounded, nor the reverse."""
+    method = dataset.protection.method
+    for earlier in (folder / "datasets").glob("*/[0-9a-f]*/dataset.toml"):
+        before = parse_dataset(earlier.read_text("utf-8"))
+        same = before.id == dataset.id or before.lineage == dataset.lineage
+        if same and before.protection.method != method:
+            raise BadDescription(
+                f'"{before.id}" was published under the method {before.protection.method}, and this is {method}.',
+                "Give other persons another id and lineage: no set of records may have two protections.",
+            )
+
+
+def _one_way_counts(path: Path, dataset: Dataset) -> dict[str, dict[str, int]]:
+    """True counts of single variables, for the custodian's cautions and nothing else."""
+    engine = DuckDBEngine(path)
+    try:
+        found = {}
+        for name in counted_variables(dataset):
+            cells = engine.aggregate(AggregateQuery((name,)))
+            codes = dataset.variable(name).codes
+            found[name] = {
+                codes[c]: n for c, n in zip(cells.codes[0].tolist(), cells.counts.tolist(), strict=True)
+            }
+        return found
+    finally:
+        engine.close()
+
+
+def _the_secret(folder: Path) -> Secret:
+    """The workspace's secret; a new one only where nothing was ever loaded with another."""
+    loaded = [current.parent for current in (folder / "datasets").glob("*/current")]
+    if not loaded:
+        create_secret(folder / "secret")
+    secret = read_secret(folder / "secret")
+    for home in loaded:
+        digest = (home / "current").read_text("ascii", errors="replace").strip()
+        if DIGEST.match(digest) and (home / digest / SECRET_CHECK).is_file():
+            refuse_other_secret(home / digest, secret)
+    return secret
+
+
+def _settle(loading: Path, place: Path, secret: Secret) -> None:
+    """Move a version to its place, unless it is there already and sound."""
+    if place.exists() and not _is_sound(place, secret):
+        place.rename(place.parent / f".loading-{secrets.token_hex(8)}")
+    if not place.exists():
+        loading.rename(place)
+
+
+def _is_sound(folder: Path, secret: Secret) -> bool:
+    """Whether a version that is already there can be served as it is."""
+    try:
+        read_version(folder, secret)
+        DuckDBEngine(folder / DATABASE).close()
+    except (DiscreetError, OSError):
+        return False
+    return True
+
+
+def _refuse_additive_weights(dataset: Dataset, rules: tuple[Rule, ...]) -> None:
+    """Weighted counts that are exact but for noise in steps of one weight add up: a withheld area follows."""
+    if (
+        dataset.survey is not None
+        and dataset.survey.form == "overall-average"
+        and any(isinstance(rule, COUNT_RULES) for rule in rules)
+    ):
+        raise BadDescription(
+            "The weight form overall-average does not go with rules that withhold areas: "
+            "what is withheld follows from the rest.",
+            "Use another weight form.",
+        )
+
+
+def _sweep(home: Path) -> None:
+    """Remove what an interrupted load left."""
+    for remains in home.glob(".loading-*"):
+        shutil.rmtree(remains, ignore_errors=True)
+
+
+def _point(home: Path, digest: str) -> None:
+    """Replace `current` in one step, after what it points to is on disk."""
+    pointer = home / f".current-{secrets.token_hex(8)}"
+    with pointer.open("w", encoding="ascii") as file:
+        file.write(digest + "\n")
+        file.flush()
+        os.fsync(file.fileno())
+    pointer.replace(home / "current")

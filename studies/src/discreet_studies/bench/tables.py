@@ -1,0 +1,197 @@
+"""Protected tables against their peers, in one run on one machine.
+
+Ours (zeros and all margins included) is compared with DuckDB's default bare `count(*)` on the same stored
+table, and with ONS `cell-key-perturbation` on a pandas frame of small integers, its best case. The runs
+alternate and the best of several counts, so that a busy machine slows all of them alike.
+
+Comes from: `discreet bench`. Goes to: the README's table.
+"""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import time
+from contextlib import redirect_stdout
+from dataclasses import asdict, dataclass
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import duckdb
+import pyarrow.parquet as pq
+
+from discreet.answer.pipeline import release_table
+from discreet.errors import MissingExtra
+from discreet.model.request import TableRequest
+from discreet.records.storage import DATABASE
+from discreet.workspace.demo import census_batches, census_description
+from discreet.workspace.load import load_dataset
+from discreet.workspace.workspace import Workspace
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from pathlib import Path
+
+    from discreet.workspace.workspace import StoredDataset
+
+#: The tables that are timed: rows x columns.
+WORK = {
+    "age": (("age",), ()),
+    "sex x age": (("sex",), ("age",)),
+    "region x age x occupation": (("region",), ("age", "occupation")),
+    "area x sex x age": (("area",), ("sex", "age")),
+}
+LOAD = "load from Parquet"
+DATASET = "census"
+
+
+@dataclass(frozen=True, slots=True)
+class Timing:
+    """One piece of work at one size; ratios as the README shows them."""
+
+    work: str
+    rows: int
+    ours_s: float
+    duckdb_s: float | None = None
+    ons_s: float | None = None
+    ratio_duckdb: float | None = None
+    ratio_ons: float | None = None
+    peak_mb: float | None = None
+
+    def as_json(self) -> dict[str, Any]:
+        """The timing with its documented keys."""
+        return asdict(self)
+
+
+def measure(rows: int, folder: Path, *, repeats: int = 7, ons: bool = True) -> Iterator[Timing]:
+    """Generate a census of a size, load it and time every piece of work."""
+    parquet = folder / f"census-{rows}.parquet"
+    write_census(parquet, rows)
+    workspace = folder / f"workspace-{rows}"
+    yield _timed_load(parquet, workspace, rows)
+    frame = _ons_frame(workspace) if ons else None
+    stored = Workspace(workspace).stored(DATASET)
+    bare = duckdb.connect(str(workspace / "datasets" / DATASET / stored.digest / DATABASE), read_only=True)
+    for work, (side, top) in WORK.items():
+        request = TableRequest(DATASET, side, top)
+        names = ", ".join(side + top)
+        sql = f"SELECT {names}, count(*) FROM records GROUP BY {names}"  # noqa: S608 - our own names
+        ours, peer = _alternate([partial(_ours, stored, request), partial(_bare_count, bare, sql)], repeats)
+        theirs = None if frame is None else _alternate([partial(_ons_table, frame, [*side, *top])], 2)[0]
+        yield Timing(
+            work,
+            rows,
+            round(ours, 5),
+            round(peer, 5),
+            None if theirs is None else round(theirs, 5),
+            round(ours / peer, 3),
+            None if theirs is None else round(theirs / ours, 2),
+            _peak_of("table", workspace, work),
+        )
+
+
+def write_census(path: Path, rows: int) -> None:
+    """The synthetic census as a Parquet file."""
+    batches = census_batches(rows)
+    first = next(batches)
+    with pq.ParquetWriter(path, first.schema) as writer:
+        writer.write_batch(first)
+        for batch in batches:
+            writer.write_batch(batch)
+
+
+def _timed_load(parquet: Path, workspace: Path, rows: int) -> Timing:
+    """The load in a process of its own, so that its peak of memory is its own."""
+    begin = time.perf_counter()
+    peak = _peak_of("load", workspace, str(parquet), str(rows))
+    return Timing(LOAD, rows, round(time.perf_counter() - begin, 3), peak_mb=peak)
+
+
+def _alternate(functions: list[Callable[[], object]], repeats: int) -> list[float]:
+    """The best time of each, taken in turns after one warm-up."""
+    best = [float("inf")] * len(functions)
+    for turn in range(repeats + 1):
+        for place, function in enumerate(functions):
+            begin = time.perf_counter()
+            function()
+            if turn:
+                best[place] = min(best[place], time.perf_counter() - begin)
+    return best
+
+
+def _ours(stored: StoredDataset, request: TableRequest) -> object:
+    """A release as for the first time: what the rules said of earlier ones is forgotten."""
+    stored.verdicts.clear()
+    return release_table(stored, request)
+
+
+def _bare_count(connection: duckdb.DuckDBPyConnection, sql: str) -> object:
+    return connection.execute(sql).fetchnumpy()
+
+
+def _ons_frame(workspace: Path) -> Any:
+    """The same records for the ONS package: small integers and record keys below 256."""
+    stored = Workspace(workspace).stored(DATASET)
+    path = workspace / "datasets" / DATASET / stored.digest / DATABASE
+    with duckdb.connect(str(path), read_only=True) as connection:
+        names = sorted({name for side, top in WORK.values() for name in side + top})
+        sql = f"SELECT {', '.join(names)}, (record_key % 256)::INTEGER AS record_key FROM records"  # noqa: S608
+        return connection.execute(sql).df()
+
+
+def _ons_table(frame: Any, names: list[str]) -> Any:
+    try:
+        from cell_key_perturbation.create_perturbed_table import create_perturbed_table  # noqa: PLC0415
+        from cell_key_perturbation.utils.generate_test_ptable import generate_ptable_10_5_rule  # noqa: PLC0415
+    except ImportError:
+        raise MissingExtra(
+            "The ONS package is not installed.", 'Install the extra: pip install "discreet[bench]".'
+        ) from None
+    ptable = _ons_ptable(generate_ptable_10_5_rule)
+    with redirect_stdout(sys.stderr):  # the package talks on standard output, which is for documents
+        return create_perturbed_table(
+            frame, ptable, [], names, "record_key", use_existing_ons_id=False, threshold=0
+        )
+
+
+_PTABLES: dict[str, Any] = {}
+
+
+def _ons_ptable(make: Callable[[], Any]) -> Any:
+    """The perturbation table is made once; making it is not what is timed."""
+    if "10-5" not in _PTABLES:
+        _PTABLES["10-5"] = make()
+    return _PTABLES["10-5"]
+
+
+def _peak_of(*arguments: object) -> float:
+    """The peak of memory, in MB, of a new process that does one thing."""
+    command = [sys.executable, "-m", "discreet_studies.bench.tables", *map(str, arguments)]
+    return float(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
+
+
+def _peak_mb() -> float:
+    """The peak resident memory of this process; the kernel's own high-water mark where there is one."""
+    try:
+        with open("/proc/self/status", encoding="ascii") as status:  # noqa: PTH123 - a kernel file
+            return next(int(line.split()[1]) / 1024 for line in status if line.startswith("VmHWM"))
+    except (OSError, StopIteration):
+        import resource  # noqa: PLC0415 - not on every system
+
+        return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+
+
+def _main(what: str, workspace: str, *arguments: str) -> None:
+    from pathlib import Path  # noqa: PLC0415 - only in the measured process
+
+    if what == "load":
+        parquet, rows = arguments
+        load_dataset(Path(workspace), census_description(int(rows)), Path(parquet))
+    else:
+        side, top = WORK[arguments[0]]
+        release_table(Workspace(Path(workspace)).stored(DATASET), TableRequest(DATASET, side, top))
+    sys.stdout.write(f"{_peak_mb():.1f}\n")
+
+
+if __name__ == "__main__":
+    _main(*sys.argv[1:])

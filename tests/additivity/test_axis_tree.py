@@ -1,0 +1,67 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from discreet.additivity.axis_tree import Additive, AxisTree
+
+GEOGRAPHY = AxisTree((4, 4, 5, 5, 6, 6, -1))
+RAGGED = AxisTree((3, 3, 4, 4, -1))
+
+
+def test_a_cut_is_the_whole_at_a_level_with_leaves_from_above():
+    assert GEOGRAPHY.cut(0).tolist() == [6]
+    assert GEOGRAPHY.cut(1).tolist() == [4, 5]
+    assert GEOGRAPHY.cut(2).tolist() == [0, 1, 2, 3]
+    assert RAGGED.cut(1).tolist() == [2, 3]
+    assert RAGGED.cut(2).tolist() == [0, 1, 2]
+
+
+def test_groups_name_the_parts_of_each_whole_and_a_shallow_leaf_is_its_own_part():
+    assert [g.tolist() for g in GEOGRAPHY.groups(2)] == [[0, 1], [2, 3]]
+    assert [g.tolist() for g in RAGGED.groups(2)] == [[2], [0, 1]]
+
+
+def test_adding_up_equals_the_sum_over_the_leaves_under_each_position():
+    random = np.random.default_rng(1)
+    leaves = random.integers(0, 9, (4, 3))
+    full = Additive((GEOGRAPHY, AxisTree.plain(3))).add_up(leaves)
+    under = [[0], [1], [2], [3], [0, 1], [2, 3], [0, 1, 2, 3]]
+    for position, members in enumerate(under):
+        assert full[position, :3].tolist() == leaves[members].sum(axis=0).tolist()
+        assert full[position, 3] == leaves[members].sum()
+
+
+def test_holds_sees_one_wrong_total():
+    structure = Additive((GEOGRAPHY, AxisTree.plain(2)))
+    table = structure.add_up(np.arange(8).reshape(4, 2))
+    assert structure.holds(table)
+    table[4, 1] += 1
+    assert not structure.holds(table)
+
+
+def test_a_mark_on_a_whole_marks_its_parts_and_marks_on_all_parts_mark_the_whole():
+    structure = Additive((GEOGRAPHY,))
+    marks = np.zeros(7, dtype=bool)
+    marks[4] = marks[2] = marks[3] = True
+    assert structure.impossible(marks).all()
+    assert not structure.impossible(None).any()
+
+
+@pytest.mark.parametrize(
+    ("parents", "message"),
+    [
+        ((), "at least one"),
+        ((2, -1), "must be a position"),
+        ((1, 0), "part of itself"),
+        ((0,), "part of itself"),
+    ],
+)
+def test_a_tree_that_is_none_is_refused(parents, message):
+    with pytest.raises(ValueError, match=message):
+        AxisTree(parents)
+
+
+def test_an_array_of_another_shape_is_refused():
+    with pytest.raises(ValueError, match="its axes"):
+        Additive((AxisTree.plain(2),)).check(np.zeros(2))

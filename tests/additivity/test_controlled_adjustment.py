@@ -1,0 +1,73 @@
+from __future__ import annotations
+
+import numpy as np
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from discreet.additivity.controlled_adjustment import PASSES, _Work, adjust, lowering, raising, summed_over
+
+
+def aims_of(table: np.ndarray) -> dict[tuple[int, ...], np.ndarray]:
+    return {margin: table.sum(axis=margin) for margin in summed_over(table.ndim)}
+
+
+@given(st.integers(0, 2**32), st.integers(3, 4))
+@settings(max_examples=40, deadline=None)
+def test_it_ends_within_its_passes_with_non_negative_integers_and_the_wanted_total(seed, ways):
+    random = np.random.default_rng(seed)
+    shape = tuple(random.integers(2, 6, ways))
+    wish, other = random.poisson(2, shape), random.poisson(2, shape)
+    found = adjust(wish, aims_of(other), wish >= 0, keep_zeros=True)
+    assert found.passes <= PASSES
+    assert (found.cells >= 0).all()
+    assert found.cells.sum() == other.sum()
+
+
+@given(st.integers(0, 2**32))
+@settings(max_examples=40, deadline=None)
+def test_a_wish_that_meets_its_aims_is_left_alone(seed):
+    random = np.random.default_rng(seed)
+    wish = random.poisson(3, (3, 4, 2))
+    found = adjust(wish, aims_of(wish), wish >= 0, keep_zeros=False)
+    assert (found.cells == wish).all()
+    assert found.optimal
+
+
+def test_margins_come_much_nearer_than_those_of_the_wish():
+    random = np.random.default_rng(6)
+    wish = random.poisson(4, (12, 12, 12))
+    other = np.maximum(wish + random.integers(-3, 4, wish.shape), 0)
+    found = adjust(wish, aims_of(other), wish >= 0, keep_zeros=False)
+    left = sum(np.abs(found.cells.sum(axis=a) - other.sum(axis=a)).sum() for a in range(3))
+    lacking = sum(np.abs(wish.sum(axis=a) - other.sum(axis=a)).sum() for a in range(3))
+    assert left < lacking / 10
+    for axes in ((0, 1), (0, 2), (1, 2)):
+        assert (found.cells.sum(axis=axes) == other.sum(axis=axes)).all()
+
+
+def test_impossible_cells_stay_zero():
+    random = np.random.default_rng(7)
+    possible = random.random((5, 5, 5)) < 0.7
+    wish, other = (random.poisson(3, (5, 5, 5)) * possible for _ in range(2))
+    found = adjust(wish, aims_of(other), possible, keep_zeros=True)
+    assert not found.cells[~possible].any()
+
+
+def test_a_unit_up_and_back_costs_nothing():
+    wish, rise = np.full(9, 5), np.array([1] * 8 + [8])
+    cells = np.array([0, 1, 2, 4, 5, 6, 8, 12, 6])
+    for spread in (1, 3, 100):
+        assert (raising(cells, wish, rise, spread) + lowering(cells + 1, wish, rise, spread) == 0).all()
+
+
+def test_what_margins_lack_is_kept_exactly_while_units_move():
+    random = np.random.default_rng(9)
+    wish, other = random.poisson(9, (4, 5, 3)), random.poisson(9, (4, 5, 3))
+    aims = aims_of(other)
+    work = _Work(wish, aims, wish >= 0, keep_zeros=False)
+    work.fill(1)
+    for axis in (0, 1, 2):
+        work.improve(axis)
+    for m, margin in enumerate(work.margins):
+        lacking = aims[margin] - work.cells.sum(axis=margin)
+        assert work.lacking(m).ravel().tolist() == np.ravel(lacking).tolist()

@@ -1,0 +1,334 @@
+"""Releases under `dp`: what is declared is answered, what is paid for too, and nothing else; the ledger decides."""
+
+import json
+from dataclasses import replace
+from fractions import Fraction
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+import discreet
+from discreet.answer.dry_run import dry_run
+from discreet.answer.pipeline import ask, release_table
+from discreet.errors import (
+    BadData,
+    BadDescription,
+    BudgetSpent,
+    LedgerUnusable,
+    NotAllowed,
+    OutsideUniverse,
+    WorkspaceUnusable,
+)
+from discreet.formats import FORMATS
+from discreet.model.request import TableRequest
+from discreet.records.tabulate import tabulate
+from discreet.workspace.ledger_place import LEDGER, accounts_of, open_ledger
+from discreet.workspace.load import load_dataset
+from discreet.workspace.workspace import Workspace
+
+INSIDE = TableRequest("town", ("sex",), ("age",))
+OUTSIDE = TableRequest("town", ("sex",), ("job",), ("area",))
+
+
+def opened(town):
+    return Workspace(town.folder)
+
+
+def exact(stored, request):
+    return tabulate(stored.engine, ask(stored, request).shape).counts
+
+
+def share(folder, account, epsilon, role="analyst"):
+    """An account with a share of the family's ledger; its key."""
+    key = accounts_of(folder).create(account, role)
+    ledger = open_ledger(folder)
+    ledger.allow("town", account, (Fraction(epsilon), Fraction(1, 10**9)))
+    ledger.close()
+    return key
+
+
+def spent(folder):
+    ledger = open_ledger(folder)
+    try:
+        return ledger.state("town").spent[0]
+    finally:
+        ledger.close()
+
+
+def test_a_declared_table_is_released_with_noise_on_every_cell(private_town):
+    stored = opened(private_town).stored("town")
+    release = release_table(stored, INSIDE)
+    assert release.noise is None
+    assert (release.laws.terms == 1).all()
+    noise = release.noisy - exact(stored, INSIDE)
+    assert np.count_nonzero(noise) > noise.size / 2
+    assert np.abs(noise).max() < 100
+    assert release.promise[0].startswith(
+        "All answers from the declared tables of this version together are computationally ("
+    )
+    assert "one person added or removed" in release.promise[0]
+
+
+def test_an_empty_cell_has_noise_and_an_impossible_one_is_not_applicable(private_town):
+    release = release_table(
+        opened(private_town).stored("town"), TableRequest("town", ("age",), ("job",), totals=False)
+    )
+    child = release.dimensions[0].codes.index("child")
+    assert [release.value("child", code) for code in ("1", "2", "9")] == [None] * 3
+    assert (release.laws.terms[child] == [1, 0, 0, 0]).all()
+    assert release.value("adult", "0") is not None
+
+
+def test_a_recode_a_slice_and_a_coarser_level_are_sums_of_released_cells(private_town):
+    stored = opened(private_town).stored("town")
+    whole = release_table(stored, TableRequest("town", ("area",), ("sex",)))
+    grouped = release_table(
+        stored,
+        TableRequest("town", ("area",), ("sex",), groups=(("area", (("N1", "S1"), ("N2", "S2", "S3"))),)),
+    )
+    assert grouped.noisy[0, 0] == whole.noisy[0, 0] + whole.noisy[2, 0]
+    assert grouped.laws.terms[:2, 0].tolist() == [2, 3]
+    region = release_table(stored, TableRequest("town", ("region",), ("sex",)))
+    assert region.noisy[0, 0] == whole.noisy[:2, 0].sum()
+    part = release_table(stored, TableRequest("town", ("area",), ("sex",), filters=(("sex", ("2",)),)))
+    assert part.noisy[0, 0] == whole.noisy[0, 1]
+
+
+def test_every_level_that_is_shown_has_noise(private_town):
+    stored = opened(private_town).stored("town")
+    nested = release_table(
+        stored, TableRequest("town", ("area",), ("sex",), levels=(("area", ("region", "area")),))
+    )
+    assert (nested.laws.terms > 0).all()
+    assert not nested.missing.any()
+    areas = release_table(stored, TableRequest("town", ("area",), ("sex",)))
+    regions = release_table(stored, TableRequest("town", ("region",), ("sex",)))
+    assert (nested.noisy[[1, 2, 4, 5, 6, 7]] == areas.noisy).all()
+    assert (nested.noisy[[0, 3, 7]] == regions.noisy).all()
+
+
+def test_a_town_of_nobody_is_published_like_any_other(private_town, tmp_path):
+    """A load that refused it would tell that somebody is there in all others."""
+    load_dataset(tmp_path / "w", private_town.description, private_town.records.slice(0, 0))
+    release = release_table(Workspace(tmp_path / "w").stored("town"), INSIDE)
+    assert np.count_nonzero(release.noisy)
+    assert np.abs(release.noisy).max() < 100
+    assert spent(tmp_path / "w") == spent(private_town.folder)
+
+
+def test_what_is_outside_is_refused_by_its_shape_and_costs_nothing(private_town):
+    stored = opened(private_town).stored("town")
+    before = spent(private_town.folder)
+    with pytest.raises(OutsideUniverse, match="area x job") as refused:
+        release_table(stored, OUTSIDE)
+    assert "at epsilon 0.5: send your key" in refused.value.advice
+    assert spent(private_town.folder) == before
+
+
+def test_an_account_with_a_share_pays_once_and_then_it_is_free_for_everybody(private_town):
+    folder = private_town.folder
+    workspace = opened(private_town)
+    asker = workspace.asker(share(folder, "ann", "0.6"))
+    before = spent(folder)
+    first = release_table(workspace.stored("town"), OUTSIDE, asker)
+    # What is paid for beyond the declared tables is in the family's cap, not in the claim of the declared ones.
+    assert first.promise[0].startswith("All answers from the declared tables of this version together")
+    assert "all versions and ledgers together" in first.promise[1]
+    assert spent(folder) - before == pytest.approx(Fraction(1, 2), abs=1e-9)
+    again = release_table(Workspace(folder).stored("town"), OUTSIDE)
+    assert FORMATS["json"].write(first) == FORMATS["json"].write(again)
+    slice_of_it = replace(OUTSIDE, filters=(("area", ("N1", "S2")),))
+    release_table(workspace.stored("town"), slice_of_it)
+    with pytest.raises(BudgetSpent, match='account "ann"'):
+        release_table(workspace.stored("town"), TableRequest("town", ("sex",), ("age",), ("job",)), asker)
+    assert spent(folder) - before == pytest.approx(Fraction(1, 2), abs=1e-9)
+
+
+def test_paying_for_a_table_changes_no_answer_inside_the_universe(private_town):
+    workspace = opened(private_town)
+    before = release_table(workspace.stored("town"), INSIDE)
+    asker = workspace.asker(share(private_town.folder, "ann", 2))
+    release_table(workspace.stored("town"), TableRequest("town", ("sex",), ("age",), ("job",)), asker)
+    after = release_table(workspace.stored("town"), INSIDE)
+    assert FORMATS["json"].write(before) == FORMATS["json"].write(after)
+
+
+def test_a_reader_cannot_spend_and_an_account_without_share_neither(private_town):
+    workspace = opened(private_town)
+    reader = workspace.asker(share(private_town.folder, "bob", 2, role="reader"))
+    with pytest.raises(NotAllowed, match="needs the role analyst"):
+        release_table(workspace.stored("town"), OUTSIDE, reader)
+    poor = workspace.asker(accounts_of(private_town.folder).create("eve", "analyst"))
+    with pytest.raises(BudgetSpent, match='"eve"'):
+        release_table(workspace.stored("town"), OUTSIDE, poor)
+
+
+def test_the_family_cap_ends_all_spending(private_town):
+    workspace = opened(private_town)
+    asker = workspace.asker(share(private_town.folder, "ann", 100))
+    stored = workspace.stored("town")
+    tables = [("area", "job"), ("age", "job", "sex"), ("age", "area", "sex"), ("area", "job", "sex")]
+    tables += [("age", "area", "job"), ("age", "area", "job", "sex"), ("job", "region", "sex")]
+    tables += [("age", "job", "region"), ("age", "region", "sex"), ("age", "job", "region", "sex")]
+    tables += [("region", "job")]
+    for rows in tables[:10]:  # 4 of the universe and ten times 0.5 make the cap of 9
+        release_table(stored, TableRequest("town", rows), asker)
+    with pytest.raises(BudgetSpent, match='budget "town"'):
+        release_table(stored, TableRequest("town", tables[10]), asker)
+    assert spent(private_town.folder) <= 9
+
+
+def test_a_dry_run_reads_no_unpaid_table_and_says_its_cost(private_town, monkeypatch):
+    workspace = opened(private_town)
+    stored = workspace.stored("town")
+    asker = workspace.asker(share(private_town.folder, "ann", 2))
+    monkeypatch.setattr(type(stored.engine), "aggregate", lambda *_: pytest.fail("a record was read"))
+    found = dry_run(stored, OUTSIDE, asker)
+    assert found["allowed"]
+    assert found["cost"]["epsilon"] == pytest.approx(0.5)
+    assert dry_run(stored, INSIDE)["cost"] == {"epsilon": 0, "delta": 0}
+    refused = dry_run(stored, OUTSIDE)
+    assert not refused["allowed"]
+    assert refused["verdict"]["rules"][0]["code"] == "outside-universe"
+    assert refused["suggestion"] is not None
+
+
+@pytest.mark.parametrize("harm", ["missing", "other", "damaged"])
+def test_without_its_ledger_nothing_is_answered(private_town, harm):
+    path = private_town.folder / LEDGER
+    for extra in (path, path.with_name(LEDGER + "-wal"), path.with_name(LEDGER + "-shm")):
+        extra.unlink(missing_ok=True)
+    if harm == "other":
+        accounts_path = private_town.folder.parent / "elsewhere"
+        accounts_path.mkdir()
+        (accounts_path / "datasets").mkdir()
+        accounts_of(accounts_path)
+        (accounts_path / LEDGER).rename(path)
+    elif harm == "damaged":
+        path.write_bytes(b"SQLite format 3\0" + b"\1" * 5000)
+    with pytest.raises(LedgerUnusable):
+        release_table(opened(private_town).stored("town"), INSIDE)
+    if harm != "other":
+        with pytest.raises(LedgerUnusable):
+            load_dataset(private_town.folder, private_town.description, private_town.records)
+
+
+def test_a_ledger_that_disappears_while_serving_ends_all_answers(private_town):
+    stored = opened(private_town).stored("town")
+    release_table(stored, INSIDE)
+    (private_town.folder / LEDGER).rename(private_town.folder / "away")
+    with pytest.raises(LedgerUnusable):
+        release_table(stored, INSIDE)
+
+
+def test_a_version_belongs_to_its_records(private_town):
+    changed = private_town.records.slice(1)
+    with pytest.raises(BadDescription, match="other records"):
+        load_dataset(private_town.folder, private_town.description, changed)
+    before = release_table(opened(private_town).stored("town"), INSIDE)
+    second = private_town.description.replace('version = "1"', 'version = "2"')
+    cost = spent(private_town.folder)
+    load_dataset(private_town.folder, second, changed)
+    assert spent(private_town.folder) == 2 * cost
+    after = release_table(opened(private_town).stored("town"), INSIDE)
+    assert (before.noisy != after.noisy).mean() > 0.5
+    third = private_town.description.replace('version = "1"', 'version = "3"')
+    with pytest.raises(BudgetSpent, match='budget "town"'):
+        load_dataset(private_town.folder, third, changed)
+    assert opened(private_town).stored("town").dataset.version == "2"
+
+
+def test_loading_the_same_again_costs_nothing(private_town):
+    before = spent(private_town.folder)
+    load_dataset(private_town.folder, private_town.description, private_town.records)
+    assert spent(private_town.folder) == before
+
+
+def test_no_set_of_records_has_two_protections(private_town, town):
+    with pytest.raises(BadDescription, match="under the method dp"):
+        load_dataset(private_town.folder, town.description, town.records)
+
+
+def test_an_edited_plan_or_fingerprint_is_not_served(private_town):
+    version = next(private_town.folder.glob("datasets/town/*/noise.json")).parent
+    text = (version / "noise.json").read_text()
+    (version / "noise.json").write_text(text.replace('"share": "', '"share": "1', 1))
+    with pytest.raises(WorkspaceUnusable, match="changed after"):
+        opened(private_town).stored("town")
+    (version / "noise.json").write_text(text)
+    (version / "records.fingerprint").write_text("0" * 32)
+    with pytest.raises(WorkspaceUnusable, match="changed after"):
+        opened(private_town).stored("town")
+
+
+def test_persons_with_more_records_than_promised_are_refused(private_town, tmp_path):
+    people = private_town.records.append_column("who", pa.array([f"p{n // 2}" for n in range(3000)]))
+    several = private_town.description.replace(
+        'id_column = "person"', 'id_column = "person"\nunit_column = "who"'
+    )
+    with pytest.raises(BadData, match="more than 1 record"):
+        load_dataset(tmp_path / "w", several, people)
+    two = several.replace('family = "town"', 'family = "town"\nrecords_per_unit = 2')
+    load_dataset(tmp_path / "w", two, people)
+    said = release_table(Workspace(tmp_path / "w").stored("town"), INSIDE).promise[0]
+    assert "one person (of at most 2 records)" in said
+
+
+def test_a_known_total_is_public_and_exact(private_town, tmp_path):
+    known = private_town.description.replace(
+        'family = "town"', 'family = "town"\ninvariants = ["n"]\nneighbours = "replace-one"'
+    )
+    load_dataset(tmp_path / "w", known, private_town.records)
+    release = release_table(Workspace(tmp_path / "w").stored("town"), INSIDE)
+    assert release.value("_T", "_T") == 3000
+    assert release.laws.at(-1, -1) is None
+    assert "the number of records is public" in release.promise[0]
+
+
+def test_python_gives_intervals_from_the_law_of_the_cell(private_town):
+    with discreet.open(private_town.folder) as catalogue:
+        table = catalogue.table("town", rows="area", columns="sex")
+        one, total = table.interval("N1", "1"), table.interval("_T", "_T")
+        assert one.low <= one.estimate <= one.high
+        assert table.test_independence().df == 4
+        assert total.high > total.low
+
+
+def test_json_stat_states_the_law_of_every_cell(private_town):
+    release = release_table(opened(private_town).stored("town"), TableRequest("town", ("region",)))
+    said = json.loads(FORMATS["json"].write(release))["extension"]["confidentiality"]
+    assert said["method"] == "dp"
+    assert said["noise"]["terms"] == [2, 3, 1]
+    assert {tuple(table["variables"]) for table in said["noise"]["tables"]} == {("area",), ()}
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        ('keys = "additive"', "`keys` of"),
+        ("max_variables = 2", "`max_variables` of"),
+        ("modulus = 256", "`modulus` of"),
+    ],
+)
+def test_what_belongs_to_the_other_method_is_refused(private_town, tmp_path, line, message):
+    strange = private_town.description.replace('method = "dp"', f'method = "dp"\n{line}')
+    with pytest.raises(BadDescription, match=message):
+        load_dataset(tmp_path / "w", strange, private_town.records)
+
+
+def test_gaussian_noise_under_the_zcdp_rule_is_published_and_asked_beyond(private_town, tmp_path):
+    gaussian = private_town.description.replace(
+        "[protection.universe]", '[protection.noise]\nfamily = "gaussian"\n\n[protection.universe]'
+    ).replace("answer_cost = 0.5", 'answer_cost = 0.01\nrule = "zcdp"\n')
+    folder = tmp_path / "zcdp"
+    load_dataset(folder, gaussian, private_town.records)
+    workspace = Workspace(folder)
+    inside = release_table(workspace.stored("town"), INSIDE)
+    assert "zero-concentrated" in inside.promise[0] or "loss distribution" in inside.promise[0]
+    asker = workspace.asker(share(folder, "ann", "0.015"))
+    before = spent(folder)
+    release_table(workspace.stored("town"), OUTSIDE, asker)
+    assert float(spent(folder) - before) == pytest.approx(0.01, rel=1e-6)
+    with pytest.raises(BudgetSpent):
+        release_table(workspace.stored("town"), TableRequest("town", ("sex", "age", "job")), asker)

@@ -1,0 +1,148 @@
+"""Rules through the whole flow: on the demo census of 50,000 persons with its own rules."""
+
+import json
+import random
+
+import numpy as np
+import pytest
+
+from discreet.answer.dry_run import dry_run, refusal_of, suggestion
+from discreet.answer.pipeline import release_table
+from discreet.errors import DiscreetError, TableNotReleased
+from discreet.formats import FORMATS
+from discreet.model.release import STATUSES, WITHHELD
+from discreet.model.request import TableRequest, request_from_text
+from discreet.workspace.demo import census_batches, census_description
+from discreet.workspace.load import load_dataset
+from discreet.workspace.workspace import Workspace
+
+
+@pytest.fixture(scope="module")
+def stored(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("census")
+    load_dataset(folder, census_description(50_000), census_batches(50_000))
+    return Workspace(folder).stored("census")
+
+
+def ask(stored, **parts):
+    return release_table(stored, request_from_text("census", **parts))
+
+
+SPARSE = {"rows": ["area"], "columns": ["age", "occupation"]}
+
+
+def test_withheld_areas_have_no_number_anywhere(stored):
+    release = ask(stored, **SPARSE)
+    withheld = release.status == WITHHELD
+    assert withheld.any()
+    assert not withheld.all()
+    assert not release.values[withheld].any()
+    assert not release.noisy[withheld].any()
+    assert release.missing[withheld].all()
+    areas = withheld.any(axis=(1, 2))
+    assert (withheld | (release.status == STATUSES.index("z")))[areas].all()
+    document = json.loads(FORMATS["json"].write(release))
+    assert document["extension"]["confidentiality"]["verdict"]["blocked"] == int(areas[:-1].sum())
+    assert all(document["value"][place] is None for place in np.flatnonzero(withheld.ravel())[:500])
+
+
+def test_a_filter_or_a_slice_cannot_evade_a_rule(stored):
+    table = ask(stored, **SPARSE)
+    blocked = [
+        code
+        for code, rows in zip(table.dimensions[0].codes, table.status == WITHHELD, strict=True)
+        if rows.any()
+    ]
+    open_areas = [c for c in table.dimensions[0].codes[:-1] if c not in blocked]
+    assert blocked
+    assert open_areas
+    sliced = ask(stored, rows=["area"], columns=["age"], filters=["occupation=2"])
+    assert {
+        c for c, rows in zip(sliced.dimensions[0].codes, sliced.status == WITHHELD, strict=True) if rows.any()
+    } >= set(blocked)
+    with pytest.raises(TableNotReleased):
+        ask(stored, rows=["age", "occupation"], filters=[f"area={blocked[0]}"])
+    ask(stored, rows=["age", "occupation"], filters=[f"area={open_areas[0]}"])
+
+
+def test_totals_that_are_sums_do_not_give_a_withheld_area_away(stored):
+    independent = ask(stored, **SPARSE)
+    interior = ask(stored, additivity="interior", **SPARSE)
+    total = len(independent.dimensions[0].outputs)
+    assert not (independent.status[total] == WITHHELD).all()
+    assert set(np.unique(interior.status[total]).tolist()) <= {WITHHELD, STATUSES.index("z")}
+    with pytest.raises(TableNotReleased, match="fitted"):
+        ask(stored, additivity="fitted", **SPARSE)
+
+
+def test_the_numbers_that_are_shown_are_those_without_rules(stored):
+    from dataclasses import replace
+
+    with_rules = ask(stored, **SPARSE)
+    without = release_table(replace(stored, rules=(), verdicts={}), request_from_text("census", **SPARSE))
+    shown = ~with_rules.missing
+    assert (with_rules.values[shown] == without.values[shown]).all()
+
+
+def test_a_dry_run_tells_size_and_verdict_and_no_number(stored):
+    told = dry_run(stored, request_from_text("census", **SPARSE))
+    assert set(told) == {"cells", "allowed", "verdict", "suggestion"}
+    assert set(told["verdict"]) == {"passed", "blocked", "total", "table_error", "rules"}
+    assert told["cells"] == ask(stored, **SPARSE).cells
+    assert told["allowed"]
+    refused = dry_run(stored, request_from_text("census", rows=["sex", "age", "education", "employment"]))
+    assert not refused["allowed"]
+    assert refused["verdict"]["rules"][0]["code"] == "too-many-variables"
+    assert refused["verdict"]["rules"][0]["advice"]
+    assert refused["suggestion"]
+
+
+def test_a_dry_run_that_a_rule_of_shape_refuses_asks_no_engine(stored):
+    from dataclasses import replace
+
+    class NoEngine:
+        def aggregate(self, query):
+            raise AssertionError("the engine was asked")
+
+    quiet = replace(stored, engine=NoEngine(), verdicts={})
+    assert refusal_of(quiet, TableRequest("census", ("sex", "age", "education", "employment"))) is not None
+
+
+def random_request(names, dataset, source):
+    chosen = source.sample(names, source.randint(1, 4))
+    cut = source.randint(0, len(chosen))
+    filters = tuple(
+        (
+            name,
+            tuple(
+                source.sample(
+                    dataset.variable(name).codes, source.randint(1, min(3, len(dataset.variable(name))))
+                )
+            ),
+        )
+        for name in source.sample(names, source.randint(0, 2))
+    )
+    return TableRequest("census", tuple(chosen[:cut]), tuple(chosen[cut:]), (), filters)
+
+
+@pytest.mark.slow
+def test_a_thousand_random_requests_are_answered_or_refused_with_advice_that_leads_somewhere(stored):
+    source = random.Random(3)
+    names = [variable.name for variable in stored.dataset.variables]
+    answered = refused = followed = 0
+    for _ in range(1000):
+        request = random_request(names, stored.dataset, source)
+        try:
+            release_table(stored, request)
+            answered += 1
+        except DiscreetError as error:
+            refused += 1
+            assert error.advice  # noqa: PT017 - most requests raise nothing
+            if refused % 10 == 0:
+                instead = suggestion(stored, request)
+                assert instead is not None
+                release_table(stored, instead)
+                followed += 1
+    assert answered > 100
+    assert refused > 100
+    assert followed > 10

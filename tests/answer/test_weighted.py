@@ -1,0 +1,275 @@
+"""Weighted tables through the whole flow, each form against its definition worked out slowly."""
+
+import json
+from fractions import Fraction
+
+import numpy as np
+import pandas as pd
+import pytest
+from typer.testing import CliRunner
+
+import discreet
+from discreet.answer.weighted import largest_variance
+from discreet.cli.main import app
+from discreet.errors import BadData, BadDescription, BadRequest
+from discreet.server.grid import grid
+
+RECORDS = 900
+
+
+def survey_records():
+    rng = np.random.RandomState(4)
+    state = rng.choice(["A", "B"], RECORDS, p=[0.6, 0.4])
+    weight = np.where(state == "A", 30, 10) + rng.randint(0, 500, RECORDS) / 100
+    return pd.DataFrame(
+        {
+            "id": range(RECORDS),
+            "state": state,
+            "sex": rng.choice(["1", "2"], RECORDS),
+            "age": rng.choice(["y", "m", "o"], RECORDS, p=[0.02, 0.5, 0.48]),
+            "w": weight.round(2),
+        }
+    )
+
+
+def description(frame, form, **changes):
+    weights = frame["w"]
+    facts = {
+        "sample_size": len(frame),
+        "population_size": round(float(weights.sum()), 2),
+        "largest_weight": float(weights.max()),
+        "relative_variance": round(float(len(frame) * (weights**2).sum() / weights.sum() ** 2 - 1), 4),
+    } | changes
+    listed = "".join(f"{name} = {value}\n" for name, value in facts.items())
+    variables = "".join(
+        f'[[variable]]\nname = "{name}"\ncategories = {codes}\n'
+        for name, codes in (("state", '["A", "B"]'), ("sex", '["1", "2"]'), ("age", '["y", "m", "o"]'))
+    )
+    return (
+        'id = "survey"\nlabel = "Survey"\nunit = "persons"\nid_column = "id"\nweight_column = "w"\nweight_decimals = 2\n'
+        f'{variables}[survey]\nform = "{form}"\n{listed}stratum = "state"\nstratum_weights = {{ A = 32.5, B = 12.5 }}\n'
+    )
+
+
+@pytest.fixture(scope="module")
+def frame():
+    return survey_records()
+
+
+def load(folder, frame, form, **changes):
+    (folder / "dataset.toml").write_text(description(frame, form, **changes))
+    discreet.load(folder / "workspace", folder / "dataset.toml", frame)
+    return discreet.open(folder / "workspace")
+
+
+def half_away(value: Fraction) -> int:
+    whole, rest = divmod(abs(value), 1)
+    return (int(whole) + (rest >= Fraction(1, 2))) * (1 if value >= 0 else -1)
+
+
+def cells(frame, release):
+    """Each cell's records and place."""
+    for place in np.ndindex(*release.values.shape):
+        inside = np.ones(len(frame), dtype=bool)
+        for dimension, at in zip(release.dimensions, place, strict=True):
+            inside &= (
+                frame[dimension.name].isin([dimension.base[m] for m in dimension.members()[at]]).to_numpy()
+            )
+        yield place, frame[inside]
+
+
+@pytest.mark.parametrize("form", ["cell-average", "overall-average", "largest-weight", "average-weight"])
+def test_each_form_is_what_its_formula_says(form, frame, tmp_path):
+    release = (
+        load(tmp_path, frame, form).table("survey", rows=["age"], columns=["sex"], measure="weighted").release
+    )
+    hundredths = {index: round(weight * 100) for index, weight in frame["w"].items()}
+    total = round(float(frame["w"].sum()), 2)
+    average = Fraction(round(total * 100), len(frame))
+    largest = round(frame["w"].max() * 100)
+    for place, inside in cells(frame, release):
+        count, noise = len(inside), int(release.noisy[place]) - len(inside)
+        weight = sum(hundredths[index] for index in inside.index)
+        exact = {
+            "cell-average": weight + half_away(Fraction(noise * weight, max(count, 1))),
+            "overall-average": weight + half_away(noise * average),
+            "largest-weight": (half_away(Fraction(weight, largest)) + noise) * largest,
+            "average-weight": half_away((count + noise) * average),
+        }[form]
+        assert int(release.values[place]) == max(0, half_away(Fraction(exact, 100))), (form, place)
+
+
+@pytest.mark.parametrize(
+    "parts",
+    [
+        {"rows": ["age"]},
+        {"rows": ["age"], "columns": ["state"]},
+        {"rows": ["age"], "filters": {"state": ["B"]}},
+        {"rows": ["state"], "filters": {"state": ["A"]}},
+    ],
+)
+def test_public_strata_are_noisy_counts_of_strata_times_public_weights(parts, frame, tmp_path):
+    catalogue = load(tmp_path, frame, "public-strata")
+    weighted = catalogue.table("survey", measure="weighted", **parts).release
+    strata = catalogue.table("survey", rows=["age"], columns=["state"]).release
+    weight = {"A": Fraction(65, 2), "B": Fraction(25, 2)}
+    kept = parts.get("filters", {}).get("state", ["A", "B"])
+    for place in np.ndindex(*weighted.values.shape):
+        codes = {d.name: d.codes[at] for d, at in zip(weighted.dimensions, place, strict=True)}
+        chosen = kept if codes.get("state", "_T") == "_T" else [codes["state"]]
+        noisy = {s: strata.value(codes.get("age", "_T"), s) for s in chosen}
+        assert int(weighted.values[place]) == half_away(sum(weight[s] * n for s, n in noisy.items()))
+
+
+def test_counts_and_weights_of_one_dataset_share_their_noise(frame, tmp_path):
+    catalogue = load(tmp_path, frame, "cell-average")
+    counted = catalogue.table("survey", rows=["age"]).release
+    weighted = catalogue.table("survey", rows=["age"], measure="weighted").release
+    assert counted.noisy.tolist() == weighted.noisy.tolist()
+    assert counted.errors is None
+
+
+def test_a_weighted_table_tells_its_error_and_marks_what_is_unreliable(frame, tmp_path):
+    table = load(tmp_path, frame, "cell-average").table(
+        "survey", rows=["age"], columns=["sex"], measure="weighted"
+    )
+    data = table.to_pandas()
+    assert data["relative_standard_error"].between(0, 100).all()
+    young = data[data["age"] == "y"]
+    assert set(young["status"]) == {"u"}
+    assert young["value"].notna().all()
+    assert data[data["age"] == "m"]["status"].eq("").all()
+    assert "Estimated persons by age and sex" in table.release.title
+    header = table.to_csv().splitlines()[0]
+    assert header.endswith("value,status,relative_standard_error,noise_share")
+    assert all(len(line.split(",")) == len(header.split(",")) for line in table.to_csv().splitlines())
+    assert "not differentially private" in " ".join(table.release.promise)
+
+
+def test_errors_depend_on_noisy_counts_and_public_constants_only(frame, tmp_path):
+    """Two samples with the same noisy count of a cell have the same error there, whatever the weights in it."""
+    release = (
+        load(tmp_path, frame, "cell-average")
+        .table("survey", rows=["age", "sex", "state"], measure="weighted")
+        .release
+    )
+    seen = {}
+    arrays = (release.noisy, release.errors, release.noise_shares)
+    for noisy, *told in zip(*(array.ravel().tolist() for array in arrays), strict=True):
+        assert seen.setdefault(noisy, told) == told
+
+
+def test_the_noise_has_the_same_share_in_every_format_and_it_is_the_formulas(frame, tmp_path):
+    table = load(tmp_path, frame, "cell-average").table(
+        "survey", rows=["age"], columns=["sex"], measure="weighted"
+    )
+    data = table.to_pandas()
+    document = json.loads(table.to_json_stat())["extension"]
+    written = [line.split(",")[-1] for line in table.to_csv().splitlines()[1:]]
+    assert document["noise_share"] == data["noise_share"].tolist() == [float(text) for text in written]
+    assert document["design_effect"] == pytest.approx(
+        1 + float(table.release.dataset.survey.relative_variance)
+    )
+    survey = table.release.dataset.survey
+    spread = float(largest_variance(table.release.noise))
+    for noisy, share in zip(table.release.noisy.ravel().tolist(), document["noise_share"], strict=True):
+        assert 10 * share == pytest.approx(share_by_hand(noisy, spread, survey), abs=0.501)
+
+
+def told_by(catalogue, **parts):
+    release = catalogue.table("survey", measure="weighted", **parts).release
+    return release, float(largest_variance(release.noise))
+
+
+def share_by_hand(noisy, variance, survey):
+    inside = min(noisy, RECORDS)
+    fraction = 1 - RECORDS / float(survey.population_size)
+    sampling = float(1 + survey.relative_variance) * fraction * inside * (1 - inside / RECORDS)
+    return 1000 * variance / (variance + sampling)
+
+
+def test_noise_in_steps_of_the_largest_weight_is_counted_as_large_as_it_is(frame, tmp_path):
+    release, variance = told_by(load(tmp_path, frame, "largest-weight"), rows=["age"], columns=["sex"])
+    survey = release.dataset.survey
+    step = float(survey.largest_weight) / (float(survey.population_size) / RECORDS)
+    assert step > 1.2
+    for noisy, share in zip(
+        release.noisy.ravel().tolist(), release.noise_shares.ravel().tolist(), strict=True
+    ):
+        assert share == pytest.approx(share_by_hand(noisy, (variance + 1 / 12) * step**2, survey), abs=0.501)
+
+
+def test_noise_of_several_strata_adds_up_and_that_of_one_stands_alone(frame, tmp_path):
+    catalogue = load(tmp_path, frame, "public-strata")
+    together, variance = told_by(catalogue, rows=["sex"])
+    survey = together.dataset.survey
+    average = float(survey.population_size) / RECORDS
+    both = variance * (32.5**2 + 12.5**2) / average**2
+    for noisy, share in zip(together.noisy.tolist(), together.noise_shares.tolist(), strict=True):
+        assert share == pytest.approx(share_by_hand(noisy, both, survey), abs=0.501)
+    apart, _ = told_by(catalogue, rows=["sex"], columns=["state"])
+    for place in np.ndindex(3, 2):
+        noisy = int(apart.noisy[place])
+        assert apart.noise_shares[place] == pytest.approx(share_by_hand(noisy, variance, survey), abs=0.501)
+    assert apart.noise_shares[:, 2].tolist() == together.noise_shares.tolist()
+
+
+def test_the_screen_tells_errors_in_a_note_and_beside_each_number_when_asked(frame, tmp_path):
+    catalogue = load(tmp_path, frame, "cell-average")
+    table = catalogue.table("survey", rows=["age"], columns=["sex"], measure="weighted")
+    data = table.to_pandas()
+    headers, lines = table.text_grid(errors=True)
+    assert headers == ["age", "1", "RSE", "noise", "2", "RSE", "noise", "Total", "RSE", "noise"]
+    first = data.iloc[0]
+    assert lines[0][2:4] == [f"{first['relative_standard_error']:.1f} %", f"{first['noise_share']:.1f} %"]
+    assert f"{data['noise_share'].max():.1f} % of their variance" in table.error_note()
+    assert catalogue.table("survey", rows=["age"]).error_note() == ""
+
+
+def test_the_command_line_shows_errors_when_asked_and_refuses_them_for_counts(frame, tmp_path, capsys):
+    load(tmp_path, frame, "cell-average").close()
+    asked = ["table", "survey", "--rows", "age", "-w", str(tmp_path / "workspace")]
+    plain = CliRunner().invoke(app, [*asked, "--measure", "weighted"], terminal_width=200)
+    assert "--errors shows each" in " ".join(plain.stdout.split())
+    assert "RSE   noise" not in plain.stdout
+    told = CliRunner().invoke(app, [*asked, "--measure", "weighted", "--errors"])
+    assert told.stdout.split("noise")[0].split()[-2:] == ["persons", "RSE"]
+    counted = CliRunner().invoke(app, [*asked, "--errors"])
+    assert isinstance(counted.exception, BadRequest)
+    assert "--measure weighted" in counted.exception.advice
+
+
+def test_a_cell_of_the_page_tells_its_error_and_the_noises_share(frame, tmp_path):
+    table = load(tmp_path, frame, "cell-average").table("survey", rows=["age"], measure="weighted")
+    shown = grid(table.release)
+    (text, _, notes, _) = shown.layers[0].groups[0].rows[1].cells[0]
+    cell = table.to_pandas().iloc[1]
+    assert text == f"{cell['value']:,}"
+    assert notes == (
+        f"RSE {cell['relative_standard_error']:.1f} %",
+        f"noise {cell['noise_share'] + 1e-9:.0f} %",
+    )
+    assert {"RSE", "noise"} <= dict(shown.legend).keys()
+
+
+def test_weights_that_vary_much_come_with_a_caution(frame, tmp_path):
+    release = (
+        load(tmp_path, frame, "overall-average").table("survey", rows=["age"], measure="weighted").release
+    )
+    assert any("above 10 %" in sentence for sentence in release.promise)
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [{"sample_size": 901}, {"population_size": 30_000}, {"largest_weight": 20}, {"relative_variance": 0.9}],
+)
+def test_records_that_contradict_the_declared_survey_are_refused(changes, frame, tmp_path):
+    with pytest.raises((BadData, BadDescription), match=r"survey"):
+        load(tmp_path, frame, "cell-average", **changes)
+
+
+def test_a_dataset_without_weights_has_no_weighted_table(town_workspace):
+    with pytest.raises(BadRequest, match="no survey weights"):
+        discreet.open(town_workspace.folder).table("town", rows=["sex"], measure="weighted")
+    with pytest.raises(BadRequest, match='Did you mean "weighted"'):
+        discreet.open(town_workspace.folder).table("town", rows=["sex"], measure="weigthed")

@@ -1,0 +1,124 @@
+"""Whom the attacks ask: the baseline counts rightly, and the rest is reached through the public interface."""
+
+import ast
+import inspect
+
+import numpy as np
+import pytest
+
+from discreet.attacks.knowledge import CELLKEY, DESCRIBED, DP, UNPROTECTED
+from discreet.attacks.trials import targets as module
+from discreet.attacks.trials.averaging_study import AveragingStudy
+from discreet.attacks.trials.bob_study import BobStudy
+from discreet.attacks.trials.population import town
+from discreet.attacks.trials.targets import describe, targets
+from discreet.model.request import TableRequest
+
+
+@pytest.fixture(scope="module")
+def people():
+    return town(1_000, 20, seed=1)[0]
+
+
+REQUESTS = [
+    {"rows": ("area",)},
+    {"rows": ("region",), "columns": ("age", "marital")},
+    {"rows": ("age",), "filters": (("marital", ("single", "widowed")), ("age", ("adult", "old")))},
+    {"rows": ("age",), "groups": (("age", (("child", "old"),)),)},
+    {"rows": ("birthplace",), "filters": (("area", ("A0001", "A0002")),), "totals": False},
+]
+
+
+def by_hand(people, parts, axes):
+    """One cell, record by record."""
+    counted = 0
+    for record in range(people.people):
+        if all(people.codes(name)[record] in codes for name, codes in parts.get("filters", ())) and all(
+            people.codes(name)[record] in codes for name, codes in axes
+        ):
+            counted += 1
+    return counted
+
+
+@pytest.mark.parametrize("parts", REQUESTS, ids=str)
+def test_the_baseline_is_what_counting_by_hand_gives(people, parts):
+    ((knowledge, interface),) = targets(people, [UNPROTECTED], AveragingStudy().budget, 1)
+    answer = interface.ask(TableRequest(knowledge.dataset.id, **parts))
+    assert not answer.missing.any()
+    names = (*parts.get("rows", ()), *parts.get("columns", ()))
+    rng = np.random.default_rng(1)
+    for _ in range(6):
+        place = tuple(int(rng.integers(length)) for length in answer.values.shape)
+        codes = [answer.codes[axis][at] for axis, at in enumerate(place)]
+        axes = [
+            (name, people.variables[name] if code == "_T" else code.split("+"))
+            for name, code in zip(names, codes, strict=True)
+        ]
+        assert answer.values[place] == by_hand(people, parts, axes)
+
+
+def test_protected_targets_answer_near_the_truth_and_not_with_it(people):
+    found = {}
+    for knowledge, interface in targets(
+        people, [UNPROTECTED, CELLKEY, DESCRIBED], AveragingStudy().budget, 1
+    ):
+        request = TableRequest(knowledge.dataset.id, ("area",), ("age",), totals=False)
+        found[knowledge.protection] = interface.ask(request).values
+        if knowledge.noise is not None:
+            assert knowledge.noise.family == "maxent"
+            assert np.abs(found[knowledge.protection] - found[UNPROTECTED]).max() <= knowledge.noise.largest
+    for protection in (CELLKEY, DESCRIBED):
+        assert (found[protection] != found[UNPROTECTED]).mean() > 0.5
+    assert (found[CELLKEY] != found[DESCRIBED]).any()
+
+
+def test_what_an_attacker_works_out_about_dp_is_what_its_releases_say(people):
+    import discreet
+
+    asked = []
+    for knowledge, interface in targets(people, [DP], AveragingStudy(epsilon=2.0).budget, 1):
+        catalogue = interface.catalogue
+        assert isinstance(catalogue, discreet.Catalogue)
+        for also in ((), (("marital", ("single", "other")),), (("birthplace", ("here", "east")),)):
+            filters = (("age", ("child",)), *also)
+            request = TableRequest(knowledge.dataset.id, ("area",), filters=filters, totals=False)
+            table, terms = knowledge.answered_by(request)
+            release = catalogue.table(
+                knowledge.dataset.id, rows=["area"], filters=dict(filters), totals=False
+            ).release
+            assert [margin for margin, _ in release.laws.margins] == [table.margin]
+            assert release.laws.margins[0][1] == table.noise
+            assert set(release.laws.terms.tolist()) == {terms}
+            assert (interface.ask(request).values == release.noisy).all()
+            asked.append(table.margin)
+    assert len(set(asked)) == 3
+
+
+@pytest.mark.parametrize("protection", [CELLKEY, DP])
+def test_the_same_seed_gives_the_same_noise_and_another_seed_another(people, protection):
+    def released(seed):
+        knowledge, interface = next(opened := targets(people, [protection], AveragingStudy().budget, seed))
+        values = interface.ask(TableRequest(knowledge.dataset.id, ("area",), ("age",))).values.tolist()
+        opened.close()
+        return values
+
+    assert released(1) == released(1) != released(2)
+
+
+def test_nothing_is_imported_that_would_reach_behind_the_interface():
+    tree = ast.parse(inspect.getsource(module))
+    used = {node.module for node in ast.walk(tree) if isinstance(node, ast.ImportFrom) and node.module}
+    ours = {name.split(".")[1] for name in used if name.startswith("discreet.")}
+    assert ours <= {"api", "attacks", "model", "mechanism", "red_team"}
+
+
+def test_a_description_under_dp_declares_every_table_of_the_attack_and_no_other():
+    import tomllib
+
+    people = town(1_000, 20, seed=1)[0]
+    budget = BobStudy(epsilon=0.5).budget
+    protection = tomllib.loads(describe(people, "dp", budget))["protection"]
+    assert protection["method"] == "dp"
+    assert [tuple(table) for table in protection["universe"]["tables"]] == list(budget.tables)
+    assert protection["budget"]["epsilon"] == 0.5
+    assert protection["budget"]["invariants"] == ["n"]

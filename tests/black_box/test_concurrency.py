@@ -1,0 +1,117 @@
+"""A hundred clients at once never overspend: what is answered is what the budget allows, and every answer is charged."""
+
+from __future__ import annotations
+
+import itertools
+import threading
+from concurrent.futures import ThreadPoolExecutor
+from fractions import Fraction
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from fastapi.testclient import TestClient
+
+from discreet.workspace.load import load_dataset
+
+pytestmark = pytest.mark.slow
+
+CLIENTS, ACCOUNTS = 100, 10
+LETTERS = "abcdefgh"
+#: 1 for the universe, and 30 answers of 0.1; an account may have 5 of them.
+DESCRIPTION = f"""
+id = "town"
+label = "Eight questions"
+id_column = "id"
+{"".join(f'[[variable]]{chr(10)}name = "{v}"{chr(10)}categories = ["0", "1"]{chr(10)}' for v in LETTERS)}
+[protection]
+method = "dp"
+[protection.universe]
+variables = {list(LETTERS)}
+up_to = 1
+[protection.budget]
+family = "town"
+epsilon = 1.0
+cap_epsilon = 4.05
+cap_delta = 1e-6
+answer_cost = 0.1
+"""
+TABLES = [",".join(names) for size in (3, 4) for names in itertools.combinations(LETTERS, size)]
+
+
+@pytest.fixture
+def sites(tmp_path, site_of):
+    """One workspace served twice, as by two replicas."""
+    rng = np.random.RandomState(1)
+    columns = {v: pa.array(rng.choice(["0", "1"], 500)) for v in LETTERS}
+    load_dataset(tmp_path / "w", DESCRIPTION, pa.table({"id": pa.array(range(500)), **columns}))
+    found = [site_of(tmp_path / "w") for _ in range(2)]
+    yield found
+    for site in found:
+        site.close()
+
+
+def at_once(sites, questions):
+    """Every question by a client of its own, all let go at the same moment; questions are (rows, key)."""
+    gate = threading.Barrier(len(questions))
+
+    def ask(number):
+        rows, key = questions[number]
+        client = TestClient(sites[number % len(sites)].client.app)
+        gate.wait()
+        return client.get(
+            "/api/datasets/town/table",
+            params={"rows": rows, "format": "json"},
+            headers={"authorization": f"Bearer {key}"},
+        )
+
+    with ThreadPoolExecutor(len(questions)) as pool:
+        return list(pool.map(ask, range(len(questions))))
+
+
+def margins_paid(state):
+    """The margins that accounts have paid for, as the ledger names them."""
+    import json
+
+    found = [json.loads(charge["what"]) for charge in state.charges if charge["account"]]
+    return [",".join(parts[4]) for parts in found]
+
+
+def test_a_hundred_clients_get_what_the_budget_allows_and_no_more(sites):
+    keys = [sites[0].share(f"account-{n}", "0.55") for n in range(ACCOUNTS)]
+    published = sites[0].state()
+    answers = at_once(sites, [(TABLES[n], keys[n % ACCOUNTS]) for n in range(CLIENTS)])
+    state = sites[0].state()
+    cost = Fraction(1, 10)
+    allowed = (state.cap[0] - published.spent[0]) // cost
+    assert 30 <= allowed < ACCOUNTS * 5
+    answered = [n for n, answer in enumerate(answers) if answer.status_code == 200]
+    assert len(answered) == allowed
+    assert state.spent[0] - published.spent[0] == allowed * cost
+    assert state.spent[0] <= state.cap[0]
+    assert sorted(margins_paid(state)) == sorted(TABLES[n] for n in answered)
+    assert all(each.spent[0] <= each.cap[0] for each in state.accounts)
+    refused = [answer for answer in answers if answer.status_code != 200]
+    assert {answer.json()["code"] for answer in refused} == {"budget-spent"}
+
+
+def test_a_hundred_clients_with_one_question_pay_once_and_get_the_same_bytes(sites):
+    keys = [sites[0].share(f"account-{n}", "0.55") for n in range(ACCOUNTS)]
+    before = sites[0].state().spent[0]
+    answers = at_once(sites, [(TABLES[7], keys[n % ACCOUNTS]) for n in range(CLIENTS)])
+    assert {answer.status_code for answer in answers} == {200}
+    assert len({answer.content for answer in answers}) == 1
+    assert sites[0].state().spent[0] - before == Fraction(1, 10)
+
+
+def test_the_last_answer_of_a_budget_is_given_once(sites):
+    """All but one answer is spent; twenty clients want twenty different tables."""
+    key = sites[0].share("rich", "5")
+    left = int((sites[0].state().left[0]) // Fraction(1, 10))
+    for rows in TABLES[: left - 1]:
+        assert sites[0].get({"rows": rows}, key).status_code == 200
+    answers = at_once(sites, [(TABLES[left + n], key) for n in range(20)])
+    assert [answer.status_code for answer in answers].count(200) == 1
+    state = sites[0].state()
+    assert 0 <= state.left[0] < Fraction(1, 10)
+    assert len(margins_paid(state)) == left

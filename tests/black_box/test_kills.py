@@ -1,0 +1,314 @@
+"""A process that dies at any moment leaves no uncharged release, and a restart answers the same bytes.
+
+Children are forked from a parent that has answered a request and holds no data open; each serves the HTTP application to
+itself and writes what it was answered to a file, as a server writes to its socket: only after the answer is there.
+"""
+
+from __future__ import annotations
+
+import itertools
+import json
+import multiprocessing
+import os
+import random
+import signal
+import time
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+import discreet.workspace.load as publishing
+from discreet.errors import UnknownDataset
+from discreet.ledger.ledger import STEPS
+from discreet.records.engines.duckdb import DuckDBEngine
+from discreet.workspace.load import load_dataset
+from discreet.workspace.workspace import Workspace
+
+pytestmark = pytest.mark.slow
+
+FORK = multiprocessing.get_context("fork")
+LETTERS = "abcdefghij"
+RANDOM_KILLS, LOAD_KILLS = 200, 25
+DESCRIPTION = f"""
+id = "town"
+label = "Ten questions"
+id_column = "id"
+version = "1"
+{"".join(f'[[variable]]{chr(10)}name = "{v}"{chr(10)}categories = ["0", "1"]{chr(10)}' for v in LETTERS)}
+[protection]
+method = "dp"
+[protection.universe]
+variables = {list(LETTERS)}
+up_to = 1
+[protection.budget]
+family = "town"
+epsilon = 1.0
+cap_epsilon = 1000.0
+cap_delta = 1e-3
+answer_cost = 0.1
+"""
+TABLES = [",".join(names) for size in (2, 3, 4, 5, 6) for names in itertools.combinations(LETTERS, size)]
+#: The steps of a charge, then those of the rest of an answer.
+ANSWER_STEPS = (*STEPS, "counted", "answered", "written")
+#: The steps of a load; those of the charge happen within "charged".
+LOAD_STEPS = ("read", "sealed", *(f"charge: {step}" for step in STEPS), "charged", "settled", "pointed")
+
+
+def records(number=300):
+    rng = np.random.RandomState(2)
+    columns = {v: pa.array(rng.choice(["0", "1"], number)) for v in LETTERS}
+    return pa.table({"id": pa.array(range(number)), **columns})
+
+
+RECORDS = records()
+
+
+def die():
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+def dies_after(function, when=True):
+    """The function, and the end of the process when it has returned."""
+
+    def last(*arguments, **named):
+        result = function(*arguments, **named)
+        if when:
+            die()
+        return result
+
+    return last
+
+
+@pytest.fixture
+def folder(tmp_path):
+    load_dataset(tmp_path / "w", DESCRIPTION, RECORDS)
+    return tmp_path / "w"
+
+
+@pytest.fixture
+def key(folder, site_of):
+    """An analyst's key; everything that a first answer needs once has happened when this returns."""
+    site = site_of(folder)
+    found = site.share("ann", 900)
+    assert site.get("rows=a&format=csv", found).status_code == 200
+    site.close()
+    return found
+
+
+@pytest.fixture
+def fresh(folder, site_of):
+    """The application over the workspace; its records are opened by the child that asks."""
+    return site_of(folder)
+
+
+def write(folder, rows, body):
+    """What a client has received."""
+    (folder.parent / "got").mkdir(exist_ok=True)
+    path = folder.parent / "got" / f".{rows}"
+    path.write_bytes(body)
+    path.rename(path.with_name(rows))
+
+
+def received(folder):
+    home = folder.parent / "got"
+    found = home.iterdir() if home.exists() else ()
+    return {path.name: path.read_bytes() for path in found if not path.name.startswith(".")}
+
+
+def margins_paid(state):
+    return {",".join(json.loads(each["what"])[4]) for each in state.charges if each["account"]}
+
+
+def serve_and_die(site, key, step, rows):
+    """Answer one question, and die when a step is done."""
+    site.workspace.stored("town").protector.ledger._on_step = lambda done: done == step and die()
+    if step == "counted":
+        DuckDBEngine.aggregate = dies_after(DuckDBEngine.aggregate)
+    answer = site.get({"rows": rows, "format": "csv"}, key)
+    assert answer.status_code == 200
+    if step == "answered":
+        die()
+    write(site.folder, rows, answer.content)
+    die()
+
+
+def serve_until_killed(site, key, ready, tables):
+    """Answer one question after the other."""
+    assert site.get("rows=a").status_code == 200
+    started = time.perf_counter()
+    ready.send(None)
+    for rows in tables:
+        answer = site.get({"rows": rows, "format": "csv"}, key)
+        assert answer.status_code == 200, answer.text
+        write(site.folder, rows, answer.content)
+    ready.send(time.perf_counter() - started)
+    os._exit(0)
+
+
+def run(target, *arguments):
+    child = FORK.Process(target=target, args=arguments)
+    child.start()
+    child.join(120)
+    assert child.exitcode == -signal.SIGKILL
+
+
+def check_restart(folder, site_of):
+    """Whatever came out is charged; a restart answers the same bytes to anybody, for nothing."""
+    got, site = received(folder), site_of(folder)
+    before = site.state()
+    assert set(got) <= margins_paid(before)
+    for rows, body in got.items():
+        again = site.get({"rows": rows, "format": "csv"})
+        assert (again.status_code, again.content) == (200, body), rows
+    assert site.state() == before
+    site.close()
+    return before
+
+
+@pytest.mark.parametrize("step", ANSWER_STEPS)
+def test_a_server_killed_at_a_named_step_leaves_no_uncharged_answer(folder, key, fresh, site_of, step):
+    tables = TABLES[100:102]
+    for rows in tables:
+        run(serve_and_die, fresh, key, step, rows)
+    state = check_restart(folder, site_of)
+    charged = step in {"committed", "counted", "answered", "written"}
+    assert margins_paid(state) == (set(tables) if charged else set())
+    assert set(received(folder)) == (set(tables) if step == "written" else set())
+    site = site_of(folder)
+    answer = site.get({"rows": tables[0], "format": "csv"}, key)
+    assert answer.status_code == 200
+    assert margins_paid(site.state()) == (set(tables) if charged else {tables[0]})
+    site.close()
+
+
+@pytest.mark.slow
+def test_servers_killed_at_random_leave_no_uncharged_answer(folder, key, fresh, site_of):
+    rng, left, typical = random.Random(4), iter(TABLES), None
+    for _ in range(RANDOM_KILLS + 1):
+        here, there = FORK.Pipe(duplex=False)
+        child = FORK.Process(
+            target=serve_until_killed, args=(fresh, key, there, list(itertools.islice(left, 2)))
+        )
+        child.start()
+        assert here.poll(120)
+        here.recv()
+        if typical is None:  # the first lives, and says how long two answers take here
+            typical = here.recv()
+        else:
+            time.sleep(rng.uniform(0, 1.2 * typical))
+            child.kill()
+        child.join(60)
+        here.close()
+        there.close()
+    state, got = check_restart(folder, site_of), received(folder)
+    assert len(got) > 20
+    # A kill between the charge and the answer is what this is about: it must have happened.
+    assert margins_paid(state) - set(got)
+    assert len(margins_paid(state) - set(got)) <= RANDOM_KILLS
+
+
+def test_an_answer_before_its_charge_would_be_found_out(folder, key, fresh, site_of):
+    """A product that charges afterwards leaves an answer that nobody paid for; the same check finds it."""
+
+    def late(site, rows):
+        from discreet.protect.dp_protector import DpProtector
+
+        DpProtector.pay = lambda _self: None
+        write(site.folder, rows, site.get({"rows": rows, "format": "csv"}, key).content)
+        die()
+
+    run(late, fresh, TABLES[100])
+    assert received(folder)
+    with pytest.raises(AssertionError):
+        check_restart(folder, site_of)
+
+
+# Publishing -------------------------------------------------------------------------------------------------------
+
+
+def load_and_die(folder, description, step):
+    """Load, and die when a step is done."""
+    names = {"read": "load_records", "sealed": "write_version", "charged": "_charge"}
+    names |= {"settled": "_settle", "pointed": "_point"}
+    if step in names:
+        setattr(publishing, names[step], dies_after(getattr(publishing, names[step])))
+    opened = publishing.ledger_for_publishing
+
+    def watched(place):
+        ledger = opened(place)
+        ledger._on_step = lambda done: f"charge: {done}" == step and die()
+        return ledger
+
+    publishing.ledger_for_publishing = watched
+    load_dataset(folder, description, RECORDS)
+    os._exit(0)
+
+
+def load_until_killed(folder, description, ready):
+    ready.send(True)
+    load_dataset(folder, description, RECORDS)
+    os._exit(0)
+
+
+def served(folder, site_of):
+    """The version that is served, and its table; None where none is. What is served is charged."""
+    site = site_of(folder)
+    try:
+        version = site.workspace.stored("town").dataset.version
+    except UnknownDataset:
+        return None, b""
+    else:
+        answer = site.get("rows=a&format=csv")
+        assert answer.status_code == 200
+        charged = [json.loads(each["what"])[2] for each in site.state().charges]
+        assert version in charged
+        return version, answer.content
+    finally:
+        site.close()
+
+
+@pytest.mark.parametrize("step", LOAD_STEPS)
+def test_a_load_killed_at_a_named_step_serves_nothing_that_is_not_charged(tmp_path, site_of, step):
+    folder = tmp_path / "w"
+    run(load_and_die, folder, DESCRIPTION, step)
+    first = served(folder, site_of)
+    assert first[0] == ("1" if step == "pointed" else None)
+    load_dataset(folder, DESCRIPTION, RECORDS)
+    again = served(folder, site_of)
+    assert first == again or first[0] is None
+    one = site_of(folder).state()
+    assert len(one.charges) == 1
+    second = DESCRIPTION.replace('version = "1"', 'version = "2"')
+    run(load_and_die, folder, second, step)
+    assert served(folder, site_of)[0] == ("2" if step == "pointed" else "1")
+    if step != "pointed":
+        assert served(folder, site_of) == again
+    load_dataset(folder, second, RECORDS)
+    assert served(folder, site_of)[0] == "2"
+    two = site_of(folder).state()
+    assert len(two.charges) == 2
+    assert two.spent[0] == 2 * one.spent[0]
+    assert not [path for path in (folder / "datasets" / "town").glob(".loading-*") if path.is_dir()]
+
+
+@pytest.mark.slow
+def test_loads_killed_at_random_are_loaded_again_for_nothing(tmp_path, site_of):
+    rng, finished = random.Random(5), 0
+    for number in range(LOAD_KILLS):
+        folder = tmp_path / str(number)
+        here, there = FORK.Pipe(duplex=False)
+        child = FORK.Process(target=load_until_killed, args=(folder, DESCRIPTION, there))
+        child.start()
+        assert here.poll(120)
+        time.sleep(rng.uniform(0, 0.3))
+        child.kill()
+        child.join(60)
+        before = served(folder, site_of) if (folder / "datasets").is_dir() else (None, b"")
+        finished += before[0] is not None
+        load_dataset(folder, DESCRIPTION, RECORDS)
+        after = served(folder, site_of)
+        assert before == after or before[0] is None
+        assert len(site_of(folder).state().charges) == 1
+        Workspace(folder).close()
+    assert finished < LOAD_KILLS

@@ -1,0 +1,79 @@
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from discreet.errors import InfeasibleDesign
+from discreet.noise.design import abs_guide, least_delta, least_variance, symmetric_delta
+from discreet.noise.families.maxent import symmetric_variance
+
+
+def equation_21(D, gamma, epsilon):
+    """Proposition 2 as printed, with its floor and its two cases."""
+    C = 1 / (2 * sum(math.exp(-gamma * z * z) for z in range(1, D + 1)) + 1)
+    star = math.floor(0.5 - epsilon / (2 * gamma))
+    extra = sum(
+        math.exp(-gamma * z * z) - math.exp(epsilon) * math.exp(-gamma * (z - 1) ** 2)
+        for z in range(-D + 1, star + 1)
+    )
+    return C * math.exp(-gamma * D * D) + C * extra
+
+
+@settings(max_examples=100, deadline=None)
+@given(D=st.integers(1, 25), gamma=st.floats(0.001, 1), epsilon=st.floats(0.01, 4))
+def test_equation_21_is_the_hockey_stick_divergence(D, gamma, epsilon):
+    assert symmetric_delta(D, gamma, epsilon) == pytest.approx(equation_21(D, gamma, epsilon), rel=1e-9)
+
+
+@pytest.mark.parametrize("D", [11, 15])
+@pytest.mark.parametrize("epsilon", [0.3, 1.0, 2.0])
+def test_the_least_delta_is_not_above_the_papers_fine_grid(D, epsilon):
+    grid = [symmetric_delta(D, gamma, epsilon) for gamma in np.arange(0.0001, 0.3, 0.0001)]
+    assert least_delta(epsilon, D).delta <= min(grid) * (1 + 1e-12)
+    assert least_delta(epsilon, D).delta == pytest.approx(min(grid), rel=1e-2)
+
+
+def test_the_analytic_choice_is_up_to_half_above_the_least_delta():
+    """Eq. 29 against the minimum over γ, for the two supports of Figure 2."""
+    excess = [
+        symmetric_delta(D, epsilon / (2 * D - 1), epsilon) / least_delta(epsilon, D).delta - 1
+        for D in (11, 15)
+        for epsilon in np.arange(0.1, 2.55, 0.1)
+    ]
+    assert min(excess) >= -1e-12
+    assert max(excess) == pytest.approx(0.49, abs=0.02)
+
+
+@pytest.mark.parametrize(("epsilon", "delta"), [(0.5, 1e-4), (1.0, 1e-3), (2.0, 1e-6)])
+def test_the_least_variance_keeps_delta_with_less_noise_than_the_guide(epsilon, delta):
+    guide = abs_guide(epsilon, delta)
+    frugal = least_variance(epsilon, delta, guide.D)
+    assert frugal.delta <= delta
+    assert frugal.V < guide.V
+    assert symmetric_delta(guide.D, frugal.gamma * 1.001, epsilon) > delta
+    assert pytest.approx(symmetric_variance(frugal.D, frugal.gamma)) == frugal.V
+
+
+def test_a_delta_below_the_least_of_its_support_is_refused():
+    with pytest.raises(InfeasibleDesign, match="its least"):
+        least_variance(0.5, 1e-9, 5)
+
+
+def test_the_guide_needs_delta_or_the_support():
+    with pytest.raises(InfeasibleDesign, match="not both"):
+        abs_guide(0.5)
+    assert abs_guide(0.5, D=25).delta == abs_guide(0.5, 1e-4).delta
+
+
+def test_a_design_becomes_a_table():
+    best = least_delta(0.5, 25)
+    row = best.ideal().last
+    assert row.variance() == pytest.approx(best.V)
+
+
+def test_a_huge_epsilon_leaves_the_end_probability():
+    assert symmetric_delta(5, 0.1, 1e6) == pytest.approx(equation_21(5, 0.1, 2.0), rel=1e-12)

@@ -1,0 +1,129 @@
+"""The lookup is the definition: the first value whose threshold exceeds the key."""
+
+import pickle
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from discreet.errors import BadNoiseTable
+from discreet.noise.table import NoiseRow, NoiseTable
+
+MODULI = [1, 2, 7, 2**8, 10**8, 2**32, 2**63, 2**64]
+
+
+def slow_noise(table: NoiseTable, count: int, key: int) -> int:
+    """The definition, with Python integers."""
+    row = table.row(count)
+    return next(v for v, t in zip(row.values, row.thresholds, strict=True) if key < t)
+
+
+@st.composite
+def tables(draw):
+    modulus = draw(st.sampled_from(MODULI))
+    rows = []
+    for _ in range(draw(st.integers(1, 6))):
+        values = sorted(draw(st.sets(st.integers(-20, 20), min_size=1, max_size=min(6, modulus))))
+        cuts = (
+            sorted(
+                draw(st.sets(st.integers(1, modulus - 1), min_size=len(values) - 1, max_size=len(values) - 1))
+            )
+            if len(values) > 1
+            else []
+        )
+        rows.append(NoiseRow(tuple(values), (*cuts, modulus)))
+    return NoiseTable(modulus, tuple(rows), repeats=draw(st.integers(1, len(rows))))
+
+
+@given(tables(), st.data())
+@settings(max_examples=300)
+def test_the_lookup_is_exact_for_every_modulus(table, data):
+    edges = [t + d for row in table.rows for t in (0, *row.thresholds) for d in (-1, 0, 1)]
+    keys = [k for k in edges if 0 <= k < table.modulus]
+    keys += data.draw(st.lists(st.integers(0, table.modulus - 1), max_size=10))
+    counts = data.draw(st.lists(st.integers(0, 10**7), min_size=len(keys), max_size=len(keys)))
+    found = table.noise(np.array(counts, dtype=np.int64), np.array(keys, dtype=np.uint64))
+    assert found.tolist() == [slow_noise(table, c, k) for c, k in zip(counts, keys, strict=True)]
+
+
+@given(tables(), st.integers(0, 10**6))
+def test_larger_counts_repeat_the_last_rows(table, count):
+    first = len(table.rows) - table.repeats
+    slow = count
+    while slow >= len(table.rows):
+        slow -= table.repeats
+    assert table.row_index(count) == slow
+    assert slow >= 0
+    assert count < len(table.rows) or slow >= first
+
+
+def test_every_key_of_a_byte_gives_the_published_probabilities():
+    table = NoiseTable(256, (NoiseRow((0,), (256,)), NoiseRow((-1, 0, 2), (100, 220, 256))))
+    noise = table.noise(np.full(256, 9), np.arange(256, dtype=np.uint64))
+    assert {v: int((noise == v).sum()) for v in (-1, 0, 2)} == {-1: 100, 0: 120, 2: 36}
+    assert table.row(9).probabilities() == {
+        -1: Fraction(100, 256),
+        0: Fraction(120, 256),
+        2: Fraction(36, 256),
+    }
+    assert table.row(9).mean() == Fraction(-28, 256)
+    assert table.row(9).variance() == Fraction(244, 256) - Fraction(28, 256) ** 2
+    assert table.largest == 2
+    assert table.keeps_zero
+
+
+def test_shapes_are_kept():
+    table = NoiseTable(4, (NoiseRow((-1, 1), (2, 4)),))
+    assert table.noise(np.ones((2, 3), dtype=np.int64), np.ones((2, 3), dtype=np.uint64)).shape == (2, 3)
+    assert table.noise(np.empty(0, dtype=np.int64), np.empty(0, dtype=np.uint64)).size == 0
+
+
+def test_a_table_is_a_value_that_can_be_sent():
+    table = NoiseTable(4, (NoiseRow((-1, 1), (2, 4)),), family="x", parameters={"D": 1})
+    again = pickle.loads(pickle.dumps(table))
+    assert again == table
+    assert hash(again) == hash(table)
+    assert again.parameters["D"] == 1
+
+
+@pytest.mark.parametrize(
+    ("values", "thresholds"),
+    [
+        ((), ()),
+        ((0,), (4, 4)),
+        ((0, 1), (4, 4)),
+        ((0, 1), (0, 4)),
+        ((1, 0), (2, 4)),
+        ((0, 0), (2, 4)),
+        ((0,), (4.0,)),
+        ((2**63,), (4,)),
+        ((0,), (-4,)),
+    ],
+)
+def test_a_row_with_a_gap_or_an_overlap_is_refused(values, thresholds):
+    with pytest.raises(BadNoiseTable):
+        NoiseRow(values, thresholds)
+
+
+@pytest.mark.parametrize(
+    ("modulus", "rows", "repeats"),
+    [
+        (8, (NoiseRow((0,), (4,)),), 1),
+        (4, (), 1),
+        (4, (NoiseRow((0,), (4,)),), 0),
+        (4, (NoiseRow((0,), (4,)),), 2),
+        (2**65, (NoiseRow((0,), (2**65,)),), 1),
+    ],
+)
+def test_a_table_that_does_not_cover_its_keys_is_refused(modulus, rows, repeats):
+    with pytest.raises(BadNoiseTable):
+        NoiseTable(modulus, rows, repeats)
+
+
+def test_a_key_or_count_without_a_row_is_refused():
+    table = NoiseTable(4, (NoiseRow((-1, 1), (2, 4)),))
+    for counts, keys in (([1], [4]), ([-1], [0]), ([1, 1], [0])):
+        with pytest.raises(BadNoiseTable):
+            table.noise(np.array(counts), np.array(keys, dtype=np.uint64))

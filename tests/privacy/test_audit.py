@@ -1,0 +1,181 @@
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import discreet.privacy
+from discreet.errors import BadRequest
+from discreet.noise.table import NoiseRow, NoiseTable
+from discreet.privacy import audit, curve, delta, epsilon, probabilistic_delta
+
+SMALL = NoiseTable(4, (NoiseRow((0,), (4,)), NoiseRow((-1, 0, 1), (1, 3, 4))))
+
+
+def test_the_reverse_direction_exceeds_the_papers_delta_after_quantisation(by_hand, oracle):
+    known = oracle["sadeghi_reverse"]
+    table = by_hand.sadeghi(known["design_epsilon"], known["D"], known["modulus"])
+    law = table.rows[0].probabilities()
+    epsilon_q = max(math.log(law[z] / law[z - 1]) for z in table.rows[0].values if z - 1 in law)
+    assert epsilon_q == pytest.approx(known["epsilon_Q"], abs=5e-5)
+    result = audit(table, epsilon=math.nextafter(epsilon_q, 9))
+    assert float(result.delta_forward) == pytest.approx(known["paper_delta_Q"], rel=2e-3)
+    assert float(result.delta_backward) == pytest.approx(known["reverse_delta"], rel=1e-3)
+    assert result.delta == result.delta_backward > result.delta_forward
+
+
+def test_example_3_of_sadeghi_and_chien_holds_one_way_and_is_slightly_exceeded_the_other(by_hand, oracle):
+    known = oracle["sadeghi_example_3"]
+    table = by_hand.sadeghi(known["design_epsilon"], known["D"], known["modulus"])
+    result = audit(table, epsilon=known["epsilon_Q"] + 1e-15)
+    assert float(result.delta_forward) == pytest.approx(known["delta_Q"], rel=1e-12)
+    assert known["delta_Q"] < float(result.delta_backward) < known["delta_Q"] * 1.00001
+
+
+def test_truncated_laplace_and_normal_noise_have_delta_p_of_m(by_hand, oracle):
+    for family, make in (("laplace", by_hand.laplace), ("normal", by_hand.normal)):
+        for case in oracle[f"rinott_truncated_{family}"]["cases"]:
+            found = delta(make(case["epsilon"], case["m"]), epsilon=case["epsilon"] + 1e-13)
+            assert float(found) == pytest.approx(case["delta"], rel=1e-9)
+
+
+def test_counts_0_and_1_are_told_apart_by_pram_and_by_drop_add(by_hand, oracle):
+    known = oracle["shlomo_zero_and_one"]
+    zero = {2**64: NoiseRow((0,), (2**64,)), 3: NoiseRow((0,), (3,))}
+    capped = by_hand.laplace(2.0, 7).rows[0].probabilities()
+    down = sum(m for v, m in capped.items() if v < 0)
+    masses = {-1: int(down * 2**64), **{v: int(capped[v] * 2**64) for v in range(1, 6)}}
+    masses[0] = 2**64 - sum(masses.values())
+    pram = NoiseTable(2**64, (zero[2**64], by_hand.row_of_masses(masses)))
+    thirds = NoiseTable(3, (zero[3], NoiseRow((-1, 0, 1), (1, 2, 3))))
+    assert float(delta(pram, epsilon=known["epsilon"])) == pytest.approx(known["pram"], rel=1e-12)
+    assert delta(thirds, epsilon=known["epsilon"]) == Fraction(2, 3)
+    assert float(Fraction(2, 3)) == known["drop_add_up_to_1"]
+    assert audit(thirds, epsilon=known["epsilon"]).worst_pair == (0, 1)
+
+
+@given(st.lists(st.integers(1, 1000), min_size=1, max_size=8), st.floats(0, 6))
+@settings(max_examples=100, deadline=None)
+def test_both_directions_agree_for_symmetric_tables_of_one_row(half, at):
+    masses = dict(enumerate(half)) | {-v: m for v, m in enumerate(half)}
+    thresholds, reached = [], 0
+    for value in sorted(masses):
+        reached += masses[value]
+        thresholds.append(reached)
+    point = curve(NoiseTable(reached, (NoiseRow(tuple(sorted(masses)), tuple(thresholds)),)), [at])[0]
+    assert point.delta_forward == point.delta_backward
+
+
+@given(st.floats(0, 50))
+@settings(max_examples=60, deadline=None)
+def test_probabilistic_dp_is_never_below_delta(at):
+    table = NoiseTable(16, (NoiseRow((-2, -1, 0, 1, 2), (1, 4, 12, 15, 16)),))
+    assert probabilistic_delta(table, epsilon=at) >= delta(table, epsilon=at)
+
+
+def test_probabilistic_dp_counts_all_of_a_bad_output_and_delta_only_its_excess():
+    table = NoiseTable(8, (NoiseRow((0, 1), (6, 8)),))
+    assert probabilistic_delta(table, epsilon=1.0) == 1  # the larger count: 2 against 0 and 6 against 2
+    assert probabilistic_delta(table, epsilon=1.2) == Fraction(6, 8)  # the smaller count: 6 against 0
+    small = NoiseTable(8, (NoiseRow((-1, 0, 1), (1, 6, 8)),))
+    assert probabilistic_delta(small, epsilon=1.0) == Fraction(6, 8)
+    assert delta(small, epsilon=1.0) == pytest.approx(Fraction(6, 8) - Fraction(math.exp(1)) / 8, rel=1e-12)
+
+
+def test_the_functions_are_where_the_readme_says():
+    assert discreet.privacy.delta(SMALL, epsilon=1.5) == Fraction(3, 4)
+    assert discreet.privacy.epsilon(SMALL, delta=0.1) == math.inf
+    assert [point.epsilon for point in discreet.privacy.curve(SMALL, [0, 1, 2])] == [0, 1, 2]
+    assert discreet.privacy.audit(SMALL, epsilon=1.5).delta == Fraction(3, 4)
+
+
+def test_an_audit_tells_both_promises_and_describes_the_last_row():
+    result = audit(SMALL, epsilon=1.5)
+    assert (result.delta_forward, result.delta_backward) == (Fraction(1, 4), Fraction(3, 4))
+    assert result.worst_pair == (0, 1)
+    assert result.above_D.D == 1
+    assert result.above_D.delta == Fraction(1, 4)
+    assert result.above_D.worst_pair == (2, 3)
+    assert (result.bias, result.variance, result.p_exact) == (0, Fraction(1, 2), Fraction(1, 2))
+    assert result.entropy == pytest.approx(1.5 * math.log(2))
+    assert result.support == (-1, 0, 1)
+    assert result.row_sums_ok
+    assert result.rows[0].support == (0,)
+
+
+def test_a_delta_in_place_of_an_epsilon_is_answered_with_the_smallest_epsilon():
+    table = NoiseTable(4, (NoiseRow((-1, 0, 1), (1, 3, 4)),))
+    result = audit(table, delta=Fraction(1, 4))
+    assert result.epsilon == epsilon(table, delta=0.25)
+    assert result.delta == Fraction(1, 4)
+
+
+def test_a_delta_that_no_epsilon_keeps_is_said_with_the_mass_that_forbids_it():
+    result = audit(SMALL, delta=0.3)
+    assert result.epsilon == math.inf
+    assert result.delta == Fraction(3, 4)
+    assert any("No epsilon reaches delta 0.3" in sentence for sentence in result.problems)
+    assert result.above_D.epsilon < math.inf
+    assert result.above_D.delta <= Fraction(3, 10)
+
+
+def test_a_delta_above_one_in_the_population_is_a_problem():
+    assert any("1/N for N = 5" in problem for problem in audit(SMALL, epsilon=1.0, population=5).problems)
+    assert not any("1/N" in problem for problem in audit(SMALL, epsilon=1.0, population=1).problems)
+    assert not any("1/N" in problem for problem in audit(SMALL, epsilon=1.0).problems)
+
+
+def test_the_designs_own_epsilon_is_used_when_none_is_given():
+    designed = NoiseTable(4, SMALL.rows, parameters={"epsilon": 0.7})
+    assert audit(designed).epsilon == 0.7
+    assert audit(SMALL).epsilon == 1.0
+
+
+@pytest.mark.parametrize(
+    "wish",
+    [
+        {"epsilon": 1.0, "delta": 0.1},
+        {"epsilon": -1.0},
+        {"delta": 1.5},
+        {"neighbours": "swap"},
+        {"cells": 0},
+        {"group": 0},
+    ],
+)
+def test_a_question_without_meaning_is_refused(wish):
+    with pytest.raises(BadRequest):
+        audit(SMALL, **wish)
+
+
+def test_a_one_point_table_and_a_modulus_of_two_to_the_64_are_audited():
+    assert audit(NoiseTable(1, (NoiseRow((0,), (1,)),)), epsilon=9.0).delta == 1
+    edge = NoiseTable(2**64, (NoiseRow((-1, 0, 1), (1, 2**64 - 1, 2**64)),))
+    assert audit(edge, epsilon=1e6).delta == Fraction(1, 2**64)
+    assert delta(edge, epsilon=0) == Fraction(2**64 - 2, 2**64)
+
+
+def test_rows_with_bias_without_noise_and_below_zero_are_named():
+    rows = (NoiseRow((0,), (4,)), NoiseRow((-1,), (4,)), NoiseRow((0,), (4,)), NoiseRow((-4, 4), (2, 4)))
+    result = audit(NoiseTable(4, rows), epsilon=1.0)
+    found = " ".join(result.problems)
+    notes = " ".join(result.notes)
+    assert "mean is not zero for count 1; the largest bias is -1, at count 1" in found
+    assert "No noise at all for count 2" in found
+    assert "Zero stays zero" in notes
+    assert "Counts up to 3 can become negative" in notes
+    unchanged = audit(NoiseTable(4, (NoiseRow((0,), (4,)),)), epsilon=1.0).problems
+    assert unchanged == ("No noise at all for every count: released as counted.",)
+
+
+def test_a_sound_table_has_no_problems(by_hand):
+    assert audit(by_hand.laplace(1.5, 7), epsilon=1.5).problems == ()
+
+
+def test_counts_above_d_are_audited_for_the_same_neighbours_as_all_counts():
+    table = NoiseTable(4, (NoiseRow((-1, 0, 1), (1, 3, 4)),))
+    result = audit(table, epsilon=1.0, neighbours="replace-one")
+    assert result.above_D.delta == result.delta == delta(table, epsilon=1.0, neighbours="replace-one")
+    assert result.worst_pair is result.above_D.worst_pair is None

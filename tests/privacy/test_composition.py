@@ -1,0 +1,135 @@
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+from itertools import product as cartesian
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from discreet.noise.table import NoiseRow, NoiseTable
+from discreet.privacy import audit, delta, group_bound
+from discreet.privacy import composition as many_cells
+from discreet.privacy.hockey_stick import Profile
+
+ZERO_STAYS = NoiseTable(
+    16,
+    (NoiseRow((0,), (16,)), NoiseRow((-1, 1), (9, 16)), NoiseRow((-1, 0, 1), (4, 12, 16))),
+    family="file",
+)
+
+
+def joint_law(by_hand, table, counts):
+    laws = [by_hand.slow_law(table, count) for count in counts]
+    return {
+        tuple(y for y, _ in cell): math.prod((p for _, p in cell), start=Fraction(1))
+        for cell in cartesian(*(law.items() for law in laws))
+    }
+
+
+def slow_joint_delta(by_hand, table, changes, epsilon):
+    """Enumerate all counts and all joint outputs: cells that rise by one and cells that fall by one."""
+    worst = Fraction(0)
+    for counts in cartesian(range(len(table.rows) + 1), repeat=len(changes)):
+        here = joint_law(
+            by_hand, table, [c + (change < 0) for c, change in zip(counts, changes, strict=True)]
+        )
+        there = joint_law(
+            by_hand, table, [c + (change > 0) for c, change in zip(counts, changes, strict=True)]
+        )
+        worst = max(worst, by_hand.slow_delta(here, there, epsilon), by_hand.slow_delta(there, here, epsilon))
+    return worst
+
+
+@pytest.mark.parametrize("epsilon", [0.0, 0.4, 1.0, 3.0])
+def test_two_overlapping_cells_equal_the_enumeration_of_all_joint_outputs(by_hand, epsilon):
+    slow = slow_joint_delta(by_hand, ZERO_STAYS, (1, 1), epsilon)
+    assert abs(delta(ZERO_STAYS, epsilon=epsilon, cells=2) - slow) <= slow / 10**30
+
+
+@pytest.mark.parametrize("epsilon", [0.0, 0.4, 1.0, 3.0])
+def test_replace_one_equals_the_enumeration_of_all_joint_outputs(by_hand, epsilon):
+    slow = slow_joint_delta(by_hand, ZERO_STAYS, (1, -1), epsilon)
+    assert abs(delta(ZERO_STAYS, epsilon=epsilon, neighbours="replace-one") - slow) <= slow / 10**30
+
+
+@pytest.mark.parametrize(("epsilon", "m", "d"), [(1.0, 6, 2), (0.9, 5, 3), (2.0, 7, 4)])
+def test_truncated_laplace_in_overlapping_cells_has_the_corrected_delta_of_theorem_4_2(
+    by_hand, epsilon, m, d
+):
+    table = by_hand.laplace(epsilon / d, m)
+    p_m = float(table.rows[0].probabilities()[m])
+    overlapping = delta(table, epsilon=epsilon + 1e-12, cells=d)
+    assert float(overlapping) == pytest.approx(1 - (1 - p_m) ** d, rel=1e-9)
+    assert float(overlapping) > p_m  # the pointwise bound as printed is too small
+
+
+@pytest.mark.parametrize("d", [1, 2])
+def test_replace_one_doubles_both_epsilon_and_the_number_of_cells(by_hand, d):
+    table = by_hand.laplace(1.0 / d, 6)
+    p_m = float(table.rows[0].probabilities()[6])
+    both = delta(table, epsilon=2.0 + 1e-12, neighbours="replace-one", cells=d)
+    assert float(both) == pytest.approx(1 - (1 - p_m) ** (2 * d), rel=1e-9)
+
+
+def test_where_not_all_combinations_are_tried_the_result_is_an_upper_bound_and_says_so(monkeypatch):
+    exact = audit(ZERO_STAYS, epsilon=0.5, neighbours="replace-one")
+    monkeypatch.setattr(many_cells, "LARGEST_WORK", 1)
+    many_cells.composed.cache_clear()
+    bound = audit(ZERO_STAYS, epsilon=0.5, neighbours="replace-one")
+    many_cells.composed.cache_clear()
+    assert exact.exact
+    assert not bound.exact
+    assert bound.delta >= exact.delta
+
+
+masses = st.lists(st.tuples(st.integers(0, 500), st.integers(0, 500)), min_size=8, max_size=40)
+
+
+@given(masses, st.floats(0, 3), st.integers(2, 12))
+@settings(max_examples=200, deadline=None)
+def test_coarsening_never_lowers_a_divergence_and_keeps_all_keys(some, epsilon, most):
+    coarse = many_cells.coarsen(list(some), most=most)
+    total = max(1, sum(p for p, _ in some))
+    for side in (0, 1):
+        assert sum(each[side] for each in coarse) == sum(each[side] for each in some)
+        assert all(each[side] >= 0 for each in coarse)
+    assert len(coarse) <= most + 4
+    turned = ([(q, p) for p, q in each] for each in (coarse, some))
+    for fine, rough in ((some, coarse), reversed(list(turned))):
+        assert Profile.of(rough, total).delta(epsilon) >= Profile.of(fine, total).delta(epsilon)
+
+
+def test_a_coarsened_product_is_an_upper_bound_within_a_thousandth(by_hand, monkeypatch):
+    table = by_hand.normal(1.0, 8, modulus=2**32)
+    exact = [delta(table, epsilon=e, cells=3) for e in (0.5, 1.5, 2.5)]
+    monkeypatch.setattr(many_cells, "MOST_OUTPUTS", 100)
+    many_cells.composed.cache_clear()
+    bounds = [audit(table, epsilon=e, cells=3) for e in (0.5, 1.5, 2.5)]
+    many_cells.composed.cache_clear()
+    assert not any(bound.exact for bound in bounds)
+    for truth, bound in zip(exact, bounds, strict=True):
+        assert truth <= bound.delta <= truth * Fraction(1001, 1000)
+
+
+@given(st.floats(0, 2))
+@settings(max_examples=50, deadline=None)
+def test_a_group_is_never_worse_than_the_generic_bound_says(epsilon):
+    single = delta(ZERO_STAYS, epsilon=epsilon)
+    together = delta(ZERO_STAYS, epsilon=2 * epsilon, group=2)
+    assert float(together) <= group_bound(single, epsilon=epsilon, group=2) * (1 + 1e-12)
+
+
+def test_a_group_counts_every_smaller_group_too():
+    assert (
+        delta(ZERO_STAYS, epsilon=1.0, group=3)
+        >= delta(ZERO_STAYS, epsilon=1.0, group=2)
+        >= delta(ZERO_STAYS, epsilon=1.0)
+    )
+
+
+def test_the_generic_group_bound_survives_zero_and_overflow():
+    assert group_bound(Fraction(1, 8), epsilon=0, group=3) == 0.375
+    assert group_bound(Fraction(1, 8), epsilon=1e6, group=3) == math.inf
+    assert group_bound(Fraction(0), epsilon=1e6, group=3) == 0

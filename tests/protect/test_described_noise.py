@@ -1,0 +1,196 @@
+"""Answers are sums of released base cells: checked cell by cell against the slow, obvious addition."""
+
+from itertools import product
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import settings as hypothesis_settings
+from hypothesis import strategies as st
+
+from discreet.errors import BadNoiseTable
+from discreet.model.dataset_toml import parse_dataset
+from discreet.model.level_maps import ancestors
+from discreet.model.request import TableRequest, canonical
+from discreet.model.shape import table_shape
+from discreet.model.universe import margin_zeros, parse_universe
+from discreet.noise import laplace
+from discreet.noise.cell_laws import PUBLIC
+from discreet.noise.families import build
+from discreet.noise.identity import mechanism_name
+from discreet.noise.table import NoiseRow, NoiseTable
+from discreet.protect.cover import cover
+from discreet.protect.described_noise import DescriptionNoise, described_noise
+from discreet.records.tabulate import tabulate
+
+UNIVERSE = {
+    "variables": ["sex", "age", "region", "area", "job"],
+    "up_to": 2,
+    "tables": [["sex", "age", "job"]],
+}
+
+
+@pytest.fixture(scope="module")
+def stored(town_workspace):
+    return town_workspace.stored("town")
+
+
+@pytest.fixture(scope="module")
+def dataset(town):
+    return parse_dataset(town.description)
+
+
+def noise_of(dataset, universe, secret, **changes):
+    tables = {m: laplace(epsilon=0.5 + 0.1 * n, modulus=2**64) for n, m in enumerate(universe.margins)}
+    values = {"version": "1", "fingerprint": "f" * 32} | changes
+    return DescriptionNoise(secret, dataset, noise=tables, **values)
+
+
+def answer(stored, dataset, noise, universe, request):
+    shape = table_shape(canonical(request, dataset), dataset)
+    variances = {m: float(t.rows[0].variance()) for m, t in noise.noise.items()}
+    parts = cover(shape, universe, dataset, variances)
+    return (
+        shape,
+        tabulate(stored.engine, shape),
+        described_noise(tabulate(stored.engine, shape), parts, noise),
+    )
+
+
+def released_cells(margin, dataset, noise):
+    """Every base cell of a margin with its noise, by position."""
+    lengths = [len(dataset.variable(name)) for name in margin]
+    base = noise.of(margin, [np.arange(length) for length in lengths])
+    empty = margin_zeros(margin, dataset)
+    return {place: int(base[place]) for place in product(*map(range, lengths)) if not empty[place]}
+
+
+def slow_noise(shape, place, margin, dataset, noise):
+    """Add the noise of each base cell that lies within the described cell, one at a time."""
+    wanted = {d.name: set(d.members()[i]) for d, i in zip(shape.dimensions, place, strict=True)}
+    for hidden in shape.filters:
+        wanted[hidden.name] = set(hidden.members)
+    total = terms = 0
+    for cell, value in released_cells(margin, dataset, noise).items():
+        if all(_belongs(dataset, margin, cell, name, members) for name, members in wanted.items()):
+            total, terms = total + value, terms + 1
+    return total, terms
+
+
+def _belongs(dataset, margin, cell, name, members):
+    if len(members) == len(dataset.variable(name)):
+        return True
+    for own, position in zip(margin, cell, strict=True):
+        if own == name:
+            return position in members
+        up = ancestors(dataset, own, name)
+        if up is not None:
+            return int(up[position]) in members
+        down = ancestors(dataset, name, own)
+        if down is not None:
+            children = set(np.flatnonzero(down == position).tolist())
+            assert children <= members or not children & members
+            return bool(children & members)
+    raise AssertionError(name)
+
+
+REQUESTS = [
+    {"rows": ("sex",)},
+    {"rows": ("sex",), "columns": ("age",)},
+    {"rows": ("region",), "columns": ("area",)},
+    {"rows": ("age",), "columns": ("sex",), "layers": ("job",)},
+    {"rows": ("job",), "groups": (("job", (("0", "9"), ("1",))),)},
+    {"rows": ("age",), "filters": (("job", ("1", "2")),)},
+    {"rows": ("area",), "filters": (("region", ("S",)),)},
+    {"rows": ("area",), "filters": (("area", ("S3", "N1")),), "columns": ("sex",)},
+    {"rows": ("region",), "columns": ("age",), "filters": (("age", ("adult", "old")),), "totals": False},
+]
+
+
+@pytest.mark.parametrize("style", ["own", "sums"])
+@pytest.mark.parametrize("request_", REQUESTS)
+def test_an_answer_is_the_sum_of_its_released_base_cells(stored, dataset, secret, style, request_):
+    universe = parse_universe({**UNIVERSE, "margins": style}, dataset)
+    noise = noise_of(dataset, universe, secret)
+    shape, exact, cells = answer(stored, dataset, noise, universe, TableRequest("town", **request_))
+    for place in product(*map(range, shape.lengths)):
+        margin = cells.laws.margins[cells.laws.margin[place]][0]
+        total, terms = slow_noise(shape, place, margin, dataset, noise)
+        assert cells.noisy[place] - exact.counts[place] == total
+        assert cells.laws.terms[place] == terms
+        law = cells.laws.at(*place)
+        assert (law is None) == (terms == 0)
+        if law is not None:
+            assert float(law.variance) == pytest.approx(cells.laws.variances()[place])
+
+
+def test_empty_cells_are_noised_and_structural_zeros_are_not(stored, dataset, secret):
+    universe = parse_universe({"variables": ["age", "job"], "up_to": 2}, dataset)
+    noise = noise_of(dataset, universe, secret)
+    _, exact, cells = answer(
+        stored, dataset, noise, universe, TableRequest("town", ("age",), ("job",), totals=False)
+    )
+    assert cells.laws.terms[0].tolist() == [1, 0, 0, 0]
+    assert cells.noisy[0, 1:].tolist() == [0, 0, 0]
+    fine = parse_universe({"tables": [["area", "job", "sex", "age"]], "variables": [], "up_to": 0}, dataset)
+    noise = noise_of(dataset, fine, secret)
+    request = TableRequest("town", ("area", "sex"), ("age", "job"), totals=False)
+    _, exact, cells = answer(stored, dataset, noise, fine, request)
+    empty = (exact.counts == 0) & (cells.laws.terms == 1)
+    assert empty.sum() >= 1
+    assert (cells.noisy[cells.laws.terms == 1] != exact.counts[cells.laws.terms == 1]).mean() > 0.5
+
+
+@hypothesis_settings(max_examples=30)
+@given(layout=st.permutations(["sex", "age", "job"]), rows=st.integers(1, 3))
+def test_a_cell_has_the_same_number_in_every_layout_and_slice(stored, dataset, secret, layout, rows):
+    universe = parse_universe(UNIVERSE, dataset)
+    noise = noise_of(dataset, universe, secret)
+    plain = TableRequest("town", ("age", "job"), ("sex",))
+    _, _, whole = answer(stored, dataset, noise, universe, plain)
+    turned = TableRequest("town", tuple(layout[:rows]), tuple(layout[rows:]))
+    _, _, other = answer(stored, dataset, noise, universe, turned)
+    order = [layout.index(name) for name in ("age", "job", "sex")]
+    assert np.array_equal(other.noisy.transpose(order), whole.noisy)
+    sliced = TableRequest("town", ("age",), ("job",), filters=(("sex", ("2",)),))
+    _, _, part = answer(stored, dataset, noise, universe, sliced)
+    assert np.array_equal(part.noisy, whole.noisy[:, :, 1])
+
+
+def test_a_known_total_is_exact(stored, dataset, secret, town):
+    universe = parse_universe({"variables": ["sex"], "up_to": 1}, dataset, known_total=True)
+    noise = noise_of(dataset, universe, secret)
+    _, _, cells = answer(stored, dataset, noise, universe, TableRequest("town", ("sex",)))
+    assert cells.noisy[-1] == town.records.num_rows
+    assert cells.laws.margin.tolist() == [0, 0, PUBLIC]
+    assert cells.laws.at(2) is None
+
+
+@pytest.mark.parametrize("change", [{"version": "2"}, {"fingerprint": "0" * 32}])
+def test_another_version_or_other_records_have_other_noise(dataset, secret, change):
+    universe = parse_universe({"variables": ["area", "job", "age", "sex"], "up_to": 4}, dataset)
+    margin = universe.margins[-1]
+    kept = [np.arange(len(dataset.variable(name))) for name in margin]
+    here = noise_of(dataset, universe, secret).of(margin, kept)
+    there = noise_of(dataset, universe, secret, **change).of(margin, kept)
+    assert 0.3 < (here != there).mean() < 1
+
+
+def test_the_scale_is_in_the_mechanism_even_where_the_integers_agree():
+    rows = (NoiseRow((-1, 1), (2, 4)),)
+    one, two = (NoiseTable(4, rows, family="file", parameters={"epsilon": e}) for e in (1.0, 2.0))
+    assert mechanism_name(one) != mechanism_name(two)
+    assert mechanism_name(one) == mechanism_name(NoiseTable(4, rows, 1, "file", {"epsilon": 1.0}))
+
+
+@pytest.mark.parametrize(
+    ("table", "words"),
+    [
+        (build("maxent", {"D": 5, "V": 3, "js": 2}), "rows"),
+        (build("hellinger", {"epsilon": 1.0}), "rows"),
+        (NoiseTable(4, (NoiseRow((0,), (4,)),)), "never changes"),
+    ],
+)
+def test_noise_that_depends_on_the_count_or_is_none_is_refused(dataset, secret, table, words):
+    with pytest.raises(BadNoiseTable, match=words):
+        DescriptionNoise(secret, dataset, "1", "f", {("sex",): table})

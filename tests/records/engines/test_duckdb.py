@@ -1,0 +1,127 @@
+"""What every engine must do, on DuckDB; the contract class is made to be shared with other engines."""
+
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+from discreet.errors import WorkspaceUnusable
+from discreet.model.dataset_toml import parse_dataset
+from discreet.model.request import TableRequest
+from discreet.model.shape import table_shape
+from discreet.records.engine import AggregateQuery
+from discreet.records.engines.duckdb import DuckDBEngine
+from discreet.records.storage import ROLLUP
+from discreet.records.tabulate import tabulate
+
+QUERIES = [
+    AggregateQuery(("sex",)),
+    AggregateQuery(("sex", "age", "job")),
+    AggregateQuery(("area", "age"), (("sex", (1,)),)),
+    AggregateQuery(("region",), (("age", (0, 2)), ("job", (0, 1, 3)))),
+    AggregateQuery(("job",), (("area", (1, 4)),)),
+]
+
+
+def as_dict(cells):
+    return {
+        tuple(int(codes[n]) for codes in cells.codes): (int(cells.counts[n]), int(cells.key_sums[n]))
+        for n in range(cells.counts.size)
+    }
+
+
+class TestDuckDBEngine:
+    @pytest.fixture
+    def path(self, town_workspace):
+        return (
+            town_workspace.folder / "datasets" / "town" / town_workspace.stored("town").digest / "data.duckdb"
+        )
+
+    def test_it_draws_no_bar_of_its_own_even_where_python_seems_to_be_interactive(self, path):
+        program = (
+            "import sys, duckdb\nfrom pathlib import Path\nfrom discreet.records.engines.duckdb import DuckDBEngine\n"
+            "asked = \"SELECT current_setting('enable_progress_bar')\"\n"
+            "engine = DuckDBEngine(Path(sys.argv[1]))\n"
+            "print(duckdb.connect().execute(asked).fetchall()[0][0], engine._cursor().execute(asked).fetchall()[0][0])"
+        )
+        done = subprocess.run(
+            [sys.executable, "-c", program, str(path)], capture_output=True, text=True, check=True
+        )
+        assert done.stdout.split() == ["True", "False"], "DuckDB would draw one, our engine does not"
+
+    @pytest.fixture
+    def engine(self, path):
+        engine = DuckDBEngine(path)
+        yield engine
+        engine.close()
+
+    @pytest.mark.parametrize("query", QUERIES, ids=str)
+    def test_groups_counts_and_key_sums_are_those_of_the_records(self, engine, query, town, secret):
+        frame = town.records.to_pandas()
+        frame["job"] = frame["job"].fillna("9")
+        dataset = parse_dataset(town.description)
+        for variable in dataset.variables:
+            frame[variable.name] = frame[variable.name].map(variable.position)
+        for name, codes in query.filters:
+            frame = frame[frame[name].isin(codes)]
+        expected = frame.groupby(list(query.group_by)).size()
+        found = as_dict(engine.aggregate(query))
+        counts = {key: value[0] for key, value in found.items()}
+        assert counts == {(k if isinstance(k, tuple) else (k,)): int(v) for k, v in expected.items()}
+
+    @pytest.mark.parametrize("query", QUERIES, ids=str)
+    def test_the_number_of_threads_changes_nothing(self, path, query):
+        results = []
+        for threads in (1, 2, 5):
+            engine = DuckDBEngine(path, threads=threads)
+            results.append(as_dict(engine.aggregate(query)))
+            engine.close()
+        assert results[0] == results[1] == results[2]
+
+    @pytest.mark.parametrize("query", QUERIES, ids=str)
+    def test_the_roll_up_gives_the_same_sums_as_the_records(self, engine, query):
+        assert engine._rollup >= {"sex", "age", "job", "region"}
+        from_rollup = as_dict(engine.aggregate(query))
+        engine._rollup = frozenset()
+        assert as_dict(engine.aggregate(query)) == from_rollup
+
+    def test_the_roll_up_is_used_where_it_can_be(self, engine):
+        assert ROLLUP in engine._sql(QUERIES[0])
+        assert ROLLUP not in engine._sql(QUERIES[2])
+        assert ROLLUP not in engine._sql(QUERIES[4])
+
+    def test_key_sums_arrive_as_exact_integers(self, engine, town):
+        cells = engine.aggregate(AggregateQuery(("sex",)))
+        assert cells.key_sums.dtype == np.uint64
+        assert int(cells.key_sums.max()) > 2**40
+
+    def test_the_file_is_opened_read_only(self, path, engine):
+        before = path.read_bytes()
+        engine.aggregate(QUERIES[1])
+        with pytest.raises(Exception, match=r"(?i)read.only"):
+            engine._connection.execute("DELETE FROM records")
+        assert path.read_bytes() == before
+
+    def test_a_damaged_file_gives_no_answer(self, tmp_path):
+        (tmp_path / "data.duckdb").write_bytes(b"damaged")
+        with pytest.raises(WorkspaceUnusable):
+            DuckDBEngine(tmp_path / "data.duckdb")
+
+    def test_a_name_that_is_no_identifier_never_reaches_sql(self, engine):
+        with pytest.raises(ValueError, match="variable name"):
+            engine.aggregate(AggregateQuery(('sex" FROM records; --',)))
+
+    def test_many_threads_may_ask_at_once(self, engine):
+        from concurrent.futures import ThreadPoolExecutor
+
+        with ThreadPoolExecutor(8) as pool:
+            results = list(pool.map(lambda _n: as_dict(engine.aggregate(QUERIES[1])), range(40)))
+        assert all(result == results[0] for result in results)
+
+    def test_a_table_has_every_cell(self, engine, town):
+        dataset = parse_dataset(town.description)
+        shape = table_shape(TableRequest("town", ("area",), ("age", "job")), dataset)
+        exact = tabulate(engine, shape)
+        assert exact.counts.shape == (6, 4, 5)
+        assert int(exact.counts[-1, -1, -1]) == len(town.records)

@@ -1,0 +1,200 @@
+import hashlib
+from pathlib import Path
+
+import duckdb
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from discreet.errors import BadData, BadDescription, NotFound
+from discreet.workspace.load import load_dataset
+from discreet.workspace.workspace import Workspace
+
+
+def as_csv(records: pa.Table, path: Path) -> Path:
+    records.to_pandas().to_csv(path, index=False)
+    return path
+
+
+def as_parquet(records: pa.Table, path: Path) -> Path:
+    pq.write_table(records, path)
+    return path
+
+
+def as_arrow(records: pa.Table, path: Path) -> Path:
+    with pa.ipc.new_file(path, records.schema) as writer:
+        writer.write_table(records)
+    return path
+
+
+SOURCES = {
+    "csv": lambda records, folder: as_csv(records, folder / "town.csv"),
+    "parquet": lambda records, folder: as_parquet(records, folder / "town.parquet"),
+    "arrow file": lambda records, folder: as_arrow(records, folder / "town.arrow"),
+    "arrow table": lambda records, folder: records,
+    "arrow stream": lambda records, folder: records.to_reader(max_chunksize=700),
+    "batches": lambda records, folder: iter(records.to_batches(max_chunksize=313)),
+    "pandas": lambda records, folder: records.to_pandas(),
+    "polars": lambda records, folder: pl.from_arrow(records),
+    "shuffled": lambda records, folder: records.take(np.random.default_rng(2).permutation(len(records))),
+    "pandas categories": lambda records, folder: records.to_pandas().astype(
+        dict.fromkeys(["region", "area", "sex", "age", "job"], "category")
+    ),
+}
+
+
+@pytest.fixture(scope="module")
+def digest(town, town_workspace):
+    return town_workspace.stored("town").digest
+
+
+@pytest.mark.parametrize("source", SOURCES)
+def test_every_source_gives_the_same_version(source, town, digest, tmp_path):
+    workspace = town.load(tmp_path / "workspace", records=SOURCES[source](town.records, tmp_path))
+    assert workspace.stored("town").digest == digest
+
+
+def test_what_is_stored_is_codes_and_keys_sorted_by_area_and_no_ids(town, town_workspace, secret):
+    stored = town_workspace.stored("town")
+    path = town_workspace.folder / "datasets" / "town" / stored.digest / "data.duckdb"
+    with duckdb.connect(str(path), read_only=True) as connection:
+        frame = connection.execute("SELECT * FROM records").df()
+        types = dict(
+            connection.execute(
+                "SELECT column_name, data_type FROM duckdb_columns() WHERE table_name = 'records'"
+            ).fetchall()
+        )
+    assert set(frame.columns) == {"region", "area", "sex", "age", "job", "record_key"}
+    assert types["area"] == "UTINYINT"
+    assert types["record_key"] == "UINTEGER"
+    assert frame["area"].is_monotonic_increasing
+    assert len(frame) == len(town.records)
+    expected = town.records.to_pandas()
+    assert (frame["job"] == 3).sum() == expected["job"].isna().sum()
+    raw = path.read_bytes()
+    assert hashlib.sha256(b"1000").digest()[:8] not in raw
+
+
+def bad(records: pa.Table, column: str, value: object) -> pa.Table:
+    """The records with one value changed in the middle."""
+    frame = records.to_pandas()
+    frame.loc[1234, column] = value
+    return pa.Table.from_pandas(frame, preserve_index=False)
+
+
+def with_child_at_work(records: pa.Table) -> pa.Table:
+    frame = records.to_pandas()
+    child = frame.index[frame["age"] == "child"][3]
+    frame.loc[child, "job"] = "2"
+    return pa.Table.from_pandas(frame, preserve_index=False)
+
+
+BAD_RECORDS = {
+    "unknown category": (
+        lambda r: bad(r, "age", "adulr"),
+        '\'adulr\' of "age" is not among its categories. Did you mean "adult"?',
+    ),
+    "missing value": (lambda r: bad(r, "age", None), 'no value of "age"'),
+    "missing id": (lambda r: bad(r, "person", None), "no id"),
+    "duplicate id": (lambda r: bad(r, "person", r["person"][7].as_py()), "same id"),
+    "structural zero": (with_child_at_work, "structural zero 'Children have no job'"),
+    "hierarchy": (lambda r: bad(bad(r, "area", "N1"), "region", "S"), "does not nest"),
+    "no records": (lambda r: r.slice(0, 0), "no records"),
+}
+
+
+@pytest.mark.parametrize("kind", BAD_RECORDS)
+@pytest.mark.parametrize("source", ["arrow table", "csv"])
+def test_bad_records_get_a_clear_error_and_leave_nothing(kind, source, town, tmp_path):
+    change, message = BAD_RECORDS[kind]
+    records = SOURCES[source](change(town.records), tmp_path)
+    with pytest.raises(BadData) as raised:
+        load_dataset(tmp_path / "workspace", town.description, records)
+    assert message in str(raised.value)
+    assert not list((tmp_path / "workspace" / "datasets" / "town").glob("[!.]*"))
+    assert not list((tmp_path / "workspace" / "datasets" / "town").glob(".loading*"))
+
+
+def test_a_refused_load_leaves_the_served_version_alone(town, tmp_path):
+    workspace = town.load(tmp_path / "workspace")
+    before = workspace.stored("town").digest
+    with pytest.raises(BadData):
+        load_dataset(tmp_path / "workspace", town.description, bad(town.records, "age", "x"))
+    assert Workspace(tmp_path / "workspace").stored("town").digest == before
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "error"),
+    [
+        ("town.parquet", b"not parquet", BadData),
+        ("town.arrow", b"not arrow", BadData),
+        ("town.csv", b"\xff\xfe\x00bad\x00", BadData),
+        ("town.csv", b"", BadData),
+        ("town.xyz", b"a,b", BadData),
+        ("town.csv", b"person,region\n1,N\n", BadDescription),
+    ],
+)
+def test_a_file_that_cannot_be_read_is_refused(name, content, error, town, tmp_path):
+    path = tmp_path / name
+    path.write_bytes(content)
+    with pytest.raises(error) as raised:
+        load_dataset(tmp_path / "workspace", town.description, path)
+    assert raised.value.advice
+    assert not list((tmp_path / "workspace" / "datasets" / "town").glob("[!.]*"))
+
+
+def test_a_file_that_is_not_there_is_said_so(town, tmp_path):
+    with pytest.raises(NotFound):
+        load_dataset(tmp_path / "workspace", town.description, tmp_path / "nothing.csv")
+
+
+def test_a_csv_with_a_ragged_line_is_refused_whole(town, tmp_path):
+    path = as_csv(town.records, tmp_path / "town.csv")
+    lines = path.read_text().splitlines()
+    lines[2000] = lines[2000].rsplit(",", 2)[0]
+    path.write_text("\n".join(lines))
+    with pytest.raises(BadData):
+        load_dataset(tmp_path / "workspace", town.description, path)
+
+
+@pytest.mark.parametrize("separator", [";", "\t", "|"])
+def test_a_csv_may_be_separated_otherwise(separator, town, digest, tmp_path):
+    path = tmp_path / "town.csv"
+    path.write_text(town.records.to_pandas().to_csv(index=False, sep=separator), "utf-8-sig")
+    assert town.load(tmp_path / "workspace", records=path).stored("town").digest == digest
+
+
+class TestWeights:
+    DESCRIPTION = """
+id = "survey"
+label = "A survey"
+id_column = "id"
+weight_column = "weight"
+weight_decimals = 3
+[[variable]]
+name = "sex"
+categories = ["1", "2"]
+"""
+
+    def load(self, weights, tmp_path):
+        frame = pd.DataFrame({"id": range(len(weights)), "sex": "1", "weight": weights})
+        load_dataset(tmp_path, self.DESCRIPTION, frame)
+        stored = Workspace(tmp_path).stored("survey")
+        with duckdb.connect(
+            str(tmp_path / "datasets" / "survey" / stored.digest / "data.duckdb"), read_only=True
+        ) as c:
+            return sorted(w for (w,) in c.execute("SELECT weight FROM records").fetchall())
+
+    def test_weights_become_fixed_point_integers(self, tmp_path):
+        assert self.load([1.5, 0.001, 666.6667, 0], tmp_path) == [0, 1, 1500, 666_667]
+
+    def test_weights_as_text_are_read_exactly(self, tmp_path):
+        assert self.load(["0.1", "0.2", "123456789.125"], tmp_path) == [100, 200, 123_456_789_125]
+
+    @pytest.mark.parametrize("weight", [-1.0, None, float("nan"), "much"])
+    def test_a_weight_that_is_no_weight_is_refused(self, weight, tmp_path):
+        with pytest.raises(BadData, match="weight"):
+            self.load([1.0, weight], tmp_path)

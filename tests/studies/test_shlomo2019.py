@@ -1,0 +1,148 @@
+"""Shlomo, Krenzke & Li (2019): Tables 1-3 reproduce but for one entry; Tables 4 and 5 do not follow from the text."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from discreet.noise import pram
+from discreet_studies.exhibit import Effort
+from discreet_studies.shlomo2019 import EXHIBITS
+from discreet_studies.shlomo2019.simulation import invariant_pram, simulation
+
+pytestmark = pytest.mark.slow
+
+ORACLE = json.loads((Path(__file__).parents[1] / "oracles" / "shlomo2019.json").read_text("utf-8"))
+NUMBERS, SIMULATED = ORACLE["numbers"], ORACLE["simulation"]
+QUICK = Effort(quick=True)
+#: Standard errors that two simulations of the same thing may be apart.
+ERRORS = 4
+#: The oracle's names of what Table 5 measures.
+PARTS = {"absrel": "% relative absolute difference", "HD": "Hellinger's distance"}
+
+
+@pytest.fixture(scope="module")
+def findings():
+    return {(name, f.what): f for name, make in EXHIBITS.items() for f in make(QUICK).findings}
+
+
+@pytest.mark.parametrize("z", range(-7, 8))
+def test_table_1_reproduces(findings, z):
+    found, expected = findings["table 1", f"P(noise = {z:+d})"], NUMBERS[f"table1.p({abs(z)})"]
+    assert expected["status"] == "reproduces"
+    assert (found.agrees, found.printed) == (True, expected["printed"])
+    assert found.ours == pytest.approx(expected["value"], rel=1e-9)
+
+
+@pytest.mark.parametrize(("table", "word", "side"), [("table 2", "count", 7), ("table 3", "residual", 15)])
+def test_the_matrices_reproduce_but_for_one_entry(findings, table, word, side):
+    expected = NUMBERS[table.replace(" ", "") + ".rule_tail_to_neighbour"]["value"]
+    wrong = []
+    for i in range(side):
+        for j in range(side):
+            found = findings[table, f"{word} {i} to {j}"]
+            assert found.ours == pytest.approx(expected[i][j], abs=1e-15)
+            if found.agrees is False:
+                wrong.append((i, j, found.printed))
+    assert wrong == ([(6, 0, 5.31e-06)] if table == "table 2" else [])
+
+
+@pytest.mark.parametrize(
+    ("what", "key"),
+    [
+        ("DP: δ at the cap", "delta_cap"),
+        ("PRAM: P(1 to 0), called δ", "pram.delta_1to0"),
+        ("PRAM: 'δ of 1 to 8', really P(1 to 6)", "pram.delta_1to8"),
+        ("Q: 1/(2q+1) for q = 7, called δ", "q.delta_q7"),
+        ("Q: 1/(2q+1) for q = 1, called δ", "q.delta_q1"),
+    ],
+)
+def test_the_deltas_of_the_text_reproduce_as_what_they_are(findings, what, key):
+    found, expected = findings["section 3", what], NUMBERS[key]
+    assert (found.agrees, expected["status"], found.printed) == (True, "reproduces", expected["printed"])
+    assert found.ours == pytest.approx(expected["value"], rel=1e-9)
+
+
+def test_the_exact_deltas_are_far_from_them(findings):
+    exact = [findings["section 3", f"{name}: exact δ at ε = 2, all counts"].ours for name in ("PRAM", "Q")]
+    assert exact == pytest.approx([0.8808, 2 / 3], abs=1e-4)
+    assert findings["section 3", "PRAM, v - m: exact δ at ε = 2, all counts"].ours == 1
+
+
+@pytest.mark.parametrize("kind", ["dependent", "independent"])
+@pytest.mark.parametrize("method", ["DP", "PRAM", "Q"])
+def test_our_simulation_is_the_oracles(findings, kind, method):
+    """Half of the tolerance: 500 tables of ours, 2,000 of the oracle's."""
+    oracle = SIMULATED[f"{kind[:3]}.pram_pure"]
+    value, error = oracle["value"][method], oracle["se500"][method]
+    pairs = {
+        "pct": findings["table 4", f"{kind}, {method}: % of cells perturbed"],
+        "RM": findings["table 4", f"{kind}, {method}: RM"],
+        **{key: findings["table 5", f"{kind}, sample, {method}: {words}"] for key, words in PARTS.items()},
+        "HDw": findings["table 5", f"{kind}, weighted, {method} Avg: Hellinger's distance"],
+    }
+    if method != "DP":
+        pairs["HDwcell"] = findings["table 5", f"{kind}, weighted, {method} Avg cell: Hellinger's distance"]
+    for key, found in pairs.items():
+        assert abs(found.ours - value[key]) < ERRORS * error[key] * np.sqrt(1 + 500 / 2000), (key, found)
+
+
+@pytest.mark.parametrize("kind", ["dependent", "independent"])
+def test_pram_as_printed_is_the_oracles_too(findings, kind):
+    oracle = SIMULATED[f"{kind[:3]}.pram_none"]
+    found = findings["table 4", f"{kind}, M as printed: % perturbed"]
+    assert abs(found.ours - oracle["value"]["PRAM"]["pct"]) < ERRORS * oracle["se500"]["PRAM"]["pct"] * 1.12
+
+
+@pytest.mark.parametrize("kind", ["dependent", "independent"])
+def test_the_sizes_do_not_follow_from_the_text(findings, kind):
+    oracle = SIMULATED[f"{kind[:3]}.pram_pure"]
+    assert oracle["status"] == "differs"
+    for counts, key in (("sample", "n"), ("weighted", "pop")):
+        found = findings["table 5", f"{kind}, {counts}, Original: mean"]
+        assert (found.agrees, found.printed) == (False, oracle["printed"][key])
+        error = oracle["value"]["orig"][f"{key}_se500"]
+        assert abs(found.ours - oracle["value"]["orig"][key]) < ERRORS * error * 1.12
+        spread = findings["table 5", f"{kind}, {counts}, Original: standard error"]
+        assert (spread.agrees, spread.printed) == (False, oracle["printed"][f"{key}_se"])
+    assert findings["table 4", f"{kind}, PRAM: % of cells perturbed"].agrees is False
+
+
+def test_the_order_of_the_three_methods_holds(findings):
+    claims = [f for f in findings.values() if f.relation == ">="]
+    assert len(claims) == 8
+    assert all(f.agrees for f in claims)
+
+
+def test_naive_tests_of_independent_tables_reject_too_often(findings):
+    shares = {
+        name: findings["figure 4", f"{name}: share of tables rejected at 5 %"].ours
+        for name in ("Original", "DP Avg", "PRAM Avg", "Q Avg")
+    }
+    assert shares["Original"] < 0.1 < shares["DP Avg"] < shares["PRAM Avg"] < shares["Q Avg"]
+
+
+def test_invariant_pram_keeps_the_expected_frequencies_of_values_and_pram_as_printed_does_not():
+    """t M* = t: over many draws each residual is as frequent as before; with M the block's ends are not."""
+    rng = np.random.default_rng(11)
+    table = np.array([3, 15, 15, 15, 15, 15, 15, 15, 16, 16])  # residual 0 is an end of its block
+    draws = 20_000
+    many = np.broadcast_to(table, (draws, len(table))).copy()
+    kept = (invariant_pram(many, rng) == 15).sum(axis=1)
+    error = kept.std() / np.sqrt(draws)
+    assert abs(kept.mean() - 7) < ERRORS * error
+    plain = pram()
+    moved = many + plain.noise(many, rng.integers(0, plain.modulus, many.shape, dtype=np.uint64))
+    assert abs((moved == 15).sum(axis=1).mean() - 7) > 20 * error
+
+
+def test_weighted_counts_move_with_the_sample_counts():
+    done = simulation("dependent", QUICK)
+    for protected in done.protected.values():
+        same = protected.sample == done.sample
+        assert (protected.overall[same] == done.population[same]).all()
+        assert (protected.cell[same] == done.population[same]).all()
+        weight = done.population.sum(axis=(1, 2)) / done.sample.sum(axis=(1, 2))
+        expected = done.population + (protected.sample - done.sample) * weight[:, None, None]
+        assert protected.overall == pytest.approx(np.maximum(expected, 0), abs=1e-3)
