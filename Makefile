@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test test-fast setup bench book lint clean
+.PHONY: demo test test-fast wheel-test setup bench book lint lock clean
 
 ## demo: build the demo workspace on first use and serve the table builder on 127.0.0.1:8000
 demo: $(VENV)/.installed
@@ -17,7 +17,11 @@ test: setup
 test-fast: setup
 	@$(BIN)/python -m pytest -q -m "not slow and not browser" -n auto
 
-## setup: build .venv with the test and benchmark extras, and stop
+## wheel-test: build the wheel, install it in a clean environment and run the smoke tests against it
+wheel-test: setup
+	@$(BIN)/python scripts/test-wheel
+
+## setup: build .venv with what tests, benchmarks and lint need, and stop
 setup: $(VENV)/.installed-extras
 
 ## bench: what the README claims about speed
@@ -28,9 +32,14 @@ bench: setup
 book: setup
 	@$(BIN)/python scripts/build-book
 
-## lint: style, types, format
+## lint: style, types, format, and the workflows if npm is here
 lint: setup
-	@$(BIN)/ruff check . && $(BIN)/ruff format --check . && $(BIN)/mypy
+	@$(BIN)/ruff check . && $(BIN)/ruff format --check . && $(BIN)/mypy && sh scripts/lint-workflows
+
+## lock: write requirements/ and the npm lock again; newest versions with UPGRADE=--upgrade
+lock: setup
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[lock]'
+	@UV=$(BIN)/uv UPGRADE=$(UPGRADE) sh scripts/lock
 
 clean:
 	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis
@@ -45,6 +54,6 @@ $(VENV)/.installed: $(VENV)/bin/python pyproject.toml
 	@touch $@
 
 $(VENV)/.installed-extras: $(VENV)/bin/python pyproject.toml
-	@echo "Installing Discreet with what tests and benchmarks need into $(VENV) ..."
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[test,bench]'
+	@echo "Installing Discreet with what tests, benchmarks and lint need into $(VENV) ..."
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[test,bench,lint]'
 	@touch $@ $(VENV)/.installed
