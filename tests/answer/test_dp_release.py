@@ -10,7 +10,8 @@ import pytest
 
 import discreet
 from discreet.answer.dry_run import dry_run
-from discreet.answer.pipeline import ask, release_table
+from discreet.answer.pipeline import release_table
+from discreet.answer.question import check
 from discreet.errors import (
     BadData,
     BadDescription,
@@ -36,7 +37,7 @@ def opened(town):
 
 
 def exact(stored, request):
-    return tabulate(stored.engine, ask(stored, request).shape).counts
+    return tabulate(stored.engine, check(stored, request).shape).counts
 
 
 def share(folder, account, epsilon, role="analyst"):

@@ -6,7 +6,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from discreet.answer import verdicts as judged
+from discreet.answer import verdicts
 from discreet.answer.pipeline import release_table
 from discreet.errors import BadData, BadDescription, OutsideUniverse
 from discreet.model.request import TableRequest, request_from_text
@@ -148,9 +148,11 @@ def test_a_rule_on_counts_sees_released_noisy_cells(private_town, tmp_path, monk
     town = Workspace(tmp_path / "ruled").stored("town")
     seen = []
     monkeypatch.setattr(
-        judged,
-        "judge",
-        lambda rules, table, dataset, real=judged.judge: seen.append(table) or real(rules, table, dataset),
+        verdicts,
+        "verdict_of",
+        lambda rules, table, dataset, real=verdicts.verdict_of: (
+            seen.append(table) or real(rules, table, dataset)
+        ),
     )
     filtered = request_from_text("town", rows=["sex"], columns=["area"], filters=["sex=1"])
     release_table(town, filtered)

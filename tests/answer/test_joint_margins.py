@@ -34,9 +34,9 @@ def spent(folder):
 @pytest.mark.parametrize("method", METHODS)
 def test_margins_are_released_charged_and_free_when_asked_again(private_town, method):
     before = spent(private_town.folder)
-    first = wish(private_town.folder, method=method).release()
+    first = wish(private_town.folder, method=method).release().document()
     assert spent(private_town.folder) - before == pytest.approx(1.0, abs=1e-9)
-    again = wish(private_town.folder, "job*age, age*sex", method=method).release()
+    again = wish(private_town.folder, "job*age, age*sex", method=method).release().document()
     assert again["runs"] == first["runs"]
     assert (first["charged"]["repeat"], again["charged"]["repeat"]) == (False, True)
     assert again["charged"]["epsilon"] == 0
@@ -52,11 +52,13 @@ def test_the_noise_is_that_of_the_plan_and_other_budgets_have_other_noise(privat
     for sex, age in zip(town.records["sex"].to_pylist(), town.records["age"].to_pylist(), strict=True):
         true[sex, age] = true.get((sex, age), 0) + 1
     exact = np.array([[true[s, a] for a in ("child", "adult", "old")] for s in ("1", "2")])
-    one = np.array(wish(private_town.folder, method="independent").release()["runs"][0]["margins"]["sex*age"])
+    one = np.array(
+        wish(private_town.folder, method="independent").release().document()["runs"][0]["margins"]["sex*age"]
+    )
     other = np.array(
-        wish(private_town.folder, method="independent", epsilon=1.5).release()["runs"][0]["margins"][
-            "sex*age"
-        ]
+        wish(private_town.folder, method="independent", epsilon=1.5)
+        .release()
+        .document()["runs"][0]["margins"]["sex*age"]
     )
     assert (one != exact).any()
     assert np.abs(one - exact).max() < 60  # scale 2: P(beyond) < 1e-12
@@ -79,29 +81,29 @@ def test_a_dry_run_advises_and_charges_nothing(private_town, monkeypatch):
 def test_what_the_budget_does_not_cover_is_not_read(private_town, monkeypatch):
     asked = wish(private_town.folder, epsilon=6.0)
     monkeypatch.setattr(type(asked.stored.engine), "aggregate", lambda *_: pytest.fail("a record was read"))
-    with pytest.raises(BudgetSpent, match="family"):
-        asked.release()
+    with pytest.raises(BudgetSpent, match="budget"):
+        asked.release().document()
 
 
 def test_what_cannot_be_answered_is_not_charged(private_town, monkeypatch):
     before = spent(private_town.folder)
     monkeypatch.setattr("discreet.margins.holistic.MOST_CELLS", 5)
     with pytest.raises(TooManyCells):
-        wish(private_town.folder, method="efron-stein").release()
+        wish(private_town.folder, method="efron-stein").release().document()
     assert spent(private_town.folder) == before
 
 
 def test_a_plan_that_comes_out_differently_is_charged_again(private_town, monkeypatch):
     """A newer solver that finds slightly other scales must not give fresh noise for free."""
     before = spent(private_town.folder)
-    wish(private_town.folder).release()
+    wish(private_town.folder).release().document()
     real = optimum.laplace_optimum
 
     def other(wanted, epsilon, **options):
         return real(wanted, epsilon * (1 - 1e-9), **options)
 
     monkeypatch.setattr(optimum, "laplace_optimum", other)
-    again = wish(private_town.folder).release()
+    again = wish(private_town.folder).release().document()
     assert not again["charged"]["repeat"]
     assert spent(private_town.folder) - before == pytest.approx(2.0, abs=1e-6)
 
@@ -120,7 +122,7 @@ def test_an_account_pays_from_its_share(private_town):
 def test_a_dataset_without_budget_and_an_unknown_variable_are_refused(town_workspace, private_town):
     stored = town_workspace.stored("town")
     with pytest.raises(BadRequest, match="no privacy budget"):
-        JointMargins(stored, dataset_margins(stored.dataset, "sex*age"), "optimum", 1.0).release()
+        JointMargins(stored, dataset_margins(stored.dataset, "sex*age"), "optimum", 1.0).release().document()
     with pytest.raises(UnknownVariable, match="sax"):
         wish(private_town.folder, "sax*age")
 

@@ -7,6 +7,7 @@ import pytest
 from fastapi.testclient import TestClient
 
 import discreet
+from discreet.answer.door import Doors
 from discreet.answer.pipeline import release_table
 from discreet.errors import BadKey, LedgerUnusable, TooManyGroups
 from discreet.model.request import request_from_text
@@ -90,7 +91,7 @@ def test_many_at_once_never_take_more_than_there_are(folder):
 
 
 def test_over_http_with_a_key(folder):
-    client = TestClient(create_app(Workspace(folder), read_options(folder)))
+    client = TestClient(create_app(Doors(Workspace(folder)), read_options(folder)))
     key = accounts_of(folder).create("ann", "reader")
     address = "/api/datasets/town/table?rows=age&group=age%3Dchild%2Badult&format=csv"
     refused = client.get(address)

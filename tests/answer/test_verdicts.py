@@ -6,7 +6,7 @@ import random
 import numpy as np
 import pytest
 
-from discreet.answer.dry_run import dry_run, refusal_of, suggestion
+from discreet.answer.dry_run import attempt, dry_run, suggestion
 from discreet.answer.pipeline import release_table
 from discreet.errors import DiscreetError, TableNotReleased
 from discreet.formats import FORMATS
@@ -105,7 +105,9 @@ def test_a_dry_run_that_a_rule_of_shape_refuses_asks_no_engine(stored):
             raise AssertionError("the engine was asked")
 
     quiet = replace(stored, engine=NoEngine(), verdicts={})
-    assert refusal_of(quiet, TableRequest("census", ("sex", "age", "education", "employment"))) is not None
+    assert (
+        attempt(quiet, TableRequest("census", ("sex", "age", "education", "employment"))).refusal is not None
+    )
 
 
 def random_request(names, dataset, source):

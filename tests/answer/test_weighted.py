@@ -9,7 +9,7 @@ import pytest
 from typer.testing import CliRunner
 
 import discreet
-from discreet.answer.weighted import largest_variance
+from discreet.answer.measures.weighted import largest_variance
 from discreet.cli.main import app
 from discreet.errors import BadData, BadDescription, BadRequest
 from discreet.server.grid import grid

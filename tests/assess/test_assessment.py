@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from discreet import privacy
+from discreet.answer.door import Door
 from discreet.assess import assess, assess_subject, cases_of
 from discreet.assess.assessment import CONFIDENTIAL, privacy_of
 from discreet.assess.subject import Subject
@@ -28,7 +29,7 @@ def stored(town_workspace):
 
 @pytest.fixture(scope="module")
 def found(stored):
-    return assess(stored, REQUEST, **SMALL)
+    return assess(Door(stored), REQUEST, **SMALL)
 
 
 def test_every_setting_is_assessed_in_order(found):
@@ -38,9 +39,9 @@ def test_every_setting_is_assessed_in_order(found):
 
 
 def test_a_seed_gives_the_same_assessment_however_many_workers(stored, found):
-    again = assess(stored, REQUEST, **SMALL, workers=3)
+    again = assess(Door(stored), REQUEST, **SMALL, workers=3)
     assert json.dumps(again.as_json()) == json.dumps(found.as_json())
-    other = assess(stored, REQUEST, **SMALL, seed=1)
+    other = assess(Door(stored), REQUEST, **SMALL, seed=1)
     assert json.dumps(other.as_json()) != json.dumps(found.as_json())
 
 
@@ -80,17 +81,17 @@ def test_the_current_setting_is_the_stored_noise_and_neither_keys_nor_secret_are
 
     monkeypatch.setattr(perturb, "perturb", forbidden)
     keyless = replace(stored, protector=CellKeyProtector(forbidden, stored.protector.noise))
-    found = assess(keyless, REQUEST, families=["current"], reps=3)
+    found = assess(Door(keyless), REQUEST, families=["current"], reps=3)
     assert found.outcomes[0].case.noise == stored.protector.noise
 
 
 def test_under_dp_the_current_setting_is_the_noise_of_the_margin_that_answers(private_town):
     stored = Workspace(private_town.folder).stored("town")
     request = TableRequest("town", ("sex",), ("age",))
-    found = assess(stored, request, families=["current"], reps=3)
-    assert found.outcomes[0].case.noise == stored.published.plan.noise()["age", "sex"]
+    found = assess(Door(stored), request, families=["current"], reps=3)
+    assert found.outcomes[0].case.noise == stored.dp.plan.noise()["age", "sex"]
     sums = TableRequest("town", ("region",), ("sex",))
-    assert assess(stored, sums, families=["current", "laplace"], reps=3).left_out
+    assert assess(Door(stored), sums, families=["current", "laplace"], reps=3).left_out
 
 
 def test_more_noise_means_less_risk_and_less_use(found):
@@ -129,7 +130,7 @@ def test_on_an_independent_table_noise_misleads_the_naive_reader_and_not_the_oth
 )
 def test_wishes_that_mean_nothing_are_refused(stored, wish, said):
     with pytest.raises(BadRequest) as refused:
-        assess(stored, REQUEST, **({"families": ["pram"]} | wish))
+        assess(Door(stored), REQUEST, **({"families": ["pram"]} | wish))
     assert said in refused.value.message
 
 

@@ -6,6 +6,7 @@ from html.parser import HTMLParser
 import numpy as np
 import pytest
 
+from discreet.answer.door import Door
 from discreet.assess import Subject, assess, assess_subject, cases_of
 from discreet.assess.assessment import CONFIDENTIAL, OUTSIDE_DP
 from discreet.assess.page import MARKER, grid, picture, write_page
@@ -37,7 +38,7 @@ class Balanced(HTMLParser):
 def found(town_workspace):
     request = TableRequest("town", rows=("sex",), columns=("job",), filters=(("area", ("N2", "S3")),))
     return assess(
-        town_workspace.stored("town"),
+        Door(town_workspace.stored("town")),
         request,
         families=["laplace", "pram", "current"],
         epsilons=[0.5, 1],

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 from fastapi.testclient import TestClient
 
+from discreet.answer.door import Doors
 from discreet.server.app import create_app
 from discreet.workspace.ledger_place import accounts_of, open_ledger
 from discreet.workspace.options import read_options
@@ -58,7 +59,7 @@ class Site:
 
 def open_site(folder: Path, dataset: str = "town") -> Site:
     workspace = Workspace(folder, threads=1)
-    return Site(folder, workspace, TestClient(create_app(workspace, read_options(folder))), dataset)
+    return Site(folder, workspace, TestClient(create_app(Doors(workspace), read_options(folder))), dataset)
 
 
 @pytest.fixture(scope="session")

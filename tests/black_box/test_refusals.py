@@ -15,6 +15,7 @@ import pyarrow.csv as pv
 import pytest
 
 import discreet.answer.verdicts
+from discreet.answer.question import check
 from discreet.records.engines.duckdb import DuckDBEngine
 from discreet.rules.noisy_table import NoisyTable
 from discreet.workspace.load import load_dataset
@@ -263,12 +264,11 @@ def test_a_rule_shown_true_counts_would_be_noticed(private_town, judged, monkeyp
         lambda _self, exact: type("Bare", (), {"noisy": exact.counts.astype(np.int64)})(),
     )
     stored = site.workspace.stored("town")
-    from discreet.answer.pipeline import ask
     from discreet.answer.verdicts import verdict_on
     from discreet.model.request import TableRequest, canonical
 
     request = canonical(TableRequest("town", ("area", "age", "sex")), stored.dataset)
-    question = ask(stored, request)
+    question = check(stored, request)
     verdict_on(stored, question.protector, request, question.shape)
     monkeypatch.undo()
     wanted = released(twin, judged[0].shape, twin.share("ann", 2))
@@ -339,4 +339,4 @@ def test_python_and_the_workspace_agree_on_the_cost(site):
     with package.open(site.folder, key=key) as catalogue:
         found = catalogue.dry_run("town", rows=["sex", "job"], columns=["area"])
     assert found["cost"]["epsilon"] == pytest.approx(0.5)
-    assert Workspace(site.folder).stored("town").published is not None
+    assert Workspace(site.folder).stored("town").dp is not None

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 import uvicorn
 
+from discreet.answer.door import Doors
 from discreet.server.app import create_app, listen
 from discreet.workspace.demo import private_census_batches, private_census_description
 from discreet.workspace.load import load_dataset
@@ -58,7 +59,7 @@ def browsed_workspace(small_folder, tmp_path_factory):
 def base_url(browsed_workspace, small_settings):
     """Where the workspace is served."""
     listening = listen("127.0.0.1", 0)
-    app = create_app(browsed_workspace, small_settings)
+    app = create_app(Doors(browsed_workspace), small_settings)
     config = uvicorn.Config(app, log_config=None, server_header=False)
     server = uvicorn.Server(config)
     thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]}, daemon=True)

@@ -122,7 +122,7 @@ def test_an_unexpected_error_shows_its_kind_and_never_its_text(folder):
     program = (
         "import discreet.answer.pipeline, sys\n"
         "def broken(*a): raise RuntimeError('count 738251')\n"
-        "discreet.answer.pipeline.release_table = broken\n"
+        "discreet.answer.pipeline.answer = broken\n"
         "from discreet.cli.main import run\n"
         "sys.argv = ['discreet', 'table', 'town', '--rows', 'sex', '-w', sys.argv[1]]\n"
         "run()"

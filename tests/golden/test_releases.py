@@ -215,7 +215,7 @@ def test_margins_of_a_dataset_never_change(golden, private_town, method):
         pytest.skip("the floats of this machine are others")
     stored = private_town.load(private_town.folder).stored("town")
     wanted = dataset_margins(stored.dataset, "sex*age,age*job")
-    released = JointMargins(stored, wanted, method, 1.0).release()
+    released = JointMargins(stored, wanted, method, 1.0).release().document()
     golden.check(f"margins {method}", released["runs"][0]["margins"])
     check_charges(golden, f"margins {method}", private_town.folder)
 

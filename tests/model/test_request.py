@@ -41,7 +41,7 @@ def test_a_group_keeps_only_what_the_filter_keeps(dataset):
 def test_the_layout_does_not_change_the_question(dataset):
     one = canonical(ask(rows=["sex"], columns=["age"]), dataset)
     other = canonical(ask(rows=["age", "sex"]), dataset)
-    assert one.question == other.question
+    assert one.identity == other.identity
     assert one != other
 
 
@@ -75,9 +75,9 @@ def test_a_thousand_rewrites_of_a_request_have_one_question(dataset):
     base = TableRequest(
         "town", ("sex",), ("age",), (), (("job", ("1", "2")),), (("age", (("child", "adult"), ("old",))),)
     )
-    expected = canonical(base, dataset).question
+    expected = canonical(base, dataset).identity
     for _ in range(1000):
-        assert canonical(_rewritten(base, random_source), dataset).question == expected
+        assert canonical(_rewritten(base, random_source), dataset).identity == expected
 
 
 def _rewritten(base: TableRequest, random_source: random.Random) -> TableRequest:

@@ -64,9 +64,9 @@ def test_ten_thousand_rewrites_have_one_canonical_form(dataset):
     rng = random.Random(11)
     asked = [rewritten(rng, dataset) for _ in range(REWRITES)]
     assert len(set(asked)) > REWRITES / 2
-    forms = {canonical(request, dataset).question for request in asked}
+    forms = {canonical(request, dataset).identity for request in asked}
     assert len(forms) == 1
-    assert len({canonical_request(*canonical(request, dataset).question) for request in asked}) == 1
+    assert len({canonical_request(*canonical(request, dataset).identity) for request in asked}) == 1
 
 
 def test_a_different_question_has_another_form(dataset):
@@ -74,7 +74,7 @@ def test_a_different_question_has_another_form(dataset):
     narrower = TableRequest(
         "town", ("sex",), ("age",), ("job",), (("age", ("adult",)), ("region", ("S",))), one.groups
     )
-    assert canonical(narrower, dataset).question != one.question
+    assert canonical(narrower, dataset).identity != one.identity
 
 
 def test_rewrites_have_the_same_numbers(dataset, secret):

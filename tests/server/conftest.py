@@ -11,6 +11,7 @@ import pandas as pd
 import pytest
 from fastapi.testclient import TestClient
 
+from discreet.answer.door import Doors
 from discreet.server.app import create_app
 from discreet.workspace.load import load_dataset
 from discreet.workspace.options import Options, read_options
@@ -187,7 +188,7 @@ class WatchedWorkspace:
 
 @pytest.fixture
 def client(small_workspace, small_settings):
-    return TestClient(create_app(small_workspace, small_settings))
+    return TestClient(create_app(Doors(small_workspace), small_settings))
 
 
 @pytest.fixture
@@ -197,4 +198,4 @@ def watched(small_workspace):
 
 @pytest.fixture
 def watched_client(watched, small_settings):
-    return TestClient(create_app(watched, small_settings))
+    return TestClient(create_app(Doors(watched), small_settings))

@@ -4,7 +4,8 @@ import json
 
 import pytest
 
-from discreet.answer.pipeline import perturbed_note, release_table
+from discreet.answer.notes import mandatory_note
+from discreet.answer.pipeline import release_table
 from discreet.model.request import request_from_text
 
 TABLE = "/api/datasets/people/table"
@@ -35,7 +36,7 @@ def test_a_description_has_variables_hierarchies_and_the_protection_in_words(cli
     assert described["variables"][1]["categories"][0]["parent"] == "R2"
     assert described["variables"][1]["geography"]
     assert described["hierarchies"][0]["levels"] == ["region", "district"]
-    assert described["note"] == perturbed_note(small_workspace.stored("people").dataset)
+    assert described["note"] == mandatory_note(small_workspace.stored("people").dataset)
     assert "at most" in described["protection"]["promise"][0]
     assert (described["version"], described["reference_date"]) == ("7", "2026-01-01")
 
@@ -50,7 +51,7 @@ def test_a_table_is_json_stat_unless_another_format_is_asked_for(client, small_w
     assert response.headers["content-type"] == "application/json; charset=utf-8"
     document = response.json()
     assert (document["version"], document["id"], document["size"]) == ("2.0", ["sex", "age"], [3, 4])
-    assert document["note"][0] == perturbed_note(small_workspace.stored("people").dataset)
+    assert document["note"][0] == mandatory_note(small_workspace.stored("people").dataset)
 
 
 def test_the_csv_is_what_the_pipeline_releases(client, small_workspace):

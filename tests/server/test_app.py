@@ -17,9 +17,9 @@ import sys
 from pathlib import Path
 from discreet.server.app import serve
 from discreet.workspace.options import read_options
-from discreet.workspace.workspace import Workspace
+from discreet.answer.door import open_doors
 folder = Path(sys.argv[1])
-serve(Workspace(folder), read_options(folder, port=int(sys.argv[2])))
+serve(open_doors(folder), read_options(folder, port=int(sys.argv[2])))
 """
 
 

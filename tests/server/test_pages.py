@@ -5,6 +5,7 @@ from urllib.parse import parse_qsl, urlsplit
 import pytest
 from fastapi.testclient import TestClient
 
+from discreet.answer.door import Doors
 from discreet.errors import all_errors
 from discreet.formats import FORMATS
 from discreet.server.app import create_app
@@ -260,7 +261,7 @@ def test_a_workspace_without_datasets_says_what_to_do(tmp_path):
     from discreet.workspace.workspace import Workspace
 
     (tmp_path / "datasets").mkdir()
-    client = TestClient(create_app(Workspace(tmp_path), read_options(tmp_path)))
+    client = TestClient(create_app(Doors(Workspace(tmp_path)), read_options(tmp_path)))
     assert "discreet demo" in client.get("/").text
     assert client.get("/api/datasets").json() == {"datasets": []}
 

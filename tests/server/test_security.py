@@ -8,6 +8,7 @@ import pytest
 from fastapi.testclient import TestClient
 from starlette.exceptions import HTTPException
 
+from discreet.answer.door import Doors
 from discreet.errors import SecretUnusable
 from discreet.noise.table import NoiseRow, NoiseTable
 from discreet.records.engine import AggregateQuery
@@ -73,7 +74,7 @@ class BrokenWorkspace:
 @pytest.mark.parametrize("address", ["/api/datasets/people/table?rows=sex", "/datasets/people"])
 def test_nothing_of_an_unexpected_exception_is_told(small_settings, caplog, address):
     caplog.set_level(logging.DEBUG)
-    broken = create_app(BrokenWorkspace(RuntimeError("canary 4711 in the exception")), small_settings)
+    broken = create_app(Doors(BrokenWorkspace(RuntimeError("canary 4711 in the exception"))), small_settings)
     response = TestClient(broken).get(address)
     assert response.status_code == 500
     assert "4711" not in response.text
@@ -84,7 +85,7 @@ def test_nothing_of_an_unexpected_exception_is_told(small_settings, caplog, addr
 
 
 def test_two_incidents_have_two_numbers(small_settings):
-    client = TestClient(create_app(BrokenWorkspace(ValueError()), small_settings))
+    client = TestClient(create_app(Doors(BrokenWorkspace(ValueError())), small_settings))
     details = [client.get("/api/datasets/people").json() for _ in range(2)]
     assert details[0]["code"] == "internal"
     assert details[0]["detail"] != details[1]["detail"]
@@ -93,7 +94,7 @@ def test_two_incidents_have_two_numbers(small_settings):
 @pytest.mark.parametrize("address", ["/api/datasets", "/api/datasets/people", "/", "/datasets/people"])
 def test_the_state_of_the_server_is_told_to_its_log_only(small_settings, caplog, address):
     error = SecretUnusable("The secret can be read by others.", "Run chmod 600.")
-    response = TestClient(create_app(BrokenWorkspace(error), small_settings)).get(address)
+    response = TestClient(create_app(Doors(BrokenWorkspace(error)), small_settings)).get(address)
     assert response.status_code == 503
     assert "chmod" not in response.text
     assert "read by others" not in response.text
@@ -102,7 +103,7 @@ def test_the_state_of_the_server_is_told_to_its_log_only(small_settings, caplog,
 
 
 def test_an_http_error_of_the_framework_becomes_a_problem(small_workspace, small_settings):
-    app = create_app(small_workspace, small_settings)
+    app = create_app(Doors(small_workspace), small_settings)
 
     @app.get("/api/teapot")
     def teapot(cups: int):
@@ -157,7 +158,7 @@ def test_no_exact_count_is_in_any_response_or_log(small_workspace, small_setting
     exact = _exact(small_workspace) | _exact(small_workspace, "sex") | _exact(small_workspace, "region")
     released = {count + change for count in exact for change in (-3, 3)}
     assert not exact & released, "the canary counts must be told apart from their releases"
-    client = TestClient(create_app(CanaryWorkspace(small_workspace), small_settings))
+    client = TestClient(create_app(Doors(CanaryWorkspace(small_workspace)), small_settings))
     seen = set()
     for names in ("rows=sex", "rows=region", "rows=sex&layers=", "columns=sex&filter=sex=1", "layers=region"):
         for address in (

@@ -4,7 +4,7 @@
     interior      totals are the sums of the perturbed cells
     fitted        totals keep their own noise, and the cells are changed to add up to them
 
-Comes from: `perturb`. Goes to: the release's values. `axis_tree` has the trees, `fitted` the fitting.
+Comes from: `answer`. Goes to: the release's values. `axis_tree` has the trees, `fitted` the fitting.
 """
 
 from __future__ import annotations
@@ -20,37 +20,10 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from discreet.model.protection import Protection
     from discreet.model.shape import Dimension, TableShape
 
-_SAME = "The same group of people always shows the same value."
-#: What every reader must be told of totals and their parts.
-NOTES = {
-    "independent": f"{_SAME} Totals are adjusted separately and may differ from the sum of their parts.",
-    "interior": "Totals are the sums of the adjusted cells and carry all their adjustments: the same people may "
-    "show another total in another table.",
-    "fitted": "Cells were then changed so that every total is the sum of its parts; the same people may "
-    "therefore show a slightly different value in another table.",
-}
-#: The same under `dp`, where noise belongs to the description of a cell.
-_PRIVATE_NOTES = {
-    "independent": "Totals are adjusted separately and may differ from the sum of their parts.",
-    "interior": "Totals are the sums of the adjusted cells and carry all their adjustments.",
-    "fitted": "Cells were then changed so that every total is the sum of its parts.",
-}
 
-
-def adjusted_note(protection: Protection, additivity: str = "") -> str:
-    """What every reader of a table must be told: that counts were adjusted, and what that means for totals."""
-    notes, amount = (_PRIVATE_NOTES, "") if protection.is_dp else (NOTES, "by small amounts ")
-    return (
-        f"Counts in this table have been randomly adjusted {amount}to protect confidentiality. "
-        f"{notes[additivity or protection.additivity]} Do not rely on small counts; adding cells yourself adds "
-        "their uncertainty."
-    )
-
-
-def additive(
+def add_up(
     values: NDArray[np.int64], shape: TableShape, additivity: str, impossible: NDArray[np.bool_]
 ) -> tuple[NDArray[np.int64], str]:
     """The values that are shown, and a sentence on what was done to them beyond the noise.

@@ -3,7 +3,7 @@
 The budget is public: every word of it follows from the description, and from what was charged. Who was charged is
 for custodians.
 
-Comes from: a `StoredDataset`. Goes to: `discreet budget`, `discreet ledger`, `catalogue.budget`, HTTP, pages.
+Comes from: a `Door`. Goes to: `discreet budget`, `discreet ledger`, `catalogue.budget`, HTTP, pages.
 """
 
 from __future__ import annotations
@@ -31,9 +31,9 @@ def budget_of(stored: StoredDataset) -> dict[str, Any]:
         BadRequest: The dataset has no budget.
         LedgerUnusable: What is spent is not known.
     """
-    published = _published(stored)
-    state = published.ledger.state(published.plan.terms.name)
-    return budget_document(published.plan, stored.dataset, state)
+    dp = _dp(stored)
+    state = dp.ledger.state(dp.plan.terms.name)
+    return budget_document(dp.plan, stored.dataset, state)
 
 
 def budget_before(folder: Path | None, description: str) -> dict[str, Any]:
@@ -60,30 +60,28 @@ def budget_before(folder: Path | None, description: str) -> dict[str, Any]:
 
 def ledger_of(stored: StoredDataset) -> dict[str, Any]:
     """What the budget has spent, what is left, and by whom; for custodians."""
-    published = _published(stored)
-    return ledger_document(published.ledger.state(published.plan.terms.name))
+    dp = _dp(stored)
+    return ledger_document(dp.ledger.state(dp.plan.terms.name))
 
 
 def budget_left(stored: StoredDataset) -> str | None:
     """What is left of the budget's lifetime cap, in a sentence; None for a dataset without a budget."""
-    if stored.published is None:
+    dp = stored.dp
+    if dp is None:
         return None
-    published = stored.published
-    return left_sentence(published.ledger.state(published.plan.terms.name), published.plan.terms)
+    return left_sentence(dp.ledger.state(dp.plan.terms.name), dp.plan.terms)
 
 
 def open_share(stored: StoredDataset, account: str, cap: tuple[Fraction, Fraction]) -> None:
     """Open the ledger of a dataset's budget to an account, up to a cap of its own."""
-    published = _published(stored)
-    if published.plan.answer is None:
+    dp = _dp(stored)
+    if dp.plan.answer is None:
         raise BadRequest(
             f'"{stored.dataset.id}" answers nothing outside its universe.',
             "Set answer_cost in [protection.budget] and load it again.",
         )
     known = {
-        each.account: each.role
-        for each in Accounts(published.ledger.database).listing()
-        if each.revoked is None
+        each.account: each.role for each in Accounts(dp.ledger.database).listing() if each.revoked is None
     }
     if account not in known:
         raise BadRequest(
@@ -91,13 +89,13 @@ def open_share(stored: StoredDataset, account: str, cap: tuple[Fraction, Fractio
             nearest(account, known) if known else "Create it with `discreet account create --role analyst`.",
         )
     require_role(account, known[account], "analyst")
-    published.ledger.allow(published.plan.terms.name, account, cap)
+    dp.ledger.allow(dp.plan.terms.name, account, cap)
 
 
-def _published(stored: StoredDataset) -> DpProtector:
-    if stored.published is None:
+def _dp(stored: StoredDataset) -> DpProtector:
+    if stored.dp is None:
         raise BadRequest(
             f'"{stored.dataset.id}" is protected by the cell key method and has no privacy budget.',
             "Only datasets with the method dp have one.",
         )
-    return stored.published
+    return stored.dp

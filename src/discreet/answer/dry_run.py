@@ -1,33 +1,75 @@
 """A dry run: how large a table is and what the rules say of it, without its numbers.
 
-Comes from: the faces. Goes to: a reader who is still choosing.
+A request is checked once; the size, the verdict and the price all come from that one check.
+
+Comes from: a `Door`. Goes to: a reader who is still choosing.
 """
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from discreet.answer.budget_document import cost_document
-from discreet.answer.pipeline import ask
+from discreet.answer.question import allow, opened, read
 from discreet.answer.verdicts import verdict_on
-from discreet.answer.weighted import counted_by_strata
-from discreet.errors import Refused
-from discreet.model.request import canonical
-from discreet.model.shape import table_shape
+from discreet.errors import GroupsOnGeography, Refused, TableNotReleased, TooManyCells, TooManyVariables
 from discreet.protect.dp_protector import DpProtector
 from discreet.rules.advice import nearest_allowed
-from discreet.rules.shape_rules import shape_rules
 from discreet.rules.withheld import withheld_cells
 
 if TYPE_CHECKING:
+    from discreet.answer.question import Asked, Question
     from discreet.ledger.group_meter import Asker
     from discreet.model.request import TableRequest
-    from discreet.model.shape import TableShape
+    from discreet.rules.verdict import Verdict
     from discreet.workspace.workspace import StoredDataset
 
-#: How many tables are judged at most in search of one that is allowed.
+#: How many tables are tried at most in search of one that is allowed; those that fail by size alone are free.
 MOST_TRIED = 25
+_CHEAP = (TooManyVariables, GroupsOnGeography, TooManyCells)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Attempt:
+    """What became of a request that was checked and not answered.
+
+    Args:
+        asked: The request as it is understood.
+        question: The question, where the shape allows it.
+        verdict: What the rules on counts say, where they were looked at; nothing unpaid is read.
+        refusal: Why there is no answer; None if there is one.
+    """
+
+    asked: Asked
+    question: Question | None = None
+    verdict: Verdict | None = None
+    refusal: Refused | None = None
+
+
+def attempt(stored: StoredDataset, request: TableRequest, asker: Asker | None = None) -> Attempt:
+    """Check a request and, where nothing must be paid first, what the rules on counts say of it.
+
+    Raises:
+        BadRequest, UnknownVariable, UnknownCategory: The request cannot be read.
+    """
+    asked = read(stored.dataset, request)
+    try:
+        question = allow(stored, asked, asker)
+    except Refused as refusal:
+        return Attempt(asked, refusal=refusal)
+    _, protector = opened(question)
+    if protector.unpaid:
+        return Attempt(asked, question)
+    try:
+        verdict = verdict_on(stored, protector, asked.counted, asked.shape)
+    except Refused as refusal:
+        return Attempt(asked, question, refusal=refusal)
+    try:
+        withheld_cells(verdict, asked.shape, stored.dataset, question.additivity)
+    except Refused as refusal:
+        return Attempt(asked, question, verdict, refusal)
+    return Attempt(asked, question, verdict)
 
 
 def dry_run(stored: StoredDataset, request: TableRequest, asker: Asker | None = None) -> dict[str, Any]:
@@ -39,88 +81,55 @@ def dry_run(stored: StoredDataset, request: TableRequest, asker: Asker | None = 
         `cost`, what the table would charge; of one that is not paid for no record is read, so the verdict is that
         of the shape.
     """
-    asker = None if asker is None else replace(asker, takes=False)
-    asked = canonical(request, stored.dataset)
-    shape = table_shape(asked, stored.dataset)
-    refusal = refusal_of(stored, asked, asker)
-    instead = None if refusal is None else suggestion(stored, asked)
+    found = attempt(stored, request, None if asker is None else replace(asker, takes=False))
+    instead = None if found.refusal is None else suggestion(stored, found.asked.request)
     return {
-        "cells": shape.cells,
-        "allowed": refusal is None,
-        "verdict": _verdict(stored, asked, shape, refusal, asker),
+        "cells": found.asked.shape.cells,
+        "allowed": found.refusal is None,
+        "verdict": _verdict(found),
         "suggestion": None if instead is None else instead.permalink,
-        **_cost(stored, asked, refusal, asker),
+        **_cost(stored, found),
     }
-
-
-def refusal_of(stored: StoredDataset, request: TableRequest, asker: Asker | None = None) -> Refused | None:
-    """Why a request is not answered, or None if it is; nothing of the table is told, nothing unpaid is read."""
-    try:
-        question = ask(stored, request, asker)
-        if question.protector.unpaid:
-            return None
-        judged = counted_by_strata(question.request, stored.dataset)
-        verdict = verdict_on(stored, question.protector, judged, question.shape)
-        withheld_cells(verdict, question.shape, stored.dataset, question.additivity)
-    except Refused as refusal:
-        return refusal
-    return None
 
 
 def suggestion(stored: StoredDataset, request: TableRequest) -> TableRequest | None:
     """The nearest request that is allowed; None where none was found among the first few."""
-    asked = canonical(request, stored.dataset)
-    judged_so_far = 0
+    tried = 0
 
     def refusal(candidate: TableRequest) -> Refused | None:
-        nonlocal judged_so_far
-        shape = table_shape(candidate, stored.dataset)
-        by_shape = next(
-            filter(None, (rule(candidate, shape, stored.dataset) for rule in shape_rules(stored.dataset))),
-            None,
-        )
-        judged_so_far += by_shape is None
-        if by_shape is not None or judged_so_far <= MOST_TRIED:
-            return by_shape or refusal_of(stored, candidate)
-        raise _Enough
+        nonlocal tried
+        found = attempt(stored, candidate)
+        tried += not isinstance(found.refusal, _CHEAP)
+        if tried > MOST_TRIED:
+            raise _Enough
+        return found.refusal
 
     try:
+        asked = read(stored.dataset, request).request
         return nearest_allowed(asked, stored.dataset, stored.rules, refusal)
     except _Enough:
         return None
 
 
 class _Enough(Exception):
-    """So many tables were judged that the search ends."""
+    """So many tables were tried that the search ends."""
 
 
-def _verdict(
-    stored: StoredDataset,
-    asked: TableRequest,
-    shape: TableShape,
-    refusal: Refused | None,
-    asker: Asker | None,
-) -> dict[str, Any]:
+def _verdict(found: Attempt) -> dict[str, Any]:
     """What the rules say as data: of the counts where they were looked at, else of the shape alone."""
-    by_counts = None
-    if refusal is None or refusal.code == "table-not-released":
-        protector = ask(stored, asked, asker).protector
-        if not protector.unpaid:
-            by_counts = verdict_on(stored, protector, counted_by_strata(asked, stored.dataset), shape)
-    if by_counts is not None:
-        return by_counts.as_json()
-    if refusal is None:
+    if found.verdict is not None and isinstance(found.refusal, TableNotReleased | None):
+        return found.verdict.as_json()
+    if found.refusal is None:
         return {"passed": 1, "blocked": 0, "total": 1, "table_error": None, "rules": []}
+    refusal = found.refusal
     rule = {"code": refusal.code, "message": refusal.message, "advice": refusal.advice}
     return {"passed": 0, "blocked": 1, "total": 1, "table_error": refusal.message, "rules": [rule]}
 
 
-def _cost(
-    stored: StoredDataset, asked: TableRequest, refusal: Refused | None, asker: Asker | None
-) -> dict[str, Any]:
+def _cost(stored: StoredDataset, found: Attempt) -> dict[str, Any]:
     """Under `dp`, what the table would charge: nothing inside the universe, and nothing twice."""
-    if stored.published is None:
+    if stored.dp is None:
         return {}
-    protector = None if refusal is not None else ask(stored, asked, asker).protector
-    charge = protector.charge if isinstance(protector, DpProtector) else None
-    return {"cost": cost_document(charge, stored.published.plan.terms.rule)}
+    answering = None if found.question is None or found.refusal is not None else opened(found.question)[1]
+    charge = answering.charge if isinstance(answering, DpProtector) else None
+    return {"cost": cost_document(charge, stored.dp.plan.terms.rule)}

@@ -1,13 +1,14 @@
 """Many margins of a dataset released together: planned, charged to its budget, counted, and given keyed noise.
 
-    plan -> rehearse -> charge -> count -> noise -> margins
+    plan -> rehearse -> check every margin -> charge -> count -> noise -> verdicts -> a Release for each margin
 
 The plan and everything that can go wrong with it depend on the wanted margins and the budget alone: a rehearsal on an
 empty table comes before the charge, so that nothing is charged that cannot be answered. The same margins at the same
 budget by the same method have the same name in the ledger, the same noise and the same numbers, and cost nothing
-twice. True counts exist between `tabulate` and `plan.release`; nothing that is returned compares with them.
+twice. True counts exist between `tabulate` and `plan.release`; nothing that is returned compares with them. Each
+margin must be allowed by the rules of shape, and the rules on counts look at its own noisy cells.
 
-Comes from: `discreet margins DATASET`. Goes to: its document.
+Comes from: a `Door`. Goes to: `discreet margins DATASET`, as a `JointRelease`.
 Source: docs/methods/margins-advice.md; docs/methods/dp.md, Theorem 2 (what is charged).
 """
 
@@ -20,30 +21,38 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from discreet.errors import BadDescription, BadRequest
+from discreet.answer.notes import joint_note
+from discreet.answer.question import read
+from discreet.answer.verdicts import joint_verdict
+from discreet.errors import BadDescription, BadRequest, Refused
 from discreet.ledger.entries import Charge, canonical_request, records_name
 from discreet.margins.advice import advise, plan_of
 from discreet.margins.closure import MarginSet, parse_margins
 from discreet.margins.holistic import Holistic
 from discreet.margins.importance import overall_error
 from discreet.margins.study import Run, Study
-from discreet.model.request import TableRequest, canonical
-from discreet.model.shape import table_shape
+from discreet.model.release import WITHHELD, Release
+from discreet.model.request import TableRequest
 from discreet.noise.identity import mechanism_name
 from discreet.privacy.claim import group_delta
 from discreet.records.tabulate import tabulate
+from discreet.rules.declared import refuse_by_rules
+from discreet.rules.withheld import withheld_cells
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from numpy.typing import NDArray
 
+    from discreet.answer.question import Asked
     from discreet.ledger.entries import Receipt
     from discreet.margins.advice import MarginMethod
     from discreet.margins.closure import Axes
     from discreet.model.dataset import Dataset
+    from discreet.model.shape import TableShape
     from discreet.noise.table import NoiseTable
     from discreet.protect.dp_protector import DpProtector
+    from discreet.rules.verdict import Verdict
     from discreet.workspace.workspace import StoredDataset
 
 #: Released numbers are written with so many decimals: what a program adds up last differs between machines.
@@ -71,18 +80,18 @@ class JointMargins:
     weights: str | Mapping[Axes, float] = "cells"
 
     @property
-    def _published(self) -> DpProtector:
-        published = self.stored.published
-        if published is None:
+    def _dp(self) -> DpProtector:
+        dp = self.stored.dp
+        if dp is None:
             raise BadRequest(
                 f'"{self.stored.dataset.id}" has no privacy budget that margins could be charged to.',
                 'Only datasets with the method "dp" have one.',
             )
-        return published
+        return dp
 
     def study(self) -> Study:
         """The plan and the advice before anything is spent; no record is read."""
-        terms = self._published.plan.terms
+        terms = self._dp.plan.terms
         if terms.neighbours == "replace-one" and not terms.known_total:
             raise BadDescription(
                 "Margins for replace-one neighbours tell the number of records, which is not declared public.",
@@ -102,37 +111,61 @@ class JointMargins:
             "notes": list(found.notes()),
         }
 
-    def release(self, account: str | None = None) -> dict[str, Any]:
-        """Charge, count and release.
+    def release(self, account: str | None = None) -> JointRelease:
+        """Check every margin, charge all of them, count and release.
 
         Args:
             account: Who pays from a share of their own; None for the custodian.
 
         Raises:
+            Refused: By the shape of a margin; nothing was charged.
             BudgetSpent: Nothing was charged, nothing was read.
             LedgerUnusable: The ledger has forgotten the version: what is left is not known.
         """
-        self._published.refuse_uncharged()
+        self._dp.refuse_uncharged()
         found = self.study()
+        asked = {margin: self._check(margin) for margin in self.wanted.margins}
         charge = self.charge(found.plan, account)
-        receipt = self._published.ledger.charge(charge)
-        run = _run(found.plan, self._exact(), _Keyed(self._published, charge.request))
-        document = Study(
-            found.method, found.plan, found.delta, found.expected_error, found.advice, (run,)
-        ).as_json()
-        document["runs"][0]["max_l1"] = None
-        names = [self.wanted.names[j] for j in sorted({j for m in self.wanted.margins for j in m})]
-        return {
-            **document,
-            **self._charged(charge, receipt),
-            "categories": {name: list(self.stored.dataset.variable(name).codes) for name in names},
-            "notes": list(found.notes()),
-        }
+        receipt = self._dp.ledger.charge(charge)
+        exact = {margin: self._counts(asked[margin]) for margin in self.wanted.margins}
+        run = _run(found.plan, exact, _Keyed(self._dp, charge.request))
+        notes = (joint_note(), *found.notes())
+        releases = {m: self._released(asked[m], run.margins[m], notes) for m in self.wanted.margins}
+        paid = self._charged(charge, receipt)
+        return JointRelease(replace(found, runs=(run,)), releases, paid)
+
+    def _check(self, margin: Axes) -> Asked:
+        """A margin as a request: it must be allowed like any other table."""
+        dataset = self.stored.dataset
+        names = tuple(self.wanted.names[j] for j in margin)
+        asked = read(dataset, TableRequest(dataset.id, names, totals=False))
+        refuse_by_rules(asked.request, asked.shape, dataset, self.stored.rules)
+        return asked
+
+    def _released(self, asked: Asked, table: NDArray[Any], notes: tuple[str, ...]) -> Release:
+        """One margin as a release: its rules, its note, its promise."""
+        stored, shape = self.stored, asked.shape
+        noisy = np.rint(table).astype(np.int64)
+        verdict = joint_verdict(stored, asked.request, shape, noisy)
+        withheld = _withheld(verdict, shape, stored.dataset)
+        return Release(
+            dataset=stored.dataset,
+            digest=stored.digest,
+            request=asked.request,
+            dimensions=shape.dimensions,
+            values=np.where(withheld, 0, table),
+            noisy=np.where(withheld, 0, noisy),
+            status=np.where(withheld, WITHHELD, 0).astype(np.uint8),
+            noise=None,
+            notes=notes,
+            promise=self._dp.promise(stored.dataset.protection),
+            verdict=None if verdict is None else verdict.as_json(),
+        )
 
     def charge(self, plan: MarginMethod, account: str | None = None) -> Charge:
         """What the margins cost a person, named by everything that decides them."""
-        published, dataset = self._published, self.stored.dataset
-        terms, source = published.plan.terms, published.source
+        dp, dataset = self._dp, self.stored.dataset
+        terms, source = dp.plan.terms, dp.source
         if terms.rule != "basic":
             raise BadRequest(
                 f"Margins are charged in epsilon and delta, and the budget's rule is {terms.rule}.",
@@ -170,19 +203,9 @@ class JointMargins:
             return self.weights
         return sorted([list(margin), weight] for margin, weight in self.weights.items())
 
-    def _exact(self) -> dict[Axes, NDArray[np.int64]]:
-        """The true counts of every wanted margin, its variables in the order of their axes."""
-        return {
-            margin: self._counts([self.wanted.names[j] for j in margin]) for margin in self.wanted.margins
-        }
-
-    def _counts(self, names: list[str]) -> NDArray[np.int64]:
-        dataset = self.stored.dataset
-        asked = canonical(TableRequest(dataset.id, tuple(names), totals=False), dataset)
-        shape = table_shape(asked, dataset)
-        counts = tabulate(self.stored.engine, shape).counts
-        shown = [dimension.name for dimension in shape.dimensions]
-        return np.ascontiguousarray(counts.transpose([shown.index(name) for name in names]))
+    def _counts(self, asked: Asked) -> NDArray[np.int64]:
+        """The true counts of a margin, its variables in the order of their axes."""
+        return np.ascontiguousarray(tabulate(self.stored.engine, asked.shape).counts)
 
     def _charged(self, charge: Charge, receipt: Receipt | None) -> dict[str, Any]:
         paid = receipt is not None and receipt.repeat
@@ -196,6 +219,55 @@ class JointMargins:
                 "spent": receipt is not None,
             },
         }
+
+
+@dataclass(frozen=True)
+class JointRelease:
+    """Margins that were released together.
+
+    Args:
+        study: What was planned and what was released.
+        releases: Each margin as a table that leaves.
+        paid: What was charged, as data.
+    """
+
+    study: Study
+    releases: Mapping[Axes, Release]
+    paid: Mapping[str, Any]
+
+    def document(self) -> dict[str, Any]:
+        """All of it with its documented keys; a withheld number is null."""
+        wanted = self.study.plan.wanted
+        document = self.study.as_json()
+        margins = {wanted.label(margin): _listed(release) for margin, release in self.releases.items()}
+        document["runs"][0] |= {"max_l1": None, "margins": margins}
+        dataset = next(iter(self.releases.values())).dataset
+        names = [wanted.names[j] for j in sorted({j for margin in wanted.margins for j in margin})]
+        return {
+            **document,
+            **self.paid,
+            "categories": {name: list(dataset.variable(name).codes) for name in names},
+            "notes": list(self.study.notes()),
+        }
+
+
+def _listed(release: Release) -> list[Any]:
+    """The values as nested lists, null where nothing is released."""
+    if not release.missing.any():
+        plain: list[Any] = release.values.tolist()
+        return plain
+    cells = release.values.astype(object)
+    cells[release.missing] = None
+    listed: list[Any] = cells.tolist()
+    return listed
+
+
+def _withheld(verdict: Verdict | None, shape: TableShape, dataset: Dataset) -> NDArray[np.bool_]:
+    """Which cells of a margin are withheld; all of them where the table fails as a whole: it is paid for already."""
+    try:
+        return withheld_cells(verdict, shape, dataset, "independent")
+    except Refused:
+        return np.ones(shape.lengths, dtype=np.bool_)
 
 
 def dataset_margins(dataset: Dataset, wanted: str) -> MarginSet:
@@ -236,8 +308,8 @@ class _Rehearsal:
 class _Keyed:
     """Noise keyed by the secret, the records, the noise table, the whole request and the name of the thing."""
 
-    published: DpProtector
+    dp: DpProtector
     request: str
 
     def __call__(self, table: NoiseTable, name: str, size: int) -> NDArray[np.int64]:
-        return self.published.source.named(table, (self.request, name), size)
+        return self.dp.source.named(table, (self.request, name), size)

@@ -3,12 +3,14 @@
 The unfiltered table is made and perturbed only where a rule applies, once for each version and table: a
 table never changes, so neither does what is said of it. Rules see noisy cells and nothing else.
 
-Comes from: `pipeline` and `dry_run`. Goes to: `rules/verdict.py`, and back as a `Verdict`.
+Comes from: `pipeline`, `dry_run` and `joint_margins`. Goes to: `rules/verdict.py`, and back as a `Verdict`.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
+
+import numpy as np
 
 from discreet.model.shape import structural_zeros, table_shape
 from discreet.records.tabulate import tabulate
@@ -17,7 +19,6 @@ from discreet.rules.unfiltered import needs_table, unfiltered, unfiltered_shape
 from discreet.rules.verdict import verdict_of
 
 if TYPE_CHECKING:
-    import numpy as np
     from numpy.typing import NDArray
 
     from discreet.model.request import TableRequest
@@ -65,6 +66,21 @@ def counted_shapes(stored: StoredDataset, counted: TableRequest, shape: TableSha
     if judged:
         shapes.append(unfiltered_shape(counted, stored.dataset))
     return shapes
+
+
+def joint_verdict(
+    stored: StoredDataset, asked: TableRequest, shape: TableShape, noisy: NDArray[np.int64]
+) -> Verdict | None:
+    """The verdict on a margin without totals that was released with others: its totals are its own sums."""
+    if not needs_table(stored.rules, asked, stored.dataset):
+        return None
+    wide = unfiltered_shape(asked, stored.dataset)
+    names = [dimension.name for dimension in shape.dimensions]
+    cells = np.einsum(noisy, range(noisy.ndim), [names.index(each.name) for each in wide.dimensions])
+    for axis in range(cells.ndim):
+        cells = np.concatenate([cells, cells.sum(axis=axis, keepdims=True)], axis=axis)
+    table = NoisyTable(wide, cells, structural_zeros(wide, stored.dataset))
+    return verdict_of(stored.rules, table, stored.dataset)
 
 
 def _own_cells(

@@ -10,16 +10,14 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
-from discreet.answer.budgets import budget_of, ledger_of
-from discreet.answer.dry_run import dry_run
-from discreet.answer.pipeline import release_table
+from discreet.answer.door import Doors, open_doors
+from discreet.answer.load import load_dataset
 from discreet.api.table import Table
 from discreet.errors import BadRequest
+from discreet.model.measure import DEFAULT_MEASURE
 from discreet.model.request import TableRequest
 from discreet.workspace.description_file import description_named
-from discreet.workspace.load import load_dataset
 from discreet.workspace.options import read_options, workspace_folder
-from discreet.workspace.workspace import Workspace
 
 if TYPE_CHECKING:
     from discreet.model.dataset import Dataset
@@ -28,18 +26,18 @@ if TYPE_CHECKING:
 class Catalogue:
     """The datasets of a workspace."""
 
-    def __init__(self, workspace: Workspace, key: str | None = None) -> None:
-        self._workspace = workspace
+    def __init__(self, doors: Doors, key: str | None = None) -> None:
+        self._doors = doors
         self._key = key
 
     @property
     def datasets(self) -> list[str]:
         """The ids of the datasets."""
-        return self._workspace.ids()
+        return self._doors.ids()
 
     def describe(self, dataset: str) -> Dataset:
         """The public description of a dataset: its variables, categories and protection."""
-        return self._workspace.stored(dataset).dataset
+        return self._doors.door(dataset).dataset
 
     def table(
         self,
@@ -52,7 +50,7 @@ class Catalogue:
         groups: Mapping[str, Iterable[Iterable[str]]] | None = None,
         totals: bool = True,
         levels: Mapping[str, Iterable[str]] | None = None,
-        measure: str = "count",
+        measure: str = DEFAULT_MEASURE,
         additivity: str = "",
     ) -> Table:
         """A protected table.
@@ -85,16 +83,15 @@ class Catalogue:
             measure=measure,
             additivity=additivity,
         )
-        asker = self._workspace.asker(self._key)
-        return Table(release_table(self._workspace.stored(dataset), request, asker))
+        return Table(self._doors.door(dataset, self._key).release(request))
 
     def budget(self, dataset: str) -> dict[str, Any]:
         """What a dataset under `dp` promises and costs, and what its budget has left: see docs/reference/cli.md."""
-        return budget_of(self._workspace.stored(dataset))
+        return self._doors.door(dataset).budget()
 
     def ledger(self, dataset: str) -> dict[str, Any]:
         """What the budget of a dataset has spent, and by whom; the workspace's folder is open to custodians only."""
-        return ledger_of(self._workspace.stored(dataset))
+        return self._doors.door(dataset).ledger()
 
     def dry_run(self, dataset: str, **parts: Any) -> dict[str, Any]:
         """How large a table is and what the rules say of it, without its numbers; takes what `table` takes.
@@ -102,12 +99,11 @@ class Catalogue:
         Returns:
             `{cells, allowed, verdict, suggestion}`: see docs/reference/rules.md.
         """
-        asker = self._workspace.asker(self._key)
-        return dry_run(self._workspace.stored(dataset), _request(dataset, **parts), asker)
+        return self._doors.door(dataset, self._key).dry_run(_request(dataset, **parts))
 
     def close(self) -> None:
         """Let go of the records."""
-        self._workspace.close()
+        self._doors.close()
 
     def __enter__(self) -> Self:
         return self
@@ -131,7 +127,7 @@ def open_workspace(
     """
     chosen = workspace_folder(None if folder is None else Path(folder))
     options = read_options(chosen, threads=threads)
-    return Catalogue(Workspace(chosen, threads=options.threads), key)
+    return Catalogue(open_doors(chosen, threads=options.threads), key)
 
 
 def load(folder: str | Path, description: str | Path, records: object) -> str:
@@ -160,7 +156,7 @@ def _request(
     groups: Mapping[str, Iterable[Iterable[str]]] | None = None,
     totals: bool = True,
     levels: Mapping[str, Iterable[str]] | None = None,
-    measure: str = "count",
+    measure: str = DEFAULT_MEASURE,
     additivity: str = "",
 ) -> TableRequest:
     """A request from what Python gives."""

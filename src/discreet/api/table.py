@@ -131,7 +131,7 @@ class Table:
         place = tuple(known.index(code) for code, known in zip(codes, lists, strict=True))
         if release.status[place]:
             raise BadRequest("The cell is not released.", "Choose another.")
-        if release.request.measure != "count" or release.values[place] != max(0, int(release.noisy[place])):
+        if not release.measure.is_count or release.values[place] != max(0, int(release.noisy[place])):
             raise BadRequest(
                 "The value shown is no count with noise of its own.",
                 "Ask for the measure count with additivity=independent.",

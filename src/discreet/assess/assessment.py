@@ -1,6 +1,6 @@
 """The assessment of one table under many cases: risk, utility, and what a reader would conclude.
 
-    stored dataset + request -> subject;   families + epsilons -> cases
+    dataset + request -> subject;   families + epsilons -> cases
     each case -> exact audit, exact expectations, simulated releases -> outcome
 
 Everything here rests on true counts: an assessment is confidential, and choosing a case by it is a use of the
@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from discreet import privacy
+from discreet.answer.door import opened_door
 from discreet.assess.averaging import Averaging, averaging
 from discreet.assess.cases import Case, cases_of
 from discreet.assess.entropy_risk import entropy
@@ -37,6 +38,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from discreet.answer.door import Door
     from discreet.model.request import TableRequest
     from discreet.noise.table import NoiseTable
     from discreet.workspace.workspace import StoredDataset
@@ -186,7 +188,7 @@ class Assessment:
 
 
 def assess(
-    stored: StoredDataset,
+    door: Door,
     request: TableRequest,
     *,
     families: Sequence[str] = DEFAULT_FAMILIES,
@@ -201,7 +203,7 @@ def assess(
     """Assess one table of a dataset under every case.
 
     Args:
-        stored: The dataset.
+        door: The dataset.
         request: The table.
         families: Noise families, `current` for the dataset's own, or files of noise tables.
         epsilons: For the families that have one.
@@ -212,10 +214,11 @@ def assess(
         workers: Threads; the outcome does not depend on it.
         progress: Told how far the simulation is.
     """
+    stored = opened_door(door)
     current = current_noise(stored, request)
     cases, left_out = cases_of(families, epsilons, delta, current=current, keep_zeros=keep_zeros)
     return assess_subject(
-        subject_of(stored, request),
+        subject_of(door, request),
         cases,
         delta=delta,
         reps=reps,
@@ -232,10 +235,10 @@ def assess(
 
 def current_noise(stored: StoredDataset, request: TableRequest) -> NoiseTable | None:
     """The noise of a dataset's own protection on the inner cells of a table; None where they differ in it."""
-    if stored.published is None:
+    if stored.dp is None:
         return stored.protector.noise
     asked = canonical(replace(request, totals=False), stored.dataset)
-    plan = stored.published.plan
+    plan = stored.dp.plan
     parts = cover(table_shape(asked, stored.dataset), plan.universe, stored.dataset, plan.variances())
     if len(parts) != 1 or parts[0].margin is None or (parts[0].terms() != 1).any():
         return None

@@ -2,7 +2,7 @@
 
     safe projects   is this use appropriate?             mostly asked
     safe people     can they be trusted to use it well?  accounts are known, training is asked
-    safe cases   does access limit misuse?            the workspace's own facts are known
+    safe settings   does access limit misuse?            the workspace's own facts are known
     safe data       what risk is left in the data?       protection, exact audit, averaging are known
     safe outputs    are the results non-disclosive?      rules, notes, limits are known
 
@@ -21,7 +21,7 @@ from dataclasses import asdict, dataclass
 from html import escape
 from typing import TYPE_CHECKING, Any
 
-from discreet.answer.budgets import budget_left
+from discreet.answer.door import opened_door
 from discreet.assess.assessment import DEFAULT_DELTA, privacy_of
 from discreet.assess.averaging import averaging
 from discreet.assess.page import page
@@ -30,8 +30,9 @@ from discreet.rules.combination_rules import MaxVariables
 from discreet.workspace.ledger_place import accounts_of, has_ledger
 
 if TYPE_CHECKING:
+    from discreet.answer.door import Door, Doors
     from discreet.workspace.options import Options
-    from discreet.workspace.workspace import StoredDataset, Workspace
+    from discreet.workspace.workspace import StoredDataset
 
 NOTICE = "FOR OFFICIAL USE: a checklist for the custodian. It holds no counts; answer what is open before you publish."
 KNOWN, OPEN = "known", "open"
@@ -108,14 +109,15 @@ class Checklist:
         return page(self.title, NOTICE, "\n".join(parts))
 
 
-def five_safes(workspace: Workspace, dataset_id: str, cases: Options) -> Checklist:
+def five_safes(doors: Doors, dataset_id: str, options: Options) -> Checklist:
     """The checklist of a dataset, as far as the system knows the answers."""
-    stored = workspace.stored(dataset_id)
+    door = doors.door(dataset_id)
+    stored = opened_door(door)
     safes = (
         _projects(stored),
-        _people(workspace, stored),
-        _settings(workspace, cases),
-        _data(stored),
+        _people(doors, stored),
+        _settings(doors, options),
+        _data(door),
         _outputs(stored),
     )
     return Checklist(dataset_id, stored.digest, f"Five Safes: {stored.dataset.label}", safes)
@@ -140,7 +142,7 @@ def _projects(stored: StoredDataset) -> Safe:
     )  # fmt: skip
 
 
-def _people(workspace: Workspace, stored: StoredDataset) -> Safe:
+def _people(doors: Doors, stored: StoredDataset) -> Safe:
     metered = any(rule.kind == "free-groups" and getattr(rule, "per_account", None) for rule in stored.rules)
     who = (
         "Groups of one's own are counted by account; everything else that the rules allow is answered to anybody."
@@ -151,47 +153,47 @@ def _people(workspace: Workspace, stored: StoredDataset) -> Safe:
         "Safe people",
         "Can the users be trusted to use it properly?",
         (
-            Item("Who may ask?", KNOWN, f"{who} {_accounts(workspace)}"),
+            Item("Who may ask?", KNOWN, f"{who} {_accounts(doors)}"),
             Item("Who is the custodian?", OPEN, "Name who decides on protection and who holds the secret's backup."),
             Item("What do readers know?", OPEN, "Say where readers learn that counts are perturbed and how to test them."),
         ),
     )  # fmt: skip
 
 
-def _accounts(workspace: Workspace) -> str:
-    if not has_ledger(workspace.folder):
+def _accounts(doors: Doors) -> str:
+    if not has_ledger(doors.folder):
         return "There are no accounts."
-    active = [holder for holder in accounts_of(workspace.folder).listing() if holder.revoked is None]
+    active = [holder for holder in accounts_of(doors.folder).listing() if holder.revoked is None]
     by_role = Counter(holder.role for holder in active)
     listed = ", ".join(f"{number} {role}" for role, number in sorted(by_role.items())) or "none"
     return f"Active accounts: {listed}."
 
 
-def _settings(workspace: Workspace, cases: Options) -> Safe:
-    mode = stat.S_IMODE(workspace.folder.stat().st_mode)
+def _settings(doors: Doors, options: Options) -> Safe:
+    mode = stat.S_IMODE(doors.folder.stat().st_mode)
     private = "by its owner only" if not mode & 0o077 else f"by others too (mode {mode:o}): close it"
-    local = cases.host in {"127.0.0.1", "localhost", "::1"}
+    local = options.host in {"127.0.0.1", "localhost", "::1"}
     where = (
         "this machine only"
         if local
-        else f"{cases.host}: put a reverse proxy with TLS and a rate limit before it"
+        else f"{options.host}: put a reverse proxy with TLS and a rate limit before it"
     )
     return Safe(
-        "Safe cases",
+        "Safe settings",
         "Does the way of access limit misuse?",
         (
             Item("Where are the records?", KNOWN, f"In the workspace, which can be read {private}. Ids are not stored."),
             Item("Is the secret safe here?", KNOWN, "It is there, long enough, and readable by its owner only: checked."),
             Item("Where is the secret's backup?", OPEN, "Without it no number can be made again; whoever has it and the "
                  "ids can undo the noise."),
-            Item("Who is served?", KNOWN, f"The server would listen on {where}, port {cases.port}."),
+            Item("Who is served?", KNOWN, f"The server would listen on {where}, port {options.port}."),
             Item("Who watches?", OPEN, "Name who reads the logs, and what many questions from one place lead to."),
         ),
     )  # fmt: skip
 
 
-def _data(stored: StoredDataset) -> Safe:
-    dataset, protection = stored.dataset, stored.dataset.protection
+def _data(door: Door) -> Safe:
+    dataset, protection = door.dataset, door.dataset.protection
     geography = dataset.finest_geography
     finest = (
         f"; finest geography {geography} ({len(dataset.variable(geography)):,} areas)" if geography else ""
@@ -205,7 +207,7 @@ def _data(stored: StoredDataset) -> Safe:
             Item("What can be asked about?", KNOWN, f"{len(dataset.variables)} variables{finest}; "
                  f"{len(dataset.structural_zeros)} structural zeros are declared."),
             Item("How is it protected?", KNOWN, f"Method {protection.method}, noise {known}{keyed}."),
-            *_promised(stored),
+            *_promised(door),
             Item("Which variables are sensitive?", OPEN, "Name them, and the harm if somebody's value became known."),
             Item("Which counts are small?", OPEN, "Run `discreet assess` on the tables that matter and keep its report "
                  "under lock."),
@@ -213,12 +215,13 @@ def _data(stored: StoredDataset) -> Safe:
     )  # fmt: skip
 
 
-def _promised(stored: StoredDataset) -> tuple[Item, ...]:
+def _promised(door: Door) -> tuple[Item, ...]:
     """What the protection promises of one count, and of many tables."""
-    if stored.published is not None:
+    stored = opened_door(door)
+    if stored.dp is not None:
         return (
-            Item("What do all tables promise together?", KNOWN, " ".join(stored.promise()[:2])),
-            Item("What is left of the budget?", KNOWN, budget_left(stored) or ""),
+            Item("What do all tables promise together?", KNOWN, " ".join(door.promise()[:2])),
+            Item("What is left of the budget?", KNOWN, door.budget_left() or ""),
         )
     many = (
         "Nothing is bounded under composition by the cell key method; averaging gains about "
@@ -253,12 +256,12 @@ def _most_averaging(stored: StoredDataset) -> float:
 def _by_shape(stored: StoredDataset) -> str:
     """Which tables nobody needs to look at to refuse."""
     protection = stored.dataset.protection
-    if stored.published is None:
+    if stored.dp is None:
         return (
             f"By shape: at most {protection.max_variables} variables beside geography and {protection.max_cells:,} "
             "cells a table."
         )
-    plan = stored.published.plan
+    plan = stored.dp.plan
     unless = ", unless an account with a share pays for it" if plan.answer is not None else ""
     declared = f"what the {len(plan.universe.declared)} declared tables do not contain{unless}"
     return f"By shape: {declared}; more than {protection.max_cells:,} cells a table."

@@ -4,7 +4,7 @@ Totals and coarser levels are left out: they say the same thing twice. Structura
 measure. The row variables together are one variable, and so are the column variables; a table without
 columns sets its last row variable, or else its layers, against the others.
 
-Comes from: a stored dataset and a request, through the same tabulation as a release. Goes to: every measure
+Comes from: a dataset and a request, through the same tabulation as a release. Goes to: every measure
 of this folder, and nowhere else: like an exact table it cannot be printed.
 """
 
@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from discreet.answer.dry_run import refusal_of
+from discreet.answer.door import opened_door
+from discreet.answer.dry_run import attempt
 from discreet.errors import BadRequest
 from discreet.model.release import table_title
 from discreet.model.request import canonical
@@ -27,9 +28,9 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from discreet.answer.door import Door
     from discreet.model.request import TableRequest
     from discreet.model.shape import Dimension
-    from discreet.workspace.workspace import StoredDataset
 
 #: The largest table that is assessed: every replicate is a table of this size.
 MOST_CELLS = 200_000
@@ -80,7 +81,7 @@ class Subject:
         return bool(min(self.counts.shape[1:]) > 1)
 
 
-def subject_of(stored: StoredDataset, request: TableRequest) -> Subject:
+def subject_of(door: Door, request: TableRequest) -> Subject:
     """Count the table of a request, as a release would.
 
     A table that the rules refuse is assessed all the same: whether to allow it may be the question.
@@ -90,7 +91,8 @@ def subject_of(stored: StoredDataset, request: TableRequest) -> Subject:
     """
     if request.measure != "count":
         raise BadRequest("Weighted tables are not assessed.", "Assess their sample counts: measure count.")
-    refusal = refusal_of(stored, request)
+    stored = opened_door(door)
+    refusal = attempt(stored, request).refusal
     asked = canonical(replace(request, totals=False), stored.dataset)
     shape = table_shape(asked, stored.dataset)
     leaves = [_leaves(dimension) for dimension in shape.dimensions]

@@ -84,7 +84,7 @@ def assess(
     opened, _ = open_workspace(workspace, threads=threads)
     with simulation_bar("Simulated releases") as progress:
         found = run(
-            opened.stored(dataset),
+            opened.door(dataset),
             request,
             families=wanted,
             epsilons=numbers,
@@ -148,8 +148,8 @@ def _checklist(dataset: str, workspace: Path | None, out: Path | None, *, as_jso
     from discreet.assess.page import write_page
 
     _refuse_ending(out, {".html", ".json", ".md"})
-    opened, cases = open_workspace(workspace)
-    found = five_safes(opened, dataset, cases)
+    opened, options = open_workspace(workspace)
+    found = five_safes(opened, dataset, options)
     if out is not None and out.suffix.lower() == ".html":
         write_page(found.as_html(), out)
         messages.print(f"Written: {out}", soft_wrap=True)

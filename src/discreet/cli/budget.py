@@ -58,9 +58,7 @@ def _planned(description: Path, workspace: Path | None) -> dict[str, Any]:
 
 
 def _stored(dataset: str, workspace: Path | None) -> dict[str, Any]:
-    from discreet.answer.budgets import budget_of
-
-    return budget_of(open_workspace(workspace)[0].stored(dataset))
+    return open_workspace(workspace)[0].door(dataset).budget()
 
 
 def _show(found: dict[str, Any], *, planned: bool) -> None:

@@ -17,10 +17,10 @@ def demo(
     no_serve: Annotated[bool, typer.Option("--no-serve", help="Only build the demo workspace.")] = False,
 ) -> None:
     """Build the demo datasets (a synthetic census and a survey) and serve the table builder."""
+    from discreet.answer.door import open_doors
     from discreet.cli.progress import load_bars
     from discreet.workspace.demo.build import build_demo
     from discreet.workspace.options import read_options, workspace_folder
-    from discreet.workspace.workspace import Workspace
 
     folder = workspace_folder(workspace)
     with load_bars() as progress_for:
@@ -31,4 +31,4 @@ def demo(
     from discreet.server.app import serve
 
     options = read_options(folder, host=host, port=port)
-    serve(Workspace(folder, threads=options.threads), options)
+    serve(open_doors(folder, threads=options.threads), options)

@@ -143,7 +143,6 @@ def _release(
     workspace: Path | None,
     threads: int | None,
 ) -> Release:
-    from discreet.answer.pipeline import release_table
     from discreet.model.request import request_from_text
 
     if dataset is None:
@@ -155,7 +154,7 @@ def _release(
         dataset, rows=rows or (), columns=columns or (), filters=filters or (), groups=groups or ()
     )
     opened, _ = open_workspace(workspace, threads=threads)
-    return release_table(opened.stored(dataset), request, opened.asker(os.environ.get(KEY_ENVIRONMENT)))
+    return opened.door(dataset, os.environ.get(KEY_ENVIRONMENT)).release(request)
 
 
 def _show(found: LikelihoodRatio) -> None:

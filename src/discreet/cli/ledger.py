@@ -25,16 +25,15 @@ def ledger(
     workspace: WorkspaceOption = None,
 ) -> None:
     """What a budget has spent, what is left and by whom. `--allow` opens it to an account."""
-    from discreet.answer.budgets import ledger_of, open_share
     from discreet.errors import BadRequest
 
-    stored = open_workspace(workspace)[0].stored(dataset)
+    door = open_workspace(workspace)[0].door(dataset)
     if (allow is None) != (loss is None):
         raise BadRequest("A share needs an account and a cap.", "Give --allow ACCOUNT --loss 0.5.")
     if allow is not None and loss is not None:
-        open_share(stored, allow, (_number(loss), _number(failure)))
+        door.open_share(allow, (_number(loss), _number(failure)))
         messages.print(f"Opened to {allow}, up to {loss}.", markup=False)
-    found = ledger_of(stored)
+    found = door.ledger()
     if as_json or out is not None:
         emit_json(found, out)
     elif allow is None:

@@ -22,10 +22,10 @@ def load(
     as_json: Annotated[bool, typer.Option("--json", help="Print the outcome as JSON.")] = False,
 ) -> None:
     """Check a file of records against its dataset.toml and load it; bad input leaves nothing behind."""
+    from discreet.answer.load import load_dataset
     from discreet.cli.progress import load_bars
     from discreet.model.dataset_toml import parse_dataset
     from discreet.workspace.description_file import description_named
-    from discreet.workspace.load import load_dataset
     from discreet.workspace.options import default_folder, workspace_folder
 
     if not description.is_file():
@@ -52,14 +52,13 @@ def load(
 
 def _tell_left(folder: Path, dataset: str) -> None:
     """What the family has left now that the version is charged to it."""
-    from discreet.answer.budgets import budget_left
-    from discreet.workspace.workspace import Workspace
+    from discreet.answer.door import open_doors
 
-    workspace = Workspace(folder, threads=1)
+    doors = open_doors(folder, threads=1)
     try:
-        messages.print(Text(budget_left(workspace.stored(dataset)) or ""), soft_wrap=True)
+        messages.print(Text(doors.door(dataset).budget_left() or ""), soft_wrap=True)
     finally:
-        workspace.close()
+        doors.close()
 
 
 def _tell(cautions: list[str]) -> None:

@@ -150,21 +150,15 @@ def _released(
     dry_run: bool,
 ) -> dict[str, Any]:
     """The margins of a dataset, charged to its family; or only what they would cost."""
-    from discreet.answer.joint_margins import JointMargins, dataset_margins
+    from discreet.answer.joint_margins import dataset_margins
     from discreet.margins.importance import parse_weights
 
     opened, _ = open_workspace(workspace)
-    stored = opened.stored(dataset)
+    door = opened.door(dataset, os.environ.get(KEY_ENVIRONMENT))
     if not wanted:
         raise BadRequest("No margins are asked for.", 'Give them as in --margins "sex*age,sex*region".')
-    chosen = dataset_margins(stored.dataset, wanted)
-    wish = JointMargins(stored, chosen, method, epsilon, delta, parse_weights(weights, chosen))
-    if dry_run:
-        return wish.advice_document()
-    asker = opened.asker(os.environ.get(KEY_ENVIRONMENT))
-    if asker is not None:
-        asker.require("analyst")
-    return wish.release(None if asker is None else asker.account)
+    chosen = dataset_margins(door.dataset, wanted)
+    return door.margins(chosen, method, epsilon, delta, parse_weights(weights, chosen), spend=not dry_run)
 
 
 def _open(table: str) -> ContingencyTable:

@@ -10,8 +10,8 @@ import typer
 from discreet.errors import BadRequest
 
 if TYPE_CHECKING:
+    from discreet.answer.door import Doors
     from discreet.workspace.options import Options
-    from discreet.workspace.workspace import Workspace
 
 #: The API key of who asks: in the environment, since a command line is seen by others.
 KEY_ENVIRONMENT = "DISCREET_KEY"
@@ -63,16 +63,16 @@ def chosen_picture(picture: str | None, plot: Path | None, default: str) -> str:
     return picture or default
 
 
-def open_workspace(option: Path | None, **given: int | str | None) -> tuple[Workspace, Options]:
-    """Open the workspace of a command; the demo's is built when it is first used."""
+def open_workspace(option: Path | None, **given: int | str | None) -> tuple[Doors, Options]:
+    """The doors of a command's workspace; the demo's is built when it is first used."""
+    from discreet.answer.door import open_doors
     from discreet.cli.progress import load_bars
     from discreet.workspace.demo.build import build_demo
     from discreet.workspace.options import default_folder, read_options, workspace_folder
-    from discreet.workspace.workspace import Workspace
 
     folder = workspace_folder(option)
     if folder == default_folder():
         with load_bars() as progress_for:
             build_demo(folder, progress_for)
     options = read_options(folder, **given)
-    return Workspace(folder, threads=options.threads), options
+    return open_doors(folder, threads=options.threads), options

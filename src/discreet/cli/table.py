@@ -61,11 +61,11 @@ def table(
     threads: ThreadsOption = None,
 ) -> None:
     """Make a protected table. With --format or --json standard output holds only the document."""
-    from discreet.answer.pipeline import release_table
+    from discreet.answer.measures import measure_kind
     from discreet.formats import named_format
     from discreet.model.request import request_from_text
 
-    if errors and measure != "weighted":
+    if errors and not measure_kind(measure).measure.has_errors:
         raise BadRequest(
             "A table of counts has no sampling errors.",
             "Add --measure weighted for a dataset with survey weights; the note says how far counts move.",
@@ -92,13 +92,11 @@ def table(
         additivity=additivity,
     )
     opened, _ = open_workspace(workspace, threads=threads)
-    asker = opened.asker(os.environ.get(KEY_ENVIRONMENT))
+    door = opened.door(dataset, os.environ.get(KEY_ENVIRONMENT))
     if dry_run:
-        from discreet.answer.dry_run import dry_run as try_out
-
-        emit_json(try_out(opened.stored(dataset), request, asker), out)
+        emit_json(door.dry_run(request), out)
         return
-    release = release_table(opened.stored(dataset), request, asker)
+    release = door.release(request)
     if chosen is None:
         _show(release, errors=errors)
     else:

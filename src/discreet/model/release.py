@@ -19,12 +19,15 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from discreet.model.measure import COUNT
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from numpy.typing import NDArray
 
     from discreet.model.dataset import Dataset
+    from discreet.model.measure import Measure
     from discreet.model.request import TableRequest
     from discreet.model.shape import Dimension
     from discreet.noise.cell_laws import CellLaws
@@ -60,6 +63,7 @@ class Release:
         noise_shares: Beside each error, the noise's share of its variance in tenths of a percent.
         verdict: What the rules on perturbed counts found, as data; None where none applies.
         laws: Under `dp`, how many terms of which noise each cell has.
+        measure: What the numbers say.
     """
 
     dataset: Dataset
@@ -76,6 +80,7 @@ class Release:
     noise_shares: NDArray[np.int64] | None = None
     verdict: Mapping[str, Any] | None = None
     laws: CellLaws | None = None
+    measure: Measure = COUNT
 
     def __post_init__(self) -> None:
         lengths = tuple(dimension.length for dimension in self.dimensions)
@@ -88,7 +93,7 @@ class Release:
     @property
     def title(self) -> str:
         """What is counted, by what: "Persons by sex and age"."""
-        return table_title(self.dataset, self.dimensions, self.request)
+        return table_title(self.dataset, self.dimensions, self.request, self.measure)
 
     @property
     def missing(self) -> NDArray[np.bool_]:
@@ -106,14 +111,14 @@ class Release:
         return None if self.missing[place] else int(self.values[place])
 
 
-def table_title(dataset: Dataset, dimensions: tuple[Dimension, ...], request: TableRequest) -> str:
+def table_title(
+    dataset: Dataset, dimensions: tuple[Dimension, ...], request: TableRequest, measure: Measure = COUNT
+) -> str:
     """What is counted, by what, and of whom only; known before anything is counted."""
     names = [dimension.label.lower() for dimension in dimensions]
     listed = names[0] if len(names) == 1 else ", ".join(names[:-1]) + " and " + names[-1]
-    unit = f"{dataset.unit[:1].upper()}{dataset.unit[1:]}"
-    what = f"Estimated {dataset.unit}" if request.measure == "weighted" else unit
     only = "; ".join(filter_in_words(dataset, name, codes, 3) for name, codes in request.filters)
-    return f"{what} by {listed}" + (f" (only {only})" if only else "")
+    return f"{measure.title(dataset)} by {listed}" + (f" (only {only})" if only else "")
 
 
 def filter_in_words(dataset: Dataset, name: str, codes: tuple[str, ...], most: int) -> str:

@@ -2,7 +2,7 @@
 
 `canonical` checks a request against its dataset and removes everything that does not change the
 question: repeated and unordered codes, filters that keep everybody, groups that regroup nothing. Two
-requests that ask for the same cells then have the same `question`; the layout (which variable stands
+requests that ask for the same cells then have the same `identity`; the layout (which variable stands
 where) is kept beside it, for people.
 
 Comes from: a URL, the command line or Python. Goes to: `rules`, `tabulate` (as a `TableShape`), the release.
@@ -25,6 +25,7 @@ from discreet.model.grammar import (
     write_group,
 )
 from discreet.model.levels import coarse_to_fine
+from discreet.model.measure import DEFAULT_MEASURE
 from discreet.model.protection import ADDITIVITY
 
 if TYPE_CHECKING:
@@ -33,8 +34,6 @@ if TYPE_CHECKING:
     from discreet.model.dataset import Dataset
     from discreet.model.variable import Variable
 
-#: What is counted: records, or the people whom they represent.
-MEASURES = ("count", "weighted")
 Filters = tuple[tuple[str, tuple[str, ...]], ...]
 Groups = tuple[tuple[str, tuple[tuple[str, ...], ...]], ...]
 Levels = tuple[tuple[str, tuple[str, ...]], ...]
@@ -55,7 +54,7 @@ class TableRequest:
         totals: Whether every variable has a total.
         levels: For a variable of the table the levels that are shown instead of its own categories: coarser
             levels of its hierarchy, code lists, itself.
-        measure: `count` for people counted, `weighted` for people represented, by survey weights.
+        measure: What the numbers say, by its name in `answer/measures`: `count` for people counted.
         additivity: How totals relate to their parts; empty for the dataset's own way.
     """
 
@@ -67,7 +66,7 @@ class TableRequest:
     groups: Groups = ()
     totals: bool = True
     levels: Levels = ()
-    measure: str = "count"
+    measure: str = DEFAULT_MEASURE
     additivity: str = ""
 
     @property
@@ -81,7 +80,7 @@ class TableRequest:
         return frozenset(self.variables) | {name for name, _ in self.filters}
 
     @property
-    def question(self) -> tuple[object, ...]:
+    def identity(self) -> tuple[object, ...]:
         """What is asked, whatever the layout: equal for a canonical request exactly when the cells are."""
         return (
             self.dataset,
@@ -102,7 +101,7 @@ class TableRequest:
         query += [("group", write_group(*item)) for item in self.groups]
         query += [("levels", write_filter(*item)) for item in self.levels]
         query += [] if self.totals else [("totals", "no")]
-        query += [("measure", self.measure)] if self.measure != "count" else []
+        query += [("measure", self.measure)] if self.measure != DEFAULT_MEASURE else []
         return [*query, ("additivity", self.additivity)] if self.additivity else query
 
     @property
@@ -121,7 +120,7 @@ def request_from_text(
     groups: Iterable[str] = (),
     totals: bool = True,
     levels: Iterable[str] = (),
-    measure: str = "count",
+    measure: str = DEFAULT_MEASURE,
     additivity: str = "",
 ) -> TableRequest:
     """Build a request from the one-line grammar of URLs and the command line."""
@@ -157,20 +156,7 @@ def canonical(request: TableRequest, dataset: Dataset) -> TableRequest:
     groups = _canonical_groups(request, dict(filters), dataset)
     levels = _canonical_levels(request, dataset)
     asked = replace(request, filters=filters, groups=groups, levels=levels)
-    return replace(
-        asked, additivity=_canonical_additivity(request, dataset), measure=_measure(request, dataset)
-    )
-
-
-def _measure(request: TableRequest, dataset: Dataset) -> str:
-    if request.measure not in MEASURES:
-        raise BadRequest(f'There is no measure "{request.measure}".', nearest(request.measure, MEASURES))
-    if request.measure == "weighted" and dataset.survey is None:
-        raise BadRequest(
-            f'The dataset "{dataset.id}" has no survey weights that are described.',
-            "Ask for the measure count; a custodian adds [survey] to dataset.toml.",
-        )
-    return request.measure
+    return replace(asked, additivity=_canonical_additivity(request, dataset))
 
 
 def _canonical_additivity(request: TableRequest, dataset: Dataset) -> str:

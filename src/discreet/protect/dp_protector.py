@@ -21,8 +21,8 @@ from typing import TYPE_CHECKING
 
 from discreet.errors import LedgerUnusable, OutsideUniverse
 from discreet.model.universe import canonical_margin
+from discreet.protect import cover
 from discreet.protect.charges import answer_charge, version_charge_name
-from discreet.protect.cover import cover
 from discreet.protect.described_noise import described_noise
 from discreet.protect.promise import dp_promise
 
@@ -81,16 +81,16 @@ class DpProtector:
         source = self.source
         return version_charge_name(self.plan, source.dataset, source.version, source.fingerprint)
 
-    def admit(self, request: TableRequest, shapes: Sequence[TableShape], asker: Asker | None) -> Protector:
+    def cover(self, request: TableRequest, shapes: Sequence[TableShape], asker: Asker | None) -> Protector:
         """Answer from the universe, from what is paid for, or at the asker's cost."""
         self.refuse_uncharged()
-        admitted = replace(self, _covers=[])
+        covering = replace(self, _covers=[])
         try:
-            admitted.find(shapes)
+            covering.find(shapes)
         except OutsideUniverse as outside:
-            admitted = self._outside(request, asker, outside)
-            admitted.find(shapes)
-        return admitted
+            covering = self._outside(request, asker, outside)
+            covering.find(shapes)
+        return covering
 
     def pay(self) -> None:
         """Charge the margin; whoever asked for it first has paid for all."""
@@ -108,7 +108,7 @@ class DpProtector:
         self,
         protection: Protection,  # noqa: ARG002 - it holds whatever is asked
         additivity: str = "",  # noqa: ARG002
-        measure: str = "count",  # noqa: ARG002
+        subject: str = "",  # noqa: ARG002
     ) -> tuple[str, ...]:
         """What everything together is promised."""
         return dp_promise(self.plan)
@@ -126,7 +126,7 @@ class DpProtector:
         for known, parts in self._covers:
             if known is shape:
                 return parts
-        found = cover(shape, self._universe, self.source.dataset, self._variances)
+        found = cover.cover(shape, self._universe, self.source.dataset, self._variances)
         self._covers.append((shape, found))
         return found
 

@@ -12,6 +12,7 @@ from functools import lru_cache
 from math import ceil, floor, log10, sqrt
 from typing import TYPE_CHECKING
 
+from discreet.model.measure import COUNT
 from discreet.privacy.audit import audit
 from discreet.protect.tightest import tightest
 
@@ -25,20 +26,19 @@ if TYPE_CHECKING:
 
 @lru_cache(maxsize=64)
 def promise(
-    noise: NoiseTable, protection: Protection, additivity: str = "", measure: str = "count"
+    noise: NoiseTable, protection: Protection, additivity: str = "", subject: str = COUNT.subject
 ) -> tuple[str, ...]:
     """What the protection does and does not promise, in sentences for the table's page."""
     spread = sqrt(max(row.variance() for row in noise.rows))
     known = {n: v for n, v in noise.parameters.items() if n not in {"notes", "quantise", "zeros"}}
     design = ", ".join(f"{n} = {v}" for n, v in known.items() if v is not None and v is not False)
     found = audit(noise, epsilon=1.0)
-    what = "One count by itself" if measure == "count" else "The sample count behind an estimate, by itself,"
     steady = (additivity or protection.additivity) == "independent"
     return (
         f"Cell key method: noise of the family {noise.family} ({design}), looked up by who is in the cell "
         f"({protection.keys} keys). The noise changes a count by at most {noise.largest}, with a standard "
         f"deviation of at most {spread:.2f}. Counts of zero stay zero.",
-        f"{what} is (1, {_up(found.delta)})-differentially private at worst, and "
+        f"{subject} is (1, {_up(found.delta)})-differentially private at worst, and "
         f"(1, {_up(found.above_D.delta)}) for counts above {noise.largest}; neighbours differ by one person "
         "added or removed.",
         ("The same people show the same number in every table. " if steady else "")

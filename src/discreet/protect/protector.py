@@ -1,11 +1,11 @@
 """What stands between true counts and everybody else: one object a protection, one interface.
 
-    admit      may this be asked, and of whom? Decided by the shape and the ledger; no record is read
+    cover      what answers a question, and at which price? Decided by the shape and the ledger; no record is read
     pay        charge what must be charged, before anything is counted
     protect    true counts become noisy ones
     promise    what is and is not promised, in sentences
 
-`CellKeyProtector` keys noise by who is in the cell; `DpProtector` (`private_protector.py`) by the cell's
+`CellKeyProtector` keys noise by who is in the cell; `DpProtector` (`dp_protector.py`) by the cell's
 description, under a budget.
 
 Comes from: `workspace`, which opens a version. Goes to: `pipeline`, which asks it.
@@ -16,6 +16,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
+from discreet.model.measure import COUNT
 from discreet.protect.cell_key_noise import perturb
 from discreet.protect.noisy_cells import NoisyCells
 from discreet.protect.promise import promise
@@ -43,7 +44,7 @@ class Protector(Protocol):
     def unpaid(self) -> bool:
         """Whether something must be charged before a record is read."""
 
-    def admit(self, request: TableRequest, shapes: Sequence[TableShape], asker: Asker | None) -> Protector:
+    def cover(self, request: TableRequest, shapes: Sequence[TableShape], asker: Asker | None) -> Protector:
         """The protector of one question: this one, or one for this question alone.
 
         Args:
@@ -67,7 +68,7 @@ class Protector(Protocol):
         """Noisy counts of every cell."""
 
     def promise(
-        self, protection: Protection, additivity: str = "", measure: str = "count"
+        self, protection: Protection, additivity: str = "", subject: str = COUNT.subject
     ) -> tuple[str, ...]:
         """What is and is not promised."""
 
@@ -80,7 +81,7 @@ class CellKeyProtector:
     noise: NoiseTable
     unpaid: bool = False
 
-    def admit(self, request: TableRequest, shapes: Sequence[TableShape], asker: Asker | None) -> Protector:  # noqa: ARG002 - the rules have decided
+    def cover(self, request: TableRequest, shapes: Sequence[TableShape], asker: Asker | None) -> Protector:  # noqa: ARG002 - the rules have decided
         """Everybody may ask what the rules allow."""
         return self
 
@@ -92,7 +93,7 @@ class CellKeyProtector:
         return NoisyCells(perturb(exact, self.keys, self.noise))
 
     def promise(
-        self, protection: Protection, additivity: str = "", measure: str = "count"
+        self, protection: Protection, additivity: str = "", subject: str = COUNT.subject
     ) -> tuple[str, ...]:
         """What one count by itself is promised."""
-        return promise(self.noise, protection, additivity, measure)
+        return promise(self.noise, protection, additivity, subject)

@@ -49,7 +49,7 @@ def nearest_allowed(
         refusal_of: Asks whether a canonical request is refused, and by what.
     """
     declared = tuple(rules)
-    waiting, seen = deque([request]), {request.question}
+    waiting, seen = deque([request]), {request.identity}
     while waiting and len(seen) < MOST_TRIED:
         current = waiting.popleft()
         refusal = refusal_of(current)
@@ -60,8 +60,8 @@ def nearest_allowed(
                 asked = canonical(mended, dataset)
             except DiscreetError:  # an edit that cannot be read is no advice
                 continue
-            if asked.question not in seen:
-                seen.add(asked.question)
+            if asked.identity not in seen:
+                seen.add(asked.identity)
                 waiting.append(asked)
     return None
 

@@ -19,7 +19,6 @@ from typing import TYPE_CHECKING
 from starlette.responses import Response
 
 from discreet import __version__
-from discreet.answer.pipeline import ask
 from discreet.errors import UnknownCategory
 from discreet.server.query import explain_plus
 
@@ -28,16 +27,15 @@ if TYPE_CHECKING:
 
     from starlette.requests import Request
 
-    from discreet.answer.pipeline import Question
-    from discreet.ledger.group_meter import Asker
+    from discreet.answer.door import Door
+    from discreet.answer.question import Question
     from discreet.model.request import TableRequest
-    from discreet.workspace.workspace import StoredDataset
 
 #: Anybody may keep a copy, and asks whether it still holds: a new version may have been loaded.
 CACHE_CONTROL = "public, max-age=0, must-revalidate"
 
 
-def checked(stored: StoredDataset, request: TableRequest, asker: Asker | None = None) -> Question:
+def checked(door: Door, request: TableRequest) -> Question:
     """Check a request against its dataset and the rules of shape; nothing is counted yet.
 
     Raises:
@@ -45,7 +43,7 @@ def checked(stored: StoredDataset, request: TableRequest, asker: Asker | None = 
         Refused: A rule does not allow it.
     """
     try:
-        return ask(stored, request, asker)
+        return door.check(request)
     except UnknownCategory as error:
         raise explain_plus(error, request) from None
 
@@ -53,7 +51,7 @@ def checked(stored: StoredDataset, request: TableRequest, asker: Asker | None = 
 def tag_of(question: Question, *presentation: object) -> str:
     """The ETag of the answer to a question in one presentation."""
     asked = question.request
-    return strong_tag(question.stored.digest, asked.dataset, asked.to_query(), *presentation)
+    return strong_tag(question.digest, asked.dataset, asked.to_query(), *presentation)
 
 
 def strong_tag(*parts: object) -> str:

@@ -18,9 +18,6 @@ from typing import TYPE_CHECKING, Annotated, Any
 from fastapi import APIRouter, Path, Request
 from starlette.responses import Response
 
-from discreet.answer.budgets import budget_of, ledger_of
-from discreet.answer.dry_run import dry_run
-from discreet.answer.pipeline import answer
 from discreet.errors import BadKey, BadRequest
 from discreet.formats import named_format
 from discreet.inference.independence import independence_test
@@ -43,9 +40,9 @@ from discreet.server.snippets import file_stem
 if TYPE_CHECKING:
     from starlette.datastructures import QueryParams
 
-    from discreet.answer.pipeline import Question
+    from discreet.answer.door import Door, Doors
+    from discreet.answer.question import Question
     from discreet.formats import Format
-    from discreet.workspace.workspace import Workspace
 
 #: What a program may ask beside the table itself.
 API_PARAMETERS = (*TABLE_PARAMETERS, "format", "download", "dry_run")
@@ -53,7 +50,7 @@ DEFAULT_FORMAT = "json"
 DatasetId = Annotated[str, Path(description="The dataset's id.", examples=["census"])]
 
 
-def api_router(workspace: Workspace) -> APIRouter:
+def api_router(doors: Doors) -> APIRouter:
     """The routes under /api."""
     router = APIRouter(prefix="/api", tags=["tables"])
 
@@ -61,10 +58,10 @@ def api_router(workspace: Workspace) -> APIRouter:
     def list_datasets(request: Request) -> Response:
         """All datasets, in a few words each."""
         refuse_unknown(request.query_params, ())
-        stored = usable(workspace)
-        tag = strong_tag("datasets", [item.digest for item in stored])
+        found = usable(doors)
+        tag = strong_tag("datasets", [door.digest for door in found])
         return conditional(
-            request, tag, lambda: _json(ListDocument([summary(item.dataset) for item in stored]))
+            request, tag, lambda: _json(ListDocument([summary(door.dataset) for door in found]))
         )
 
     @router.get(
@@ -75,8 +72,8 @@ def api_router(workspace: Workspace) -> APIRouter:
     def describe_dataset(request: Request, dataset_id: DatasetId) -> Response:
         """One dataset: what is counted, its variables with their categories, and what protects it."""
         refuse_unknown(request.query_params, ())
-        stored = workspace.stored(dataset_id)
-        return conditional(request, strong_tag("dataset", stored.digest), lambda: _json(description(stored)))
+        door = doors.door(dataset_id)
+        return conditional(request, strong_tag("dataset", door.digest), lambda: _json(description(door)))
 
     @router.get(
         "/datasets/{dataset_id}/table",
@@ -90,15 +87,14 @@ def api_router(workspace: Workspace) -> APIRouter:
         refuse_unknown(query, API_PARAMETERS)
         form = named_format(_once(query, "format", DEFAULT_FORMAT))
         download = _flag(query, "download")
-        stored, asked = workspace.stored(dataset_id), read_table(dataset_id, query)
-        asker = workspace.asker(bearer(request))
+        door, asked = doors.door(dataset_id, bearer(request)), read_table(dataset_id, query)
         if _flag(query, "dry_run"):
-            return _uncached(dry_run(stored, asked, asker))
-        question = checked(stored, asked, asker)
+            return _uncached(door.dry_run(asked))
+        question = checked(door, asked)
         return conditional(
             request,
             tag_of(question, form.name),
-            lambda: _table(question, form, download=download),
+            lambda: _table(door, question, form, download=download),
             metered=question.metered,
         )
 
@@ -111,16 +107,16 @@ def api_router(workspace: Workspace) -> APIRouter:
     def independence(request: Request, dataset_id: DatasetId) -> Response:
         """Whether the two variables of a table are independent; the noise is in the likelihood."""
         refuse_unknown(request.query_params, TABLE_PARAMETERS)
-        asker = workspace.asker(bearer(request))
-        question = checked(workspace.stored(dataset_id), read_table(dataset_id, request.query_params), asker)
+        door = doors.door(dataset_id, bearer(request))
+        question = checked(door, read_table(dataset_id, request.query_params))
         tag = tag_of(question, "independence")
-        return conditional(request, tag, lambda: _independence(question), metered=question.metered)
+        return conditional(request, tag, lambda: _independence(door, question), metered=question.metered)
 
-    _add_budget_routes(router, workspace)
+    _add_budget_routes(router, doors)
     return router
 
 
-def _add_budget_routes(router: APIRouter, workspace: Workspace) -> None:
+def _add_budget_routes(router: APIRouter, doors: Doors) -> None:
     """What a dataset under `dp` promises, costs and has left; and, for custodians, who has spent it."""
 
     @router.get(
@@ -131,7 +127,7 @@ def _add_budget_routes(router: APIRouter, workspace: Workspace) -> None:
     def budget(request: Request, dataset_id: DatasetId) -> Response:
         """What a dataset under `dp` promises, what each table costs, and what its budget has left."""
         refuse_unknown(request.query_params, ())
-        return _uncached(budget_of(workspace.stored(dataset_id)))
+        return _uncached(doors.door(dataset_id).budget())
 
     @router.get(
         "/datasets/{dataset_id}/ledger",
@@ -142,11 +138,11 @@ def _add_budget_routes(router: APIRouter, workspace: Workspace) -> None:
     def ledger(request: Request, dataset_id: DatasetId) -> Response:
         """What the budget of a dataset has spent, and by whom; for custodians."""
         refuse_unknown(request.query_params, ())
-        asker = workspace.asker(bearer(request))
-        if asker is None:
+        door = doors.door(dataset_id, bearer(request))
+        if door.account is None:
             raise BadKey("The ledger is for custodians.", "Send the key of a custodian.")
-        asker.require("custodian")
-        return _uncached(ledger_of(workspace.stored(dataset_id)))
+        door.require("custodian")
+        return _uncached(door.ledger())
 
 
 def _uncached(document: dict[str, Any]) -> Response:
@@ -156,16 +152,16 @@ def _uncached(document: dict[str, Any]) -> Response:
     return response
 
 
-def _table(question: Question, form: Format, *, download: bool) -> Response:
-    response = Response(form.write(answer(question)), media_type=form.media_type)
+def _table(door: Door, question: Question, form: Format, *, download: bool) -> Response:
+    response = Response(form.write(door.answer(question)), media_type=form.media_type)
     if download:
         name = f"{file_stem(question.request)}.{form.extension}"
         response.headers["content-disposition"] = f'attachment; filename="{name}"'
     return response
 
 
-def _independence(question: Question) -> Response:
-    return _json(independence_document(independence_test(two_way_release(question))))
+def _independence(door: Door, question: Question) -> Response:
+    return _json(independence_document(independence_test(two_way_release(door, question))))
 
 
 def _json(document: ListDocument | DatasetDocument | IndependenceDocument) -> Response:

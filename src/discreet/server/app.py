@@ -1,6 +1,6 @@
 """The server: the application with its routes and layers, and the loop that serves it.
 
-Comes from: `cli/serve.py`. Goes to: `api_routes`, `pages`; data only through `pipeline` and `Workspace`.
+Comes from: `cli/serve.py`. Goes to: `api_routes`, `pages`; data only through a `Door`.
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ from discreet.server.security import LastResort, Limits, SecurityHeaders
 from discreet.server.templating import STATIC
 
 if TYPE_CHECKING:
+    from discreet.answer.door import Doors
     from discreet.workspace.options import Options
-    from discreet.workspace.workspace import Workspace
 
 #: What is longer is cut off by the server; what is shorter and still too long gets a 414 that says so.
 LONGEST_REQUEST = 65_536
@@ -34,8 +34,8 @@ LONGEST_REQUEST = 65_536
 SECONDS_TO_FINISH = 5
 
 
-def create_app(workspace: Workspace, options: Options) -> FastAPI:
-    """The web application over one workspace."""
+def create_app(doors: Doors, options: Options) -> FastAPI:
+    """The web application over the doors of one workspace."""
     app = FastAPI(
         title="Discreet",
         version=__version__,
@@ -45,14 +45,14 @@ def create_app(workspace: Workspace, options: Options) -> FastAPI:
         middleware=[Middleware(SecurityHeaders), Middleware(Limits), Middleware(LastResort)],
     )
     install(app)
-    app.include_router(api_router(workspace))
-    app.include_router(page_router(workspace, options))
+    app.include_router(api_router(doors))
+    app.include_router(page_router(doors, options))
     app.mount("/static", StaticFiles(directory=STATIC), name="static")
     install_openapi(app)
     return app
 
 
-def serve(workspace: Workspace, options: Options) -> None:
+def serve(doors: Doors, options: Options) -> None:
     """Serve until Ctrl-C.
 
     Raises:
@@ -60,7 +60,7 @@ def serve(workspace: Workspace, options: Options) -> None:
     """
     listening = listen(options.host, options.port)
     config = uvicorn.Config(
-        create_app(workspace, options),
+        create_app(doors, options),
         log_config=None,
         access_log=False,
         server_header=False,
@@ -73,7 +73,7 @@ def serve(workspace: Workspace, options: Options) -> None:
         pass
     finally:
         listening.close()
-        workspace.close()
+        doors.close()
 
 
 def listen(host: str, port: int) -> socket.socket:

@@ -80,7 +80,7 @@ def _has_own_noise(release: Release) -> bool:
     """Counts that are each perturbed by themselves: totals and parts alike."""
     protection = release.dataset.protection
     additivity = release.request.additivity or protection.additivity
-    return release.request.measure == "count" and additivity == "independent"
+    return release.measure.is_count and additivity == "independent"
 
 
 def _by_laws(laws: CellLaws) -> Certainty | None:

@@ -11,22 +11,22 @@ from typing import TYPE_CHECKING
 from discreet.errors import DiscreetError
 
 if TYPE_CHECKING:
-    from discreet.workspace.workspace import StoredDataset, Workspace
+    from discreet.answer.door import Door, Doors
 
 log = logging.getLogger("discreet.server")
 
 
-def usable(workspace: Workspace) -> list[StoredDataset]:
+def usable(doors: Doors) -> list[Door]:
     """Every dataset that can be opened; what cannot be is told to the log.
 
     Raises:
         DiscreetError: There are datasets and none can be opened.
     """
-    found: list[StoredDataset] = []
+    found: list[Door] = []
     failures: list[DiscreetError] = []
-    for dataset_id in workspace.ids():
+    for dataset_id in doors.ids():
         try:
-            found.append(workspace.stored(dataset_id))
+            found.append(doors.door(dataset_id))
         except DiscreetError as error:
             log.error("The dataset %s is left out: %s", dataset_id, error)  # noqa: TRY400 - the message is complete
             failures.append(error)

@@ -1,6 +1,6 @@
 """What the API tells about a dataset: its public description, never a number of records.
 
-Comes from: a `StoredDataset`. Goes to: `api_routes` as JSON, and OpenAPI as schemas.
+Comes from: a `Door`. Goes to: `api_routes` as JSON, and OpenAPI as schemas.
 """
 
 from __future__ import annotations
@@ -8,12 +8,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from discreet.answer.pipeline import perturbed_note
+from discreet.answer.notes import mandatory_note
 
 if TYPE_CHECKING:
+    from discreet.answer.door import Door
     from discreet.model.dataset import Dataset
     from discreet.model.variable import Variable
-    from discreet.workspace.workspace import StoredDataset
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,9 +125,9 @@ def summary(dataset: Dataset) -> SummaryDocument:
     )
 
 
-def description(stored: StoredDataset) -> DatasetDocument:
+def description(door: Door) -> DatasetDocument:
     """A dataset with all its variables and what protects it."""
-    dataset = stored.dataset
+    dataset = door.dataset
     return DatasetDocument(
         id=dataset.id,
         label=dataset.label,
@@ -137,13 +137,13 @@ def description(stored: StoredDataset) -> DatasetDocument:
         source=dataset.source,
         reference_date=dataset.reference_date,
         version=dataset.version,
-        digest=stored.digest,
-        note=perturbed_note(stored.dataset),
+        digest=door.digest,
+        note=mandatory_note(door.dataset),
         variables=[_variable(variable, dataset) for variable in dataset.variables],
         hierarchies=[
             HierarchyDocument(h.name, h.label, list(h.levels), h.geography) for h in dataset.hierarchies
         ],
-        protection=_protection(stored),
+        protection=_protection(door),
         table_href=f"/api/datasets/{dataset.id}/table",
     )
 
@@ -153,11 +153,11 @@ def _variable(variable: Variable, dataset: Dataset) -> VariableDocument:
     return VariableDocument(variable.name, variable.label, variable.name in dataset.geography, categories)
 
 
-def _protection(stored: StoredDataset) -> ProtectionDocument:
-    protection = stored.dataset.protection
+def _protection(door: Door) -> ProtectionDocument:
+    protection = door.dataset.protection
     return ProtectionDocument(
         method=protection.method,
-        promise=list(stored.promise()),
+        promise=list(door.promise()),
         max_variables=protection.max_variables,
         max_cells=protection.max_cells,
     )

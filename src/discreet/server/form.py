@@ -13,9 +13,11 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from discreet.answer.measures import measures_of
 from discreet.errors import BadRequest
 from discreet.model.grammar import escape, parse_filter, parse_names, split, unescape, write_filter
 from discreet.model.levels import level_label, level_names
+from discreet.model.measure import DEFAULT_MEASURE
 from discreet.server.query import TABLE_PARAMETERS, read_table
 
 if TYPE_CHECKING:
@@ -162,13 +164,16 @@ def filled_form(dataset: Dataset, query: QueryParams, request: TableRequest | No
 
 
 def _choices(dataset: Dataset, query: QueryParams) -> tuple[Choice, ...]:
-    """What is counted, where there are weights; how totals add up, always."""
+    """What the numbers say, where there is a choice; how totals add up, always."""
     own = dataset.protection.additivity
     ways = tuple((way if way != own else "", _WAYS[way]) for way in sorted(_WAYS, key=lambda way: way != own))
     totals = Choice("additivity", "Totals", ways, query.get("additivity", ""))
-    if dataset.survey is None:
+    measures = tuple(
+        ("" if measure.name == DEFAULT_MEASURE else measure.name, measure.label(dataset))
+        for measure in measures_of(dataset)
+    )
+    if len(measures) == 1:
         return (totals,)
-    measures = (("", "Records counted"), ("weighted", f"{dataset.unit.capitalize()} represented"))
     return Choice("measure", "Measure", measures, query.get("measure", "")), totals
 
 

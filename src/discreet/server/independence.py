@@ -11,11 +11,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from discreet.answer.pipeline import answer
 from discreet.errors import BadRequest
 
 if TYPE_CHECKING:
-    from discreet.answer.pipeline import Question
+    from discreet.answer.door import Door
+    from discreet.answer.question import Question
     from discreet.inference.likelihood_ratio import LikelihoodRatio
     from discreet.model.release import Release
 
@@ -59,13 +59,13 @@ def is_two_way(question: Question) -> bool:
     """Whether independence can be tested: two variables, each shown in at least two categories."""
     dimensions = question.shape.dimensions
     return (
-        question.request.measure == "count"
+        question.asked.kind.measure.is_count
         and len(dimensions) == 2
         and all(len(dimension.outputs) > 1 for dimension in dimensions)
     )
 
 
-def two_way_release(question: Question) -> Release:
+def two_way_release(door: Door, question: Question) -> Release:
     """Count, protect and release a table that can be tested.
 
     Raises:
@@ -76,7 +76,7 @@ def two_way_release(question: Question) -> Release:
             "The test of independence needs two variables, each with at least two categories.",
             "Choose one variable for the rows and one for the columns.",
         )
-    return answer(question)
+    return door.answer(question)
 
 
 def independence_document(found: LikelihoodRatio) -> IndependenceDocument:

@@ -15,9 +15,10 @@ from fastapi.openapi.utils import get_openapi
 from pydantic import TypeAdapter
 
 from discreet import __version__
+from discreet.answer.measures import measures
 from discreet.formats import FORMATS
+from discreet.model.measure import DEFAULT_MEASURE
 from discreet.model.protection import ADDITIVITY
-from discreet.model.request import MEASURES
 from discreet.server.documents import ProblemDocument
 from discreet.server.problems import PROBLEM_JSON
 
@@ -97,7 +98,10 @@ def request_parameters() -> list[dict[str, Any]]:
         ),
         _choice("totals", ["yes", "no"], "yes", "Whether every variable has a total, with the code `_T`."),
         _choice(
-            "measure", list(MEASURES), "count", "People counted, or people represented by survey weights."
+            "measure",
+            [measure.name for measure in measures()],
+            DEFAULT_MEASURE,
+            "People counted, or people represented by survey weights.",
         ),
         _choice(
             "additivity",

@@ -13,13 +13,9 @@ from typing import TYPE_CHECKING, Any
 from fastapi import APIRouter, Request
 from starlette.responses import RedirectResponse, Response
 
-from discreet.answer.budgets import budget_left, budget_of
-from discreet.answer.dry_run import suggestion
-from discreet.answer.pipeline import answer, perturbed_note
+from discreet.answer.notes import mandatory_note
 from discreet.errors import DiscreetError, NotFound, Refused, nearest
 from discreet.inference.independence import independence_test
-from discreet.model.release import table_title
-from discreet.model.shape import table_shape
 from discreet.server import snippets
 from discreet.server.answer import checked, conditional, strong_tag, tag_of
 from discreet.server.certainty import certainty
@@ -32,71 +28,70 @@ from discreet.server.query import TABLE_PARAMETERS, read_table, refuse_unknown
 from discreet.server.templating import FINGERPRINT, page
 
 if TYPE_CHECKING:
-    from discreet.answer.pipeline import Question
+    from discreet.answer.door import Door, Doors
+    from discreet.answer.question import Question
     from discreet.workspace.options import Options
-    from discreet.workspace.workspace import StoredDataset, Workspace
 
 
-def page_router(workspace: Workspace, options: Options) -> APIRouter:
+def page_router(doors: Doors, options: Options) -> APIRouter:
     """The routes of the pages."""
     router = APIRouter(include_in_schema=False)
 
     @router.get("/")
     def landing(request: Request) -> Response:
         """All datasets, as cards."""
-        stored = usable(workspace)
-        tag = strong_tag("landing", FINGERPRINT, [item.digest for item in stored])
+        found = usable(doors)
+        tag = strong_tag("landing", FINGERPRINT, [door.digest for door in found])
         return conditional(
-            request, tag, lambda: page("landing.html", datasets=[item.dataset for item in stored])
+            request, tag, lambda: page("landing.html", datasets=[door.dataset for door in found])
         )
 
     @router.get("/datasets/{dataset_id}")
     def table_builder(request: Request, dataset_id: str) -> Response:
         """The form and the table that it asks for."""
-        stored = workspace.stored(dataset_id)
+        door = doors.door(dataset_id)
         query = request.query_params
         try:
-            refuse_unknown(query, form_parameters(stored.dataset))
-            question = checked(stored, read_form(stored.dataset, query))
+            refuse_unknown(query, form_parameters(door.dataset))
+            question = checked(door, read_form(door.dataset, query))
         except DiscreetError as error:
-            return _refused(request, stored, error)
+            return _refused(request, door, error)
         if is_raw(query):
             return RedirectResponse(
                 snippets.page_path(question.request) + "#table", 303, {"cache-control": "no-store"}
             )
-        base = str(request.base_url).rstrip("/")
-        tag = tag_of(question, "page", FINGERPRINT, base, options.page_cells, budget_left(stored))
+        base = _base(request)
+        tag = tag_of(question, "page", FINGERPRINT, base, options.page_cells, door.budget_left())
         try:
-            return conditional(request, tag, lambda: _table_page(request, question, base, options))
+            return conditional(request, tag, lambda: _table_page(request, door, question, options))
         except Refused as error:
-            return _refused(request, stored, error)
+            return _refused(request, door, error)
 
     @router.get("/datasets/{dataset_id}/test/independence")
     def independence(request: Request, dataset_id: str) -> Response:
         """Whether the two variables of a table are independent."""
         refuse_unknown(request.query_params, TABLE_PARAMETERS)
-        question = checked(workspace.stored(dataset_id), read_table(dataset_id, request.query_params))
+        door = doors.door(dataset_id)
+        question = checked(door, read_table(dataset_id, request.query_params))
         tag = tag_of(question, "independence-page", FINGERPRINT)
-        return conditional(request, tag, lambda: _independence_page(question))
+        return conditional(request, tag, lambda: _independence_page(door, question))
 
     @router.get("/datasets/{dataset_id}/variables/{name}")
     def code_list(request: Request, dataset_id: str, name: str) -> Response:
         """The codes of one variable, to look up and copy."""
-        stored = workspace.stored(dataset_id)
-        names = [variable.name for variable in stored.dataset.variables]
+        door = doors.door(dataset_id)
+        names = [variable.name for variable in door.dataset.variables]
         if name not in names:
             raise NotFound(f'The dataset "{dataset_id}" has no variable "{name}".', nearest(name, names))
-        variable = stored.dataset.variable(name)
-        tag = strong_tag("codes", FINGERPRINT, stored.digest, name)
-        return conditional(
-            request, tag, lambda: page("codes.html", dataset=stored.dataset, variable=variable)
-        )
+        variable = door.dataset.variable(name)
+        tag = strong_tag("codes", FINGERPRINT, door.digest, name)
+        return conditional(request, tag, lambda: page("codes.html", dataset=door.dataset, variable=variable))
 
     @router.get("/datasets/{dataset_id}/budget")
     def budget(request: Request, dataset_id: str) -> Response:
         """What a dataset under `dp` promises and costs, table by table."""
         refuse_unknown(request.query_params, ())
-        response = _budget_page(workspace.stored(dataset_id))
+        response = _budget_page(doors.door(dataset_id))
         response.headers["cache-control"] = "no-store"
         return response
 
@@ -125,22 +120,23 @@ def _add_error_pages(router: APIRouter) -> None:
         return conditional(request, tag, lambda: page("error_meaning.html", kind=kind, meaning=meaning(kind)))
 
 
-def _table_page(request: Request, question: Question, base: str, options: Options) -> Response:
+def _table_page(request: Request, door: Door, question: Question, options: Options) -> Response:
     """The page with its table, or with downloads only when the table is too large for a page."""
-    release = answer(question) if question.cells <= options.page_cells else None
+    base = _base(request)
+    release = door.answer(question) if question.cells <= options.page_cells else None
     asked = question.request
     sure = None if release is None else certainty(release)
     told = {} if release is None else {"notes": release.notes, "promise": release.promise}
     return page(
         "table.html",
-        **_frame(request, question.stored, question) | told,
+        **_frame(request, door, question) | told,
         error=None,
         title=question.title,
         grid=None if release is None else grid(release, sure.titles if sure else None),
         certainty=sure,
         cells=question.cells,
         page_cells=options.page_cells,
-        facts=snippets.facts(question.stored.dataset, asked),
+        facts=snippets.facts(question.dataset, asked),
         downloads=snippets.downloads(asked),
         independence=snippets.independence_path(asked) if is_two_way(question) else None,
         permalink=base + snippets.page_path(asked),
@@ -153,15 +149,20 @@ def _table_page(request: Request, question: Question, base: str, options: Option
     )
 
 
-def _budget_page(stored: StoredDataset) -> Response:
+def _base(request: Request) -> str:
+    """The address of the server as the reader sees it."""
+    return str(request.base_url).rstrip("/")
+
+
+def _budget_page(door: Door) -> Response:
     """The promise, the price of every table, and what is left."""
-    found, dataset = budget_of(stored), stored.dataset
+    found, dataset = door.budget(), door.dataset
     return page(
         "budget.html",
         dataset=dataset,
         found=found,
-        left=budget_left(stored),
-        promise=stored.promise(),
+        left=door.budget_left(),
+        promise=door.promise(),
         labels=[
             " x ".join(dataset.variable(name).label for name in table["variables"])
             for table in found["tables"]
@@ -170,28 +171,25 @@ def _budget_page(stored: StoredDataset) -> Response:
     )
 
 
-def _instead(request: Request, stored: StoredDataset) -> tuple[str, str] | None:
+def _instead(request: Request, door: Door) -> tuple[str, str] | None:
     """The title and address of the nearest table that is allowed."""
-    found = suggestion(stored, read_form(stored.dataset, request.query_params))
-    if found is None:
-        return None
-    title = table_title(stored.dataset, table_shape(found, stored.dataset).dimensions, found)
-    return title, snippets.page_path(found)
+    found = door.suggestion(read_form(door.dataset, request.query_params))
+    return None if found is None else (found[0], snippets.page_path(found[1]))
 
 
-def _independence_page(question: Question) -> Response:
+def _independence_page(door: Door, question: Question) -> Response:
     """What the test says, the naive test beside it, and why they differ."""
-    found = independence_test(two_way_release(question))
+    found = independence_test(two_way_release(door, question))
     asked = question.request
     first, second = (dimension.label for dimension in question.shape.dimensions)
     return page(
         "independence.html",
-        dataset=question.stored.dataset,
-        digest=question.stored.digest,
+        dataset=question.dataset,
+        digest=question.digest,
         first=first,
         second=second,
         title=question.title,
-        facts=snippets.facts(question.stored.dataset, asked),
+        facts=snippets.facts(question.dataset, asked),
         found=found,
         verdict=verdict(found),
         table=snippets.page_path(asked),
@@ -203,24 +201,24 @@ def _independence_page(question: Question) -> Response:
     )
 
 
-def _refused(request: Request, stored: StoredDataset, error: DiscreetError) -> Response:
+def _refused(request: Request, door: Door, error: DiscreetError) -> Response:
     """The form as it was left, and why there is no table."""
     shown = public(error)
-    instead = _instead(request, stored) if isinstance(error, Refused) else None
-    frame = _frame(request, stored, None)
+    instead = _instead(request, door) if isinstance(error, Refused) else None
+    frame = _frame(request, door, None)
     response = page("table.html", status=shown.http_status, **frame, error=shown, title="", instead=instead)
     response.headers["cache-control"] = "no-store"
     return response
 
 
-def _frame(request: Request, stored: StoredDataset, question: Question | None) -> dict[str, Any]:
+def _frame(request: Request, door: Door, question: Question | None) -> dict[str, Any]:
     """What the page has with and without a table."""
     asked = None if question is None else question.request
     return {
-        "dataset": stored.dataset,
-        "digest": stored.digest,
-        "form": filled_form(stored.dataset, request.query_params, asked),
-        "notes": [perturbed_note(stored.dataset, "" if asked is None else asked.additivity)],
-        "promise": stored.promise(),
-        "left": budget_left(stored),
+        "dataset": door.dataset,
+        "digest": door.digest,
+        "form": filled_form(door.dataset, request.query_params, asked),
+        "notes": [mandatory_note(door.dataset, "" if asked is None else asked.additivity)],
+        "promise": door.promise(),
+        "left": door.budget_left(),
     }

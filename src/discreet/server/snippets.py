@@ -10,12 +10,14 @@ import shlex
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from discreet.answer.measures import measure_kind
 from discreet.formats import FORMATS
 from discreet.model.grammar import write_filter, write_group
+from discreet.model.measure import DEFAULT_MEASURE
 from discreet.model.release import filter_in_words
 
 if TYPE_CHECKING:
-    from discreet.answer.pipeline import Question
+    from discreet.answer.question import Question
     from discreet.model.dataset import Dataset
     from discreet.model.request import TableRequest
 
@@ -63,7 +65,7 @@ def file_stem(request: TableRequest) -> str:
     """
     words = [request.dataset, "-by-".join((*request.rows, *request.columns, *request.layers))]
     words += ["selection"] if request.filters or request.groups or request.levels else []
-    words += ["weighted"] if request.measure == "weighted" else []
+    words += [request.measure] if request.measure != DEFAULT_MEASURE else []
     return "-".join(words)[:LONGEST_STEM]
 
 
@@ -80,7 +82,7 @@ def command(request: TableRequest) -> str:
     'discreet table census --rows age --columns sex --format csv'
     """
     words = ["discreet", "table", request.dataset, *_options(request)]
-    words += ["--measure", request.measure] if request.measure != "count" else []
+    words += ["--measure", request.measure] if request.measure != DEFAULT_MEASURE else []
     words += ["--additivity", request.additivity] if request.additivity else []
     words += [] if request.totals else ["--no-totals"]
     return shlex.join([*words, "--format", "csv"])
@@ -146,15 +148,15 @@ def _python(request: TableRequest, last: str) -> str:
         parts = (f"{_quoted(n)}: {_listed(levels)}" for n, levels in request.levels)
         arguments.append("levels={" + ", ".join(parts) + "}")
     arguments += [] if request.totals else ["totals=False"]
-    arguments += [f"measure={_quoted(request.measure)}"] if request.measure != "count" else []
+    arguments += [f"measure={_quoted(request.measure)}"] if request.measure != DEFAULT_MEASURE else []
     arguments += [f"additivity={_quoted(request.additivity)}"] if request.additivity else []
     return f"import discreet\n\ntable = discreet.open().table({', '.join(arguments)})\n{last}"
 
 
 def citation(question: Question, base: str) -> str:
     """How to cite the table: what, from where, which version, at which address."""
-    dataset = question.stored.dataset
-    version = f"version {dataset.version} ({question.stored.digest[:8]})"
+    dataset = question.dataset
+    version = f"version {dataset.version} ({question.digest[:8]})"
     parts = [question.title, f"{dataset.label}, {version}", dataset.source]
     address = base + page_path(question.request)
     return " ".join([*(part.rstrip(".") + "." for part in parts if part), address])
@@ -170,13 +172,7 @@ def facts(dataset: Dataset, request: TableRequest) -> list[tuple[str, str]]:
 
 
 def _weights(dataset: Dataset, request: TableRequest) -> str:
-    if request.measure != "weighted" or dataset.survey is None:
-        return "not applied: records are counted"
-    survey = dataset.survey
-    return (
-        f"a sample of {survey.sample_size:,} weighted to {float(survey.population_size):,.0f} {dataset.unit}; "
-        f"design effect {float(1 + survey.relative_variance):.2f}"
-    )
+    return measure_kind(request.measure).measure.about(dataset) or "not applied: records are counted"
 
 
 def _listed(texts: tuple[str, ...]) -> str:

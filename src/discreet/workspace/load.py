@@ -31,13 +31,11 @@ from discreet.noise.kept_zero import with_kept_zero
 from discreet.protect.charges import budget_cap, version_charge
 from discreet.protect.plan import NoisePlan, make_plan
 from discreet.protect.tightest import with_claim
-from discreet.records.engine import AggregateQuery
 from discreet.records.engines.duckdb import DuckDBEngine
 from discreet.records.intake import load_records
 from discreet.records.secret import create_secret, read_secret
 from discreet.records.storage import DATABASE
 from discreet.rules.declared import parse_rules
-from discreet.rules.slivers import counted_variables, slivers
 from discreet.rules.verdict import COUNT_RULES
 from discreet.workspace.ledger_place import ledger_for_publishing
 from discreet.workspace.version import (
@@ -55,9 +53,12 @@ if TYPE_CHECKING:
     from discreet.model.dataset import Dataset
     from discreet.model.protection import Protection
     from discreet.noise.table import NoiseTable
+    from discreet.records.engine import Engine
     from discreet.records.intake import Progress
     from discreet.records.secret import Secret
     from discreet.rules.declared import Rule
+
+    Inspect = Callable[[Dataset, Engine], None]
 
 DIGEST = re.compile(r"[0-9a-f]{32}\Z")
 
@@ -68,7 +69,7 @@ def load_dataset(
     records: object,
     progress: Progress = lambda _what, _done, _of: None,
     beside: Path = Path(),
-    caution: Callable[[str], None] = lambda _sentence: None,
+    inspect: Inspect | None = None,
 ) -> str:
     """Load records into a workspace, creating it if need be; returns the new version's digest.
 
@@ -78,7 +79,7 @@ def load_dataset(
         records: A path, frame, table or stream.
         progress: Told as the load goes on.
         beside: The folder of the description: a noise table's file is looked for there.
-        caution: Told, for the custodian's eyes only, of declared groups that differ by a few people.
+        inspect: Shown the dataset and its engine before the version is served: `answer/load.py` cautions the custodian.
     """
     dataset = parse_dataset(description)
     _refuse_additive_weights(dataset, parse_rules(dataset.rules, dataset))
@@ -101,9 +102,8 @@ def load_dataset(
             if isinstance(noise, NoisePlan):
                 _charge(folder, version, noise)
             _settle(loading, home / loaded.digest, secret)
-            if not isinstance(noise, NoisePlan):
-                for sentence in slivers(dataset, _one_way_counts(home / loaded.digest / DATABASE, dataset)):
-                    caution(sentence)
+            if inspect is not None:
+                _look(inspect, dataset, home / loaded.digest / DATABASE)
             _point(home, loaded.digest)
         finally:
             shutil.rmtree(loading, ignore_errors=True)
@@ -182,18 +182,11 @@ def _refuse_other_method(folder: Path, dataset: Dataset) -> None:
             )
 
 
-def _one_way_counts(path: Path, dataset: Dataset) -> dict[str, dict[str, int]]:
-    """True counts of single variables, for the custodian's cautions and nothing else."""
+def _look(inspect: Inspect, dataset: Dataset, path: Path) -> None:
+    """Let a version be looked at before it is served."""
     engine = DuckDBEngine(path)
     try:
-        found = {}
-        for name in counted_variables(dataset):
-            cells = engine.aggregate(AggregateQuery((name,)))
-            codes = dataset.variable(name).codes
-            found[name] = {
-                codes[c]: n for c, n in zip(cells.codes[0].tolist(), cells.counts.tolist(), strict=True)
-            }
-        return found
+        inspect(dataset, engine)
     finally:
         engine.close()
 

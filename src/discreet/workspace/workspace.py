@@ -61,13 +61,9 @@ class StoredDataset:
     rules: tuple[Rule, ...] = ()
     verdicts: dict[TableRequest, Verdict] = field(default_factory=dict, compare=False)
 
-    def promise(self, additivity: str = "", measure: str = "count") -> tuple[str, ...]:
-        """What the protection does and does not promise."""
-        return self.protector.promise(self.dataset.protection, additivity, measure)
-
     @property
-    def published(self) -> DpProtector | None:
-        """The published plan and its ledger, under `dp`."""
+    def dp(self) -> DpProtector | None:
+        """The plan that was charged and its ledger, under `dp`."""
         return self.protector if isinstance(self.protector, DpProtector) else None
 
     def __repr__(self) -> str:

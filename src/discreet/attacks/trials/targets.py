@@ -1,7 +1,7 @@
-"""Who is asked: the true counts themselves, or datasets under each protection behind the Python interface.
+"""Who is asked: the true counts themselves, or datasets under each protection behind their doors.
 
 The baseline counts the invented people with NumPy and shares no code with the pipeline. The protected targets are
-loaded into a workspace of their own and asked through `Catalogue.table`, as anybody would.
+loaded into a workspace of their own and asked through their door, as anybody would.
 
 Comes from: an invented `Population`. Goes to: the attacks, as an `Interface` with its `Knowledge`.
 """
@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -18,11 +19,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pyarrow as pa
 
-from discreet.api.catalogue import load, open_workspace
+from discreet.answer.door import open_doors
+from discreet.answer.load import load_dataset
 from discreet.attacks.interface import Answer, answer_of
 from discreet.attacks.knowledge import CELLKEY, DESCRIBED, DP, UNPROTECTED, Knowledge, plan_of
 from discreet.model.dataset_toml import parse_dataset
-from discreet.model.request import canonical
+from discreet.model.request import TableRequest, canonical
 from discreet.model.shape import table_shape
 
 if TYPE_CHECKING:
@@ -30,11 +32,10 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from discreet.api.catalogue import Catalogue
+    from discreet.answer.door import Door
     from discreet.attacks.interface import Interface
     from discreet.attacks.trials.population import Population
     from discreet.model.dataset import Dataset
-    from discreet.model.request import TableRequest
     from discreet.model.shape import Dimension
 
 #: The default protection of a loaded dataset, written out: what is attacked is what is shipped.
@@ -97,22 +98,13 @@ def _members(dimension: Dimension) -> NDArray[np.int64]:
 
 @dataclass(frozen=True, slots=True)
 class Served:
-    """A loaded dataset behind the Python interface: nothing but `Catalogue.table` is used."""
+    """A loaded dataset behind its door: nothing but releases comes through."""
 
-    catalogue: Catalogue
+    door: Door
 
     def ask(self, request: TableRequest) -> Answer:
         """The released table."""
-        table = self.catalogue.table(
-            request.dataset,
-            rows=request.rows,
-            columns=request.columns,
-            layers=request.layers,
-            filters=dict(request.filters),
-            groups=dict(request.groups),
-            totals=request.totals,
-        )
-        return answer_of(table.release)
+        return answer_of(self.door.release(request))
 
 
 def targets(
@@ -133,8 +125,9 @@ def targets(
                 yield Knowledge(dataset, protection), TrueCounts(dataset, population)
                 continue
             _load(Path(folder) / protection, text, records, seed)
-            with open_workspace(Path(folder) / protection, threads=1) as catalogue:
-                yield _knowledge(catalogue, population, protection), Served(catalogue)
+            with closing(open_doors(Path(folder) / protection, threads=1)) as doors:
+                door = doors.door(f"{population.name}-{protection}")
+                yield _knowledge(door, population, protection), Served(door)
 
 
 def _load(workspace: Path, text: str, records: pa.Table, seed: int) -> None:
@@ -146,16 +139,15 @@ def _load(workspace: Path, text: str, records: pa.Table, seed: int) -> None:
     handle = os.open(workspace / "secret", os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
     with os.fdopen(handle, "wb") as file:
         file.write(hashlib.sha256(f"discreet red team {seed}".encode()).digest())
-    (workspace / "dataset.toml").write_text(text, "utf-8")
-    load(workspace, workspace / "dataset.toml", records)
+    load_dataset(workspace, text, records)
 
 
-def _knowledge(catalogue: Catalogue, population: Population, protection: str) -> Knowledge:
+def _knowledge(door: Door, population: Population, protection: str) -> Knowledge:
     """What is public of a loaded dataset: its description, and the noise that every release states."""
-    dataset = catalogue.describe(f"{population.name}-{protection}")
+    dataset = door.dataset
     if protection == DP:
         return Knowledge(dataset, protection, plan=plan_of(dataset))
-    noise = catalogue.table(dataset.id, rows=[population.levels[0]]).release.noise
+    noise = door.release(TableRequest(dataset.id, (population.levels[0],))).noise
     return Knowledge(dataset, protection, noise)
 
 

@@ -1,4 +1,4 @@
-"""Weighted tables: from perturbed sample counts to people represented, by the survey's declared form.
+"""The measure `weighted`: people represented, from noisy sample counts, by the survey's declared form.
 
 The form decides what is read: `cell-average` and `overall-average` move the exact weighted count with the
 noise, `largest-weight` puts it on a grid of the largest weight, `average-weight` and `public-strata` use
@@ -9,7 +9,7 @@ that they include is what the form really adds, in sample counts of the cell:
     cell-average, overall-average, average-weight: V        largest-weight: (V + 1/12)·(w_max/w̄)²
     public-strata: V·Σ w_h² / (average of w_h)², over the strata h in the cell
 
-Comes from: `tabulate` and `perturb`. Goes to: `pipeline`, as plain integers that may be seen.
+Comes from: `pipeline`. Goes to: back to it, as plain integers that may be seen.
 Source: Shlomo, Krenzke & Li (2019), section 2; Bailie (2020), 4.1; `survey/forms.py`.
 """
 
@@ -21,6 +21,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from discreet.answer.measures import MeasureKind, Shown
+from discreet.answer.question import opened
+from discreet.errors import BadRequest
+from discreet.model.measure import Measure
 from discreet.model.shape import Dimension, plain_outputs
 from discreet.records.tabulate import tabulate
 from discreet.survey.design import SurveyDesign
@@ -35,54 +39,62 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from discreet.answer.question import Question
     from discreet.model.dataset import Dataset
     from discreet.model.exact import ExactTable
     from discreet.model.request import TableRequest
-    from discreet.model.shape import TableShape
     from discreet.model.survey import Survey
     from discreet.noise.table import NoiseTable
     from discreet.protect.noisy_cells import NoisyCells
     from discreet.protect.protector import Protector
-    from discreet.workspace.workspace import StoredDataset
 
 
-@dataclass(frozen=True, slots=True)
-class WeightedCells:
-    """What is shown of a weighted table: whole people, their errors, the noise's share of these, doubtful cells."""
-
-    values: NDArray[np.int64]
-    errors: NDArray[np.int64]
-    noise_shares: NDArray[np.int64]
-    unreliable: NDArray[np.bool_]
-    promise: tuple[str, ...]
-
-
-def weighted_cells(
-    stored: StoredDataset, protector: Protector, survey: Survey, exact: ExactTable, cells: NoisyCells
-) -> WeightedCells:
-    """The weighted table of a shape whose sample counts have been perturbed."""
-    design = survey_design(stored.dataset, survey)
-    strata = _by_strata(stored, protector, survey, exact.shape) if survey.form == "public-strata" else None
+def _show(question: Question, exact: ExactTable, cells: NoisyCells) -> Shown:
+    """The weighted table of a shape whose sample counts have their noise."""
+    survey = _declared(question.dataset)
+    design = survey_design(question.dataset, survey)
+    strata = _by_strata(question, survey) if survey.form == "public-strata" else None
     fixed = _fixed_point(survey, exact, cells.noisy, strata, design)
     form, noisy = weight_form(survey.form), cells.noisy
     errors, shares = np.zeros(noisy.shape, dtype=np.int64), np.zeros(noisy.shape, dtype=np.int64)
     doubtful = np.zeros(noisy.shape, dtype=np.bool_)
-    for chosen, variance in _variances(protector, survey, cells, strata, design):
+    for chosen, variance in _variances(opened(question)[1], survey, cells, strata, design):
         errors[chosen] = relative_standard_errors(noisy[chosen], design, variance)
         shares[chosen] = noise_shares(noisy[chosen], design, variance)
         doubtful[chosen] = unreliable(noisy[chosen], design, variance)
     people = nearest_quotient(fixed, design.scale)
-    return WeightedCells(people, errors, shares, doubtful, (form.promise, *cautions(form, design)))
+    return Shown(people, errors, shares, doubtful, (form.promise, *cautions(form, design)))
 
 
-def counted_by_strata(asked: TableRequest, dataset: Dataset) -> TableRequest:
+def _declared(dataset: Dataset) -> Survey:
+    if dataset.survey is None:
+        raise ValueError("a weighted table needs a survey that is described")
+    return dataset.survey
+
+
+def _counted_by_strata(asked: TableRequest, dataset: Dataset) -> TableRequest:
     """The request that is counted: with the strata as layers, where people are weighted stratum by stratum."""
-    survey = dataset.survey
-    if asked.measure != "weighted" or survey is None or survey.form != "public-strata":
-        return asked
-    if survey.stratum is None or survey.stratum in asked.used:
+    survey = _declared(dataset)
+    if survey.form != "public-strata" or survey.stratum is None or survey.stratum in asked.used:
         return asked
     return replace(asked, layers=(*asked.layers, survey.stratum))
+
+
+def _refuse(dataset: Dataset) -> BadRequest | None:
+    if dataset.survey is not None:
+        return None
+    return BadRequest(
+        f'The dataset "{dataset.id}" has no survey weights that are described.',
+        "Ask for the measure count; a custodian adds [survey] to dataset.toml.",
+    )
+
+
+def _about(dataset: Dataset) -> str:
+    survey = _declared(dataset)
+    return (
+        f"a sample of {survey.sample_size:,} weighted to {float(survey.population_size):,.0f} {dataset.unit}; "
+        f"design effect {float(1 + survey.relative_variance):.2f}"
+    )
 
 
 def survey_design(dataset: Dataset, survey: Survey) -> SurveyDesign:
@@ -201,9 +213,10 @@ class Strata:
         return (...,) if self.axis is None else (*(slice(None),) * self.axis, place)  # type: ignore[return-value]
 
 
-def _by_strata(stored: StoredDataset, protector: Protector, survey: Survey, shape: TableShape) -> Strata:
-    """Count and perturb the sample stratum by stratum."""
-    stratum = stored.dataset.variable(str(survey.stratum))
+def _by_strata(question: Question, survey: Survey) -> Strata:
+    """Count the sample stratum by stratum, and put noise on it."""
+    shape, (stored, protector) = question.shape, opened(question)
+    stratum = question.dataset.variable(str(survey.stratum))
     everything = tuple(range(len(stratum)))
     strata = Dimension(
         stratum.name, stratum.label, plain_outputs(stratum), everything, stratum.codes, total=False
@@ -219,3 +232,19 @@ def _by_strata(stored: StoredDataset, protector: Protector, survey: Survey, shap
         hidden = {f.name: f.members for f in shape.filters}
         return Strata(cells, tuple(stratum.codes), None, [hidden.get(stratum.name, everything)])
     return Strata(cells, tuple(stratum.codes), axis, list(shape.dimensions[axis].members()))
+
+
+MEASURE = MeasureKind(
+    Measure(
+        "weighted",
+        label=lambda dataset: f"{dataset.unit.capitalize()} represented",
+        title=lambda dataset: f"Estimated {dataset.unit}",
+        subject="The sample count behind an estimate, by itself,",
+        has_errors=True,
+        refuse=_refuse,
+        about=_about,
+    ),
+    _show,
+    counted=_counted_by_strata,
+    weights=True,
+)

@@ -6,9 +6,9 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from discreet.answer.slivers import counted_variables, slivers
 from discreet.model.variable import CodeList
 from discreet.rules.places import groupings
-from discreet.rules.slivers import counted_variables, slivers
 
 PLANNING = CodeList(
     "planning", "Planning regions", "area", (("P", "Plan", ("N1", "N2", "S1")), ("Q", "Rest", ("S2", "S3")))

@@ -7,7 +7,7 @@ unions A and B of a variable's categories (its categories, coarser levels, code 
 
 This looks at true counts and is for the custodian's eyes only: nothing here reaches a release or a rule.
 
-Comes from: exact one-way counts, given by the loader. Goes to: the custodian, as sentences.
+Comes from: a version that was loaded and is not served yet. Goes to: the custodian, as sentences.
 Source: Rinott et al. (2018), sections 2.2 and 8 (differencing).
 """
 
@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from discreet.records.engine import AggregateQuery
 from discreet.rules.places import finer, groupings
 
 if TYPE_CHECKING:
@@ -27,9 +28,27 @@ if TYPE_CHECKING:
 
     from discreet.model.dataset import Dataset
     from discreet.model.levels import Group
+    from discreet.records.engine import Engine
 
 #: The categories of a list that a base category lies in, none as -1; and the codes of the list.
 _Owners = tuple["NDArray[np.int64]", tuple[str, ...]]
+
+
+def cautions(dataset: Dataset, engine: Engine) -> tuple[str, ...]:
+    """What a custodian should know of records before they are served, by the cell key method."""
+    return () if dataset.protection.is_dp else slivers(dataset, _one_way_counts(dataset, engine))
+
+
+def _one_way_counts(dataset: Dataset, engine: Engine) -> dict[str, dict[str, int]]:
+    """True counts of single variables."""
+    found = {}
+    for name in counted_variables(dataset):
+        cells = engine.aggregate(AggregateQuery((name,)))
+        codes = dataset.variable(name).codes
+        found[name] = {
+            codes[c]: n for c, n in zip(cells.codes[0].tolist(), cells.counts.tolist(), strict=True)
+        }
+    return found
 
 
 def counted_variables(dataset: Dataset) -> tuple[str, ...]:

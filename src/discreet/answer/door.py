@@ -1,0 +1,174 @@
+"""The door: all that a face may hold of a dataset. It answers; nothing reaches a record through it.
+
+    doors = open_doors(folder)          a workspace, one door for each dataset
+    door = doors.door("census", key)    whoever asks, with a key or without
+    door.answer(door.check(request))    a `Release`, or a refusal
+
+Comes from: a `Workspace`. Goes to: `api`, `cli`, `server`; `assess` opens it with `opened_door`.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from discreet.answer import budgets, dry_run, pipeline, question
+from discreet.answer.joint_margins import JointMargins
+from discreet.model.measure import COUNT
+from discreet.workspace.workspace import Workspace
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from fractions import Fraction
+    from pathlib import Path
+
+    from discreet.answer.question import Question
+    from discreet.ledger.group_meter import Asker
+    from discreet.margins.closure import Axes, MarginSet
+    from discreet.model.dataset import Dataset
+    from discreet.model.release import Release
+    from discreet.model.request import TableRequest
+    from discreet.workspace.workspace import StoredDataset
+
+
+class Door:
+    """One version of a dataset, for somebody who asks."""
+
+    __slots__ = ("_asker", "_stored")
+
+    def __init__(self, stored: StoredDataset, asker: Asker | None = None) -> None:
+        self._stored = stored
+        self._asker = asker
+
+    @property
+    def dataset(self) -> Dataset:
+        """The public description."""
+        return self._stored.dataset
+
+    @property
+    def digest(self) -> str:
+        """Which version answers."""
+        return self._stored.digest
+
+    @property
+    def account(self) -> str | None:
+        """Who asks; None for anybody."""
+        return None if self._asker is None else self._asker.account
+
+    def require(self, role: str) -> None:
+        """Refuse who asks, unless the account has a role; nobody has none."""
+        if self._asker is not None:
+            self._asker.require(role)
+
+    def promise(self) -> tuple[str, ...]:
+        """What the protection does and does not promise."""
+        stored = self._stored
+        return stored.protector.promise(stored.dataset.protection, "", COUNT.subject)
+
+    def check(self, request: TableRequest) -> Question:
+        """Check a request, before a record is read.
+
+        Raises:
+            BadRequest, UnknownVariable, UnknownCategory: The request cannot be read.
+            Refused: A rule does not allow it; the message says which and what to do.
+        """
+        return question.check(self._stored, request, self._asker)
+
+    def answer(self, asked: Question) -> Release:
+        """Charge, count, protect and release."""
+        return pipeline.answer(asked)
+
+    def release(self, request: TableRequest) -> Release:
+        """Answer a request, or refuse it."""
+        return self.answer(self.check(request))
+
+    def dry_run(self, request: TableRequest) -> dict[str, Any]:
+        """How large a table is and what the rules say of it, without its numbers."""
+        return dry_run.dry_run(self._stored, request, self._asker)
+
+    def suggestion(self, request: TableRequest) -> tuple[str, TableRequest] | None:
+        """The title of the nearest table that is allowed, and its request; None if none was found."""
+        found = dry_run.suggestion(self._stored, request)
+        return None if found is None else (question.title_of(self.dataset, self.read(found)), found)
+
+    def read(self, request: TableRequest) -> question.Asked:
+        """Understand a request without asking whether it is allowed."""
+        return question.read(self.dataset, request)
+
+    def budget(self) -> dict[str, Any]:
+        """What a dataset under `dp` promises and costs, and what its budget has left."""
+        return budgets.budget_of(self._stored)
+
+    def budget_left(self) -> str | None:
+        """What is left of the budget, in a sentence; None for a dataset without one."""
+        return budgets.budget_left(self._stored)
+
+    def ledger(self) -> dict[str, Any]:
+        """What the budget has spent, and by whom; for custodians."""
+        return budgets.ledger_of(self._stored)
+
+    def open_share(self, account: str, cap: tuple[Fraction, Fraction]) -> None:
+        """Open the ledger to an account, up to a cap of its own; for custodians."""
+        budgets.open_share(self._stored, account, cap)
+
+    def margins(
+        self,
+        wanted: MarginSet,
+        method: str,
+        epsilon: float,
+        delta: float = 0.0,
+        weights: str | Mapping[Axes, float] = "cells",
+        *,
+        spend: bool = True,
+    ) -> dict[str, Any]:
+        """Many margins released together; without `spend` only what they would cost."""
+        wish = JointMargins(self._stored, wanted, method, epsilon, delta, weights)
+        if not spend:
+            return wish.advice_document()
+        self.require("analyst")
+        return wish.release(self.account).document()
+
+    def __repr__(self) -> str:
+        return f"<Door of {self.dataset.id} {self.digest[:8]}>"
+
+
+class Doors:
+    """The doors of a workspace, one for each dataset."""
+
+    __slots__ = ("_workspace",)
+
+    def __init__(self, workspace: Workspace) -> None:
+        self._workspace = workspace
+
+    @property
+    def folder(self) -> Path:
+        """Where the workspace is."""
+        return self._workspace.folder
+
+    def ids(self) -> list[str]:
+        """The datasets that can be asked."""
+        return self._workspace.ids()
+
+    def door(self, dataset_id: str, key: str | None = None) -> Door:
+        """The current version of a dataset, for whoever has the API key.
+
+        Raises:
+            UnknownDataset: With the nearest match.
+            BadKey: The key is unknown or revoked.
+            SecretUnusable, WorkspaceUnusable, LedgerUnusable: Nothing is answered.
+        """
+        stored = self._workspace.stored(dataset_id)
+        return Door(stored, self._workspace.asker(key))
+
+    def close(self) -> None:
+        """Let go of all records, and of the ledger."""
+        self._workspace.close()
+
+
+def open_doors(folder: Path, *, threads: int | None = None) -> Doors:
+    """The doors of the workspace in a folder."""
+    return Doors(Workspace(folder, threads=threads))
+
+
+def opened_door(door: Door) -> StoredDataset:
+    """What stands behind a door: for `assess`, which shows a custodian risk and utility, alone."""
+    return door._stored  # noqa: SLF001 - this is the lock

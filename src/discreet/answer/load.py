@@ -1,0 +1,45 @@
+"""Loading for the faces: `workspace/load.py` makes the version, and the custodian is cautioned before it is served.
+
+Comes from: `discreet load`, `discreet.load`. Goes to: a version on disk.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from discreet.answer.slivers import cautions
+from discreet.workspace.load import load_dataset as load_version
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from discreet.model.dataset import Dataset
+    from discreet.records.engine import Engine
+    from discreet.records.intake import Progress
+
+
+def load_dataset(
+    folder: Path,
+    description: str,
+    records: object,
+    progress: Progress = lambda _what, _done, _of: None,
+    beside: Path = Path(),
+    caution: Callable[[str], None] = lambda _sentence: None,
+) -> str:
+    """Load records into a workspace, creating it if need be; returns the new version's digest.
+
+    Args:
+        folder: The workspace.
+        description: The text of `dataset.toml`.
+        records: A path, frame, table or stream.
+        progress: Told as the load goes on.
+        beside: The folder of the description: a noise table's file is looked for there.
+        caution: Told, for the custodian's eyes only, of declared groups that differ by a few people.
+    """
+
+    def inspect(dataset: Dataset, engine: Engine) -> None:
+        for sentence in cautions(dataset, engine):
+            caution(sentence)
+
+    return load_version(folder, description, records, progress, beside, inspect)

@@ -1,0 +1,156 @@
+"""Check a request: once, before a record is read. A `Question` is a request that may be answered.
+
+    request -> readable, canonical, shape -> rules of shape -> cover (what answers it, what it costs) -> Question
+
+A face may hold a `Question`: it tells the request, its shape and its title. What can count it is behind a private
+name; `pipeline.answer` alone uses it.
+
+Comes from: a `Door`. Goes to: `pipeline`, `dry_run`, the faces.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from discreet.answer.measures import measure_kind
+from discreet.answer.verdicts import counted_shapes
+from discreet.ledger.group_meter import metered_groups
+from discreet.model.release import table_title
+from discreet.model.request import canonical
+from discreet.model.shape import table_shape
+from discreet.rules.declared import is_metered, refuse_by_rules
+
+if TYPE_CHECKING:
+    from discreet.answer.measures import MeasureKind
+    from discreet.ledger.group_meter import Asker
+    from discreet.model.dataset import Dataset
+    from discreet.model.request import TableRequest
+    from discreet.model.shape import TableShape
+    from discreet.protect.protector import Protector
+    from discreet.workspace.workspace import StoredDataset
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Asked:
+    """A request that can be read: canonical, with its measure, its shape and the request that is counted for it."""
+
+    request: TableRequest
+    kind: MeasureKind
+    shape: TableShape
+    counted: TableRequest
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Question:
+    """A request that may be answered: readable, canonical, allowed by its shape; nothing is counted yet.
+
+    Args:
+        dataset: The public description.
+        digest: Which version answers.
+        asked: The request as it is understood.
+        metered: The answer was allowed to one account: nobody may keep it for others.
+    """
+
+    dataset: Dataset
+    digest: str
+    asked: Asked
+    metered: bool
+    _stored: StoredDataset
+    _protector: Protector
+
+    @property
+    def request(self) -> TableRequest:
+        """The canonical request."""
+        return self.asked.request
+
+    @property
+    def shape(self) -> TableShape:
+        """Which cells the answer has."""
+        return self.asked.shape
+
+    @property
+    def cells(self) -> int:
+        """How many cells the answer has, totals included."""
+        return self.shape.cells
+
+    @property
+    def additivity(self) -> str:
+        """How totals relate to their parts."""
+        return self.request.additivity or self.dataset.protection.additivity
+
+    @property
+    def title(self) -> str:
+        """The title of the answer."""
+        return title_of(self.dataset, self.asked)
+
+    def __repr__(self) -> str:
+        return f"<Question: {self.title}>"
+
+
+def opened(question: Question) -> tuple[StoredDataset, Protector]:
+    """What can count a question: for the modules of `answer` alone."""
+    return question._stored, question._protector  # noqa: SLF001 - this is the lock
+
+
+def title_of(dataset: Dataset, asked: Asked) -> str:
+    """What is counted, by what; known before anything is counted."""
+    return table_title(dataset, asked.shape.dimensions, asked.request, asked.kind.measure)
+
+
+def read(dataset: Dataset, request: TableRequest) -> Asked:
+    """Understand a request, or say what is wrong with it.
+
+    Raises:
+        BadRequest, UnknownVariable, UnknownCategory: The request cannot be read.
+    """
+    kind = measure_kind(request.measure)
+    asked = canonical(request, dataset)
+    missing = kind.measure.refuse(dataset)
+    if missing is not None:
+        raise missing
+    return Asked(asked, kind, table_shape(asked, dataset), kind.counted(asked, dataset))
+
+
+def check(stored: StoredDataset, request: TableRequest, asker: Asker | None = None) -> Question:
+    """Check a request against its dataset and the rules of shape, before a record is read.
+
+    Groups of one's own that a rule counts are counted here, for the account that asks.
+
+    Raises:
+        BadRequest, UnknownVariable, UnknownCategory: The request cannot be read.
+        Refused: A rule does not allow it; the message says which and what to do.
+    """
+    return allow(stored, read(stored.dataset, request), asker)
+
+
+def allow(stored: StoredDataset, asked: Asked, asker: Asker | None = None) -> Question:
+    """The question of a request that was read.
+
+    Raises:
+        Refused: A rule does not allow it, or nothing covers it.
+    """
+    _refuse_counted(stored, asked)
+    metered = is_metered(asked.request, stored.rules)
+    if asker is not None and metered:
+        with metered_groups(asker, asked.request) as meter:
+            refuse_by_rules(
+                asked.request,
+                asked.shape,
+                stored.dataset,
+                stored.rules,
+                meter=meter,
+                account=asker.account,
+            )
+    else:
+        refuse_by_rules(asked.request, asked.shape, stored.dataset, stored.rules)
+    shapes = counted_shapes(stored, asked.counted, asked.shape)
+    protector = stored.protector.cover(asked.counted, shapes, asker)
+    return Question(stored.dataset, stored.digest, asked, metered, stored, protector)
+
+
+def _refuse_counted(stored: StoredDataset, asked: Asked) -> None:
+    """A table made stratum by stratum must be allowed with its strata shown."""
+    if asked.counted != asked.request:
+        shape = table_shape(asked.counted, stored.dataset)
+        refuse_by_rules(asked.counted, shape, stored.dataset, stored.rules)

@@ -1,0 +1,62 @@
+"""A measure: what the numbers of a table say. Everything here is public; `answer/measures/` computes them.
+
+Comes from: `answer/measures/`, one module a measure. Goes to: the release, forms, titles and citations.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from discreet.errors import BadRequest
+    from discreet.model.dataset import Dataset
+
+#: The measure of a request that names none.
+DEFAULT_MEASURE = "count"
+
+
+def _nothing(_dataset: Dataset) -> None:
+    """What a measure says where it has nothing to say."""
+
+
+@dataclass(frozen=True, slots=True)
+class Measure:
+    """What is public of a measure.
+
+    Args:
+        name: What requests call it.
+        label: Its name in a form, for a dataset.
+        title: How the title of its tables begins: "Persons", "Estimated persons".
+        subject: What the promise of the cell key method speaks of.
+        is_count: Whether a value is a count plus the noise of its law: only such tables are tested.
+        has_errors: Whether each value has a sampling error beside it.
+        refuse: Why a dataset does not have it; None if it does.
+        about: What a reader should know of the design behind it; empty if nothing.
+    """
+
+    name: str
+    label: Callable[[Dataset], str]
+    title: Callable[[Dataset], str]
+    subject: str
+    is_count: bool = False
+    has_errors: bool = False
+    refuse: Callable[[Dataset], BadRequest | None] = _nothing
+    about: Callable[[Dataset], str | None] = _nothing
+
+
+def counted_unit(dataset: Dataset) -> str:
+    """What is counted, as a title begins: "Persons"."""
+    return f"{dataset.unit[:1].upper()}{dataset.unit[1:]}"
+
+
+#: Records counted: the measure that every dataset has.
+COUNT = Measure(
+    DEFAULT_MEASURE,
+    label=lambda _dataset: "Records counted",
+    title=counted_unit,
+    subject="One count by itself",
+    is_count=True,
+)
