@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test test-fast wheel-test setup bench book lint lock clean
+.PHONY: demo test test-fast mutants wheel-test setup bench book lint lock clean
 
 ## demo: build the demo workspace on first use and serve the table builder on 127.0.0.1:8000
 demo: $(VENV)/.installed
@@ -16,6 +16,10 @@ test: setup
 ## test-fast: about two minutes on two quiet cores: everything but browser and slow tests
 test-fast: setup
 	@$(BIN)/python -m pytest -q -m "not slow and not browser" -n auto
+
+## mutants: some minutes: small wrong changes of keys, noise, charges and audit, which the tests must notice
+mutants: setup
+	@$(BIN)/python scripts/mutants
 
 ## wheel-test: build the wheel, install it in a clean environment and run the smoke tests against it
 wheel-test: setup

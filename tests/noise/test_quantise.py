@@ -103,6 +103,10 @@ def test_a_change_of_mean_is_said_only_where_it_matters():
     assert "adds a bias" in quantisation_report(biased, quantise(biased, 4)).notes()[0]
 
 
+def test_a_mirrored_support_alone_makes_no_symmetric_row():
+    assert quantise(one(row_from_weights((-1, 0, 1), (1, 2, 4))), 256).rows[0].masses() == (37, 73, 146)
+
+
 def test_a_symmetric_row_without_zero_needs_an_even_modulus():
     ideal = one(row_from_weights((-1, 1), (1, 1)))
     assert quantise(ideal, 256).row(0).masses() == (128, 128)

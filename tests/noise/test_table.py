@@ -74,6 +74,15 @@ def test_every_key_of_a_byte_gives_the_published_probabilities():
     assert table.keeps_zero
 
 
+@pytest.mark.parametrize("ends", [(1, 2), (2**32 - 2, 2**32 - 1), (2**31, 2**31 + 1)])
+def test_values_of_one_key_are_found_wherever_they_stand(ends):
+    """Both thresholds lie in one bucket of the guide: the first, the last, or one in the middle."""
+    table = NoiseTable(2**32, (NoiseRow((-1, 0, 1), (*ends, 2**32)),))
+    keys = sorted({0, *(max(0, end - 1) for end in ends), *ends, 2**32 - 1})
+    expected = [-1 if key < ends[0] else 0 if key < ends[1] else 1 for key in keys]
+    assert table.noise(np.ones(len(keys)), np.array(keys, dtype=np.uint64)).tolist() == expected
+
+
 def test_shapes_are_kept():
     table = NoiseTable(4, (NoiseRow((-1, 1), (2, 4)),))
     assert table.noise(np.ones((2, 3), dtype=np.int64), np.ones((2, 3), dtype=np.uint64)).shape == (2, 3)

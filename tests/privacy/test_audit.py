@@ -179,3 +179,10 @@ def test_counts_above_d_are_audited_for_the_same_neighbours_as_all_counts():
     result = audit(table, epsilon=1.0, neighbours="replace-one")
     assert result.above_D.delta == result.delta == delta(table, epsilon=1.0, neighbours="replace-one")
     assert result.worst_pair is result.above_D.worst_pair is None
+
+
+def test_a_group_of_two_is_also_one_person():
+    """Where neighbours are told apart best, two more people would hide again; the group keeps the worse figure."""
+    rows = [NoiseRow(tuple(range(low, low + 101)), tuple(range(1, 102))) for low in (-50, -40, -50)]
+    table = NoiseTable(101, tuple(rows))
+    assert delta(table, epsilon=0) == delta(table, epsilon=0, group=2) == Fraction(11, 101)

@@ -94,8 +94,14 @@ def test_an_epsilon_at_the_logarithm_of_a_ratio_keeps_its_thirty_digits(by_hand)
     assert slow <= ours <= slow * (1 + Fraction(1, 10**30))
 
 
-def test_ratios_that_floats_cannot_tell_apart_are_ordered_exactly():
-    close = [(2**64 - 1, 2**63), (2**64 - 2, 2**63 - 1), (2**63, 2**62)]
+@pytest.mark.parametrize(
+    "close",
+    [
+        [(2**64 - 1, 2**63), (2**64 - 2, 2**63 - 1), (2**63, 2**62)],
+        [(2**64, 2**64 - 1), (2**64 - 1, 2**64 - 2), (2**64 - 2, 2**64 - 3)],
+    ],
+)
+def test_ratios_that_floats_cannot_tell_apart_are_ordered_exactly(close):
     ordered = by_ratio(close)[1:]
     ratios = [Fraction(p, q) for p, q in ordered]
     assert ratios == sorted(ratios, reverse=True)

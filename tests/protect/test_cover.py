@@ -83,6 +83,21 @@ def test_cells_of_one_block_may_be_answered_by_different_margins(dataset):
     assert chosen == {("area",): [True, False], ("region",): [False, True]}
 
 
+def test_the_first_of_equal_margins_answers(dataset):
+    """Three ages at a variance of 4 are as good as four jobs at 3: the alphabetically first margin answers."""
+    universe = {"variables": ["sex"], "tables": [["sex", "job"], ["sex", "age"]], "up_to": 1}
+    variances = {
+        (): 100.0,
+        ("sex",): 100.0,
+        ("age", "sex"): 4.0,
+        ("job", "sex"): 3.0,
+        ("age",): 99,
+        ("job",): 99,
+    }
+    parts = parts_of(dataset, universe, variances, rows=("sex",), totals=False)
+    assert [part.margin for part in parts] == [("age", "sex")]
+
+
 def test_the_same_description_has_the_same_margin_in_every_table(dataset):
     coarse = {"variables": ["region", "area"], "up_to": 1}
     variances = {(): 100.0, ("region",): 2.5, ("area",): 1.0}

@@ -124,6 +124,20 @@ def test_an_answer_is_the_sum_of_its_released_base_cells(stored, dataset, secret
             assert float(law.variance) == pytest.approx(cells.laws.variances()[place])
 
 
+def test_cells_of_one_block_have_the_noise_of_their_own_margin_only(stored, dataset, secret):
+    """The north is best added up from its two areas, the south taken from the margin of regions."""
+    universe = parse_universe({"variables": ["region", "area"], "up_to": 1}, dataset)
+    noise = noise_of(dataset, universe, secret)
+    for margin, V in ((("area",), 10.0), (("region",), 25.0)):
+        noise = noise.with_table(margin, build("gaussian", {"V": V}, 2**64))
+    request = TableRequest("town", ("region",), totals=False)
+    shape, exact, cells = answer(stored, dataset, noise, universe, request)
+    for place, margin in enumerate((("area",), ("region",))):
+        assert cells.laws.margins[cells.laws.margin[place]][0] == margin
+        total, terms = slow_noise(shape, (place,), margin, dataset, noise)
+        assert (cells.noisy[place] - exact.counts[place], cells.laws.terms[place]) == (total, terms)
+
+
 def test_empty_cells_are_noised_and_structural_zeros_are_not(stored, dataset, secret):
     universe = parse_universe({"variables": ["age", "job"], "up_to": 2}, dataset)
     noise = noise_of(dataset, universe, secret)
