@@ -15,7 +15,7 @@ test: setup
 
 ## test-fast: about two minutes on two quiet cores: everything but browser and slow tests
 test-fast: setup
-	@$(BIN)/python -m pytest -q -m "not slow and not browser" -n auto
+	@PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest -q -m "not slow and not browser" -n auto
 
 ## mutants: some minutes: small wrong changes of keys, noise, charges and audit, which the tests must notice
 mutants: setup

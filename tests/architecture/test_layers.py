@@ -3,8 +3,6 @@
 import ast
 from pathlib import Path
 
-import pytest
-
 import discreet
 
 SOURCE = Path(discreet.__file__).parent
@@ -102,20 +100,24 @@ def test_every_folder_has_a_layer():
     assert {folder_of(path) for path in modules()} <= known
 
 
-@pytest.mark.parametrize("path", modules(), ids=lambda p: str(p.relative_to(SOURCE)))
-def test_imports_point_down(path):
-    here = folder_of(path)
-    if here == "__init__":
-        return
-    for there in set(own(path)) - {here} - BESIDE.get(here, set()):
-        assert level(there) > level(here), f"{here} imports {there}"
+def test_imports_point_down():
+    for path in modules():
+        here = folder_of(path)
+        for there in set() if here == "__init__" else set(own(path)) - {here} - BESIDE.get(here, set()):
+            assert level(there) > level(here), f"{path.relative_to(SOURCE)} imports {there}"
 
 
-@pytest.mark.parametrize("path", modules(), ids=lambda p: str(p.relative_to(SOURCE)))
-def test_a_library_has_one_home(path):
-    used = {name.split(".")[0] for name in imports_of(path)}
-    for library in used & set(HOMES):
-        assert folder_of(path) in HOMES[library], f"{library} is at home in {HOMES[library]}"
+def test_siblings_are_used_in_one_direction_only():
+    for folder, used in BESIDE.items():
+        assert all(level(other) == level(folder) for other in used), folder
+        assert not any(folder in BESIDE.get(other, ()) for other in used), folder
+
+
+def test_a_library_has_one_home():
+    for path in modules():
+        used = {name.split(".")[0] for name in imports_of(path)}
+        for library in used & set(HOMES):
+            assert folder_of(path) in HOMES[library], f"{library} is at home in {HOMES[library]}: {path.name}"
 
 
 def test_faces_reach_data_only_through_the_pipeline():
