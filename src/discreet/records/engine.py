@@ -12,6 +12,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
+from discreet.model.confidential import Confidential
+
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
@@ -31,7 +33,7 @@ class AggregateQuery:
         return frozenset(self.group_by) | {name for name, _ in self.filters}
 
 
-class SparseCells:
+class SparseCells(Confidential):
     """The groups that occur. Confidential, like the exact table that is made of it.
 
     Args:
