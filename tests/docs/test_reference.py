@@ -14,7 +14,7 @@ import typer
 import discreet
 from discreet.cli.main import app
 from discreet.errors import all_errors
-from discreet.formats import FORMATS
+from discreet.formats import formats
 from discreet.model.dataset import Dataset
 from discreet.model.dataset_toml import parse_dataset
 from discreet.model.protection import ADDITIVITY, KEY_MODES, METHODS, Protection
@@ -102,7 +102,7 @@ def test_every_mechanism_is_documented_with_its_parameters(family):
         assert f"`{parameter.name}`" in lines[0], parameter.name
 
 
-@pytest.mark.parametrize("name", FORMATS)
+@pytest.mark.parametrize("name", [form.name for form in formats()])
 def test_every_format_and_status_is_documented(name):
     text = page("reference/formats.md")
     assert f"| `{name}` |" in text
