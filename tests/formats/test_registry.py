@@ -9,6 +9,7 @@ from starlette.testclient import TestClient
 
 import discreet
 import discreet.formats as registry
+from discreet.answer.door import Doors
 from discreet.errors import BadRequest, MissingExtra, UnknownFormat
 from discreet.formats import Format, format_of_file, formats, named_format, register
 from discreet.model.registry import Extra
@@ -55,7 +56,7 @@ def table(town_workspace):
 
 @pytest.fixture
 def client(town_workspace):
-    return TestClient(create_app(town_workspace, read_options(town_workspace.folder)))
+    return TestClient(create_app(Doors(town_workspace), read_options(town_workspace.folder)))
 
 
 def test_every_module_of_the_folder_is_a_format():
