@@ -164,10 +164,17 @@ class Town:
     records: pa.Table
     folder: Path
 
-    def load(self, folder: Path, description: str | None = None, records: object = None) -> Workspace:
+    def load(
+        self,
+        folder: Path,
+        description: str | None = None,
+        records: object = None,
+        engine: str | None = None,
+    ) -> Workspace:
         """A workspace with (a variant of) the town and the tests' own secret."""
         write_secret(folder)
-        load_dataset(folder, description or self.description, self.records if records is None else records)
+        records = self.records if records is None else records
+        load_dataset(folder, description or self.description, records, engine=engine)
         return Workspace(folder)
 
 

@@ -69,6 +69,13 @@ class UnknownFormat(BadRequest):
     title = "Unknown format"
 
 
+class UnknownEngine(BadRequest):
+    """An engine that is not offered."""
+
+    code = "unknown-engine"
+    title = "Unknown engine"
+
+
 class RequestTooLong(BadRequest):
     """An address that is longer than the server reads."""
 

@@ -21,7 +21,7 @@ from discreet.errors import (
     OutsideUniverse,
     WorkspaceUnusable,
 )
-from discreet.formats import FORMATS
+from discreet.formats import named_format
 from discreet.model.request import TableRequest
 from discreet.records.tabulate import tabulate
 from discreet.workspace.ledger_place import LEDGER, accounts_of, open_ledger
@@ -138,7 +138,7 @@ def test_an_account_with_a_share_pays_once_and_then_it_is_free_for_everybody(pri
     assert "all versions and ledgers together" in first.promise[1]
     assert spent(folder) - before == pytest.approx(Fraction(1, 2), abs=1e-9)
     again = release_table(Workspace(folder).stored("town"), OUTSIDE)
-    assert FORMATS["json"].write(first) == FORMATS["json"].write(again)
+    assert named_format("json").write(first) == named_format("json").write(again)
     slice_of_it = replace(OUTSIDE, filters=(("area", ("N1", "S2")),))
     release_table(workspace.stored("town"), slice_of_it)
     with pytest.raises(BudgetSpent, match='account "ann"'):
@@ -152,7 +152,7 @@ def test_paying_for_a_table_changes_no_answer_inside_the_universe(private_town):
     asker = workspace.asker(share(private_town.folder, "ann", 2))
     release_table(workspace.stored("town"), TableRequest("town", ("sex",), ("age",), ("job",)), asker)
     after = release_table(workspace.stored("town"), INSIDE)
-    assert FORMATS["json"].write(before) == FORMATS["json"].write(after)
+    assert named_format("json").write(before) == named_format("json").write(after)
 
 
 def test_a_reader_cannot_spend_and_an_account_without_share_neither(private_town):
@@ -298,7 +298,7 @@ def test_python_gives_intervals_from_the_law_of_the_cell(private_town):
 
 def test_json_stat_states_the_law_of_every_cell(private_town):
     release = release_table(opened(private_town).stored("town"), TableRequest("town", ("region",)))
-    said = json.loads(FORMATS["json"].write(release))["extension"]["confidentiality"]
+    said = json.loads(named_format("json").write(release))["extension"]["confidentiality"]
     assert said["method"] == "dp"
     assert said["noise"]["terms"] == [2, 3, 1]
     assert {tuple(table["variables"]) for table in said["noise"]["tables"]} == {("area",), ()}

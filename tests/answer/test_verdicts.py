@@ -9,7 +9,7 @@ import pytest
 from discreet.answer.dry_run import attempt, dry_run, suggestion
 from discreet.answer.pipeline import release_table
 from discreet.errors import DiscreetError, TableNotReleased
-from discreet.formats import FORMATS
+from discreet.formats import named_format
 from discreet.model.release import STATUSES, WITHHELD
 from discreet.model.request import TableRequest, request_from_text
 from discreet.workspace.demo import census_batches, census_description
@@ -41,7 +41,7 @@ def test_withheld_areas_have_no_number_anywhere(stored):
     assert release.missing[withheld].all()
     areas = withheld.any(axis=(1, 2))
     assert (withheld | (release.status == STATUSES.index("z")))[areas].all()
-    document = json.loads(FORMATS["json"].write(release))
+    document = json.loads(named_format("json").write(release))
     assert document["extension"]["confidentiality"]["verdict"]["blocked"] == int(areas[:-1].sum())
     assert all(document["value"][place] is None for place in np.flatnonzero(withheld.ravel())[:500])
 

@@ -5,14 +5,14 @@ from pathlib import Path
 
 import pytest
 
-from discreet.formats import FORMATS
+from discreet.formats import formats
 from discreet.server.api_routes import API_PARAMETERS
 from discreet.server.security import HEADERS, MAX_QUERY_BYTES
 
 PAGE = (Path(__file__).parents[2] / "docs" / "reference" / "http.md").read_text("utf-8")
 
 
-@pytest.mark.parametrize("name", [*API_PARAMETERS, *FORMATS])
+@pytest.mark.parametrize("name", [*API_PARAMETERS, *(form.name for form in formats())])
 def test_every_parameter_and_format_is_documented(name):
     assert f"`{name}`" in PAGE
 

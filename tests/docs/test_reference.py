@@ -14,13 +14,14 @@ import typer
 import discreet
 from discreet.cli.main import app
 from discreet.errors import all_errors
-from discreet.formats import FORMATS
+from discreet.formats import formats
 from discreet.model.dataset import Dataset
 from discreet.model.dataset_toml import parse_dataset
 from discreet.model.protection import ADDITIVITY, KEY_MODES, METHODS, Protection
 from discreet.model.release import STATUS_MEANING
 from discreet.model.variable import RESERVED_NAMES
 from discreet.noise.families import FAMILIES
+from discreet.records.engine import engine_kinds
 from discreet.rules.declared import KINDS, TABLE_KINDS, parse_rules
 from discreet.rules.shape_rules import SHAPE_RULES
 from discreet.workspace.load import noise_of
@@ -102,12 +103,17 @@ def test_every_mechanism_is_documented_with_its_parameters(family):
         assert f"`{parameter.name}`" in lines[0], parameter.name
 
 
-@pytest.mark.parametrize("name", FORMATS)
+@pytest.mark.parametrize("name", [form.name for form in formats()])
 def test_every_format_and_status_is_documented(name):
     text = page("reference/formats.md")
     assert f"| `{name}` |" in text
     for letter in STATUS_MEANING:
         assert f"| `{letter}` |" in text
+
+
+@pytest.mark.parametrize("kind", engine_kinds(), ids=lambda k: k.name)
+def test_every_engine_is_documented(kind):
+    assert f"| `{kind.name}` |" in page("reference/engines.md")
 
 
 @pytest.mark.parametrize("kind", [Dataset, Protection], ids=lambda k: k.__name__)
@@ -119,6 +125,7 @@ def test_every_key_of_dataset_toml_is_documented(kind):
         "structural_zeros": "structural_zero",
         "code_lists": "code_list",
         "rules": "rule",
+        "kept_by": "engine",
     }
     for each in fields(kind):
         name = sections.get(each.name, each.name)

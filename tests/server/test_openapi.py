@@ -2,7 +2,7 @@ import jsonschema
 import pytest
 from fastapi.testclient import TestClient
 
-from discreet.formats import FORMATS
+from discreet.formats import formats
 from discreet.server.api_routes import API_PARAMETERS
 from discreet.server.query import TABLE_PARAMETERS
 
@@ -53,9 +53,9 @@ def test_where_a_key_may_or_must_be_sent_is_described(described):
 
 def test_every_format_is_described(described):
     table = described["paths"]["/api/datasets/{dataset_id}/table"]["get"]
-    assert set(table["responses"]["200"]["content"]) == {f.media_type.split(";")[0] for f in FORMATS.values()}
+    assert set(table["responses"]["200"]["content"]) == {f.media_type.split(";")[0] for f in formats()}
     choices = next(p for p in table["parameters"] if p["name"] == "format")["schema"]
-    assert (choices["enum"], choices["default"]) == (list(FORMATS), "json")
+    assert (choices["enum"], choices["default"]) == ([form.name for form in formats()], "json")
 
 
 def test_every_reference_leads_somewhere(described):

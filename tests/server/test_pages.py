@@ -7,7 +7,7 @@ from fastapi.testclient import TestClient
 
 from discreet.answer.door import Doors
 from discreet.errors import all_errors
-from discreet.formats import FORMATS
+from discreet.formats import formats
 from discreet.server.app import create_app
 from discreet.workspace.options import read_options
 
@@ -94,7 +94,7 @@ def test_the_note_the_promise_and_what_is_counted_are_on_the_page(client):
 def test_the_same_table_is_offered_as_downloads_and_code(client):
     page = Page(client.get("/datasets/people?rows=sex&columns=age&filter=origin=2"))
     links = [link for link in page.all("a", class_="button") if "download=1" in link["href"]]
-    assert len(links) == len(FORMATS)
+    assert len(links) == len(formats())
     for link in links:
         response = client.get(link["href"])
         assert response.status_code == 200

@@ -4,7 +4,7 @@ import pytest
 
 from discreet.answer.pipeline import release_table
 from discreet.errors import BudgetSpent, LedgerUnusable
-from discreet.formats import FORMATS
+from discreet.formats import named_format
 from discreet.model.request import TableRequest
 from discreet.workspace.ledger_place import LEDGER, accounts_of, open_ledger
 from discreet.workspace.load import load_dataset
@@ -29,7 +29,7 @@ def test_a_workspace_is_served_from_a_ledger_on_postgresql(private_town, postgre
     there = release_table(workspace.stored("town"), TableRequest("town", ("sex",), ("age",)))
     paid = release_table(workspace.stored("town"), OUTSIDE, workspace.asker(key))
     again = release_table(Workspace(folder).stored("town"), OUTSIDE)
-    assert FORMATS["json"].write(paid) == FORMATS["json"].write(again)
+    assert named_format("json").write(paid) == named_format("json").write(again)
     third = private_town.description.replace("epsilon = 4.0", "epsilon = 5.0")
     with pytest.raises(BudgetSpent):
         load_dataset(folder, third, private_town.records)
@@ -37,7 +37,7 @@ def test_a_workspace_is_served_from_a_ledger_on_postgresql(private_town, postgre
     here = release_table(
         Workspace(private_town.folder).stored("town"), TableRequest("town", ("sex",), ("age",))
     )
-    assert FORMATS["json"].write(here) == FORMATS["json"].write(there)
+    assert named_format("json").write(here) == named_format("json").write(there)
     with pytest.raises(LedgerUnusable):
         Workspace(folder).stored("town")
     with pytest.raises(LedgerUnusable, match="missing"):

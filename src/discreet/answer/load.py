@@ -26,6 +26,7 @@ def load_dataset(
     progress: Progress = lambda _what, _done, _of: None,
     beside: Path = Path(),
     caution: Callable[[str], None] = lambda _sentence: None,
+    engine: str | None = None,
 ) -> str:
     """Load records into a workspace, creating it if need be; returns the new version's digest.
 
@@ -36,10 +37,11 @@ def load_dataset(
         progress: Told as the load goes on.
         beside: The folder of the description: a noise table's file is looked for there.
         caution: Told, for the custodian's eyes only, of declared groups that differ by a few people.
+        engine: The engine that keeps the records; by default the one that `[engine]` names, or DuckDB.
     """
 
-    def inspect(dataset: Dataset, engine: Engine) -> None:
-        for sentence in cautions(dataset, engine):
+    def inspect(dataset: Dataset, records: Engine) -> None:
+        for sentence in cautions(dataset, records):
             caution(sentence)
 
-    return load_version(folder, description, records, progress, beside, inspect)
+    return load_version(folder, description, records, progress, beside, inspect, engine)

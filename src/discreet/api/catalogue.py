@@ -130,20 +130,21 @@ def open_workspace(
     return Catalogue(open_doors(chosen, threads=options.threads), key)
 
 
-def load(folder: str | Path, description: str | Path, records: object) -> str:
+def load(folder: str | Path, description: str | Path, records: object, *, engine: str | None = None) -> str:
     """Load records into a workspace, creating it if need be.
 
     Args:
         folder: The workspace.
         description: The `dataset.toml`, as a path.
         records: A CSV, Parquet or Arrow file, an Arrow table, or a pandas or Polars frame.
+        engine: The engine that keeps the records; by default the one that `[engine]` names, or DuckDB.
 
     Returns:
         The digest that names the new version.
     """
     path = Path(description)
     with description_named(path):
-        return load_dataset(Path(folder), path.read_text("utf-8"), records, beside=path.parent)
+        return load_dataset(Path(folder), path.read_text("utf-8"), records, beside=path.parent, engine=engine)
 
 
 def _request(

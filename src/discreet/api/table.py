@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from html import escape
 from itertools import product
 from pathlib import Path
@@ -10,10 +11,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from discreet.errors import BadRequest
-from discreet.formats import FORMATS, named_format
+from discreet.formats import format_of_file, formats, named_format
 from discreet.model.release import NOT_APPLICABLE, STATUS_MEANING, STATUSES, WITHHELD
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     import pandas as pd
     from numpy.typing import NDArray
 
@@ -73,24 +76,25 @@ class Table:
             if tenths is not None
         }
 
-    def to_csv(self, path: str | Path | None = None) -> str | None:
-        """Tidy CSV: written to a path, or returned as text."""
-        return self._write("csv", path)
+    def __getattr__(self, name: str) -> Callable[..., str | bytes | None]:
+        """`to_csv(path)` and so on, one for every format: written to a path, or returned without one."""
+        for form in formats():
+            if form.method == name:
+                return partial(self._write, form.name)
+        raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}", name=name, obj=self)
 
-    def to_json_stat(self, path: str | Path | None = None) -> str | None:
-        """JSON-stat 2.0: written to a path, or returned as text."""
-        return self._write("json", path)
+    def __dir__(self) -> list[str]:
+        return sorted({*super().__dir__(), *(form.method for form in formats())})
 
     def save(self, path: str | Path) -> None:
-        """Write to a file in the format that its ending names."""
-        ending = Path(path).suffix.lstrip(".").lower()
-        known = {form.extension: name for name, form in FORMATS.items()}
-        Path(path).write_bytes(named_format(known.get(ending, ending)).write(self.release))
+        """Write to a file in the format that owns its ending."""
+        Path(path).write_bytes(format_of_file(path).write(self.release))
 
-    def _write(self, name: str, path: str | Path | None) -> str | None:
-        data = FORMATS[name].write(self.release)
+    def _write(self, name: str, path: str | Path | None = None) -> str | bytes | None:
+        form = named_format(name)
+        data = form.write(self.release)
         if path is None:
-            return data.decode()
+            return data.decode() if form.is_text else data
         Path(path).write_bytes(data)
         return None
 

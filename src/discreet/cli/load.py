@@ -18,6 +18,12 @@ MOST_CAUTIONS = 20
 def load(
     description: Annotated[Path, typer.Argument(help="The dataset.toml.")],
     file: Annotated[Path, typer.Argument(help="The records: a CSV, Parquet or Arrow file.")],
+    engine: Annotated[
+        str | None,
+        typer.Option(
+            help="The engine that keeps the records; by default the one that the description or the workspace names.",
+        ),
+    ] = None,
     workspace: WorkspaceOption = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print the outcome as JSON.")] = False,
 ) -> None:
@@ -39,7 +45,7 @@ def load(
     cautions: list[str] = []
     with description_named(description), load_bars() as progress_for:
         digest = load_dataset(
-            folder, text, file, progress_for(dataset.id, None), description.parent, cautions.append
+            folder, text, file, progress_for(dataset.id, None), description.parent, cautions.append, engine
         )
     _tell(cautions)
     if as_json:

@@ -22,10 +22,10 @@ from discreet.cli.options import (
     open_workspace,
 )
 from discreet.errors import BadRequest
+from discreet.formats import format_of_file, formats, named_format
 
 if TYPE_CHECKING:
     from discreet.api.table import Table
-    from discreet.formats import Format
     from discreet.model.release import Release
 
 
@@ -51,7 +51,14 @@ def table(
             help="Beside each weighted number its relative standard error and the noise's share of it.",
         ),
     ] = False,
-    form: Annotated[str | None, typer.Option("--format", help="csv or json (JSON-stat 2.0).")] = None,
+    form: Annotated[
+        str | None,
+        typer.Option(
+            "--format",
+            help=", ".join(f"{form.name} ({form.summary})" for form in formats()) + ".",
+            autocompletion=lambda: [form.name for form in formats()],
+        ),
+    ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="The same as --format json.")] = False,
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Only tell the size and what the rules say, as JSON.")
@@ -62,7 +69,6 @@ def table(
 ) -> None:
     """Make a protected table. With --format or --json standard output holds only the document."""
     from discreet.answer.measures import measure_kind
-    from discreet.formats import named_format
     from discreet.model.request import request_from_text
 
     if errors and not measure_kind(measure).measure.has_errors:
@@ -76,7 +82,7 @@ def table(
         )
     chosen = named_format(form or "json") if form or as_json else None
     if chosen is None and out is not None and not dry_run:
-        chosen = _format_of(out)
+        chosen = format_of_file(out)
     if dry_run and form not in {None, "json"}:
         raise BadRequest(f"A dry run is told as JSON, not as {form}.", f"Leave out --format {form}.")
     request = request_from_text(
@@ -101,19 +107,6 @@ def table(
         _show(release, errors=errors)
     else:
         emit(chosen.write(release), out)
-
-
-def _format_of(out: Path) -> Format:
-    """The format that the ending of a file names."""
-    from discreet.formats import FORMATS, named_format
-
-    if not out.suffix:
-        endings = " or ".join(f".{form.extension}" for form in FORMATS.values())
-        raise BadRequest(
-            f"The file {out.name!r} has no ending that names a format.",
-            f"End it in {endings}, or add --format.",
-        )
-    return named_format(out.suffix.lstrip(".").lower())
 
 
 def _show(release: Release, *, errors: bool) -> None:

@@ -1,39 +1,129 @@
-"""A `Release` to a file: one module, one function each."""
+"""A `Release` to a file: one module, one format, found by the registry; nothing else lists them.
+
+A module of this folder binds `FORMAT`. Other packages and tests call `register`. Two formats may share an
+ending, and then one of them owns it: that is the format of a file which is named by its ending alone.
+
+`write` gives the whole document. A format that streams can have a second function beside `write` later: the
+faces take what a `Format` offers.
+
+Comes from: `Release`. Goes to: `api`, `cli` and `server`, which offer what is registered.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING
 
-from discreet.errors import UnknownFormat, nearest
-from discreet.formats import csv, json_stat
+from discreet.errors import BadRequest, UnknownFormat, nearest
+from discreet.model.registry import Extra, Registry
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
 
     from discreet.model.release import Release
 
 
 @dataclass(frozen=True, slots=True)
 class Format:
-    """A file format: its name, what people call it, and how a release is written in it."""
+    """A file format.
+
+    Args:
+        name: What `--format` and `format=` take.
+        label: What people call it, on a button.
+        summary: What it is, in a few words.
+        extension: The ending of its files, without the dot.
+        media_type: What HTTP calls it; with a charset if it is text.
+        write: The release as a document.
+        owns_extension: Whether a file with its ending, and no format named, is in this format.
+        python_name: The tail of `Table.to_...`; the name, with underscores, by default.
+        needs: What must be installed for it.
+    """
 
     name: str
     label: str
+    summary: str
     extension: str
     media_type: str
     write: Callable[[Release], bytes]
+    owns_extension: bool = True
+    python_name: str = ""
+    needs: Extra | None = None
+
+    @property
+    def method(self) -> str:
+        """The method of a `Table` that writes it."""
+        return f"to_{self.python_name or self.name.replace('-', '_')}"
+
+    @property
+    def is_text(self) -> bool:
+        """Whether a document is text."""
+        return "charset=" in self.media_type
+
+    @property
+    def installed(self) -> bool:
+        """Whether it can be written here."""
+        return self.needs is None or not self.needs.missing
 
 
-#: The formats on offer, by the name that `--format` and `format=` take.
-FORMATS = {
-    "csv": Format("csv", "CSV", csv.EXTENSION, csv.MEDIA_TYPE, csv.to_csv),
-    "json": Format("json", "JSON-stat", json_stat.EXTENSION, json_stat.MEDIA_TYPE, json_stat.to_json_stat),
-}
+def _refuse_second_owner(new: Format, others: Iterable[Format]) -> None:
+    owners = [o.name for o in others if o.owns_extension and o.extension == new.extension]
+    if new.owns_extension and owners:
+        raise ValueError(
+            f'the format "{owners[0]}" owns the ending .{new.extension}: set owns_extension=False'
+        )
+
+
+_REGISTRY: Registry[Format] = Registry(
+    "discreet.formats", "FORMAT", "format", UnknownFormat, _refuse_second_owner
+)
+
+
+def formats() -> tuple[Format, ...]:
+    """Every format."""
+    return _REGISTRY.members()
+
+
+def register(form: Format) -> None:
+    """Offer a format of another package.
+
+    Raises:
+        ValueError: Its name is taken, or its ending has an owner already.
+    """
+    _REGISTRY.register(form)
 
 
 def named_format(name: str) -> Format:
-    """The format of a name; an unknown one is an error that names the nearest."""
-    if name not in FORMATS:
-        raise UnknownFormat(f'There is no format "{name}".', nearest(name, FORMATS))
-    return FORMATS[name]
+    """The format of a name, ready to write.
+
+    Raises:
+        UnknownFormat: With the nearest name.
+        MissingExtra: It is not installed; the message says what to install.
+    """
+    return _ready(_REGISTRY.named(name))
+
+
+def format_of_file(path: str | Path) -> Format:
+    """The format that owns the ending of a file, ready to write.
+
+    Raises:
+        BadRequest: The file has no ending.
+        UnknownFormat: With the nearest ending.
+        MissingExtra: It is not installed; the message says what to install.
+    """
+    owners = {form.extension: form for form in formats() if form.owns_extension}
+    ending = Path(path).suffix.lstrip(".").lower()
+    if not ending:
+        raise BadRequest(
+            f"The file {Path(path).name!r} has no ending that names a format.",
+            f"End it in {' or '.join(f'.{known}' for known in owners)}, or name the format.",
+        )
+    if ending not in owners:
+        raise UnknownFormat(f'No format has the ending ".{ending}".', nearest(ending, owners))
+    return _ready(owners[ending])
+
+
+def _ready(form: Format) -> Format:
+    if form.needs is not None:
+        form.needs.refuse_missing(f'The format "{form.name}"')
+    return form

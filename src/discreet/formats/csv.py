@@ -13,19 +13,15 @@ import io
 import re
 from typing import TYPE_CHECKING
 
-import numpy as np
-import pyarrow as pa
-import pyarrow.compute as pc
-
-from discreet.model.release import STATUSES
+from discreet.formats import Format
 
 if TYPE_CHECKING:
+    import numpy as np
+    import pyarrow as pa
     from numpy.typing import NDArray
 
     from discreet.model.release import Release
 
-MEDIA_TYPE = "text/csv; charset=utf-8"
-EXTENSION = "csv"
 _FORMULA = re.compile(r"[=+\-@\t\r]")
 _NUMBER = re.compile(r"-?\d+(\.\d+)?(-\d+)?\Z")
 
@@ -48,6 +44,12 @@ def safe_text(text: str) -> str:
 
 
 def _lines(release: Release) -> bytes:
+    import numpy as np
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    from discreet.model.release import STATUSES
+
     columns = []
     lengths = release.values.shape
     for axis, dimension in enumerate(release.dimensions):
@@ -73,21 +75,29 @@ def _lines(release: Release) -> bytes:
 
 def _percent(errors: NDArray[np.int64]) -> pa.Array:
     """Tenths of a percent as percent with one decimal; empty where negative."""
+    import numpy as np
+    import pyarrow as pa
+
     known, places = np.unique(errors.ravel(), return_inverse=True)
     texts = ["" if error < 0 else f"{error // 10}.{error % 10}" for error in known.tolist()]
     return pa.array(texts, pa.large_string()).take(pa.array(places))
 
 
 def _blocks(lines: pa.Array | pa.ChunkedArray) -> list[pa.Array]:
-    chunks = lines.chunks if isinstance(lines, pa.ChunkedArray) else [lines]
+    chunks = getattr(lines, "chunks", [lines])
     return [chunk for chunk in chunks if len(chunk)]
 
 
 def _quoted(texts: tuple[str, ...]) -> pa.Array:
     """Each text as a CSV field, by Python's own writer."""
+    import pyarrow as pa
+
     fields = []
     for text in texts:
         buffer = io.StringIO()
         csv.writer(buffer, lineterminator="\r\n").writerow([safe_text(text), ""])
         fields.append(buffer.getvalue().removesuffix(",\r\n"))
     return pa.array(fields, pa.large_string())
+
+
+FORMAT = Format("csv", "CSV", "tidy CSV", "csv", "text/csv; charset=utf-8", to_csv)

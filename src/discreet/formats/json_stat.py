@@ -10,18 +10,14 @@ import json
 from math import sqrt
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
-from discreet.model.release import STATUS_MEANING, STATUSES
+from discreet.formats import Format
 
 if TYPE_CHECKING:
+    import numpy as np
     from numpy.typing import NDArray
 
     from discreet.model.release import Release
     from discreet.model.shape import Dimension
-
-MEDIA_TYPE = "application/json; charset=utf-8"
-EXTENSION = "json"
 
 
 def to_json_stat(release: Release) -> bytes:
@@ -31,6 +27,10 @@ def to_json_stat(release: Release) -> bytes:
 
 def json_stat(release: Release) -> dict[str, Any]:
     """The release as the JSON-stat 2.0 structure."""
+    import numpy as np
+
+    from discreet.model.release import STATUSES
+
     dataset = release.dataset
     status = release.status.ravel()
     marked = np.flatnonzero(status)
@@ -83,11 +83,15 @@ def _errors(release: Release) -> dict[str, Any]:
 
 def _percent(release: Release, tenths: NDArray[np.int64]) -> list[float | None]:
     """Tenths of a percent as percent; null where there is none."""
+    import numpy as np
+
     shown = np.where(release.missing, -1, tenths).ravel().tolist()
     return [None if number < 0 else number / 10 for number in shown]
 
 
 def _extension(release: Release) -> dict[str, Any]:
+    from discreet.model.release import STATUS_MEANING
+
     dataset = release.dataset
     return {
         "dataset": dataset.id,
@@ -133,3 +137,14 @@ def _noise(release: Release) -> dict[str, Any]:
             "terms": release.laws.terms.ravel().tolist(),
         }
     }
+
+
+FORMAT = Format(
+    "json",
+    "JSON-stat",
+    "JSON-stat 2.0",
+    "json",
+    "application/json; charset=utf-8",
+    to_json_stat,
+    python_name="json_stat",
+)

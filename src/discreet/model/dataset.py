@@ -49,6 +49,8 @@ class Dataset:
     code_lists: tuple[CodeList, ...] = ()
     survey: Survey | None = None
     protection: Protection = Protection()  # noqa: RUF009 - frozen value
+    #: The kind that [engine] names, or nothing; it is known to `records.engine` only.
+    kept_by: str = ""
     #: The [[rule]] sections as they stand; `rules.declared.parse_rules` reads them.
     rules: tuple[Mapping[str, Any], ...] = field(default=(), hash=False)
 

@@ -16,6 +16,7 @@ from typing import Any
 from discreet.errors import BadDescription, nearest
 from discreet.model.dataset import Dataset
 from discreet.model.declared_dp import declared_dp
+from discreet.model.engine_section import engine_named
 from discreet.model.protection import Protection
 from discreet.model.survey import FORMS, Survey
 from discreet.model.variable import Category, CodeList, Hierarchy, StructuralZero, Variable
@@ -39,14 +40,25 @@ def parse_dataset(text: str) -> Dataset:
         "structural_zeros",
         "code_lists",
         "rules",
+        "kept_by",
     }
-    allowed |= {"variable", "hierarchy", "structural_zero", "code_list", "rule"}
+    allowed |= {"variable", "hierarchy", "structural_zero", "code_list", "rule", "engine"}
     _only(document, allowed, "dataset.toml")
     _need(document, ("id", "label", "id_column"), "dataset.toml")
     plain = {
         k: v
         for k, v in document.items()
-        if k not in {"variable", "hierarchy", "structural_zero", "code_list", "protection", "survey", "rule"}
+        if k
+        not in {
+            "variable",
+            "hierarchy",
+            "structural_zero",
+            "code_list",
+            "protection",
+            "survey",
+            "rule",
+            "engine",
+        }
     }
     _strings(plain, except_for={"weight_decimals", "key_decimals"})
     dataset = Dataset(
@@ -58,6 +70,7 @@ def parse_dataset(text: str) -> Dataset:
         survey=_survey(document["survey"]) if "survey" in document else None,
         protection=_protection(document.get("protection", {})),
         rules=tuple(_tables(document, "rule")),
+        kept_by=engine_named(document.get("engine", {}), BadDescription),
     )
     if dataset.protection.is_dp:
         declared_dp(dataset)

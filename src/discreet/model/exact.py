@@ -1,14 +1,16 @@
 """The exact table: true counts and key sums. Secret; it never leaves.
 
-`ExactTable` cannot be printed, pickled, copied or serialised: its repr shows the shape and never a
-count. Only the pipeline turns it into a `Release`, by way of noise.
+`ExactTable` cannot be printed, pickled, copied or serialised (`confidential.py`): its repr shows the shape and
+never a count. Only the pipeline turns it into a `Release`, by way of noise.
 
 Comes from: `tabulate`. Goes to: `perturb`, and nowhere else.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NoReturn
+from typing import TYPE_CHECKING
+
+from discreet.model.confidential import Confidential
 
 if TYPE_CHECKING:
     import numpy as np
@@ -17,7 +19,7 @@ if TYPE_CHECKING:
     from discreet.model.shape import TableShape
 
 
-class ExactTable:
+class ExactTable(Confidential):
     """True counts, sums of record keys and sums of weights of every cell of a shape, totals included.
 
     Args:
@@ -46,14 +48,3 @@ class ExactTable:
 
     def __repr__(self) -> str:
         return f"<ExactTable of {' x '.join(map(str, self.shape.lengths))} cells, confidential>"
-
-    __str__ = __repr__
-
-    def __format__(self, spec: str) -> str:
-        return repr(self)
-
-    def __reduce_ex__(self, protocol: object) -> NoReturn:
-        raise TypeError("an ExactTable is confidential: it cannot be pickled, copied or sent anywhere")
-
-    def __getstate__(self) -> NoReturn:
-        raise TypeError("an ExactTable is confidential: it has no state to give away")

@@ -1,10 +1,14 @@
-"""What an engine must do: one aggregate over the stored records.
+"""What an engine must do: keep the records of a version, and run one aggregate over them.
+
+A **kind** of engine stores the checked, keyed and coded records of a new version, and opens a stored version
+as an **engine**. One module of `records/engines` is one kind and binds `KIND`; other packages and tests call
+`register`. Nothing else lists the kinds.
 
 An engine groups the records by the integer codes of some columns, after filters on codes, and returns
 for each group that occurs its count, the sum of its record keys and, if asked, of its fixed-point
 weights. Nothing else is asked of it: zeros, groups, margins and noise are the same NumPy for every engine.
 
-Comes from: `workspace` (which opens it). Goes to: `tabulate`.
+Comes from: `intake` (which stores) and `workspace` (which opens). Goes to: `tabulate`.
 """
 
 from __future__ import annotations
@@ -12,9 +16,21 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
+from discreet.errors import UnknownEngine
+from discreet.model.confidential import Confidential
+from discreet.model.registry import Extra, Registry
+
 if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
     import numpy as np
     from numpy.typing import NDArray
+
+    from discreet.model.dataset import Dataset
+
+#: The kind of a version that names none.
+DEFAULT_ENGINE = "duckdb"
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +47,7 @@ class AggregateQuery:
         return frozenset(self.group_by) | {name for name, _ in self.filters}
 
 
-class SparseCells:
+class SparseCells(Confidential):
     """The groups that occur. Confidential, like the exact table that is made of it.
 
     Args:
@@ -67,3 +83,55 @@ class Engine(Protocol):
 
     def close(self) -> None:
         """Let go of the records."""
+
+
+@dataclass(frozen=True, slots=True)
+class EngineKind:
+    """A kind of engine, as `[engine]` and `--engine` name it.
+
+    Args:
+        name: What people type.
+        summary: What it is, in a few words.
+        store: `store(staged, dataset, folder)` keeps the records of a new version. `staged` is an Arrow file with
+            the columns of `storage_schema(dataset)`, in the order of the source; it is removed afterwards. Records
+            kept in `folder` move and vanish with it, since the folder is renamed or removed as the load ends.
+        open: `open(folder, dataset, threads)` opens a stored version, read-only; its folder has its last name now.
+            `threads` is a wish (None: as many as there are cores), and no number depends on it.
+        needs: What must be installed for it.
+    """
+
+    name: str
+    summary: str
+    store: Callable[[Path, Dataset, Path], None]
+    open: Callable[[Path, Dataset, int | None], Engine]
+    needs: Extra | None = None
+
+
+_REGISTRY: Registry[EngineKind] = Registry("discreet.records.engines", "KIND", "engine", UnknownEngine)
+
+
+def engine_kinds() -> tuple[EngineKind, ...]:
+    """Every kind of engine."""
+    return _REGISTRY.members()
+
+
+def register(kind: EngineKind) -> None:
+    """Offer a kind of engine of another package.
+
+    Raises:
+        ValueError: Its name is taken.
+    """
+    _REGISTRY.register(kind)
+
+
+def engine_kind(name: str) -> EngineKind:
+    """The kind of a name, ready to use.
+
+    Raises:
+        UnknownEngine: With the nearest name.
+        MissingExtra: It is not installed; the message says what to install.
+    """
+    kind = _REGISTRY.named(name)
+    if kind.needs is not None:
+        kind.needs.refuse_missing(f'The engine "{name}"')
+    return kind

@@ -2,10 +2,9 @@
 
 One pass: DuckDB reads the source, turns each category into its small integer and hashes each id; Python
 checks each chunk, enciphers the hashes to record keys and adds the record to the fingerprint. A second
-pass writes the records sorted by the finest geography, and a roll-up of them. Ids are not stored: only
-their keys are.
+pass is the engine's: it keeps the coded records (`records/engine.py`). Ids are not stored: only their keys are.
 
-Comes from: a source and a `Dataset`. Goes to: a version's `data.duckdb`.
+Comes from: a source and a `Dataset`. Goes to: the engine that keeps the version.
 """
 
 from __future__ import annotations
@@ -30,7 +29,6 @@ from discreet.records.storage import (
     column_names,
     column_type,
     storage_schema,
-    store,
 )
 from discreet.records.units import refuse_more_records
 
@@ -42,6 +40,7 @@ if TYPE_CHECKING:
 
     from discreet.model.dataset import Dataset
     from discreet.model.variable import Variable
+    from discreet.records.engine import EngineKind
     from discreet.records.secret import Secret
     from discreet.records.sources import Source
 
@@ -66,16 +65,18 @@ def load_records(
     description: str,
     secret: Secret,
     folder: Path,
+    kind: EngineKind,
     progress: Progress = lambda _what, _done, _of: None,
 ) -> Loaded:
-    """Read, check and store records as `data.duckdb` in an empty folder.
+    """Read and check records, and let an engine keep them in an empty folder.
 
     Args:
         records: A path, frame, table or stream (see `sources`).
         dataset: The description, parsed.
         description: The text of the description and noise, which the digest covers.
         secret: For record keys and the fingerprint.
-        folder: Where `data.duckdb` is written; the caller moves it into place or removes it.
+        folder: The new version's; the caller moves it into place or removes it.
+        kind: The engine that keeps them.
         progress: Told as the load goes on.
 
     Returns:
@@ -90,7 +91,7 @@ def load_records(
         _check_columns(source, dataset)
         _stage(reading, source, dataset, secret, fingerprint, staged, progress)
         progress("Storing records", 0, 1)
-        store(staged, dataset, folder)
+        kind.store(staged, dataset, folder)
         progress("Storing records", 1, 1)
     except duckdb.Error:
         raise BadData(

@@ -16,7 +16,7 @@ from pydantic import TypeAdapter
 
 from discreet import __version__
 from discreet.answer.measures import measures
-from discreet.formats import FORMATS
+from discreet.formats import formats
 from discreet.model.measure import DEFAULT_MEASURE
 from discreet.model.protection import ADDITIVITY
 from discreet.server.documents import ProblemDocument
@@ -24,6 +24,8 @@ from discreet.server.problems import PROBLEM_JSON
 
 if TYPE_CHECKING:
     from fastapi import FastAPI
+
+    from discreet.formats import Format
 
 _ABOUT = (
     "Protected frequency tables from microdata. Counts are randomly adjusted before they leave; the note of "
@@ -58,16 +60,9 @@ def document_responses(what: str, *statuses: int) -> dict[int | str, dict[str, A
 
 def table_responses() -> dict[int | str, dict[str, Any]]:
     """What a table's address answers: a document in one of the formats, not modified, or a problem."""
-    schemas = {
-        "csv": {"type": "string"},
-        "json": {"type": "object", "description": "A JSON-stat 2.0 dataset."},
-    }
-    content = {
-        form.media_type.partition(";")[0]: {
-            "schema": schemas.get(name, {"type": "string", "format": "binary"})
-        }
-        for name, form in FORMATS.items()
-    }
+    content: dict[str, Any] = {}
+    for form in _offered():
+        content.setdefault(form.media_type.partition(";")[0], {"schema": _schema(form)})
     headers = {
         "ETag": {"description": "Names this release in this format for ever.", "schema": {"type": "string"}}
     }
@@ -76,6 +71,18 @@ def table_responses() -> dict[int | str, dict[str, Any]]:
         304: {"description": "Not modified: the copy named by If-None-Match still holds."},
         **problem_responses(400, 401, 403, 404, 414, 503),
     }
+
+
+def _offered() -> list[Format]:
+    """The formats that can be written here."""
+    return [form for form in formats() if form.installed]
+
+
+def _schema(form: Format) -> dict[str, Any]:
+    """What a document of a format is, to OpenAPI: an object, text or bytes."""
+    if form.media_type.partition(";")[0].endswith("json"):
+        return {"type": "object", "description": f"A {form.summary} dataset."}
+    return {"type": "string"} if form.is_text else {"type": "string", "format": "binary"}
 
 
 def request_parameters() -> list[dict[str, Any]]:
@@ -117,7 +124,12 @@ def table_parameters() -> list[dict[str, Any]]:
     return [
         *request_parameters(),
         _choice("dry_run", ["0", "1"], "0", "1: only the size and what the rules say, as JSON."),
-        _choice("format", list(FORMATS), "json", "`json` is JSON-stat 2.0; `csv` is tidy CSV."),
+        _choice(
+            "format",
+            [form.name for form in _offered()],
+            "json",
+            "; ".join(f"`{form.name}` is {form.summary}" for form in _offered()) + ".",
+        ),
         _choice("download", ["0", "1"], "0", "1: sent as a file to save."),
     ]
 

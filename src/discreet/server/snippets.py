@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from discreet.answer.measures import measure_kind
-from discreet.formats import FORMATS
+from discreet.formats import formats
 from discreet.model.grammar import write_filter, write_group
 from discreet.model.measure import DEFAULT_MEASURE
 from discreet.model.release import filter_in_words
@@ -50,8 +50,12 @@ def independence_path(request: TableRequest) -> str:
 
 
 def downloads(request: TableRequest) -> list[Download]:
-    """A link for every format."""
-    return [Download(form.label, api_path(request, name) + "&download=1") for name, form in FORMATS.items()]
+    """A link for every format that can be written here."""
+    return [
+        Download(form.label, api_path(request, form.name) + "&download=1")
+        for form in formats()
+        if form.installed
+    ]
 
 
 def file_stem(request: TableRequest) -> str:

@@ -31,12 +31,12 @@ from discreet.noise.kept_zero import with_kept_zero
 from discreet.protect.charges import budget_cap, version_charge
 from discreet.protect.plan import NoisePlan, make_plan
 from discreet.protect.tightest import with_claim
-from discreet.records.engines.duckdb import DuckDBEngine
+from discreet.records.engine import DEFAULT_ENGINE, engine_kind
 from discreet.records.intake import load_records
 from discreet.records.secret import create_secret, read_secret
-from discreet.records.storage import DATABASE
 from discreet.rules.declared import parse_rules
 from discreet.rules.verdict import COUNT_RULES
+from discreet.workspace.engine_place import engine_wanted, open_engine
 from discreet.workspace.ledger_place import ledger_for_publishing
 from discreet.workspace.version import (
     SECRET_CHECK,
@@ -70,6 +70,7 @@ def load_dataset(
     progress: Progress = lambda _what, _done, _of: None,
     beside: Path = Path(),
     inspect: Inspect | None = None,
+    engine: str | None = None,
 ) -> str:
     """Load records into a workspace, creating it if need be; returns the new version's digest.
 
@@ -80,8 +81,11 @@ def load_dataset(
         progress: Told as the load goes on.
         beside: The folder of the description: a noise table's file is looked for there.
         inspect: Shown the dataset and its engine before the version is served: `answer/load.py` cautions the custodian.
+        engine: The engine that keeps the records; by default the one that `[engine]` names, or DuckDB.
     """
     dataset = parse_dataset(description)
+    wanted = engine_wanted(folder, dataset, engine)
+    kind = engine_kind(wanted or DEFAULT_ENGINE)
     _refuse_additive_weights(dataset, parse_rules(dataset.rules, dataset))
     noise = noise_of(dataset, beside)
     home = folder / "datasets" / dataset.id
@@ -95,15 +99,16 @@ def load_dataset(
         loading.mkdir(mode=0o700)
         try:
             loaded = load_records(
-                records, dataset, description + noise_hash(noise), secret, loading, progress
+                records, dataset, description + noise_hash(noise), secret, loading, kind, progress
             )
-            version = Version(dataset, description, noise, loaded.fingerprint)
+            _refuse_second_engine(home / loaded.digest, wanted, secret)
+            version = Version(dataset, description, noise, loaded.fingerprint, kind.name)
             write_version(loading, version, loaded.digest, secret)
             if isinstance(noise, NoisePlan):
                 _charge(folder, version, noise)
-            _settle(loading, home / loaded.digest, secret)
+            version = _settle(loading, home / loaded.digest, version, secret)
             if inspect is not None:
-                _look(inspect, dataset, home / loaded.digest / DATABASE)
+                _look(inspect, home / loaded.digest, version)
             _point(home, loaded.digest)
         finally:
             shutil.rmtree(loading, ignore_errors=True)
@@ -182,11 +187,11 @@ def _refuse_other_method(folder: Path, dataset: Dataset) -> None:
             )
 
 
-def _look(inspect: Inspect, dataset: Dataset, path: Path) -> None:
+def _look(inspect: Inspect, place: Path, version: Version) -> None:
     """Let a version be looked at before it is served."""
-    engine = DuckDBEngine(path)
+    engine = open_engine(place, version)
     try:
-        inspect(dataset, engine)
+        inspect(version.dataset, engine)
     finally:
         engine.close()
 
@@ -204,22 +209,35 @@ def _the_secret(folder: Path) -> Secret:
     return secret
 
 
-def _settle(loading: Path, place: Path, secret: Secret) -> None:
-    """Move a version to its place, unless it is there already and sound."""
-    if place.exists() and not _is_sound(place, secret):
+def _settle(loading: Path, place: Path, version: Version, secret: Secret) -> Version:
+    """Move a version to its place, unless it is there already and sound; tells the version that stands there."""
+    there = _sound_version(place, secret)
+    if there is not None:
+        return there
+    if place.exists():
         place.rename(place.parent / f".loading-{secrets.token_hex(8)}")
-    if not place.exists():
-        loading.rename(place)
+    loading.rename(place)
+    return version
 
 
-def _is_sound(folder: Path, secret: Secret) -> bool:
-    """Whether a version that is already there can be served as it is."""
+def _sound_version(place: Path, secret: Secret) -> Version | None:
+    """The version that is already there, if it can be served as it is."""
     try:
-        read_version(folder, secret)
-        DuckDBEngine(folder / DATABASE).close()
+        version = read_version(place, secret)
+        open_engine(place, version).close()
     except (DiscreetError, OSError):
-        return False
-    return True
+        return None
+    return version
+
+
+def _refuse_second_engine(place: Path, wanted: str, secret: Secret) -> None:
+    """A version that is served stays where it is: to replace it in place could leave nothing to serve."""
+    there = _sound_version(place, secret) if wanted else None
+    if there is not None and there.kept_by != wanted:
+        raise BadRequest(
+            f'These records are a version already, kept by the engine "{there.kept_by}".',
+            "Load them with that engine, or give the description another `version`.",
+        )
 
 
 def _refuse_additive_weights(dataset: Dataset, rules: tuple[Rule, ...]) -> None:

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import platformdirs
 
 from discreet.errors import BadOption, nearest
+from discreet.model.engine_section import engine_named
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -112,6 +113,11 @@ def read_options(folder: Path, **given: int | str | None) -> Options:
     return Options(**{option.name: _value(option, given, in_file) for option in OPTIONS})  # type: ignore[arg-type]
 
 
+def engine_of_workspace(folder: Path) -> str:
+    """The kind that [engine] in `workspace.toml` names, or nothing."""
+    return engine_named(_workspace_file(folder / WORKSPACE_FILE).get("engine", {}), BadOption)
+
+
 def _value(option: Option, given: Mapping[str, object], in_file: Mapping[str, object]) -> int | str | None:
     if given.get(option.name) is not None:
         return option.read(given[option.name], "the command line")
@@ -131,7 +137,7 @@ def _workspace_file(path: Path) -> dict[str, Any]:
         raise BadOption(
             f"{WORKSPACE_FILE} is not valid TOML: {error}.", "Mend the line that it names."
         ) from None
-    known = [option.name for option in OPTIONS]
+    known = [*(option.name for option in OPTIONS), "engine"]
     for key in document:
         if key not in known:
             raise BadOption(f'{WORKSPACE_FILE} has the unknown key "{key}".', nearest(key, known))

@@ -4,7 +4,8 @@
     noise.json             what protects it, as integers: one noise table (cellkey) or the published plan (dp)
     secret.check           tells whether the secret is the one of the load, and whether the two above are unchanged
     records.fingerprint    under dp: the keyed fingerprint that the noise of the records depends on
-    data.duckdb            the records
+    engine                 the kind of engine that keeps the records, where it is not duckdb
+    data.duckdb            the records, where duckdb keeps them
 
 Comes from: `publish`. Goes to: `Workspace`, which serves it.
 """
@@ -20,6 +21,7 @@ from discreet.model.dataset_toml import parse_dataset
 from discreet.noise.files import content_hash, read_noise_table, write_noise_table
 from discreet.protect.plan import NoisePlan
 from discreet.protect.plan_file import plan_text, read_plan
+from discreet.records.engine import DEFAULT_ENGINE
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -32,6 +34,7 @@ DESCRIPTION = "dataset.toml"
 NOISE = "noise.json"
 SECRET_CHECK = "secret.check"  # noqa: S105 - a file name
 FINGERPRINT = "records.fingerprint"
+ENGINE = "engine"
 
 
 @dataclass(frozen=True)
@@ -43,12 +46,14 @@ class Version:
         description: Its text.
         noise: The noise table, or the plan that was published.
         fingerprint: Under `dp`, of the records. Never show it.
+        kept_by: The kind of engine that keeps the records.
     """
 
     dataset: Dataset
     description: str
     noise: NoiseTable | NoisePlan
     fingerprint: str = ""
+    kept_by: str = DEFAULT_ENGINE
 
     def __repr__(self) -> str:
         return f"<Version of {self.dataset.id}>"
@@ -69,6 +74,8 @@ def write_version(folder: Path, version: Version, digest: str, secret: Secret) -
         (folder / FINGERPRINT).write_text(version.fingerprint, "ascii")
     else:
         write_noise_table(version.noise, folder / NOISE)
+    if version.kept_by != DEFAULT_ENGINE:
+        (folder / ENGINE).write_text(f"{version.kept_by}\n", "utf-8")
     (folder / SECRET_CHECK).write_text(_seal(secret, digest, version), "ascii")
 
 
@@ -88,7 +95,7 @@ def read_version(folder: Path, secret: Secret) -> Version:
             "Load the dataset again.",
         ) from None
     refuse_other_secret(folder, secret)
-    version = Version(dataset, description, *_read_noise(folder, dataset))
+    version = Version(dataset, description, *_read_noise(folder, dataset), _read_engine(folder))
     if (folder / SECRET_CHECK).read_text("ascii", errors="replace") != _seal(secret, folder.name, version):
         raise WorkspaceUnusable(
             f"Version {folder.name[:8]} was changed after it was loaded.", "Load the dataset again."
@@ -121,9 +128,15 @@ def _read_noise(folder: Path, dataset: Dataset) -> tuple[NoiseTable | NoisePlan,
         ) from None
 
 
+def _read_engine(folder: Path) -> str:
+    path = folder / ENGINE
+    return path.read_text("utf-8", errors="replace").strip() if path.is_file() else DEFAULT_ENGINE
+
+
 def _seal(secret: Secret, digest: str, version: Version) -> str:
     """Two values that only the secret of the load gives: of the version's name, and of what protects it."""
     parts = (digest, version.description, noise_hash(version.noise))
     private = (version.fingerprint,) if isinstance(version.noise, NoisePlan) else ()
-    sealed = secret.derive("version-seal", *parts, *private)
+    elsewhere = (f"engine {version.kept_by}",) if version.kept_by != DEFAULT_ENGINE else ()
+    sealed = secret.derive("version-seal", *parts, *private, *elsewhere)
     return f"{secret.derive('secret-check', digest).hex()}\n{sealed.hex()}\n"

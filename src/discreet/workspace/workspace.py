@@ -27,10 +27,9 @@ from discreet.protect.described_noise import DescriptionNoise
 from discreet.protect.dp_protector import DpProtector
 from discreet.protect.plan import NoisePlan
 from discreet.protect.protector import CellKeyProtector
-from discreet.records.engines.duckdb import DuckDBEngine
 from discreet.records.secret import read_secret
-from discreet.records.storage import DATABASE
 from discreet.rules.declared import parse_rules
+from discreet.workspace.engine_place import open_engine
 from discreet.workspace.ledger_place import ledger_place, open_ledger
 from discreet.workspace.load import DIGEST
 from discreet.workspace.version import read_version
@@ -147,7 +146,7 @@ class Workspace:
         version = read_version(folder, secret)
         dataset = version.dataset
         protector = self._protector(version, secret)
-        engine = DuckDBEngine(folder / DATABASE, threads=self._threads)
+        engine = open_engine(folder, version, self._threads)
         return StoredDataset(dataset, digest, engine, protector, parse_rules(dataset.rules, dataset))
 
     def _protector(self, version: Version, secret: Secret) -> Protector:

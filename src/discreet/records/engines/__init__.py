@@ -1,1 +1,1 @@
-"""Engines: where records are counted. One module, one engine."""
+"""Engines: where records are kept and counted. One module, one kind of engine: it binds `KIND`."""

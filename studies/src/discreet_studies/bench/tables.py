@@ -23,7 +23,7 @@ import pyarrow.parquet as pq
 from discreet.answer.pipeline import release_table
 from discreet.errors import MissingExtra
 from discreet.model.request import TableRequest
-from discreet.records.storage import DATABASE
+from discreet.records.engines.duckdb import DATABASE
 from discreet.workspace.demo import census_batches, census_description
 from discreet.workspace.load import load_dataset
 from discreet.workspace.workspace import Workspace

@@ -1,0 +1,32 @@
+"""The section `[engine]`, the same in `dataset.toml` and `workspace.toml`: which engine keeps the records.
+
+Comes from: the two files. Goes to: `Dataset`, `workspace.options`. Which kinds there are is known to
+`records.engine`.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from discreet.errors import nearest
+
+if TYPE_CHECKING:
+    from discreet.errors import DiscreetError
+
+
+def engine_named(section: Any, error: type[DiscreetError]) -> str:
+    """The kind that an `[engine]` section names, in `dataset.toml` or `workspace.toml`; empty if it names none.
+
+    >>> from discreet.errors import BadDescription
+    >>> engine_named({"kind": "duckdb"}, BadDescription)
+    'duckdb'
+    """
+    if not isinstance(section, dict):
+        raise error("`engine` is not a section.", 'Write [engine], and below it kind = "duckdb".')
+    for key in section:
+        if key != "kind":
+            raise error(f'[engine] has the unknown key "{key}".', nearest(key, ["kind"]))
+    kind = section.get("kind", "")
+    if not isinstance(kind, str):
+        raise error(f"`kind` of [engine] is {kind!r}.", "Put it in quotes.")
+    return kind

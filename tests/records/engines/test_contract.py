@@ -1,0 +1,212 @@
+"""What every kind of engine must do: one suite over all that are registered, and over the toy.
+
+Expected numbers come from a slow loop over the records; an engine may give its groups in any order.
+"""
+
+from collections import defaultdict
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from discreet.errors import WorkspaceUnusable
+from discreet.model.dataset import Dataset
+from discreet.model.request import TableRequest
+from discreet.model.shape import table_shape
+from discreet.model.variable import Category, Hierarchy, Variable
+from discreet.records.engine import AggregateQuery, engine_kind, engine_kinds
+from discreet.records.storage import RECORD_KEY, WEIGHT, storage_schema
+from discreet.records.tabulate import tabulate
+from discreet.workspace.load import load_dataset
+from discreet.workspace.workspace import Workspace
+
+#: Codes of one, two and four bytes; the widest category that occurs is the last one.
+WIDTHS = {"sex": 2, "age": 17, "place": 300, "parish": 70_000}
+RECORDS = 2000
+QUERIES = [
+    AggregateQuery(("sex",)),
+    AggregateQuery(("age", "sex")),
+    AggregateQuery(("sex", "age", "place")),
+    AggregateQuery(("parish",)),
+    AggregateQuery(("parish", "sex"), (("place", tuple(range(250, 300))),)),
+    AggregateQuery(("age",), (("sex", (1,)), ("parish", (0, 69_999)))),
+    AggregateQuery(("sex",), (("sex", (0,)),)),
+    AggregateQuery(("place", "age"), (("age", (0, 5, 16)),), weights=True),
+    AggregateQuery(("sex",), weights=True),
+]
+NOBODY = AggregateQuery(("age", "sex"), (("place", (299,)), ("parish", (7,))), weights=True)
+
+
+def invented(records=RECORDS, seed=11):
+    """A dataset and its coded records; keys reach both ends of 32 bits, weights both sides of one."""
+    listed = tuple(
+        Variable(name, name, tuple(Category(str(code), str(code)) for code in range(width)))
+        for name, width in WIDTHS.items()
+    )
+    dataset = Dataset("wide", "Wide", listed, "id", weight_column="weight")
+    random = np.random.RandomState(seed)
+    columns = {name: random.randint(0, width, records) for name, width in WIDTHS.items()}
+    for name, width in WIDTHS.items():
+        columns[name][:2] = (0, width - 1)
+    columns["parish"][2:200] = 69_999
+    columns["place"][columns["parish"] == 7] = 0
+    columns[RECORD_KEY] = random.randint(0, 2**32, records, dtype=np.uint32)
+    columns[RECORD_KEY][:2] = (0, 2**32 - 1)
+    columns[WEIGHT] = random.randint(0, 10**6, records)
+    schema = storage_schema(dataset)
+    return dataset, pa.table(
+        {name: pa.array(columns[name], schema.field(name).type) for name in schema.names}
+    )
+
+
+def stage(folder, records):
+    folder.mkdir()
+    with pa.ipc.new_file(folder / "staged.arrow", records.schema) as writer:
+        writer.write_table(records, max_chunksize=700)
+    return folder / "staged.arrow"
+
+
+def kept(kind, dataset, records, folder):
+    """The folder of a version: stored while it loads, renamed, and without what was staged."""
+    staged = stage(folder / "loading", records)
+    kind.store(staged, dataset, folder / "loading")
+    staged.unlink()
+    return (folder / "loading").rename(folder / "version")
+
+
+def expected(records, query):
+    """The groups, by a loop."""
+    found = defaultdict(lambda: [0, 0, 0])
+    for record in records.to_pylist():
+        if all(record[name] in codes for name, codes in query.filters):
+            sums = found[tuple(record[name] for name in query.group_by)]
+            for place, number in enumerate((1, record[RECORD_KEY], record[WEIGHT] if query.weights else 0)):
+                sums[place] += number
+    return {group: tuple(sums) for group, sums in found.items()}
+
+
+def as_dict(cells):
+    weights = [0] * cells.counts.size if cells.weight_sums is None else cells.weight_sums.tolist()
+    sums = zip(cells.counts.tolist(), cells.key_sums.tolist(), weights, strict=True)
+    groups = list(zip(*(codes.tolist() for codes in cells.codes), strict=True))
+    assert len(set(groups)) == len(groups), "each group occurs once"
+    return dict(zip(groups, sums, strict=True))
+
+
+@pytest.fixture(scope="module")
+def kind(name, toy):
+    return engine_kind(name)
+
+
+@pytest.fixture(scope="module")
+def wide():
+    return invented()
+
+
+@pytest.fixture(scope="module")
+def version(kind, wide, tmp_path_factory):
+    return kept(kind, *wide, tmp_path_factory.mktemp("version"))
+
+
+@pytest.fixture(scope="module")
+def engine(kind, wide, version):
+    opened = kind.open(version, wide[0], None)
+    yield opened
+    opened.close()
+
+
+@pytest.mark.parametrize("name", [*(kind.name for kind in engine_kinds()), "toy"], scope="module")
+class TestEveryEngine:
+    @pytest.mark.parametrize("query", QUERIES, ids=str)
+    def test_counts_key_sums_and_weights_are_those_of_the_records(self, engine, wide, query):
+        assert as_dict(engine.aggregate(query)) == expected(wide[1], query)
+
+    def test_numbers_arrive_as_exact_integers(self, engine):
+        cells = engine.aggregate(AggregateQuery(("sex", "parish"), weights=True))
+        assert (cells.counts.dtype, cells.key_sums.dtype) == (np.int64, np.uint64)
+        assert cells.weight_sums.dtype == np.int64
+        assert all(np.issubdtype(codes.dtype, np.integer) for codes in cells.codes)
+
+    def test_weights_that_nobody_asked_for_are_not_summed(self, engine):
+        assert engine.aggregate(AggregateQuery(("sex",))).weight_sums is None
+
+    def test_where_nobody_is_there_is_no_group(self, engine, wide):
+        cells = engine.aggregate(NOBODY)
+        assert [codes.size for codes in cells.codes] == [0, 0]
+        assert cells.counts.size == cells.key_sums.size == cells.weight_sums.size == 0
+        assert expected(wide[1], NOBODY) == {}
+
+    def test_a_version_without_records_has_no_groups(self, kind, wide, tmp_path):
+        dataset, records = wide
+        (tmp_path / "empty").mkdir()
+        engine = kind.open(kept(kind, dataset, records.slice(0, 0), tmp_path / "empty"), dataset, None)
+        assert as_dict(engine.aggregate(QUERIES[1])) == {}
+        engine.close()
+
+    def test_a_sum_of_keys_beyond_what_a_float_holds_is_exact(self, kind, wide, tmp_path):
+        """2^21 + 3 records with the largest key: the sum is odd and above 2^53."""
+        dataset, _ = wide
+        many, (tiny,) = 2**21 + 3, [v for v in dataset.variables if v.name == "sex"]
+        small = Dataset("keys", "Keys", (tiny,), "id")
+        columns = {"sex": np.zeros(many, np.uint8), RECORD_KEY: np.full(many, 2**32 - 1, np.uint32)}
+        (tmp_path / "keys").mkdir()
+        engine = kind.open(kept(kind, small, pa.table(columns), tmp_path / "keys"), small, None)
+        assert as_dict(engine.aggregate(AggregateQuery(("sex",)))) == {(0,): (many, many * (2**32 - 1), 0)}
+        engine.close()
+
+    def test_the_number_of_threads_changes_nothing(self, kind, wide, version):
+        results = []
+        for threads in (1, 2, 5):
+            engine = kind.open(version, wide[0], threads)
+            results.append([as_dict(engine.aggregate(query)) for query in QUERIES])
+            engine.close()
+        assert results[0] == results[1] == results[2]
+
+    def test_many_threads_may_ask_at_once(self, engine):
+        with ThreadPoolExecutor(8) as pool:
+            results = list(pool.map(lambda _n: as_dict(engine.aggregate(QUERIES[2])), range(24)))
+        assert all(result == results[0] for result in results)
+
+    def test_counting_changes_no_file(self, engine, version):
+        before = {path.name: path.read_bytes() for path in version.iterdir()}
+        engine.aggregate(QUERIES[2])
+        assert {path.name: path.read_bytes() for path in version.iterdir()} == before
+
+    def test_records_that_are_gone_give_no_answer(self, kind, wide, tmp_path):
+        (tmp_path / "version").mkdir()
+        with pytest.raises(WorkspaceUnusable):
+            kind.open(tmp_path / "version", wide[0], None).aggregate(QUERIES[0])
+
+    def test_a_geography_is_counted_at_every_level(self, kind, tmp_path):
+        """Records may be sorted or rolled up by geography; no number shows it."""
+        region = Variable("region", "Region", (Category("S", "South"), Category("N", "North")))
+        places = tuple(Category(f"{p}{n}", "", p) for p in "NS" for n in range(3))
+        listed = (region, Variable("place", "Place", places), Variable("sex", "Sex", (Category("2", ""),)))
+        hierarchy = Hierarchy("geography", "Geography", ("region", "place"), geography=True)
+        dataset = Dataset("land", "Land", listed, "id", hierarchies=(hierarchy,))
+        place = np.random.RandomState(3).randint(0, 6, 500)
+        columns = {"region": np.where(place < 3, 1, 0), "place": place, "sex": np.zeros(500)}
+        table = {name: np.asarray(codes, np.uint8) for name, codes in columns.items()}
+        records = pa.table({**table, RECORD_KEY: np.arange(500, dtype=np.uint32)})
+        engine = kind.open(kept(kind, dataset, records, tmp_path), dataset, None)
+        for names in (("region",), ("place",), ("region", "sex"), ("place", "sex")):
+            query = AggregateQuery(names)
+            weightless = records.append_column(WEIGHT, pa.array(np.zeros(500, np.int64)))
+            assert as_dict(engine.aggregate(query)) == expected(weightless, query)
+        engine.close()
+
+    def test_categories_stand_in_the_order_of_the_description(self, name, toy, town, tmp_path):
+        """A whole load: codes are declared in an order that no alphabet has, and text stays text."""
+        codes = ("z", "ä", "10", "9", "Ω", "a,b")
+        listed = ", ".join(f'{{ code = "{code}", label = "{code}" }}' for code in codes)
+        text = 'id = "order"\nlabel = "Order"\nid_column = "id"\n'
+        text += f'[[variable]]\nname = "letter"\ncategories = [{listed}]\n'
+        values = [code for place, code in enumerate(codes) for _ in range(place + 1)] * 7
+        records = pa.table({"id": range(len(values)), "letter": values})
+        load_dataset(tmp_path / "w", text, records, engine=name)
+        stored = Workspace(tmp_path / "w").stored("order")
+        shape = table_shape(TableRequest("order", ("letter",)), stored.dataset)
+        assert shape.dimensions[0].codes[:-1] == codes
+        assert tabulate(stored.engine, shape).counts.tolist() == [7, 14, 21, 28, 35, 42, 147]
+        stored.engine.close()

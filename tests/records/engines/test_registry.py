@@ -1,0 +1,241 @@
+"""An engine is added in one place: the toy of `conftest.py` is driven through every face, and gives DuckDB's numbers."""
+
+import shutil
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from starlette.testclient import TestClient
+
+import discreet
+from discreet.answer.door import Doors
+from discreet.errors import (
+    BadDescription,
+    BadOption,
+    BadRequest,
+    MissingExtra,
+    UnknownEngine,
+    WorkspaceUnusable,
+)
+from discreet.model.dataset_toml import parse_dataset
+from discreet.model.registry import Extra
+from discreet.records.engine import EngineKind, engine_kind, engine_kinds, register
+from discreet.server.app import create_app
+from discreet.workspace.engine_place import engine_wanted
+from discreet.workspace.load import load_dataset
+from discreet.workspace.options import read_options
+from discreet.workspace.workspace import Workspace
+
+pytestmark = pytest.mark.usefixtures("toy")
+
+#: Tables of the town, as `Catalogue.table` takes them.
+TABLES = [
+    {"rows": ["sex"], "columns": ["age"]},
+    {"rows": ["area"], "columns": ["job"], "filters": {"sex": ["2"]}},
+    {"rows": ["area"], "levels": {"area": ["region", "area"]}, "columns": ["age"], "additivity": "fitted"},
+    {"rows": ["age"], "groups": {"age": [["adult", "old"]]}, "totals": False},
+    {"rows": ["job"], "columns": ["region"], "filters": {"age": ["child"]}},
+]
+WEIGHTED = 'weight_column = "weight"\nid_column = "person"'
+
+
+def version_of(folder, dataset="town"):
+    home = folder / "datasets" / dataset
+    return home / (home / "current").read_text().strip()
+
+
+@pytest.fixture
+def held_by(town, tmp_path):
+    """A workspace with the town, kept by an engine."""
+
+    def load(engine, description=None, records=None):
+        folder = tmp_path / f"by-{engine}"
+        town.load(folder, description, records, engine).close()
+        return folder
+
+    return load
+
+
+def test_the_registry_finds_every_module_of_the_folder_and_the_toy():
+    assert [kind.name for kind in engine_kinds()] == ["duckdb", "toy"]
+    assert all(kind.summary for kind in engine_kinds())
+
+
+def test_the_toy_releases_what_duckdb_releases_byte_for_byte(held_by):
+    with discreet.open(held_by("duckdb")) as ours, discreet.open(held_by("toy")) as theirs:
+        for parts in TABLES:
+            for form in ("to_csv", "to_json_stat"):
+                one, two = (getattr(c.table("town", **parts), form)() for c in (ours, theirs))
+                assert one == two, (parts, form)
+
+
+def test_weighted_tables_are_the_same_too(held_by, town):
+    count = len(town.records)
+    text = town.description.replace('id_column = "person"', WEIGHTED) + (
+        f"\n[survey]\nsample_size = {count}\npopulation_size = {count * 2}\nlargest_weight = 3\n"
+        'relative_variance = "0.25"\n'
+    )
+    weights = np.tile([1.0, 3.0], count // 2)
+    records = town.records.append_column("weight", pa.array(weights))
+    with (
+        discreet.open(held_by("duckdb", text, records)) as ours,
+        discreet.open(held_by("toy", text, records)) as theirs,
+    ):
+        one, two = (
+            c.table("town", rows=["area"], columns=["job"], measure="weighted").to_json_stat()
+            for c in (ours, theirs)
+        )
+    assert one == two
+
+
+def test_dp_tables_are_the_same_too(held_by, private_town):
+    with (
+        discreet.open(held_by("duckdb", private_town.description)) as ours,
+        discreet.open(held_by("toy", private_town.description)) as theirs,
+    ):
+        one, two = (c.table("town", rows=["sex"], columns=["age"]).to_json_stat() for c in (ours, theirs))
+    assert one == two
+
+
+def test_the_command_line_loads_with_it_and_asks_it(run_here, held_by, town, tmp_path):
+    (tmp_path / "town.toml").write_text(town.description, "utf-8")
+    town.records.to_pandas().to_csv(tmp_path / "town.csv", index=False)
+    folder = held_by("duckdb")
+    (tmp_path / "cli").mkdir()
+    shutil.copy(folder / "secret", tmp_path / "cli" / "secret")
+    files = (tmp_path / "town.toml", tmp_path / "town.csv")
+    done = run_here("load", *files, "--engine", "toy", "-w", tmp_path / "cli")
+    assert done.returncode == 0, done.stderr
+    asked = ("table", "town", "--rows", "sex", "--columns", "job", "--format", "csv", "-w")
+    assert run_here(*asked, tmp_path / "cli").stdout == run_here(*asked, folder).stdout
+    assert not list((tmp_path / "cli").rglob("*.duckdb"))
+
+
+def test_python_loads_with_it(town, tmp_path):
+    (tmp_path / "town.toml").write_text(town.description, "utf-8")
+    discreet.load(tmp_path / "w", tmp_path / "town.toml", town.records, engine="toy")
+    assert (version_of(tmp_path / "w") / "records.arrow").is_file()
+    with discreet.open(tmp_path / "w") as catalogue:
+        assert catalogue.table("town", rows=["sex"]).release.cells == 3
+
+
+def test_http_and_the_page_answer_from_it(held_by):
+    def answers(folder):
+        workspace = Workspace(folder)
+        client = TestClient(create_app(Doors(workspace), read_options(folder)))
+        found = [
+            client.get("/api/datasets/town/table?rows=age&columns=sex"),
+            client.get("/datasets/town?rows=age&columns=sex"),
+        ]
+        workspace.close()
+        assert [answer.status_code for answer in found] == [200, 200]
+        return [answer.text for answer in found]
+
+    assert answers(held_by("toy")) == answers(held_by("duckdb"))
+
+
+def test_the_first_that_names_an_engine_wins(town, tmp_path):
+    plain = parse_dataset(town.description)
+    named = parse_dataset(town.description + '\n[engine]\nkind = "toy"\n')
+    assert engine_wanted(tmp_path, plain) == ""
+    (tmp_path / "workspace.toml").write_text('[engine]\nkind = "one"\n')
+    assert engine_wanted(tmp_path, plain) == "one"
+    assert engine_wanted(tmp_path, named) == "toy"
+    assert engine_wanted(tmp_path, named, "duckdb") == "duckdb"
+
+
+@pytest.mark.parametrize("where", ["dataset.toml", "workspace.toml"])
+def test_a_file_that_names_the_engine_is_heard(town, tmp_path, where):
+    section = '\n[engine]\nkind = "toy"\n'
+    (tmp_path / "workspace.toml").write_text(section if where == "workspace.toml" else "threads = 1\n")
+    load_dataset(tmp_path, town.description + (section if where == "dataset.toml" else ""), town.records)
+    assert (version_of(tmp_path) / "engine").read_text() == "toy\n"
+    assert read_options(tmp_path).port == 8000
+
+
+def test_a_version_of_duckdb_has_the_files_that_it_always_had(held_by):
+    names = {path.name for path in version_of(held_by("duckdb")).iterdir()}
+    assert names == {"dataset.toml", "data.duckdb", "noise.json", "secret.check"}
+
+
+@pytest.mark.parametrize("change", [lambda p: p.unlink(), lambda p: p.write_text("duckdb\n")])
+def test_the_name_of_the_engine_is_under_the_seal(held_by, change):
+    folder = held_by("toy")
+    change(version_of(folder) / "engine")
+    with pytest.raises(WorkspaceUnusable, match="changed after it was loaded"):
+        Workspace(folder).stored("town")
+
+
+def test_an_engine_cannot_be_written_into_a_version_of_duckdb(held_by):
+    folder = held_by("duckdb")
+    (version_of(folder) / "engine").write_text("toy\n")
+    with pytest.raises(WorkspaceUnusable, match="changed after it was loaded"):
+        Workspace(folder).stored("town")
+
+
+def test_a_version_whose_engine_is_not_known_here_is_not_served(held_by, monkeypatch):
+    from discreet.records import engine as engines
+
+    folder = held_by("toy")
+    members = {name: kind for name, kind in engines._REGISTRY._members.items() if name != "toy"}
+    monkeypatch.setattr(engines._REGISTRY, "_members", members)
+    with pytest.raises(WorkspaceUnusable, match='kept by the engine "toy", which is not known here'):
+        Workspace(folder).stored("town")
+
+
+def test_one_version_has_one_engine(held_by, town):
+    """A second engine is refused by name; without a name the version stays where it is."""
+    folder = held_by("toy")
+    with pytest.raises(BadRequest, match='kept by the engine "toy"'):
+        load_dataset(folder, town.description, town.records, engine="duckdb")
+    load_dataset(folder, town.description, town.records)
+    load_dataset(folder, town.description, town.records, engine="toy")
+    assert (version_of(folder) / "engine").read_text() == "toy\n"
+    assert len(list((folder / "datasets" / "town").glob("*/dataset.toml"))) == 1
+
+
+def test_an_unknown_engine_is_refused_with_the_nearest_and_nothing_is_left(run_here, town, tmp_path):
+    (tmp_path / "town.toml").write_text(town.description, "utf-8")
+    (tmp_path / "town.csv").write_text("person\n", "utf-8")
+    files = (tmp_path / "town.toml", tmp_path / "town.csv")
+    done = run_here("load", *files, "--engine", "duckbd", "-w", tmp_path / "w")
+    assert done.returncode == 2
+    assert 'There is no engine "duckbd". Did you mean "duckdb"?' in " ".join(done.stderr.split())
+    assert not (tmp_path / "w").exists()
+    with pytest.raises(UnknownEngine, match='Did you mean "toy"'):
+        load_dataset(tmp_path, town.description + '\n[engine]\nkind = "tyo"\n', town.records)
+
+
+@pytest.mark.parametrize(
+    ("section", "said"),
+    [
+        ('engine = "toy"', "not a section"),
+        ('[engine]\nkind = "toy"\nurl = ""', 'unknown key "url"'),
+        ("[engine]\nkind = 3", "is 3"),
+    ],
+)
+def test_a_section_that_cannot_be_read_is_refused_in_both_files(town, tmp_path, section, said):
+    with pytest.raises(BadDescription, match=said):
+        parse_dataset(
+            f"{section}\n{town.description}" if section[0] == "e" else f"{town.description}\n{section}"
+        )
+    (tmp_path / "workspace.toml").write_text(section)
+    with pytest.raises(BadOption, match=said):
+        engine_wanted(tmp_path, parse_dataset(town.description))
+
+
+def test_an_engine_that_is_not_installed_says_what_to_install(town, tmp_path):
+    needs = Extra("discreet[far]", ("json", "no_such_cluster"))
+    register(EngineKind("far", "far away", lambda *_: None, lambda *_: None, needs))
+    with pytest.raises(
+        MissingExtra, match=r'"far" needs no_such_cluster. Install it: pip install "discreet\[far\]"'
+    ):
+        engine_kind("far")
+    with pytest.raises(MissingExtra):
+        load_dataset(tmp_path / "w", town.description, town.records, engine="far")
+    assert not (tmp_path / "w").exists()
+
+
+def test_a_name_is_given_once():
+    with pytest.raises(ValueError, match='"toy" is there already'):
+        register(EngineKind("toy", "another", lambda *_: None, lambda *_: None))
