@@ -25,7 +25,7 @@ EXIT_OURS = 70
 class DiscreetError(Exception):
     """The parent of all errors that are meant for a user."""
 
-    code: ClassVar[str] = "internal"
+    code: str = "internal"
     title: ClassVar[str] = "Something went wrong on our side"
     http_status: ClassVar[int] = 500
     exit_code: ClassVar[int] = EXIT_OURS
@@ -113,16 +113,20 @@ class NotFound(DiscreetError):
 class Refused(DiscreetError):
     """A request that is understood and not answered, by a rule.
 
-    `cacheable` is False where the answer may be another one tomorrow, or for somebody else.
+    A rule that has no class here gives its own `code`. `cacheable` is False where the answer may be another one
+    tomorrow, or for somebody else.
     """
 
     code = "refused"
-    title = "This table is not released"
+    title = "This table is refused"
     http_status = 403
     exit_code = EXIT_REFUSED
 
-    def __init__(self, message: str, advice: str = "", *, cacheable: bool = True) -> None:
+    def __init__(
+        self, message: str, advice: str = "", *, code: str | None = None, cacheable: bool = True
+    ) -> None:
         super().__init__(message, advice)
+        self.code = code or type(self).code
         self.cacheable = cacheable
 
 
@@ -183,7 +187,7 @@ class NestedGroups(Refused):
 
 
 class TableNotReleased(Refused):
-    """A table that fails the rules on its perturbed counts as a whole."""
+    """A table that fails the rules on perturbed counts as a whole."""
 
     code = "table-not-released"
     title = "The table is too sparse to be released"

@@ -15,7 +15,7 @@ import pyarrow.csv as pv
 import pytest
 
 import discreet.answer.verdicts
-from discreet.answer.question import check
+from discreet.answer.question import check, opened
 from discreet.records.engines.duckdb import DuckDBEngine
 from discreet.rules.noisy_table import NoisyTable
 from discreet.workspace.load import load_dataset
@@ -190,7 +190,7 @@ def test_rules_on_counts_change_no_refusal_by_shape(sites):
 
 
 @pytest.fixture
-def judged(monkeypatch):
+def looked_at(monkeypatch):
     """Every table that a rule was shown."""
     seen, verdict_of = [], discreet.answer.verdicts.verdict_of
 
@@ -203,7 +203,7 @@ def judged(monkeypatch):
 
 
 def released(site, shape, key):
-    """The cells of a judged table as anybody gets them from a site without rules."""
+    """The cells of a table that a rule was shown as anybody gets them from a site without rules."""
     names = ",".join(dimension.name for dimension in shape.dimensions)
     levels = [
         ("levels", f"{d.name}=region,area") for d in shape.dimensions if d.name == "area" and d.length > 6
@@ -214,7 +214,7 @@ def released(site, shape, key):
     return values.cast(pa.int64()).fill_null(0).to_numpy().reshape(shape.lengths)
 
 
-def test_every_table_that_a_rule_sees_equals_one_that_is_released(private_town, tmp_path, site_of, judged):
+def test_every_table_that_a_rule_sees_equals_one_that_is_released(private_town, tmp_path, site_of, looked_at):
     """A twin without rules has the same noise, since rules are in no key: what rules see is what it publishes."""
     plain = private_town.description.replace("[protection]\n", "[protection]\nnon_negative = false\n", 1)
     ruled = plain.replace("[protection]\n", f"{RULES}[protection]\n", 1)
@@ -233,9 +233,9 @@ def test_every_table_that_a_rule_sees_equals_one_that_is_released(private_town, 
         query = random_request(rng)
         site.get(query, keys[0])
         site.get([*query, ("dry_run", "1")], keys[0])
-    assert len(judged) > 8
-    assert any(len(table.shape.dimensions) > 2 for table in judged)
-    for table in judged:
+    assert len(looked_at) > 8
+    assert any(len(table.shape.dimensions) > 2 for table in looked_at)
+    for table in looked_at:
         assert type(table) is NoisyTable
         wanted = released(twin, table.shape, keys[1])
         told = np.where(table.impossible, 0, table.noisy)
@@ -244,7 +244,7 @@ def test_every_table_that_a_rule_sees_equals_one_that_is_released(private_town, 
         each.close()
 
 
-def test_a_rule_shown_true_counts_would_be_noticed(private_town, judged, monkeypatch, site_of, tmp_path):
+def test_a_rule_shown_true_counts_would_be_noticed(private_town, looked_at, monkeypatch, site_of, tmp_path):
     """The same comparison finds out a product that shows a rule the true counts."""
     ruled = private_town.description.replace(
         "[protection]\n", f"{RULES}[protection]\nnon_negative = false\n", 1
@@ -256,8 +256,8 @@ def test_a_rule_shown_true_counts_would_be_noticed(private_town, judged, monkeyp
     monkeypatch.setattr("discreet.answer.verdicts._own_cells", lambda *_: None)
     site.get("rows=area&columns=sex,age&format=csv", site.share("ann", 2))
     site.get("rows=area,sex&format=csv")
-    right = [table.noisy for table in judged]
-    judged.clear()
+    right = [table.noisy for table in looked_at]
+    looked_at.clear()
     site.workspace.stored("town").verdicts.clear()
     monkeypatch.setattr(
         "discreet.protect.dp_protector.DpProtector.protect",
@@ -269,11 +269,11 @@ def test_a_rule_shown_true_counts_would_be_noticed(private_town, judged, monkeyp
 
     request = canonical(TableRequest("town", ("area", "age", "sex")), stored.dataset)
     question = check(stored, request)
-    verdict_on(stored, question.protector, request, question.shape)
+    verdict_on(stored, opened(question)[1], request, question.shape)
     monkeypatch.undo()
-    wanted = released(twin, judged[0].shape, twin.share("ann", 2))
+    wanted = released(twin, looked_at[0].shape, twin.share("ann", 2))
     assert any((table == wanted).all() for table in right if table.shape == wanted.shape)
-    assert (judged[0].noisy != wanted).any()
+    assert (looked_at[0].noisy != wanted).any()
 
 
 def test_a_dry_run_over_http_reads_nothing_that_is_not_paid_for(site, monkeypatch):

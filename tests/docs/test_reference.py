@@ -22,8 +22,10 @@ from discreet.model.release import STATUS_MEANING
 from discreet.model.variable import RESERVED_NAMES
 from discreet.noise.families import FAMILIES
 from discreet.records.engine import engine_kinds
-from discreet.rules.declared import KINDS, TABLE_KINDS, parse_rules
-from discreet.rules.shape_rules import SHAPE_RULES
+from discreet.rules.declared import parse_rules
+from discreet.rules.protection_rules import protection_rules
+from discreet.rules.registry import kinds
+from discreet.rules.rule import CountRule
 from discreet.workspace.load import noise_of
 from discreet.workspace.options import OPTIONS, WORKSPACE_ENVIRONMENT
 
@@ -80,16 +82,17 @@ def test_error_codes_are_different():
     assert len(set(codes)) == len(codes)
 
 
-@pytest.mark.parametrize("rule", SHAPE_RULES, ids=lambda r: r.__name__)
-def test_every_rule_is_documented(rule):
-    assert f"| `{rule.__name__.replace('_', '-')}` |" in page("reference/rules.md")
+def test_every_rule_of_the_protection_is_documented(town):
+    for rule in protection_rules(parse_dataset(town.description)):
+        assert f"\n| `{rule.refusal_code()}` |" in page("reference/rules.md")
 
 
-@pytest.mark.parametrize("kind", KINDS.values(), ids=lambda k: k.kind)
-def test_every_declared_rule_is_documented_with_its_keys(kind):
+@pytest.mark.parametrize("kind", kinds().values(), ids=lambda k: k.kind)
+def test_every_kind_of_rule_is_documented_with_its_code_and_its_keys(kind):
     text = page("reference/rules.md")
-    (line,) = [line for line in text.splitlines() if line.startswith(f"| `{kind.kind}` |")]
-    shared = {"level", "from_variables"} if kind in TABLE_KINDS else set()
+    lines = [line for line in text.splitlines() if line.startswith(f"| `{kind.kind}` |")]
+    (line,) = [line for line in lines if not kind.refuses() or f"| `{kind.refusal_code()}` |" in line]
+    shared = {each.name for each in fields(CountRule)} if issubclass(kind, CountRule) else set()
     for each in fields(kind):
         assert f"`{each.name}`" in line or f"`{each.name} = " in line or each.name in shared, each.name
     assert all(f"`{name}`" in text for name in shared)
@@ -149,6 +152,18 @@ def test_the_examples_of_rules_are_rules():
     assert len(examples) == 2
     for example in examples:
         assert parse_rules(tomllib.loads(example)["rule"], dataset)
+
+
+def test_the_example_of_a_kind_of_your_own_is_a_kind():
+    from discreet.rules.registry import unregister
+
+    (code,) = re.findall(r"```python\n(.*?)```", page("reference/rules.md"), re.DOTALL)
+    example = {"__name__": "example"}
+    exec(compile(code, "rules.md", "exec"), example)  # noqa: S102 - our own page
+    try:
+        assert kinds()["few-people"] is example["FewPeople"]
+    finally:
+        unregister("few-people")
 
 
 @pytest.mark.parametrize("name", MODULES)

@@ -39,12 +39,12 @@ def rules(dataset):
 
 @pytest.fixture(scope="session")
 def noisy(dataset):
-    """The noisy table by which a request is judged, from counts of its variables' own categories, or a seed."""
+    """The noisy table that the rules look at for a request, from counts of its variables' own categories, or a seed."""
 
     def table(request, interior=0):
-        judged = unfiltered(request, dataset)
-        shape = table_shape(judged, dataset)
-        base = table_shape(canonical(replace(judged, levels=(), totals=False), dataset), dataset)
+        wide = unfiltered(request, dataset)
+        shape = table_shape(wide, dataset)
+        base = table_shape(canonical(replace(wide, levels=(), totals=False), dataset), dataset)
         if isinstance(interior, int):
             interior = np.random.default_rng(interior).poisson(3, base.lengths)
         counts = np.broadcast_to(np.asarray(interior, dtype=np.int64), base.lengths).copy()

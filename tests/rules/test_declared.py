@@ -2,13 +2,15 @@
 
 import inspect
 from dataclasses import FrozenInstanceError, fields
-from typing import ClassVar
 
 import pytest
 
 from discreet.errors import BadDescription, Refused
 from discreet.rules.advice import nearest_allowed
-from discreet.rules.declared import KINDS, SHAPE_KINDS, TABLE_KINDS, first_refusal, refuse_by_rules
+from discreet.rules.declared import first_refusal, parse_rules, refuse_by_rules
+from discreet.rules.registry import kinds
+
+REFUSING = [kind for kind in kinds().values() if kind.refuses()]
 
 #: kind: (its section, the code of its refusal, a refused request, the same with the advice followed).
 PAIRS = {
@@ -88,11 +90,10 @@ def test_the_advice_can_be_followed_by_one_click(kind, rules, ask, dataset):
 
 
 def test_every_kind_by_shape_is_tested_here():
-    assert {kind.kind for kind in SHAPE_KINDS} == set(PAIRS)
-    assert len(KINDS) == len(SHAPE_KINDS) + len(TABLE_KINDS)
+    assert {kind.kind for kind in REFUSING} == set(PAIRS)
 
 
-@pytest.mark.parametrize("kind", SHAPE_KINDS, ids=lambda k: k.kind)
+@pytest.mark.parametrize("kind", REFUSING, ids=lambda k: k.kind)
 def test_a_rule_by_shape_sees_the_request_its_shape_and_the_description_alone(kind):
     assert list(inspect.signature(kind.refuse).parameters) == ["self", "request", "shape", "dataset"]
 
@@ -145,15 +146,20 @@ def test_a_section_that_cannot_be_used_is_refused_with_advice(section, says, rul
 def test_a_level_needs_a_geography(dataset):
     from dataclasses import replace
 
-    from discreet.rules.declared import parse_rules
-
     flat = replace(dataset, hierarchies=())
     with pytest.raises(BadDescription, match="no geography"):
         parse_rules([{"kind": "max-cells", "most": 9, "level": "area"}], flat)
 
 
+def test_free_groups_are_no_rule_under_dp(private_town):
+    from discreet.model.dataset_toml import parse_dataset
+
+    with pytest.raises(BadDescription, match="need no rule"):
+        parse_rules([{"kind": "free-groups"}], parse_dataset(private_town.description))
+
+
 def test_every_key_of_every_rule_has_a_reader():
-    for kind in KINDS.values():
+    for kind in kinds().values():
         assert all("reader" in each.metadata for each in fields(kind)), kind
 
 
@@ -194,89 +200,6 @@ def test_what_is_mandatory_must_stand_in_the_table(rules, ask, dataset):
     assert first_refusal(*ask(rows=["job"], columns=["region"]), dataset, needs) is None
     assert first_refusal(*ask(rows=["job"], columns=["area"]), dataset, needs) is None
     assert first_refusal(*ask(rows=["sex"]), dataset, needs) is None
-
-
-class TestFreeGroups:
-    grouped: ClassVar = {"rows": ["job"], "groups": ["job=0+1,2"]}
-
-    def test_groups_beyond_the_accounts_number_are_refused_and_nobody_keeps_the_answer(
-        self, rules, ask, dataset
-    ):
-        counted = rules({"kind": "free-groups", "per_account": 3})
-        asked = []
-
-        def meter(variable, account):
-            asked.append((variable, account))
-            return 3
-
-        refusal = first_refusal(*ask(**self.grouped), dataset, counted, meter=meter, account="ada")
-        assert (refusal.code, refusal.cacheable) == ("too-many-groups", False)
-        assert asked == [("job", "ada")]
-        allowed = first_refusal(*ask(**self.grouped), dataset, counted, meter=lambda _v, _a: 2, account="ada")
-        assert allowed is None
-
-    def test_nobody_signed_in_has_no_groups_where_they_are_counted(self, rules, ask, dataset):
-        counted = rules({"kind": "free-groups", "per_account": 3})
-        refusal = first_refusal(*ask(**self.grouped), dataset, counted)
-        assert (refusal.code, refusal.cacheable) == ("too-many-groups", False)
-
-    def test_single_categories_are_no_groups(self, rules, ask, dataset):
-        none = rules({"kind": "free-groups", "allowed": False})
-        assert first_refusal(*ask(rows=["job"], groups=["job=0,1"]), dataset, none) is None
-
-    def test_a_rule_without_a_list_is_about_every_variable(self, rules, ask, dataset):
-        none = rules({"kind": "free-groups", "allowed": False})
-        assert first_refusal(*ask(rows=["age"], groups=["age=child+old"]), dataset, none) is not None
-
-
-class TestNestedGroups:
-    def test_filters_count_as_unions_where_the_rule_says_so(self, rules, ask, dataset):
-        section = {"kind": "nested-groups", "fewer_than": 2, "variables": ["area"]}
-        with_filters = rules({**section, "filters": True})
-        almost_south = {"rows": ["sex"], "filters": ["area=S1,S2"]}
-        assert first_refusal(*ask(**almost_south), dataset, rules(section)) is None
-        refusal = first_refusal(*ask(**almost_south), dataset, with_filters)
-        assert "'S' of \"region\"" in refusal.message
-        north_and_one = {"rows": ["sex"], "filters": ["area=N1,N2,S1"]}
-        assert first_refusal(*ask(**north_and_one), dataset, with_filters) is not None
-        all_but_one = {"rows": ["sex"], "filters": ["area=N1,N2,S1,S2"]}
-        assert first_refusal(*ask(**all_but_one), dataset, with_filters) is not None
-        for allowed in ("area=N1,N2", "area=N1", "area=N1,S1"):
-            assert first_refusal(*ask(rows=["sex"], filters=[allowed]), dataset, with_filters) is None
-
-    def test_without_totals_a_shown_filter_is_no_union(self, rules, ask, dataset):
-        section = {"kind": "nested-groups", "fewer_than": 2, "filters": True}
-        shown = {"rows": ["area"], "filters": ["area=S1,S2"]}
-        assert first_refusal(*ask(**shown), dataset, rules(section)) is not None
-        assert first_refusal(*ask(**shown, totals=False), dataset, rules(section)) is None
-
-    def test_the_difference_is_counted_in_categories(self, rules, ask, dataset):
-        asked = ask(rows=["job"], groups=["job=1+2"])
-        assert first_refusal(*asked, dataset, rules({"kind": "nested-groups", "fewer_than": 2})) is None
-        assert first_refusal(*asked, dataset, rules({"kind": "nested-groups", "fewer_than": 3})) is not None
-
-
-class TestMinimumAreaSize:
-    section: ClassVar = {
-        "kind": "minimum-area-size",
-        "variable": "area",
-        "least": 100,
-        "figures": {"N2": 80, "S3": 99},
-    }
-
-    def test_a_table_with_other_areas_in_it_is_not_refused(self, rules, ask, dataset):
-        declared = rules(self.section)
-        assert first_refusal(*ask(rows=["area"], columns=["sex"]), dataset, declared) is None
-        assert first_refusal(*ask(rows=["area"], filters=["area=N1,N2"]), dataset, declared) is None
-        assert first_refusal(*ask(rows=["area"], filters=["area=N2"]), dataset, declared) is not None
-
-    def test_coarser_levels_are_not_its_business(self, rules, ask, dataset):
-        assert first_refusal(*ask(rows=["region"]), dataset, rules(self.section)) is None
-
-    def test_an_area_within_a_small_one_is_small(self, rules, ask, dataset):
-        section = {**self.section, "variable": "region", "figures": {"N": 50}}
-        assert first_refusal(*ask(rows=["sex"], filters=["area=N1"]), dataset, rules(section)) is not None
-        assert first_refusal(*ask(rows=["sex"], filters=["area=S1"]), dataset, rules(section)) is None
 
 
 def test_nothing_is_advised_where_nothing_is_allowed(ask, dataset):

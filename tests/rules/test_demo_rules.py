@@ -11,11 +11,12 @@ from discreet.model.dataset_toml import parse_dataset
 from discreet.model.request import TableRequest, canonical
 from discreet.model.shape import structural_zeros, table_shape
 from discreet.rules.advice import nearest_allowed
-from discreet.rules.declared import KINDS, parse_rules, refuse_by_rules
+from discreet.rules.declared import parse_rules, refuse_by_rules
 from discreet.rules.noisy_table import NoisyTable
+from discreet.rules.registry import kinds
 from discreet.rules.unfiltered import needs_table, unfiltered, unfiltered_shape
 from discreet.rules.verdict import verdict_of
-from discreet.rules.withheld import blocked_cells, refuse_by_verdict
+from discreet.rules.withheld import withheld_cells
 from discreet.workspace.demo import census_batches, census_description
 
 ROWS, QUESTIONS, SEED = 50_000, 1_000, 20_260
@@ -67,8 +68,7 @@ def answer(request):
         return np.zeros(shape.lengths, dtype=bool)
     unfiltered_shape(request, dataset)
     verdict = verdict_on(unfiltered(request, dataset))
-    refuse_by_verdict(verdict, shape, dataset)
-    return blocked_cells(verdict, shape, dataset)
+    return withheld_cells(verdict, shape, dataset, "independent")
 
 
 def refusal_of(request):
@@ -154,4 +154,4 @@ def test_what_everybody_asks_is_released(names):
 def test_the_rules_of_the_demo_are_of_known_kinds():
     dataset, rules = census()
     assert len(rules) == len(dataset.rules) >= 8
-    assert {rule.kind for rule in rules} <= set(KINDS)
+    assert {rule.kind for rule in rules} <= set(kinds())

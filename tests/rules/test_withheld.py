@@ -1,4 +1,4 @@
-"""Blocked areas become withheld cells, and no filter, group or layout shows what the whole table withholds."""
+"""Withheld areas become withheld cells, and no filter, group or layout shows what the whole table withholds."""
 
 import itertools
 from dataclasses import replace
@@ -19,7 +19,7 @@ from discreet.rules.noisy_table import NoisyTable
 from discreet.rules.places import ancestors, finer
 from discreet.rules.unfiltered import needs_table, unfiltered, unfiltered_shape
 from discreet.rules.verdict import verdict_of
-from discreet.rules.withheld import blocked_cells, refuse_by_verdict
+from discreet.rules.withheld import lay_out, withheld_cells
 
 ZEROS = {"kind": "share-of-zeros", "most": 0.5}
 ONES = {"kind": "share-of-ones", "most": 0.4}
@@ -77,9 +77,9 @@ def test_withheld_cells_agree_with_the_slow_definition(data, seed, mean, dataset
     lengths = [len(dimension.base) for dimension in unfiltered_shape(request, dataset).dimensions]
     table = noisy(request, np.random.default_rng(seed).poisson(mean, lengths))
     verdict = verdict_of(rules(ZEROS, ONES), table, dataset)
-    withheld = blocked_cells(verdict, shape, dataset)
+    withheld = lay_out(verdict, shape, dataset)
     cells = areas_of_cells(request, shape, dataset)
-    judged = {frozenset(m): number for place in verdict.places for number, m in enumerate(place.members())}
+    known = {frozenset(m): number for place in verdict.places for number, m in enumerate(place.members())}
     for place in itertools.product(*map(range, shape.lengths)):
         if verdict.table_error is not None:
             assert withheld[place]
@@ -87,10 +87,8 @@ def test_withheld_cells_agree_with_the_slow_definition(data, seed, mean, dataset
             assert not withheld[place]
         else:
             inside = cells[place]
-            own = judged.get(frozenset(inside))
-            touched = [
-                number for members, number in judged.items() if len(members) == 1 and members <= inside
-            ]
+            own = known.get(frozenset(inside))
+            touched = [number for members, number in known.items() if len(members) == 1 and members <= inside]
             assert withheld[place] == (any(verdict.mask[touched]) if own is None else verdict.mask[own])
 
 
@@ -116,7 +114,9 @@ def finest_of(request, dataset):
 
 @settings(max_examples=60)
 @given(seed=st.integers(1, 10**6), area=st.integers(0, 4), count=st.integers(-2, 5))
-def test_an_area_is_judged_by_its_own_noisy_counts_alone(seed, area, count, ask, dataset, noisy, rules):
+def test_a_verdict_on_an_area_follows_from_its_own_noisy_counts_alone(
+    seed, area, count, ask, dataset, noisy, rules
+):
     request, _ = ask(rows=["area"], columns=["sex", "age"])
     interior = np.random.default_rng(seed).poisson(1, (5, 2, 3))
     changed = interior.copy()
@@ -132,8 +132,8 @@ def test_an_area_is_judged_by_its_own_noisy_counts_alone(seed, area, count, ask,
 
 
 @pytest.fixture(scope="module")
-def north_two_blocked(ask, noisy, rules, dataset):
-    """Area by sex by age in which N2 alone is too sparse, judged for any request on these variables."""
+def north_two_withheld(ask, noisy, rules, dataset):
+    """Area by sex by age in which N2 alone is too sparse, for any request on these variables."""
     request, _ = ask(rows=["area"], columns=["sex", "age"])
     interior = np.full((5, 2, 3), 9)
     interior[1] = [[9, 0, 0], [0, 0, 9]]
@@ -141,54 +141,54 @@ def north_two_blocked(ask, noisy, rules, dataset):
 
 
 def shown(verdict, asked, dataset):
-    return ~blocked_cells(verdict, asked[1], dataset)
+    return ~lay_out(verdict, asked[1], dataset)
 
 
-def test_the_blocked_area_is_withheld_and_the_total_over_all_areas_stays(north_two_blocked, ask, dataset):
+def test_a_withheld_area_has_no_cells_and_the_total_over_all_areas_stays(north_two_withheld, ask, dataset):
     asked = ask(rows=["area"], columns=["sex"], layers=["age"])
-    released = shown(north_two_blocked, asked, dataset)
+    released = shown(north_two_withheld, asked, dataset)
     assert not released[1].any()
     assert released[[0, 2, 3, 4, 5]].all()
 
 
-def test_the_total_of_a_filter_to_the_blocked_area_is_withheld(north_two_blocked, ask, dataset):
+def test_the_total_of_a_filter_to_a_withheld_area_has_no_cells(north_two_withheld, ask, dataset):
     asked = ask(rows=["area"], columns=["sex", "age"], filters=["area=N2"])
-    assert not shown(north_two_blocked, asked, dataset).any()
+    assert not shown(north_two_withheld, asked, dataset).any()
     with pytest.raises(TableNotReleased, match="None of the areas") as raised:
-        refuse_by_verdict(north_two_blocked, asked[1], dataset)
+        withheld_cells(north_two_withheld, asked[1], dataset, "independent")
     assert "region" in raised.value.advice
 
 
-def test_a_union_with_a_blocked_area_in_it_is_withheld(north_two_blocked, ask, dataset):
+def test_a_union_with_a_withheld_area_in_it_is_withheld(north_two_withheld, ask, dataset):
     asked = ask(rows=["area"], columns=["sex"], filters=["area=N1,N2,S1", "age=old"])
-    released = shown(north_two_blocked, asked, dataset)[:, 0]
+    released = shown(north_two_withheld, asked, dataset)[:, 0]
     assert released.tolist() == [True, False, True, False]
     hidden = ask(rows=["sex"], columns=["age"], filters=["area=N1,N2"])
-    assert not shown(north_two_blocked, hidden, dataset).any()
+    assert not shown(north_two_withheld, hidden, dataset).any()
     other = ask(rows=["sex"], columns=["age"], filters=["area=N1,S1"])
-    assert shown(north_two_blocked, other, dataset).all()
+    assert shown(north_two_withheld, other, dataset).all()
 
 
-def test_two_levels_in_one_table_are_told_apart(north_two_blocked, ask, dataset):
+def test_two_levels_in_one_table_are_told_apart(north_two_withheld, ask, dataset):
     asked = ask(rows=["region"], columns=["area"], layers=["sex"], filters=["age=old"])
-    released = shown(north_two_blocked, asked, dataset)[:, :, 0]
+    released = shown(north_two_withheld, asked, dataset)[:, :, 0]
     assert not released[0, 1]
     assert not released[2, 1]
-    assert not released[0, 5]  # all of the north: judged as the union it is here
+    assert not released[0, 5]  # all of the north: a union with N2 in it
     assert released[1, 5]
     assert released[2, 5]
 
 
-def test_where_totals_are_sums_they_are_withheld_with_the_area(north_two_blocked, ask, dataset):
+def test_where_totals_are_sums_they_are_withheld_with_the_area(north_two_withheld, ask, dataset):
     _, shape = ask(rows=["area"], columns=["sex"], layers=["age"])
-    assert not blocked_cells(north_two_blocked, shape, dataset)[5].any()
-    assert blocked_cells(north_two_blocked, shape, dataset, sums=True)[5].all()
+    assert not lay_out(north_two_withheld, shape, dataset)[5].any()
+    assert lay_out(north_two_withheld, shape, dataset, sums=True)[5].all()
     _, one = ask(rows=["area"], columns=["sex"], filters=["area=N1,S1", "age=old"])
-    assert not blocked_cells(north_two_blocked, one, dataset, sums=True).any()
+    assert not lay_out(north_two_withheld, one, dataset, sums=True).any()
 
 
 class TestLevels:
-    """Several levels of an area in one table: each row is judged as what it is."""
+    """Several levels of an area in one table: each row gets the verdict of what it is."""
 
     mixed: ClassVar = {"rows": ["area"], "columns": ["sex", "age"], "levels": ["area=region,area"]}
     sparse: ClassVar = np.array([[[9] * 3] * 2, [[9, 0, 0], [0, 0, 9]], *[[[9] * 3] * 2] * 3])
@@ -197,16 +197,16 @@ class TestLevels:
         request, shape = ask(**self.mixed)
         verdict = verdict_of(rules(ZEROS), noisy(request, self.sparse), dataset)
         codes = shape.dimensions[0].codes
-        withheld = blocked_cells(verdict, shape, dataset)[:, 0, 0]
+        withheld = lay_out(verdict, shape, dataset)[:, 0, 0]
         assert [code for code, gone in zip(codes, withheld, strict=True) if gone] == ["N2"]
-        assert (verdict.blocked, verdict.total) == (1, 7)
+        assert (verdict.withheld, verdict.total) == (1, 7)
 
-    def test_a_filter_to_the_blocked_area_does_not_show_it_as_its_region(self, ask, noisy, rules, dataset):
+    def test_a_filter_to_a_withheld_area_does_not_show_it_as_its_region(self, ask, noisy, rules, dataset):
         request, shape = ask(**self.mixed, filters=["area=N2,S1"])
         assert unfiltered(request, dataset).levels == ()
         verdict = verdict_of(rules(ZEROS), noisy(request, self.sparse), dataset)
         codes = shape.dimensions[0].codes
-        withheld = blocked_cells(verdict, shape, dataset)[:, 0, 0]
+        withheld = lay_out(verdict, shape, dataset)[:, 0, 0]
         assert [code for code, gone in zip(codes, withheld, strict=True) if gone] == ["N", "N2", "_T"]
 
     def test_a_rule_for_small_areas_leaves_the_regions_alone(self, ask, noisy, rules, dataset):
@@ -215,12 +215,12 @@ class TestLevels:
         verdict = verdict_of(rules({**ZEROS, "level": "area"}), noisy(request, empty), dataset)
         assert verdict.mask.tolist() == [False, True, True, False, True, True, True, False]
 
-    def test_areas_shown_as_regions_are_judged_as_regions(self, ask, noisy, rules, dataset):
+    def test_areas_shown_as_regions_get_the_verdict_of_regions(self, ask, noisy, rules, dataset):
         parts = {**self.mixed, "levels": ["area=region"]}
         request, shape = ask(**parts)
         verdict = verdict_of(rules(ZEROS, ONES), noisy(request, self.sparse), dataset)
-        assert (verdict.blocked, verdict.total) == (0, 2)
-        assert not blocked_cells(verdict, shape, dataset).any()
+        assert (verdict.withheld, verdict.total) == (0, 2)
+        assert not lay_out(verdict, shape, dataset).any()
         at_area = rules({"kind": "max-variables", "most": 1, "level": "area"})
         assert first_refusal(request, shape, dataset, at_area) is None
         assert first_refusal(*ask(**parts, filters=["area=N1"]), dataset, at_area) is not None
@@ -248,7 +248,7 @@ def test_larger_areas_are_larger_whatever_the_levels(ask, dataset):
 def test_a_verdict_of_another_geography_is_refused(ask, noisy, rules, dataset):
     verdict = verdict_of(rules(ZEROS), noisy(ask(rows=["sex"])[0], 3), dataset)
     with pytest.raises(ValueError, match="another table"):
-        blocked_cells(verdict, ask(rows=["area"])[1], dataset)
+        lay_out(verdict, ask(rows=["area"])[1], dataset)
 
 
 def test_the_total_over_areas_is_withheld_where_the_table_without_geography_would_be(
@@ -261,10 +261,10 @@ def test_the_total_over_areas_is_withheld_where_the_table_without_geography_woul
     interior[0, 1] = interior[1, 1] = 2
     verdict = verdict_of(dominated, noisy(request, interior), dataset)
     assert verdict.mask.tolist() == [False, False, True, True, True, True]
-    assert blocked_cells(verdict, shape, dataset)[-1].all()
+    assert lay_out(verdict, shape, dataset)[-1].all()
 
 
-def test_two_geographies_are_judged_by_their_intersections(town):
+def test_two_geographies_get_verdicts_on_their_intersections(town):
     """Slivers between geographies that do not nest are areas of their own."""
     text = town.description + SCHOOLS
     dataset = parse_dataset(text)
@@ -279,13 +279,13 @@ def test_two_geographies_are_judged_by_their_intersections(town):
         counts = np.concatenate([counts, counts.sum(axis=axis, keepdims=True)], axis=axis)
     table = NoisyTable(shape, counts.astype(np.int64), np.zeros(counts.shape, dtype=bool))
     verdict = verdict_of(parse_rules([{"kind": "share-of-zeros", "most": 0.4}], dataset), table, dataset)
-    assert (verdict.blocked, verdict.total) == (1, 4)
-    withheld = blocked_cells(verdict, table_shape(request, dataset), dataset)
+    assert (verdict.withheld, verdict.total) == (1, 4)
+    withheld = lay_out(verdict, table_shape(request, dataset), dataset)
     assert withheld[:, :, 0].tolist() == [[False, True, False], [False] * 3, [False] * 3]
     only = canonical(
         TableRequest("town", rows=("sex",), filters=(("region", ("N",)), ("school", ("B",)))), dataset
     )
-    assert blocked_cells(verdict, table_shape(only, dataset), dataset).all()
+    assert lay_out(verdict, table_shape(only, dataset), dataset).all()
 
 
 SCHOOLS = """
@@ -304,7 +304,7 @@ geography = true
 """
 
 
-def test_a_table_too_large_to_be_judged_is_refused_however_small_the_part(town):
+def test_a_table_too_large_for_the_rules_is_refused_however_small_the_part(town):
     small = parse_dataset(town.description.replace("max_variables = 3", "max_variables = 3\nmax_cells = 60"))
     request = canonical(
         TableRequest("town", rows=("area",), filters=(("age", ("old",)), ("job", ("1",)))), small

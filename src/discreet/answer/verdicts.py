@@ -42,28 +42,27 @@ def verdict_on(
         protector: What protects this question; nothing of it may be unpaid.
         asked: The request.
         shape: Its shape.
-        noisy: Its perturbed counts if they are at hand: a table without filters is judged by its own.
+        noisy: Its perturbed counts if they are at hand; a table without filters is not counted again.
     """
     if not needs_table(stored.rules, asked, stored.dataset):
         return None
     wide = unfiltered(asked, stored.dataset)
     if wide not in stored.verdicts:
-        judged_shape = unfiltered_shape(asked, stored.dataset)
-        cells = _own_cells(judged_shape, shape, noisy)
+        wide_shape = unfiltered_shape(asked, stored.dataset)
+        cells = _own_cells(wide_shape, shape, noisy)
         if cells is None:
-            cells = protector.protect(tabulate(stored.engine, judged_shape)).noisy
-        table = NoisyTable(judged_shape, cells, structural_zeros(judged_shape, stored.dataset))
+            cells = protector.protect(tabulate(stored.engine, wide_shape)).noisy
+        table = NoisyTable(wide_shape, cells, structural_zeros(wide_shape, stored.dataset))
         stored.verdicts[wide] = verdict_of(stored.rules, table, stored.dataset)
     return stored.verdicts[wide]
 
 
 def counted_shapes(stored: StoredDataset, counted: TableRequest, shape: TableShape) -> list[TableShape]:
     """Every shape that an answer counts: its own, with strata, and what the rules on counts look at."""
-    judged = needs_table(stored.rules, counted, stored.dataset)
     shapes = [shape]
     if {dimension.name for dimension in shape.dimensions} != set(counted.variables):
         shapes.append(table_shape(counted, stored.dataset))
-    if judged:
+    if needs_table(stored.rules, counted, stored.dataset):
         shapes.append(unfiltered_shape(counted, stored.dataset))
     return shapes
 
@@ -84,12 +83,12 @@ def joint_verdict(
 
 
 def _own_cells(
-    judged: TableShape, shape: TableShape, noisy: NDArray[np.int64] | None
+    wide: TableShape, shape: TableShape, noisy: NDArray[np.int64] | None
 ) -> NDArray[np.int64] | None:
     """The noisy cells of a request in the order of its unfiltered table, where they are the same cells."""
     places = {dimension.name: place for place, dimension in enumerate(shape.dimensions)}
-    if noisy is None or shape.filters or {d.name for d in judged.dimensions} != set(places):
+    if noisy is None or shape.filters or {d.name for d in wide.dimensions} != set(places):
         return None
-    order = [places[dimension.name] for dimension in judged.dimensions]
-    same = all(d == shape.dimensions[place] for d, place in zip(judged.dimensions, order, strict=True))
+    order = [places[dimension.name] for dimension in wide.dimensions]
+    same = all(d == shape.dimensions[place] for d, place in zip(wide.dimensions, order, strict=True))
     return noisy.transpose(order).copy() if same else None

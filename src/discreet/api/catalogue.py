@@ -69,7 +69,7 @@ class Catalogue:
 
         Raises:
             UnknownDataset, UnknownVariable, UnknownCategory: With the nearest match.
-            Refused: The table is not released; the message says why and what to do.
+            Refused: A rule refuses the table; the message says why and what to do.
         """
         request = _request(
             dataset,

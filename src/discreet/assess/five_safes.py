@@ -26,7 +26,6 @@ from discreet.assess.assessment import DEFAULT_DELTA, privacy_of
 from discreet.assess.averaging import averaging
 from discreet.assess.page import page
 from discreet.model.request import TableRequest
-from discreet.rules.combination_rules import MaxVariables
 from discreet.workspace.ledger_place import accounts_of, has_ledger
 
 if TYPE_CHECKING:
@@ -276,7 +275,7 @@ def _outputs(stored: StoredDataset) -> Safe:
     negative = (
         "counts below zero are shown as zero" if protection.non_negative else "negative counts are shown"
     )
-    narrow = any(isinstance(rule, MaxVariables) for rule in stored.rules)
+    narrow = any(rule.kind == "max-variables" for rule in stored.rules)
     return Safe(
         "Safe outputs",
         "Are the results non-disclosive?",

@@ -1,7 +1,7 @@
 """What to ask instead: a refusal's advice, followed until a table is allowed.
 
-Each rule offers edits of a refused request, nearest first. `advised` tries them, and the edits of what
-they lead to, breadth first: the table found is the one that fewest changes away.
+Each rule offers edits of a refused request, nearest first. `nearest_allowed` tries them, and the edits of what
+they lead to, breadth first: the table found is the one that fewest changes lead to.
 
 Comes from: a refused request. Goes to: the faces, as the link "ask this instead".
 """
@@ -11,24 +11,18 @@ from __future__ import annotations
 from collections import deque
 from typing import TYPE_CHECKING
 
-from discreet.errors import (
-    DiscreetError,
-    GroupsOnGeography,
-    OutsideUniverse,
-    Refused,
-    TooManyCells,
-    TooManyVariables,
-)
+from discreet.errors import DiscreetError, OutsideUniverse, TableNotReleased
 from discreet.model.request import canonical
-from discreet.rules.declared import SHAPE_KINDS
 from discreet.rules.edits import larger_areas, one_less, unchosen, without
+from discreet.rules.protection_rules import protection_rules
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
+    from discreet.errors import Refused
     from discreet.model.dataset import Dataset
     from discreet.model.request import TableRequest
-    from discreet.rules.declared import Rule
+    from discreet.rules.rule import Rule
 
 #: Enough for every edit of every edit of a request with ten variables.
 MOST_TRIED = 2_000
@@ -69,32 +63,14 @@ def nearest_allowed(
 def _mends(
     request: TableRequest, refusal: Refused, dataset: Dataset, rules: tuple[Rule, ...]
 ) -> Iterator[TableRequest]:
-    """The edits of the declared rules with the refusal's code, then those that its code alone tells."""
-    for rule in rules:
-        if isinstance(rule, SHAPE_KINDS) and _CODES.get(rule.kind, rule.kind) == refusal.code:
+    """The edits of the rules with the refusal's code, then what helps against refusals that no rule makes."""
+    for rule in (*rules, *protection_rules(dataset)):
+        if rule.refusal_code() == refusal.code:
             yield from rule.mends(request, dataset)
-    if isinstance(refusal, GroupsOnGeography):
-        yield from unchosen(request, *dataset.geography)
-    elif isinstance(refusal, TooManyVariables):
-        yield from one_less(request, dataset)
-    elif isinstance(refusal, TooManyCells | OutsideUniverse):
+    if isinstance(refusal, OutsideUniverse | TableNotReleased):
         yield from larger_areas(request, dataset)
         yield from one_less(request, dataset)
+    if isinstance(refusal, OutsideUniverse):
         yield from (each for name in sorted(dataset.geography) for each in without(request, name))
-    yield from _general(request, refusal, dataset)
-
-
-#: Kinds whose refusals have another code.
-_CODES = {
-    "max-variables": "too-many-variables",
-    "max-cells": "too-many-cells",
-    "free-groups": "too-many-groups",
-}
-
-
-def _general(request: TableRequest, refusal: Refused, dataset: Dataset) -> Iterator[TableRequest]:
-    """Against a table that is too sparse: larger areas, fewer variables, no filter on places."""
-    if refusal.code == "table-not-released":
-        yield from larger_areas(request, dataset)
-        yield from one_less(request, dataset)
+    if isinstance(refusal, TableNotReleased):
         yield from unchosen(request, *dataset.geography, what=("filters",))

@@ -1,31 +1,20 @@
-"""The rules that a custodian declares: read from `[[rule]]`, evaluated in their order.
+"""The rules that a custodian declares: read from `[[rule]]`, asked in their order.
 
 Rules by shape refuse before a record is read; rules on counts wait for the perturbed, unfiltered table
-(`verdict`). The three rules of `[protection]` (`shape_rules`) come first and always hold.
+(`verdict`). The rules of `[protection]` (`protection_rules`) come first and always hold.
 
 Comes from: `Dataset.rules`, as plain mappings. Goes to: `workspace` (checked at load, kept at open) and
-`pipeline` (refusals and verdicts).
+`answer` (refusals and verdicts).
 """
 
 from __future__ import annotations
 
-from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from discreet.errors import BadDescription, nearest
-from discreet.rules.area_rules import MinimumAreaSize
-from discreet.rules.combination_rules import ForbiddenTogether, MandatoryTogether, MaxCells, MaxVariables
-from discreet.rules.group_rules import FreeGroups, NestedUnions
+from discreet.rules.protection_rules import protection_rules
 from discreet.rules.reading import read_rule
-from discreet.rules.shape_rules import shape_rules
-from discreet.rules.table_rules import (
-    AttributeDisclosure,
-    BlockedAreas,
-    MarginalDominance,
-    MeanCellSize,
-    ShareOfOnes,
-    ShareOfZeros,
-)
+from discreet.rules.registry import kinds
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -34,39 +23,7 @@ if TYPE_CHECKING:
     from discreet.model.dataset import Dataset
     from discreet.model.request import TableRequest
     from discreet.model.shape import TableShape
-    from discreet.rules.group_rules import Meter
-
-ShapeRule = (
-    MaxVariables
-    | MaxCells
-    | ForbiddenTogether
-    | MandatoryTogether
-    | MinimumAreaSize
-    | FreeGroups
-    | NestedUnions
-)
-TableRule = ShareOfZeros | ShareOfOnes | MarginalDominance | AttributeDisclosure | MeanCellSize | BlockedAreas
-Rule = ShapeRule | TableRule
-
-SHAPE_KINDS: tuple[type[ShapeRule], ...] = (
-    MaxVariables,
-    MaxCells,
-    ForbiddenTogether,
-    MandatoryTogether,
-    MinimumAreaSize,
-    FreeGroups,
-    NestedUnions,
-)
-TABLE_KINDS: tuple[type[TableRule], ...] = (
-    ShareOfZeros,
-    ShareOfOnes,
-    MarginalDominance,
-    AttributeDisclosure,
-    MeanCellSize,
-    BlockedAreas,
-)
-#: Every kind of rule by its name in `dataset.toml`.
-KINDS: Mapping[str, type[Rule]] = MappingProxyType({kind.kind: kind for kind in (*SHAPE_KINDS, *TABLE_KINDS)})
+    from discreet.rules.rule import Meter, Rule
 
 
 def parse_rules(entries: Iterable[Mapping[str, Any]], dataset: Dataset) -> tuple[Rule, ...]:
@@ -80,15 +37,10 @@ def parse_rules(entries: Iterable[Mapping[str, Any]], dataset: Dataset) -> tuple
 
 def _rule(entry: Mapping[str, Any], dataset: Dataset) -> Rule:
     kind = entry.get("kind")
-    if not isinstance(kind, str) or kind not in KINDS:
-        raise BadDescription(f"A rule has the kind {kind!r}.", nearest(str(kind), KINDS))
-    if kind == FreeGroups.kind and dataset.protection.is_dp:
-        raise BadDescription(
-            "Under dp groups are sums of released cells, and need no rule.", "Take out the rule free-groups."
-        )
-    rule = read_rule(KINDS[kind], entry, dataset)
-    if isinstance(rule, MinimumAreaSize):
-        rule.check(dataset)
+    if not isinstance(kind, str) or kind not in kinds():
+        raise BadDescription(f"A rule has the kind {kind!r}.", nearest(str(kind), kinds()))
+    rule = read_rule(kinds()[kind], entry, dataset)
+    rule.check(dataset)
     return rule
 
 
@@ -111,26 +63,16 @@ def first_refusal(
         meter: How many free groups of a variable an account has used.
         account: Who asks; None is anybody.
     """
-    for check in shape_rules(dataset):
-        refusal = check(request, shape, dataset)
+    for rule in (*protection_rules(dataset), *rules):
+        refusal = rule.refuse(request, shape, dataset) or rule.refuse_account(request, meter, account)
         if refusal is not None:
             return refusal
-    for rule in rules:
-        if isinstance(rule, SHAPE_KINDS):
-            refusal = rule.refuse(request, shape, dataset)
-            if refusal is None and isinstance(rule, FreeGroups):
-                refusal = rule.refuse_metered(request, meter, account)
-            if refusal is not None:
-                return refusal
     return None
 
 
 def is_metered(request: TableRequest, rules: Iterable[Rule]) -> bool:
-    """Whether the answer to a request depends on how many groups an account has used."""
-    return any(
-        isinstance(rule, FreeGroups) and rule.per_account is not None and rule.grouped(request)
-        for rule in rules
-    )
+    """Whether the answer to a request depends on what an account has used."""
+    return any(rule.is_metered(request) for rule in rules)
 
 
 def refuse_by_rules(

@@ -4,7 +4,7 @@ A `NoisyTable` is the perturbed, unfiltered table with its totals; it is made fr
 published, never from an exact table. `Slices` cuts it into areas: one slice for each area of its
 geography and one for the total over areas; a table without geography is one slice.
 
-Comes from: `perturb`, by way of `pipeline`. Goes to: `table_rules`.
+Comes from: `protect`, by way of `answer/verdicts.py`. Goes to: `verdict`, which shows it to the rules.
 Source: Rinott et al. (2018), section 2.2; a rule on true counts would itself be a release.
 """
 
@@ -109,6 +109,10 @@ class Slices:
                 inside |= one.reshape(tuple(-1 if a == axis else 1 for a in range(inside.ndim)))
         return inside.ravel()
 
+    def none(self) -> NDArray[np.bool_]:
+        """No slice at all."""
+        return np.zeros(len(self.counts), dtype=np.bool_)
+
     def areas(self) -> NDArray[np.bool_]:
         """Which slices are areas, and not a total over areas."""
         shown = np.ones(tuple(place.length for place in self.places), dtype=np.bool_)
@@ -134,6 +138,12 @@ def slices_of(table: NoisyTable, dataset: Dataset) -> Slices:
     inside = (slice(None), *(slice(-1),) * len(others))
     possible = ~table.impossible.transpose(*places, *others).reshape(lengths)[inside]
     return Slices(tuple(dimensions[a] for a in places), counts, possible, dataset)
+
+
+def number(flags: NDArray[np.bool_]) -> NDArray[np.int64]:
+    """How many flags are set in each slice; slices stand first."""
+    found: NDArray[np.int64] = flags.reshape(len(flags), -1).sum(axis=1, dtype=np.int64)
+    return found
 
 
 def _alike(owner: NDArray[np.int64], members: tuple[int, ...]) -> bool:

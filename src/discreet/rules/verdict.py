@@ -1,11 +1,10 @@
 """The verdict on a table: which areas are withheld, whether the table fails as a whole, and why, as data.
 
-`judge` evaluates the declared rules in order on the perturbed, unfiltered table. An area is blocked by the
-first rules that it fails, unless its mean cell size rescues it; the total over areas is judged like an
-area, since it is the table without geography. A table whose areas are all blocked fails, and so does one
-with more blocked areas than `blocked-areas` allows.
+`verdict_of` asks every declared rule, in order, about the perturbed, unfiltered table. A rule withholds the
+areas that fail it, unless another rule spares them; the total over areas is treated like an area, since it is
+the table without geography. A table whose areas are all withheld fails, and a rule may fail one with too many.
 
-Comes from: a `NoisyTable`. Goes to: `withheld` (cells), `pipeline`, the faces (`as_json`).
+Comes from: a `NoisyTable`. Goes to: `withheld` (cells), `answer`, the faces (`as_json`).
 Source: Rinott et al. (2018), section 2.2, property 3.
 """
 
@@ -14,40 +13,19 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
-from discreet.rules.area_rules import MinimumAreaSize
 from discreet.rules.noisy_table import slices_of
 from discreet.rules.places import coarser
-from discreet.rules.table_rules import (
-    AttributeDisclosure,
-    BlockedAreas,
-    MarginalDominance,
-    MeanCellSize,
-    ShareOfOnes,
-    ShareOfZeros,
-)
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    import numpy as np
     from numpy.typing import NDArray
 
     from discreet.model.dataset import Dataset
     from discreet.model.shape import Dimension
     from discreet.rules.noisy_table import NoisyTable, Slices
-
-CountRule = (
-    ShareOfZeros | ShareOfOnes | MarginalDominance | AttributeDisclosure | MeanCellSize | MinimumAreaSize
-)
-COUNT_RULES = (
-    ShareOfZeros,
-    ShareOfOnes,
-    MarginalDominance,
-    AttributeDisclosure,
-    MeanCellSize,
-    MinimumAreaSize,
-)
+    from discreet.rules.rule import Rule
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,17 +42,17 @@ class Verdict:
     """What the rules say of one table.
 
     Args:
-        places: The dimensions of geography of the table that was judged.
-        mask: Which areas are blocked, along these dimensions, totals last; without geography a single flag.
-        blocked: How many areas are blocked, totals not counted.
+        places: The dimensions of geography of the table that the rules looked at.
+        mask: Which areas are withheld, along these dimensions, totals last; without geography a single flag.
+        withheld: How many areas are withheld, totals not counted.
         total: How many areas there are; 1 without geography.
         table_error: Why the table fails as a whole, or None.
-        rules: What blocked areas, in the order of the rules.
+        rules: Why areas are withheld, in the order of the rules.
     """
 
     places: tuple[Dimension, ...]
     mask: NDArray[np.bool_]
-    blocked: int
+    withheld: int
     total: int
     table_error: str | None
     rules: tuple[Finding, ...]
@@ -82,80 +60,61 @@ class Verdict:
     @property
     def passed(self) -> int:
         """How many areas may be shown."""
-        return self.total - self.blocked
+        return self.total - self.withheld
 
     def as_json(self) -> dict[str, Any]:
         """The verdict as plain data; every number in it follows from noisy counts."""
         return {
             "passed": self.passed,
-            "blocked": self.blocked,
+            "blocked": self.withheld,
             "total": self.total,
             "table_error": self.table_error,
             "rules": [{"code": f.code, "message": f.message, "advice": f.advice} for f in self.rules],
         }
 
 
-def verdict_of(rules: Iterable[object], table: NoisyTable, dataset: Dataset) -> Verdict:
-    """Evaluate the declared rules on a perturbed, unfiltered table; rules by shape are passed over."""
+def verdict_of(rules: Iterable[Rule], table: NoisyTable, dataset: Dataset) -> Verdict:
+    """Ask the declared rules about a perturbed, unfiltered table; rules by shape have nothing to say here."""
     slices = slices_of(table, dataset)
-    declared = tuple(rules)
-    areas = slices.areas()
-    failed = _failed([rule for rule in declared if isinstance(rule, COUNT_RULES)], slices)
-    mask = np.zeros(len(areas), dtype=np.bool_)
-    for _, slices_failed in failed:
-        mask |= slices_failed
-    found = [(rule, int((bad & areas).sum())) for rule, bad in failed if (bad & areas).any()]
+    areas, mask = slices.areas(), slices.none()
+    reaching = [rule for rule in rules if rule.reach(slices).any()]
+    found = []
+    for rule in reaching:
+        failed = _failed(rule, reaching, slices)
+        mask |= failed
+        if (failed & areas).any():
+            found.append((rule, int((failed & areas).sum())))
+    withheld, total = int((mask & areas).sum()), int(areas.sum())
     advice = advice_on(slices.places, dataset) if found else ""
-    findings = tuple(_finding(rule, count, int(areas.sum()), slices, advice) for rule, count in found)
-    blocked, total = int((mask & areas).sum()), int(areas.sum())
-    limits = [rule for rule in declared if isinstance(rule, BlockedAreas) and _applies(rule, slices).any()]
     return Verdict(
         slices.places,
         mask.reshape(tuple(place.length for place in slices.places)),
-        blocked,
+        withheld,
         total,
-        _table_error(blocked, total, limits, slices),
-        findings,
+        _table_error(withheld, total, reaching),
+        tuple(_finding(rule, number, total, slices, advice) for rule, number in found),
     )
 
 
-def _failed(rules: list[CountRule], slices: Slices) -> list[tuple[CountRule, NDArray[np.bool_]]]:
-    """The slices that fail each rule, those that a large mean cell size rescues taken out."""
-    means = [rule for rule in rules if isinstance(rule, MeanCellSize) and _applies(rule, slices).any()]
-    failed = []
-    for rule in rules:
-        applies = _applies(rule, slices)
-        if not applies.any():
-            continue
-        bad = rule.blocked(slices) & applies
-        for mean in means:
-            if rule.kind in mean.rescues:
-                bad &= ~(mean.rescued(slices) & _applies(mean, slices))
-        failed.append((rule, bad))
+def _failed(rule: Rule, rules: list[Rule], slices: Slices) -> NDArray[np.bool_]:
+    """The slices that a rule withholds and no rule spares."""
+    failed = rule.withholds(slices) & rule.reach(slices)
+    if failed.any():
+        for other in rules:
+            failed &= ~(other.spares(rule, slices) & other.reach(slices))
     return failed
 
 
-def _applies(rule: CountRule | BlockedAreas, slices: Slices) -> NDArray[np.bool_]:
-    """The slices that a rule looks at: enough variables, areas small enough."""
-    if slices.variables < rule.from_variables:
-        return np.zeros(len(slices.counts), dtype=np.bool_)
-    return slices.within(rule.level)
-
-
-def _table_error(blocked: int, total: int, limits: list[BlockedAreas], slices: Slices) -> str | None:
-    if blocked == total:
+def _table_error(withheld: int, total: int, rules: list[Rule]) -> str | None:
+    if withheld == total:
         return "The table is too sparse to be released." if total == 1 else "No area can be shown."
-    for rule in limits:
-        if blocked > rule.most * total:
-            return (
-                f"{blocked:,} of {total:,} areas cannot be shown; "
-                f"the table is not released when more than {rule.most:.0%} cannot."
-            )
-    return None
+    if not withheld:
+        return None
+    return next(filter(None, (rule.fails(withheld, total) for rule in rules)), None)
 
 
-def _finding(rule: CountRule, blocked: int, total: int, slices: Slices, advice: str) -> Finding:
-    where = "In this table" if not slices.places else f"In {blocked:,} of {total:,} areas"
+def _finding(rule: Rule, withheld: int, total: int, slices: Slices, advice: str) -> Finding:
+    where = "In this table" if not slices.places else f"In {withheld:,} of {total:,} areas"
     return Finding(rule.kind, f"{where} {rule.reason}.", advice)
 
 

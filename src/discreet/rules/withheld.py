@@ -1,11 +1,11 @@
-"""From blocked areas to withheld cells: the verdict of the unfiltered table, laid on the requested one.
+"""From withheld areas to withheld cells: the verdict of the unfiltered table, laid on the requested one.
 
 A cell counts the people of a set of areas: one area, a coarser one, those of a filter, or all. If the
-verdict judged that very set, its answer holds. Any other union is withheld as soon as one of its areas is:
+verdict is about that very set, its answer holds. Any other union is withheld as soon as one of its areas is:
 it could be differenced against the rest. So the total over all areas stays, unless it is too sparse itself,
-and the total of a filter that keeps one blocked area does not.
+and the total of a filter that keeps one withheld area does not.
 
-Comes from: a `Verdict`. Goes to: `pipeline`, as the cells with status `c`.
+Comes from: a `Verdict`. Goes to: `answer`, as the cells with status `c`.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from discreet.rules.verdict import Verdict
 
 
-def blocked_cells(
+def lay_out(
     verdict: Verdict, shape: TableShape, dataset: Dataset, *, sums: bool = False
 ) -> NDArray[np.bool_]:
     """Which cells of a requested shape are withheld.
@@ -71,7 +71,7 @@ def withheld_cells(
     """
     if verdict is None:
         return np.zeros(shape.lengths, dtype=np.bool_)
-    withheld = blocked_cells(verdict, shape, dataset, sums=additivity != "independent")
+    withheld = lay_out(verdict, shape, dataset, sums=additivity != "independent")
     if verdict.table_error is not None or withheld.all():
         raise _refusal(verdict, dataset)
     if additivity == "fitted" and withheld.any():
@@ -82,12 +82,6 @@ def withheld_cells(
     return withheld
 
 
-def refuse_by_verdict(verdict: Verdict, shape: TableShape, dataset: Dataset, *, sums: bool = False) -> None:
-    """Raise the refusal of a table that fails as a whole, or of which nothing could be shown."""
-    if verdict.table_error is not None or blocked_cells(verdict, shape, dataset, sums=sums).all():
-        raise _refusal(verdict, dataset)
-
-
 def _refusal(verdict: Verdict, dataset: Dataset) -> TableNotReleased:
     advice = verdict.rules[0].advice if verdict.rules else advice_on(verdict.places, dataset)
     reasons = " ".join(finding.message for finding in verdict.rules)
@@ -96,7 +90,7 @@ def _refusal(verdict: Verdict, dataset: Dataset) -> TableNotReleased:
 
 
 def _owner(name: str, verdict: Verdict, dataset: Dataset) -> str:
-    """The judged dimension that says where a dimension of the requested shape lies."""
+    """The dimension of the verdict that says where a dimension of the requested shape lies."""
     for place in verdict.places:
         if name == place.name or name in coarser(dataset, place.name):
             return place.name
@@ -106,7 +100,7 @@ def _owner(name: str, verdict: Verdict, dataset: Dataset) -> str:
 def _laid_out(
     lookup: _Lookup, shown: list[Dimension], shape: TableShape, dataset: Dataset
 ) -> NDArray[np.bool_]:
-    """The answers along the requested dimensions in place of the judged one, which stands first."""
+    """The answers along the requested dimensions in place of the verdict's one, which stands first."""
     place = lookup.place
     kept = np.ones(len(place.base), dtype=np.bool_)
     for hidden in shape.filters:
@@ -121,23 +115,23 @@ def _laid_out(
             inside &= _spread(each, dimension.name, place, dataset)
         parts.append(lookup.along(fine, inside))
     lengths = [d.length for d in wide] + ([fine.length] if fine else [])
-    laid = np.concatenate(parts).reshape((*lengths, *lookup.judged.shape[1:]))
+    laid = np.concatenate(parts).reshape((*lengths, *lookup.known.shape[1:]))
     order = [[*wide, *([fine] if fine else [])].index(d) for d in shown]
     return laid.transpose(*order, *range(len(shown), laid.ndim))
 
 
 def _spread(members: tuple[int, ...], name: str, place: Dimension, dataset: Dataset) -> NDArray[np.bool_]:
-    """Categories of a level as a set of areas of the judged one."""
+    """Categories of a level as a set of areas of the verdict's one."""
     chosen = np.zeros(len(dataset.variable(name)), dtype=np.bool_)
     chosen[list(members)] = True
     return chosen if name == place.name else chosen[ancestors(dataset, place.name, name)]
 
 
 class _Lookup:
-    """What was judged along one dimension, by the set of areas."""
+    """What the verdict says along one dimension, by the set of areas."""
 
-    def __init__(self, judged: NDArray[np.bool_], place: Dimension, *, sums: bool) -> None:
-        self.judged = judged
+    def __init__(self, known: NDArray[np.bool_], place: Dimension, *, sums: bool) -> None:
+        self.known = known
         self.place = place
         self.sums = sums
         self.single = np.full(len(place.base), -1, dtype=np.int64)
@@ -153,32 +147,32 @@ class _Lookup:
         if fine is None:
             return self.of(np.flatnonzero(inside))[None]
         unions = fine.members()
-        rows = np.zeros((len(unions), *self.judged.shape[1:]), dtype=np.bool_)
+        rows = np.zeros((len(unions), *self.known.shape[1:]), dtype=np.bool_)
         lone = np.array([members[0] if len(members) == 1 else -1 for members in unions])
         alone = (lone >= 0) & (self.single[lone] >= 0)
         counted = alone & inside[lone]
-        rows[counted] = self.judged[self.single[lone[counted]]]
+        rows[counted] = self.known[self.single[lone[counted]]]
         for number in np.flatnonzero(~alone):
             members = np.array(unions[number], dtype=np.int64)
             rows[number] = self.of(members[inside[members]])
         return rows
 
     def of(self, areas: NDArray[np.int64]) -> NDArray[np.bool_]:
-        """Whether a set of areas is blocked; a set without people in it is not."""
-        return np.asarray(self.judged[self._answering(np.sort(areas))].any(axis=0))
+        """Whether a set of areas is withheld; a set without people in it is not."""
+        return np.asarray(self.known[self._answering(np.sort(areas))].any(axis=0))
 
     def _answering(self, areas: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Where the answer for a set stands: at the set itself if it was judged, else at all that it touches."""
+        """Where the answer for a set stands: at the set itself if the verdict has it, else at all that it touches."""
         if len(areas) == 1 and self.single[areas[0]] >= 0:
             return self.single[areas]
-        judged = self.unions.get(areas.tobytes())
-        own = set() if judged is None else {judged}
-        if judged is None or self.sums:
+        union = self.unions.get(areas.tobytes())
+        own = set() if union is None else {union}
+        if union is None or self.sums:
             own |= self._touching(areas)
         return np.array(sorted(own), dtype=np.int64)
 
     def _touching(self, areas: NDArray[np.int64]) -> set[int]:
-        """The judged areas, and where areas were judged in groups only the groups, that a set touches."""
+        """The areas of the verdict, and where it has groups only the groups, that a set touches."""
         numbers = self.single[areas]
         found = set(numbers[numbers >= 0].tolist())
         if (numbers < 0).any():

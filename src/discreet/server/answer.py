@@ -85,7 +85,7 @@ def conditional(
 def _has(if_none_match: str, tag: str) -> bool:
     """Whether a list of ETags names this one; a proxy may have weakened it.
 
-    A `*` is not taken: whether there is a table at all may be known only after it has been judged.
+    A `*` is not taken: whether there is a table at all may be known only after the rules looked at it.
     """
     named = {item.strip().removeprefix("W/") for item in if_none_match.split(",")}
     return tag in named

@@ -23,7 +23,7 @@ from discreet.server.datasets import usable
 from discreet.server.form import filled_form, form_parameters, is_raw, read_form
 from discreet.server.grid import grid
 from discreet.server.independence import is_two_way, two_way_release, verdict
-from discreet.server.problems import explanations, meaning, public
+from discreet.server.problems import explanations, public
 from discreet.server.query import TABLE_PARAMETERS, read_table, refuse_unknown
 from discreet.server.templating import FINGERPRINT, page
 
@@ -106,7 +106,7 @@ def _add_error_pages(router: APIRouter) -> None:
     def error_list(request: Request) -> Response:
         """Every error by its code."""
         tag = strong_tag("errors", FINGERPRINT)
-        kinds = [(kind, meaning(kind)) for kind in explanations().values()]
+        kinds = list(explanations().values())
         return conditional(request, tag, lambda: page("errors.html", kinds=kinds))
 
     @router.get("/errors/{code}")
@@ -116,8 +116,8 @@ def _add_error_pages(router: APIRouter) -> None:
         if code not in kinds:
             raise NotFound("There is no error of this code.", "All codes are listed under /errors.")
         tag = strong_tag("error", FINGERPRINT, code)
-        kind = kinds[code]
-        return conditional(request, tag, lambda: page("error_meaning.html", kind=kind, meaning=meaning(kind)))
+        kind, meaning = kinds[code]
+        return conditional(request, tag, lambda: page("error_meaning.html", kind=kind, meaning=meaning))
 
 
 def _table_page(request: Request, door: Door, question: Question, options: Options) -> Response:

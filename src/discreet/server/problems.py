@@ -19,7 +19,8 @@ from fastapi.exceptions import RequestValidationError
 from starlette.exceptions import HTTPException
 from starlette.responses import Response
 
-from discreet.errors import BadRequest, DiscreetError, MethodNotAllowed, NotFound, all_errors
+from discreet.errors import BadRequest, DiscreetError, MethodNotAllowed, NotFound, Refused, all_errors
+from discreet.rules.registry import kinds
 from discreet.server.templating import page
 
 if TYPE_CHECKING:
@@ -76,12 +77,18 @@ def problem_response(request: Request, error: DiscreetError) -> Response:
     return response
 
 
-def explanations() -> dict[str, type[DiscreetError]]:
-    """Every error by its code."""
-    return {kind.code: kind for kind in all_errors()}
+def explanations() -> dict[str, tuple[DiscreetError | type[DiscreetError], str]]:
+    """Every error by its code, and what it means; rules that refuse with a code of their own are among them."""
+    found: dict[str, tuple[DiscreetError | type[DiscreetError], str]] = {
+        kind.code: (kind, meaning(kind)) for kind in all_errors()
+    }
+    for rule in kinds().values():
+        if rule.refuses() and rule.refusal_code() not in found:
+            found[rule.kind] = (Refused("", code=rule.kind), meaning(rule))
+    return found
 
 
-def meaning(kind: type[DiscreetError]) -> str:
+def meaning(kind: type[object]) -> str:
     """What an error means: its docstring, without the marks of code."""
     if kind is DiscreetError:
         return (

@@ -35,7 +35,6 @@ from discreet.records.engine import DEFAULT_ENGINE, engine_kind
 from discreet.records.intake import load_records
 from discreet.records.secret import create_secret, read_secret
 from discreet.rules.declared import parse_rules
-from discreet.rules.verdict import COUNT_RULES
 from discreet.workspace.engine_place import engine_wanted, open_engine
 from discreet.workspace.ledger_place import ledger_for_publishing
 from discreet.workspace.version import (
@@ -56,7 +55,7 @@ if TYPE_CHECKING:
     from discreet.records.engine import Engine
     from discreet.records.intake import Progress
     from discreet.records.secret import Secret
-    from discreet.rules.declared import Rule
+    from discreet.rules.rule import Rule
 
     Inspect = Callable[[Dataset, Engine], None]
 
@@ -245,7 +244,7 @@ def _refuse_additive_weights(dataset: Dataset, rules: tuple[Rule, ...]) -> None:
     if (
         dataset.survey is not None
         and dataset.survey.form == "overall-average"
-        and any(isinstance(rule, COUNT_RULES) for rule in rules)
+        and any(rule.looks_at_counts for rule in rules)
     ):
         raise BadDescription(
             "The weight form overall-average does not go with rules that withhold areas: "

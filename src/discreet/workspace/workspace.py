@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     from discreet.protect.protector import Protector
     from discreet.records.engine import Engine
     from discreet.records.secret import Secret
-    from discreet.rules.declared import Rule
+    from discreet.rules.rule import Rule
     from discreet.rules.verdict import Verdict
     from discreet.workspace.version import Version
 

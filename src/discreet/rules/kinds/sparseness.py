@@ -20,66 +20,70 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 
 from discreet.rules import reading
+from discreet.rules.noisy_table import number
 from discreet.rules.reading import key
+from discreet.rules.registry import kinds, register
+from discreet.rules.rule import CountRule
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from discreet.rules.noisy_table import Slices
+    from discreet.rules.rule import Rule
 
 
-@dataclass(frozen=True, slots=True)
-class ShareOfZeros:
+@register
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ShareOfZeros(CountRule):
     """At most so large a share of empty cells."""
 
     kind: ClassVar[str] = "share-of-zeros"
+    rescuable: ClassVar[bool] = True
     most: float = key(reading.share)
-    level: str | None = key(reading.level, None)
-    from_variables: int = key(reading.whole(1), 1)
 
-    def blocked(self, slices: Slices) -> NDArray[np.bool_]:
-        """The slices with more."""
-        empty = _sum((slices.interior <= 0) & slices.possible)
-        return empty > self.most * _sum(slices.possible)
+    def withholds(self, slices: Slices) -> NDArray[np.bool_]:
+        """The slices with a larger share."""
+        empty = number((slices.interior <= 0) & slices.possible)
+        return empty > self.most * number(slices.possible)
 
     @property
     def reason(self) -> str:
-        """What is wrong with a blocked area."""
+        """What is wrong with an area that it withholds."""
         return f"more than {self.most:.0%} of the cells are empty"
 
 
-@dataclass(frozen=True, slots=True)
-class ShareOfOnes:
+@register
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ShareOfOnes(CountRule):
     """At most so large a share of small counts among the populated cells."""
 
     kind: ClassVar[str] = "share-of-ones"
+    rescuable: ClassVar[bool] = True
     most: float = key(reading.share)
     up_to: int = key(reading.whole(1), 1)
-    level: str | None = key(reading.level, None)
-    from_variables: int = key(reading.whole(1), 1)
 
-    def blocked(self, slices: Slices) -> NDArray[np.bool_]:
-        """The slices with more."""
-        small = _sum((slices.interior > 0) & (slices.interior <= self.up_to) & slices.possible)
-        return small > self.most * _sum((slices.interior > 0) & slices.possible)
+    def withholds(self, slices: Slices) -> NDArray[np.bool_]:
+        """The slices with a larger share."""
+        small = number((slices.interior > 0) & (slices.interior <= self.up_to) & slices.possible)
+        return small > self.most * number((slices.interior > 0) & slices.possible)
 
     @property
     def reason(self) -> str:
-        """What is wrong with a blocked area."""
+        """What is wrong with an area that it withholds."""
         counts = "1" if self.up_to == 1 else f"1 to {self.up_to}"
         return f"more than {self.most:.0%} of the populated cells are counts of {counts}"
 
 
-@dataclass(frozen=True, slots=True)
-class MarginalDominance:
+@register
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MarginalDominance(CountRule):
     """At most so large a share of an area's people in one category of a variable."""
 
     kind: ClassVar[str] = "marginal-dominance"
+    rescuable: ClassVar[bool] = True
     most: float = key(reading.share)
-    level: str | None = key(reading.level, None)
-    from_variables: int = key(reading.whole(1), 1)
 
-    def blocked(self, slices: Slices) -> NDArray[np.bool_]:
+    def withholds(self, slices: Slices) -> NDArray[np.bool_]:
         """The slices in which a variable has a larger one; a variable with one category has none."""
         bad = np.zeros(len(slices.counts), dtype=np.bool_)
         for axis in range(1, slices.counts.ndim):
@@ -89,12 +93,13 @@ class MarginalDominance:
 
     @property
     def reason(self) -> str:
-        """What is wrong with a blocked area."""
+        """What is wrong with an area that it withholds."""
         return f"one category of a variable holds more than {self.most:.0%} of the people"
 
 
-@dataclass(frozen=True, slots=True)
-class AttributeDisclosure:
+@register
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AttributeDisclosure(CountRule):
     """At most so large a share of populated rows in which everybody is in one cell.
 
     A row is the categories of one variable with all others fixed. Who is known to be in it is then known
@@ -102,77 +107,57 @@ class AttributeDisclosure:
     """
 
     kind: ClassVar[str] = "attribute-disclosure"
+    rescuable: ClassVar[bool] = True
     most: float = key(reading.share, 0.0)
-    level: str | None = key(reading.level, None)
-    from_variables: int = key(reading.whole(1), 1)
 
-    def blocked(self, slices: Slices) -> NDArray[np.bool_]:
-        """The slices with more."""
+    def withholds(self, slices: Slices) -> NDArray[np.bool_]:
+        """The slices with a larger share."""
         populated = (slices.interior > 0) & slices.possible
         rows = np.zeros(len(slices.counts), dtype=np.int64)
         telling = rows.copy()
         for axis in range(1, populated.ndim):
             full = populated.sum(axis=axis)
             open_rows = slices.possible.sum(axis=axis) > 1
-            rows += _sum((full > 0) & open_rows)
-            telling += _sum((full == 1) & open_rows)
+            rows += number((full > 0) & open_rows)
+            telling += number((full == 1) & open_rows)
         return telling > self.most * rows
 
     @property
     def reason(self) -> str:
-        """What is wrong with a blocked area."""
+        """What is wrong with an area that it withholds."""
         share = f"more than {self.most:.0%} of the rows have" if self.most else "a row has"
         return f"{share} everybody in one cell"
 
 
-#: The rules on counts that a large mean cell size may rescue.
-RESCUABLE = (ShareOfZeros.kind, ShareOfOnes.kind, MarginalDominance.kind, AttributeDisclosure.kind)
-
-
 def _rescuable(value: object, dataset: object) -> tuple[str, ...]:
-    if not isinstance(value, list) or not set(value) <= set(RESCUABLE):
-        raise reading.Unusable(f"List kinds among {', '.join(RESCUABLE)}.")
+    known = [name for name, kind in kinds().items() if kind.rescuable]
+    if not isinstance(value, list) or any(each not in known for each in value):
+        raise reading.Unusable(f"List kinds among {', '.join(known)}.")
     return tuple(value)
 
 
-@dataclass(frozen=True, slots=True)
-class MeanCellSize:
-    """At least so many people a cell; from so many on, other rules do not block."""
+@register
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MeanCellSize(CountRule):
+    """At least so many people a cell; from `rescue` on, other rules (`rescues`, or all) withhold nothing."""
 
     kind: ClassVar[str] = "mean-cell-size"
     least: float = key(reading.positive)
     rescue: float | None = key(reading.positive, None)
-    rescues: tuple[str, ...] = key(_rescuable, RESCUABLE)
-    level: str | None = key(reading.level, None)
-    from_variables: int = key(reading.whole(1), 1)
+    rescues: tuple[str, ...] | None = key(_rescuable, None)
 
-    def blocked(self, slices: Slices) -> NDArray[np.bool_]:
+    def withholds(self, slices: Slices) -> NDArray[np.bool_]:
         """The slices with smaller cells."""
-        return slices.total < self.least * _sum(slices.possible)
+        return slices.total < self.least * number(slices.possible)
 
-    def rescued(self, slices: Slices) -> NDArray[np.bool_]:
-        """The slices with cells so large that other rules do not block them."""
-        if self.rescue is None:
-            return np.zeros(len(slices.counts), dtype=np.bool_)
-        return slices.total >= self.rescue * _sum(slices.possible)
+    def spares(self, other: Rule, slices: Slices) -> NDArray[np.bool_]:
+        """The slices with cells so large that the rules that it rescues from do not withhold them."""
+        listed = other.rescuable and (self.rescues is None or other.kind in self.rescues)
+        if self.rescue is None or not listed:
+            return slices.none()
+        return slices.total >= self.rescue * number(slices.possible)
 
     @property
     def reason(self) -> str:
-        """What is wrong with a blocked area."""
+        """What is wrong with an area that it withholds."""
         return f"the mean cell has fewer than {self.least:g} people"
-
-
-@dataclass(frozen=True, slots=True)
-class BlockedAreas:
-    """The table fails as a whole when more than so large a share of its areas is blocked."""
-
-    kind: ClassVar[str] = "blocked-areas"
-    most: float = key(reading.share)
-    level: str | None = key(reading.level, None)
-    from_variables: int = key(reading.whole(1), 1)
-
-
-def _sum(flags: NDArray[np.bool_]) -> NDArray[np.int64]:
-    """How many in each slice."""
-    found: NDArray[np.int64] = flags.reshape(len(flags), -1).sum(axis=1, dtype=np.int64)
-    return found

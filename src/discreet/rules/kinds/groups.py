@@ -4,23 +4,24 @@ Two unions that are nested and differ by few categories give the difference away
 with the declared groups of its variable (coarser levels, code lists, everybody) and with the other groups
 of the request; a filter, where the rule says so, likewise, since its total is the union.
 
-Comes from: `[[rule]]` in `dataset.toml`. Goes to: `declared`, which evaluates them in order.
+Comes from: `[[rule]]` in `dataset.toml`. Goes to: `declared`, which asks them in order.
 Source: Rinott et al. (2018), sections 2.2 and 8 (tables that are manipulated and differenced).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, ClassVar
 
-from discreet.errors import NestedGroups, TooManyGroups
+from discreet.errors import BadDescription, NestedGroups, TooManyGroups
 from discreet.model.levels import level_groups
 from discreet.rules import reading
-from discreet.rules.combination_rules import listed
 from discreet.rules.edits import unchosen, without
 from discreet.rules.places import groupings
 from discreet.rules.reading import key
+from discreet.rules.registry import register
+from discreet.rules.rule import Rule
+from discreet.rules.sentences import listed
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -29,47 +30,55 @@ if TYPE_CHECKING:
     from discreet.model.dataset import Dataset
     from discreet.model.request import TableRequest
     from discreet.model.shape import TableShape
-
-#: How many free groups of a variable an account has used, those of the request itself not counted.
-Meter = Callable[[str, str], int]
+    from discreet.rules.rule import Meter
 
 
+@register
 @dataclass(frozen=True, slots=True)
-class FreeGroups:
+class FreeGroups(Rule):
     """Whether, and how often, the categories of variables may be put into groups of one's own."""
 
     kind: ClassVar[str] = "free-groups"
+    error: ClassVar[type[Refused]] = TooManyGroups
     variables: tuple[str, ...] = key(reading.variables, ())
     allowed: bool = key(reading.flag, True)
     per_account: int | None = key(reading.whole(0), None)
 
+    def check(self, dataset: Dataset) -> None:
+        """Under `dp` the rule has nothing to do."""
+        if dataset.protection.is_dp:
+            raise BadDescription(
+                "Under dp groups are sums of released cells, and need no rule.",
+                "Take out the rule free-groups.",
+            )
+
     def refuse(self, request: TableRequest, shape: TableShape, dataset: Dataset) -> Refused | None:
         """Refuse groups of a variable that may not be grouped."""
-        names = self.grouped(request)
+        names = self._grouped(request)
         if self.allowed or not names:
             return None
-        return TooManyGroups(
+        return self.refusal(
             f"The categories of {listed(names)} cannot be put into groups of your own.",
             "Use the categories as they are, or a level or code list of the dataset.",
         )
 
-    def refuse_metered(
+    def refuse_account(
         self, request: TableRequest, meter: Meter | None, account: str | None
     ) -> Refused | None:
         """Refuse groups beyond an account's number; the answer changes with use, so nobody may keep it."""
         if self.per_account is None:
             return None
         groups = dict(request.groups)
-        for name in self.grouped(request):
+        for name in self._grouped(request):
             if meter is None or account is None:
-                return TooManyGroups(
+                return self.refusal(
                     f'Groups of "{name}" of your own are counted, and nobody is signed in.',
                     "Sign in, or use the categories as they are, or a level or code list of the dataset.",
                     cacheable=False,
                 )
             used, asked = meter(name, account), sum(len(group) > 1 for group in groups[name])
             if used + asked > self.per_account:
-                return TooManyGroups(
+                return self.refusal(
                     f'Groups of your own of "{name}": {asked} in this table, {used} used before; '
                     f"an account has {self.per_account}.",
                     "Use the categories as they are, or a level or code list of the dataset.",
@@ -77,21 +86,27 @@ class FreeGroups:
                 )
         return None
 
+    def is_metered(self, request: TableRequest) -> bool:
+        """Whether the request has groups that are counted by account."""
+        return self.per_account is not None and bool(self._grouped(request))
+
     def mends(self, request: TableRequest, dataset: Dataset) -> Iterator[TableRequest]:
         """What the advice means."""
-        yield from unchosen(request, *self.grouped(request))
+        yield from unchosen(request, *self._grouped(request))
 
-    def grouped(self, request: TableRequest) -> list[str]:
+    def _grouped(self, request: TableRequest) -> list[str]:
         """The variables that the rule is about and that the request groups; single categories are no group."""
         grouped = [name for name, groups in request.groups if any(len(group) > 1 for group in groups)]
         return [name for name in grouped if not self.variables or name in self.variables]
 
 
+@register
 @dataclass(frozen=True, slots=True)
-class NestedUnions:
+class NestedUnions(Rule):
     """Unions that are nested and differ by fewer than so many categories."""
 
     kind: ClassVar[str] = "nested-groups"
+    error: ClassVar[type[Refused]] = NestedGroups
     fewer_than: int = key(reading.whole(2))
     variables: tuple[str, ...] = key(reading.variables, ())
     filters: bool = key(reading.flag, False)
@@ -145,7 +160,7 @@ class NestedUnions:
                 + (", leave the totals out" if name in request.variables else "")
                 + ", or leave the filter out."
             )
-        return NestedGroups(
+        return self.refusal(
             f'A union of categories of "{name}" differs from {label} by {few}; '
             f"the difference must be at least {self.fewer_than}.",
             advice,

@@ -1,7 +1,8 @@
-"""Declared rule on the size of areas: too few people live there for any table, by a public figure.
+"""Declared rules on areas: those too small for any table by a public figure, and how many may be withheld.
 
 Figures are declared with the rule and never counted from records, so that the answer is the same whatever
 they are. A table of many areas withholds the small ones; a question about small areas alone is refused.
+A table of which too many areas are withheld says little: it fails as a whole.
 
 Comes from: `[[rule]]` in `dataset.toml`. Goes to: `declared` (refusals) and `verdict` (withheld areas).
 Source: Rinott et al. (2018), section 1 (thresholds on the population size).
@@ -16,10 +17,12 @@ import numpy as np
 
 from discreet.errors import AreaTooSmall, BadDescription, nearest
 from discreet.rules import reading
-from discreet.rules.combination_rules import or_coarser
 from discreet.rules.edits import larger_areas, unchosen, without
-from discreet.rules.places import ancestors, finer
+from discreet.rules.places import ancestors, at_or_below, finer
 from discreet.rules.reading import key
+from discreet.rules.registry import register
+from discreet.rules.rule import CountRule, Rule
+from discreet.rules.sentences import or_coarser
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -33,16 +36,16 @@ if TYPE_CHECKING:
     from discreet.rules.noisy_table import Slices
 
 
+@register
 @dataclass(frozen=True, slots=True)
-class MinimumAreaSize:
+class MinimumAreaSize(Rule):
     """Areas whose public figure is below a minimum; those without a figure are taken as large enough."""
 
     kind: ClassVar[str] = "minimum-area-size"
+    error: ClassVar[type[Refused]] = AreaTooSmall
     variable: str = key(reading.level)
     least: int = key(reading.whole(1))
     figures: tuple[tuple[str, int], ...] = key(reading.figures)
-    level: ClassVar[None] = None
-    from_variables: ClassVar[int] = 0
 
     def check(self, dataset: Dataset) -> None:
         """Every figure is of an area that exists."""
@@ -69,7 +72,11 @@ class MinimumAreaSize:
         yield from larger_areas(request, dataset)
         yield from without(request, *reached)
 
-    def blocked(self, slices: Slices) -> NDArray[np.bool_]:
+    def concerns(self, request: TableRequest, dataset: Dataset) -> bool:
+        """Whether the request sees areas at the rule's level or below."""
+        return at_or_below(request, dataset, self.variable)
+
+    def withholds(self, slices: Slices) -> NDArray[np.bool_]:
         """The areas that are too small, and unions of areas that are still too small."""
         bad = np.zeros(tuple(place.length for place in slices.places), dtype=np.bool_)
         for axis, place in enumerate(slices.places):
@@ -80,7 +87,7 @@ class MinimumAreaSize:
 
     @property
     def reason(self) -> str:
-        """What is wrong with a blocked area."""
+        """What is wrong with an area that it withholds."""
         return f"the public figure is below {self.least:,} people"
 
     def _figures(self, dataset: Dataset) -> NDArray[np.int64]:
@@ -118,7 +125,25 @@ class MinimumAreaSize:
     def _refusal(self, dataset: Dataset, name: str, members: tuple[int, ...]) -> Refused:
         label = dataset.variable(name).categories[members[0]].label
         which = f"{label!r} has" if len(members) == 1 else f"{label!r} and the others asked for each have"
-        return AreaTooSmall(
+        return self.refusal(
             f"{which} fewer than {self.least:,} people by the public figure; no table is made of them.",
             f"Ask for more or larger areas{or_coarser(dataset, self.variable)}.",
+        )
+
+
+@register
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WithheldShare(CountRule):
+    """The table fails as a whole when more than so large a share of its areas is withheld."""
+
+    kind: ClassVar[str] = "blocked-areas"
+    most: float = key(reading.share)
+
+    def fails(self, withheld: int, total: int) -> str | None:
+        """Fail a table with more."""
+        if withheld <= self.most * total:
+            return None
+        return (
+            f"{withheld:,} of {total:,} areas cannot be shown; "
+            f"the table is refused when more than {self.most:.0%} cannot."
         )

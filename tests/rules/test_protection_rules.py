@@ -1,4 +1,4 @@
-"""Every rule has a code, a sentence and advice, and looks at the shape alone."""
+"""Every rule of [protection] has a code, a sentence and advice, and looks at the shape alone."""
 
 import inspect
 
@@ -8,7 +8,8 @@ from discreet.errors import Refused
 from discreet.model.dataset_toml import parse_dataset
 from discreet.model.request import canonical, request_from_text
 from discreet.model.shape import table_shape
-from discreet.rules.shape_rules import SHAPE_RULES, refuse_by_shape
+from discreet.rules.declared import refuse_by_rules
+from discreet.rules.protection_rules import protection_rules
 
 REFUSED = {
     "too-many-variables": {"rows": ["sex", "age"], "filters": ["job=1"]},
@@ -29,7 +30,7 @@ def dataset(town):
 
 def check(dataset, parts):
     request = canonical(request_from_text("town", **parts), dataset)
-    refuse_by_shape(request, table_shape(request, dataset), dataset)
+    refuse_by_rules(request, table_shape(request, dataset), dataset)
 
 
 @pytest.mark.parametrize("code", REFUSED)
@@ -42,10 +43,15 @@ def test_a_refusal_has_its_code_and_following_the_advice_leads_to_an_allowed_tab
     check(dataset, FOLLOWED[code])
 
 
-def test_every_rule_is_tested_here():
-    assert len(SHAPE_RULES) == len(REFUSED)
+def test_every_rule_is_tested_here(dataset):
+    assert [rule.refusal_code() for rule in protection_rules(dataset)] == list(REFUSED)
 
 
-def test_a_rule_sees_nothing_but_the_request_its_shape_and_the_description():
-    for rule in SHAPE_RULES:
-        assert list(inspect.signature(rule).parameters) == ["request", "shape", "dataset"]
+def test_under_dp_only_the_number_of_cells_is_limited(private_town):
+    (rule,) = protection_rules(parse_dataset(private_town.description))
+    assert rule.refusal_code() == "too-many-cells"
+
+
+def test_a_rule_sees_nothing_but_the_request_its_shape_and_the_description(dataset):
+    for rule in protection_rules(dataset):
+        assert list(inspect.signature(rule.refuse).parameters) == ["request", "shape", "dataset"]

@@ -4,7 +4,7 @@ They are functions of the request, its shape and the description: the same answe
 A variable of a filter counts like one of the table, and a rule that names a variable holds for the finer
 levels of its hierarchy too: otherwise a slice, or more detail, would evade it.
 
-Comes from: `[[rule]]` in `dataset.toml`. Goes to: `declared`, which evaluates them in order.
+Comes from: `[[rule]]` in `dataset.toml`. Goes to: `declared`, which asks them in order.
 Source: Rinott et al. (2018), section 2.2 (rules on the structure of the list).
 """
 
@@ -16,11 +16,14 @@ from typing import TYPE_CHECKING, ClassVar
 from discreet.errors import ForbiddenCombination, MandatoryVariables, TooManyCells, TooManyVariables
 from discreet.rules import reading
 from discreet.rules.edits import added, larger_areas, one_less, without
-from discreet.rules.places import at_or_below, coarser, finer, shows
+from discreet.rules.places import at_or_below, finer, shows
 from discreet.rules.reading import key
+from discreet.rules.registry import register
+from discreet.rules.rule import Rule
+from discreet.rules.sentences import at_level, listed, or_coarser, size
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterator
 
     from discreet.errors import Refused
     from discreet.model.dataset import Dataset
@@ -28,11 +31,13 @@ if TYPE_CHECKING:
     from discreet.model.shape import TableShape
 
 
+@register
 @dataclass(frozen=True, slots=True)
-class MaxVariables:
+class MaxVariables(Rule):
     """At most so many variables beside geography, perhaps only in small areas."""
 
     kind: ClassVar[str] = "max-variables"
+    error: ClassVar[type[Refused]] = TooManyVariables
     most: int = key(reading.whole(0))
     level: str | None = key(reading.level, None)
 
@@ -41,9 +46,9 @@ class MaxVariables:
         counted = sorted(request.used - dataset.geography)
         if len(counted) <= self.most or not at_or_below(request, dataset, self.level):
             return None
-        return TooManyVariables(
+        return self.refusal(
             f"The table uses {len(counted)} variables beside geography ({', '.join(counted)}); "
-            f"at most {self.most} may be combined{_at(self.level)}.",
+            f"at most {self.most} may be combined{at_level(self.level)}.",
             f"Take out {len(counted) - self.most}, filters included{or_coarser(dataset, self.level)}.",
         )
 
@@ -54,11 +59,13 @@ class MaxVariables:
             yield from larger_areas(request, dataset)
 
 
+@register
 @dataclass(frozen=True, slots=True)
-class MaxCells:
+class MaxCells(Rule):
     """At most so many cells, totals included, perhaps only in small areas."""
 
     kind: ClassVar[str] = "max-cells"
+    error: ClassVar[type[Refused]] = TooManyCells
     most: int = key(reading.whole(1))
     level: str | None = key(reading.level, None)
 
@@ -66,9 +73,9 @@ class MaxCells:
         """Refuse a table with more."""
         if shape.cells <= self.most or not at_or_below(request, dataset, self.level):
             return None
-        size = f"{shape.cells:,}" if shape.cells < 10**15 else f"about 10^{len(str(shape.cells)) - 1}"
-        return TooManyCells(
-            f"The table would have {size} cells; at most {self.most:,} are released at a time{_at(self.level)}.",
+        return self.refusal(
+            f"The table would have {size(shape.cells)} cells; "
+            f"at most {self.most:,} are released at a time{at_level(self.level)}.",
             "Take out a variable, use a coarser level of the geography, or filter to fewer categories.",
         )
 
@@ -76,13 +83,16 @@ class MaxCells:
         """What the advice means."""
         yield from larger_areas(request, dataset)
         yield from one_less(request, dataset)
+        yield from (each for name in sorted(dataset.geography) for each in without(request, name))
 
 
+@register
 @dataclass(frozen=True, slots=True)
-class ForbiddenTogether:
+class ForbiddenTogether(Rule):
     """Variables that may not be used together, perhaps only in small areas."""
 
     kind: ClassVar[str] = "forbidden-combination"
+    error: ClassVar[type[Refused]] = ForbiddenCombination
     variables: tuple[str, ...] = key(reading.together)
     level: str | None = key(reading.level, None)
 
@@ -92,8 +102,8 @@ class ForbiddenTogether:
         if not all(used) or not at_or_below(request, dataset, self.level):
             return None
         names = listed(sorted(set().union(*used)))
-        return ForbiddenCombination(
-            f"{names} may not be combined{_at(self.level)}, filters included.",
+        return self.refusal(
+            f"{names} may not be combined{at_level(self.level)}, filters included.",
             f"Take one of them out{or_coarser(dataset, self.level)}.",
         )
 
@@ -105,11 +115,13 @@ class ForbiddenTogether:
             yield from without(request, *shows(request, dataset, name))
 
 
+@register
 @dataclass(frozen=True, slots=True)
-class MandatoryTogether:
+class MandatoryTogether(Rule):
     """A variable that may be used only with others: a rate without its base misleads."""
 
     kind: ClassVar[str] = "mandatory-variables"
+    error: ClassVar[type[Refused]] = MandatoryVariables
     variable: str = key(reading.variable)
     needs: tuple[str, ...] = key(reading.variables)
 
@@ -118,7 +130,7 @@ class MandatoryTogether:
         missing = self._missing(request, dataset)
         if not missing:
             return None
-        return MandatoryVariables(
+        return self.refusal(
             f'"{self.variable}" may be used only together with {listed(missing)}.',
             f"Add {listed(missing)} to the table, or take {self.variable!r} out.",
         )
@@ -134,25 +146,3 @@ class MandatoryTogether:
             return []
         shown = frozenset(request.variables)
         return [name for name in self.needs if not ({name} | finer(dataset, name)) & shown]
-
-
-def listed(names: Iterable[str]) -> str:
-    """Names in quotes, in a sentence.
-
-    >>> listed(["age", "job", "sex"])
-    '"age", "job" and "sex"'
-    """
-    quoted = [f'"{name}"' for name in names]
-    return quoted[0] if len(quoted) == 1 else ", ".join(quoted[:-1]) + " and " + quoted[-1]
-
-
-def or_coarser(dataset: Dataset, level: str | None) -> str:
-    """The end of an advice: where a level sets the limit, a coarser one lifts it."""
-    if level is None:
-        return ""
-    above = coarser(dataset, level)
-    return f', or use "{above[0]}" in place of "{level}"' if above else ", or leave the geography out"
-
-
-def _at(level: str | None) -> str:
-    return "" if level is None else f' at "{level}" or below'

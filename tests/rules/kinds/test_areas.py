@@ -1,0 +1,71 @@
+"""Small areas are refused alone and withheld among others, and a table with too many of them fails."""
+
+from typing import ClassVar
+
+import numpy as np
+import pytest
+
+from discreet.errors import TableNotReleased
+from discreet.rules.declared import first_refusal
+from discreet.rules.verdict import verdict_of
+from discreet.rules.withheld import withheld_cells
+
+
+class TestMinimumAreaSize:
+    section: ClassVar = {
+        "kind": "minimum-area-size",
+        "variable": "area",
+        "least": 100,
+        "figures": {"N2": 80, "S3": 99},
+    }
+
+    def test_a_table_with_other_areas_in_it_is_not_refused(self, rules, ask, dataset):
+        declared = rules(self.section)
+        assert first_refusal(*ask(rows=["area"], columns=["sex"]), dataset, declared) is None
+        assert first_refusal(*ask(rows=["area"], filters=["area=N1,N2"]), dataset, declared) is None
+        assert first_refusal(*ask(rows=["area"], filters=["area=N2"]), dataset, declared) is not None
+
+    def test_coarser_levels_are_not_its_business(self, rules, ask, dataset):
+        assert first_refusal(*ask(rows=["region"]), dataset, rules(self.section)) is None
+
+    def test_an_area_within_a_small_one_is_small(self, rules, ask, dataset):
+        section = {**self.section, "variable": "region", "figures": {"N": 50}}
+        assert first_refusal(*ask(rows=["sex"], filters=["area=N1"]), dataset, rules(section)) is not None
+        assert first_refusal(*ask(rows=["sex"], filters=["area=S1"]), dataset, rules(section)) is None
+
+
+def test_a_table_fails_when_more_than_a_share_of_its_areas_is_withheld(ask, noisy, rules, dataset):
+    request, shape = ask(rows=["area"], columns=["sex", "age"])
+    interior = np.full((5, 2, 3), 9)
+    interior[:2] = [[9, 0, 0], [0, 0, 9]]
+    zeros = {"kind": "share-of-zeros", "most": 0.5}
+    for most, fails in ((0.3, True), (0.4, False)):
+        verdict = verdict_of(
+            rules(zeros, {"kind": "blocked-areas", "most": most}), noisy(request, interior), dataset
+        )
+        assert (verdict.table_error is not None) is fails
+        assert verdict.withheld == 2
+    verdict = verdict_of(
+        rules(zeros, {"kind": "blocked-areas", "most": 0.3}), noisy(request, interior), dataset
+    )
+    with pytest.raises(TableNotReleased, match=r"2 of 5 areas .* more than 30%"):
+        withheld_cells(verdict, shape, dataset, "independent")
+
+
+def test_minimum_area_size_withholds_small_areas_among_others(ask, noisy, rules, dataset):
+    request, _ = ask(rows=["area"])
+    section = {"kind": "minimum-area-size", "variable": "area", "least": 100, "figures": {"N2": 80, "S3": 99}}
+    verdict = verdict_of(rules(section), noisy(request, 1), dataset)
+    assert verdict.mask.tolist() == [False, True, False, False, True, False]
+
+
+def test_the_figures_of_a_union_are_added_up(ask, noisy, rules, dataset):
+    request, _ = ask(rows=["area"], levels=["area=region"])
+    section = {"kind": "minimum-area-size", "variable": "area", "least": 100}
+    for figures, withheld in (
+        ({"N1": 40, "N2": 59}, True),
+        ({"N1": 40, "N2": 60}, False),
+        ({"N1": 40}, False),
+    ):
+        verdict = verdict_of(rules({**section, "figures": figures}), noisy(request, 1), dataset)
+        assert verdict.mask.tolist() == [withheld, False, False]
