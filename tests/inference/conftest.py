@@ -20,8 +20,10 @@ PARAMETERS = {
     "pram": {},
     "dropadd": {},
     "gaussian": {"epsilon": 1.0, "delta": 1e-6},
+    "rounded-normal": {"V": 2.0},
+    "exponential": {"epsilon": 3.0, "largest": 40},
 }
-assert set(PARAMETERS) == set(families.FAMILIES)
+assert set(PARAMETERS) == set(families.names())
 TABLES = {name: families.build(name, parameters) for name, parameters in PARAMETERS.items()}
 TABLES["laplace, zero kept"] = with_kept_zero(TABLES["laplace"])
 NO_NOISE = NoiseTable(1, (NoiseRow((0,), (1,)),), family="none")

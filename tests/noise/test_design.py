@@ -8,8 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from discreet.errors import InfeasibleDesign
-from discreet.noise.design import abs_guide, least_delta, least_variance, symmetric_delta
-from discreet.noise.families.maxent import symmetric_variance
+from discreet.noise.design import least_delta, least_variance, symmetric_delta, symmetric_variance
+from discreet.noise.families.abs import abs_guide
 
 
 def equation_21(D, gamma, epsilon):

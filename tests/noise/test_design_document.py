@@ -6,7 +6,8 @@ import math
 import pytest
 
 from discreet.noise import families
-from discreet.noise.design_document import abs_alternative, describe
+from discreet.noise.design_document import describe
+from discreet.noise.families.abs import alternative
 from discreet.noise.quantise import quantise
 
 GIVEN = {
@@ -18,11 +19,13 @@ GIVEN = {
     "pram": {},
     "dropadd": {},
     "gaussian": {"epsilon": 1.0, "delta": 1e-3},
+    "rounded-normal": {"V": 4.0},
+    "exponential": {"epsilon": 3.0, "largest": 5},
 }
 
 
 def test_every_family_is_described():
-    assert set(GIVEN) == set(families.FAMILIES)
+    assert set(GIVEN) == set(families.names())
 
 
 @pytest.mark.parametrize("name", GIVEN)
@@ -61,7 +64,7 @@ def test_a_lost_value_keeps_its_place_and_repeats_the_threshold():
 
 def test_the_alternative_of_abs_has_less_delta_or_less_variance():
     ideal = families.ideal("abs", GIVEN["abs"])
-    other = abs_alternative(ideal)
+    other = alternative(ideal)
     assert other["D"] == 25
     assert other["delta"] < ideal.last.probabilities[0]
     assert other["least_variance"]["V"] < ideal.parameters["V"]

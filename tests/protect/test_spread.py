@@ -78,19 +78,19 @@ def test_unit_errors_are_the_limits_of_the_shipped_law(terms):
     epsilon = 0.01
     law = SumLaw(laplace(epsilon=epsilon, modulus=2**64).rows[0], terms)
     assert epsilon**2 * float(law.variance) == pytest.approx(
-        unit_error(terms, "variance", "laplace"), rel=1e-4
+        unit_error(terms, "variance", "epsilon"), rel=1e-4
     )
     assert epsilon * law.expected_absolute() == pytest.approx(
-        unit_error(terms, "absolute", "laplace"), rel=1e-4
+        unit_error(terms, "absolute", "epsilon"), rel=1e-4
     )
 
 
 def total_error(shares, workload, dataset, measure):
     """The workload's error under a spread, each table answered by its best margin."""
-    power, total = error_power(measure, "laplace"), 0.0
+    power, total = error_power(measure, "epsilon"), 0.0
     for query in workload:
         total += query.weight * min(
-            unit_error(margin_cells(m, dataset) / margin_cells(query.margin, dataset), measure, "laplace")
+            unit_error(margin_cells(m, dataset) / margin_cells(query.margin, dataset), measure, "epsilon")
             / float(share) ** power
             for m, share in shares.items()
             if contains(m, query.margin, dataset)
@@ -105,13 +105,13 @@ def test_the_optimum_is_the_best_of_all_assignments(lengths, measure):
     dataset = dataset_of(**lengths)
     universe = parse_universe({"variables": list(lengths), "up_to": 2}, dataset)
     workload = [Query(m, 1.0 + n) for n, m in enumerate(universe.declared)]
-    power = error_power(measure, "laplace")
+    power = error_power(measure, "epsilon")
     options = [
         [
             (
                 m,
                 q.weight
-                * unit_error(margin_cells(m, dataset) / margin_cells(q.margin, dataset), measure, "laplace"),
+                * unit_error(margin_cells(m, dataset) / margin_cells(q.margin, dataset), measure, "epsilon"),
             )
             for m in universe.margins
             if contains(m, q.margin, dataset)
@@ -160,7 +160,7 @@ def test_a_workload_that_no_margin_answers_is_refused():
     with pytest.raises(BadRequest, match="workload"):
         spread_for([Query(("a", "b"), 1.0)], [("a",)], dataset, Fraction(1))
     with pytest.raises(BadRequest, match="called"):
-        error_power("median", "laplace")
+        error_power("median", "epsilon")
 
 
 def test_an_optimum_that_would_take_hours_is_refused():

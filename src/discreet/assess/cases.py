@@ -3,12 +3,10 @@
 An epsilon means the same for every family that has one: the exact loss of one count, at the stated delta.
 How each family gets there is said with every case:
 
-    laplace, normal, abs   the smallest largest change whose delta at epsilon does not exceed the stated one
-    gaussian               the least variance whose delta at epsilon does not exceed it
-    maxent                 D of the ABS guide, then the least V that keeps (epsilon, delta) for counts above D
-    hellinger, exponential pure epsilon on a bounded range; rows of their own up to `LARGEST_OWN_ROW`
-    pram, dropadd          no epsilon: one case each, as published, audited like the others
-    current                the dataset's own noise table; FILE.json (or any known format): that table
+    a family with an epsilon   its `at_epsilon`, from epsilon and delta to a noise table
+    a family without one       one case, as published, audited like the others
+    current                    the dataset's own noise table
+    FILE.json                  the noise table of a file, in any known format
 
 Comes from: `discreet assess --families --epsilon --delta`. Goes to: `assessment`.
 Source: Sadeghi & Chien (2022), section III-D, for the guide; the families' own pages in docs/methods.
@@ -22,24 +20,17 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from discreet.errors import BadRequest, InfeasibleDesign, nearest
-from discreet.noise.design import abs_guide, least_variance
-from discreet.noise.exponential import exponential
-from discreet.noise.families import FAMILIES, build
+from discreet.noise import families as registry
 from discreet.noise.files import read_noise_table
 from discreet.noise.kept_zero import with_kept_zero
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
+    from discreet.noise.family import Family
     from discreet.noise.table import NoiseTable
 
-WITHOUT_EPSILON = ("pram", "dropadd")
 CURRENT = "current"
-KNOWN = (*FAMILIES, "exponential", CURRENT)
-#: Larger counts use the last row of laws whose width depends on the count.
-LARGEST_OWN_ROW = 50
-#: Where the exponential mechanism's range ends beyond the largest row: e^-14 is about one in a million.
-_REACH = 14.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +60,11 @@ class Case:
         return "kept" if self.noise.keeps_zero else "perturbed"
 
 
+def known() -> tuple[str, ...]:
+    """What can be compared by name: every family that can be a case, and the dataset's own noise."""
+    return (*(each.name for each in registry.families() if each.assessable), CURRENT)
+
+
 def cases_of(
     families: Sequence[str],
     epsilons: Sequence[float],
@@ -80,7 +76,7 @@ def cases_of(
     """Every case, family by family, and a sentence for each that does not exist.
 
     Args:
-        families: Names from `KNOWN`, or files of noise tables.
+        families: Names from `known`, or files of noise tables.
         epsilons: For families that have one.
         delta: The delta at which epsilon is meant.
         current: The dataset's own noise table.
@@ -95,7 +91,7 @@ def cases_of(
     for family in dict.fromkeys(families):
         for epsilon in _epsilons_for(family, epsilons):
             try:
-                case = _setting(family, epsilon, delta, current)
+                case = _case(family, epsilon, delta, current)
             except InfeasibleDesign as error:
                 at = "" if math.isnan(epsilon) else f" at epsilon {epsilon:g}"
                 left_out.append(f"{family}{at} is left out: {error}")
@@ -108,10 +104,11 @@ def cases_of(
 
 
 def _check(families: Sequence[str], epsilons: Sequence[float], delta: float) -> None:
+    names = known()
     for family in families:
-        if family not in KNOWN and not Path(family).is_file():
+        if family not in names and not Path(family).is_file():
             raise BadRequest(
-                f'There is no noise family "{family}", and no file of that name.', nearest(family, KNOWN)
+                f'There is no noise family "{family}", and no file of that name.', nearest(family, names)
             )
     if not families or not epsilons:
         raise BadRequest("There is nothing to compare.", "Give --families and --epsilon, comma-separated.")
@@ -122,49 +119,29 @@ def _check(families: Sequence[str], epsilons: Sequence[float], delta: float) -> 
         raise BadRequest(f"Delta is {delta}.", "Give a probability between 0 and 1, as in 1e-4.")
 
 
-def _epsilons_for(family: str, epsilons: Iterable[float]) -> list[float]:
-    with_epsilon = family in KNOWN and family not in (*WITHOUT_EPSILON, CURRENT)
-    return sorted(set(epsilons)) if with_epsilon else [math.nan]
+def _epsilons_for(name: str, epsilons: Iterable[float]) -> list[float]:
+    family = _family(name)
+    return sorted(set(epsilons)) if family is not None and family.at_epsilon is not None else [math.nan]
 
 
-def _setting(family: str, epsilon: float, delta: float, current: NoiseTable | None) -> Case:
-    if family == CURRENT:
+def _family(name: str) -> Family | None:
+    """The family of a name; None for the dataset's own noise and for files."""
+    return registry.family(name) if name in registry.names() else None
+
+
+def _case(name: str, epsilon: float, delta: float, current: NoiseTable | None) -> Case:
+    if name == CURRENT:
         if current is None:
             raise InfeasibleDesign("The dataset has no single noise table.", "Name families instead.")
         return Case(CURRENT, None, current, f"The dataset's own: {_design(current)}.")
-    if family in WITHOUT_EPSILON:
-        table = build(family, {})
-        return Case(family, None, table, f"As published, no epsilon to choose: {_design(table)}.")
-    if family not in KNOWN:
-        table = read_noise_table(Path(family))
-        return Case(Path(family).stem, None, table, f"From the file {Path(family).name}: {_design(table)}.")
-    table, how = _by_epsilon(family, epsilon, delta)
-    return Case(family, epsilon, table, how)
-
-
-def _by_epsilon(family: str, epsilon: float, delta: float) -> tuple[NoiseTable, str]:
-    if family == "maxent":
-        guide = abs_guide(epsilon, delta)
-        best = least_variance(epsilon, delta, guide.D)
-        table = build("maxent", {"D": best.D, "V": best.V})
-        return table, f"D = {best.D} (ABS guide), V = {best.V:.4g}: the least that keeps delta above D."
-    if family in {"hellinger", "exponential"}:
-        table = _bounded(family, epsilon)
-        last = len(table.rows) - 1
-        return table, f"Pure epsilon on 0..{table.parameters['top']}, for counts up to {last}."
-    table = build(family, {"epsilon": epsilon, "delta": delta})
-    if family == "gaussian":
-        return table, f"The least variance that keeps delta: {float(table.rows[-1].variance()):.4g}."
-    return table, f"Largest change {table.largest}: the smallest that keeps delta."
-
-
-def _bounded(family: str, epsilon: float) -> NoiseTable:
-    if family == "hellinger":
-        return build("hellinger", {"epsilon": epsilon, "largest": LARGEST_OWN_ROW})
-    top = LARGEST_OWN_ROW + math.ceil(2 * _REACH / epsilon)
-    return exponential(
-        lambda a, b: abs(a - b), epsilon=epsilon, largest=LARGEST_OWN_ROW, top=top, quantise="ceiling"
-    )
+    family = _family(name)
+    if family is None:
+        table = read_noise_table(Path(name))
+        return Case(Path(name).stem, None, table, f"From the file {Path(name).name}: {_design(table)}.")
+    if family.at_epsilon is None:
+        table = registry.build(name, {})
+        return Case(name, None, table, f"As published, no epsilon to choose: {_design(table)}.")
+    return Case(name, epsilon, *family.at_epsilon(epsilon, delta))
 
 
 def _design(table: NoiseTable) -> str:

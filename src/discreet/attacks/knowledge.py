@@ -96,7 +96,7 @@ def spent(plan: NoisePlan, margins: set[Margin]) -> Fraction:
     """The epsilon of the margins that were asked, by basic composition; they never cost more together."""
     if plan.currency != "epsilon":
         raise BadRequest(
-            "The shares of this plan are not epsilons.", "Use a family whose scale is an epsilon: laplace."
+            "The shares of this plan are not epsilons.", "Use a family whose scale is an epsilon."
         )
     return sum(
         (table.share for table in plan.tables if table.margin in margins), start=0 * plan.terms.epsilon

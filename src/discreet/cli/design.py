@@ -1,4 +1,7 @@
-"""`discreet design`: from a family and its parameters to a noise table with its exact account."""
+"""`discreet design`: from a family and its parameters to a noise table with its exact account.
+
+The options that are parameters of families come from the registry when the command runs: see `design_options.py`.
+"""
 
 from __future__ import annotations
 
@@ -9,6 +12,7 @@ import typer
 
 from discreet.cli.console import emit_json, messages, output
 from discreet.cli.design_compare import compare_families
+from discreet.cli.design_options import COMPARE, wishes
 from discreet.cli.options import chosen_picture
 from discreet.errors import BadRequest, nearest
 
@@ -18,35 +22,20 @@ if TYPE_CHECKING:
 
 #: So many values of a law fit a screen; the integers of all of them are in the JSON.
 MOST_VALUES = 41
-_FAMILIES = "laplace, normal, hellinger, maxent, abs, pram, dropadd, gaussian"
 
 
 def design(
-    family: str = typer.Argument(
-        help=f"{_FAMILIES}; or `compare`, which sets families side by side at one epsilon and delta."
+    context: typer.Context,
+    family: str = typer.Argument(help=f"A noise family; or {COMPARE}"),
+    epsilon: float | None = typer.Option(
+        None, help="Privacy loss of one cell; for a family without it, where to audit."
     ),
-    epsilon: float | None = typer.Option(None, help="Privacy loss of one cell; for maxent, where to audit."),
     delta: float | None = typer.Option(None, help="Probability that epsilon may fail; finds m or D."),
-    m: int | None = typer.Option(None, help="Largest change (laplace, normal, pram, dropadd, gaussian)."),
-    D: int | None = typer.Option(None, "--D", help="Largest change (maxent, abs)."),
-    V: float | None = typer.Option(None, "--V", help="Variance (maxent, gaussian)."),
-    js: int | None = typer.Option(None, help="Released counts are never 1..js (maxent)."),
-    pstay: float | None = typer.Option(None, help="Least probability of no change (maxent)."),
-    equality: bool = typer.Option(False, "--equality", help="Every row has variance V exactly (maxent)."),
-    symmetric: bool = typer.Option(False, "--symmetric", help="One symmetric row for every count (maxent)."),
-    monotone: bool = typer.Option(True, help="Probabilities rise towards no change from the left (maxent)."),
-    relax_pstay: bool = typer.Option(
-        False, "--relax-pstay", help="Lower pstay where V is missed, and say so (maxent)."
-    ),
-    largest: int | None = typer.Option(None, help="Largest count with a row of its own (hellinger)."),
-    top: int | None = typer.Option(None, help="Largest released value (hellinger)."),
-    percent: float | None = typer.Option(None, help="q as a share of the count (dropadd)."),
-    sign: str | None = typer.Option(None, help="printed or invariant (pram)."),
     match: str | None = typer.Option(
         None, help="compare: normal noise of the closest m (the default) or the smallest."
     ),
     modulus: str = typer.Option("2^32", help="Number of keys: 2^8, 2^12, 2^16, 10^8, 2^32, 2^64 or any."),
-    quantise: str | None = typer.Option(None, help="exact or ceiling; abs uses ceiling by default."),
+    quantise: str | None = typer.Option(None, help="exact or ceiling; each family has a default."),
     out: Path | None = typer.Option(None, help="Write the JSON to this file."),
     as_json: bool = typer.Option(False, "--json", help="Print the JSON."),
     everything: bool = typer.Option(
@@ -59,27 +48,10 @@ def design(
 ) -> None:
     """Design a noise table and audit the integers that ship."""
     drawn = chosen_picture(picture, plot, "pmf")
-    wishes: dict[str, Any] = {
-        "epsilon": epsilon,
-        "delta": delta,
-        "m": m,
-        "D": D,
-        "V": V,
-        "js": js,
-        "pstay": pstay,
-        "equality": equality or None,
-        "symmetric": symmetric or None,
-        "monotone": None if monotone else False,
-        "relax_pstay": relax_pstay or None,
-        "largest": largest,
-        "top": top,
-        "percent": percent,
-        "sign": sign,
-    }
-    given = {name: value for name, value in wishes.items() if value is not None}
+    given = wishes(context, {"epsilon": epsilon, "delta": delta})
     if family == "compare":
         _refuse_for_comparison({*given, *({"plot"} if plot else ())})
-        compare_families(epsilon, delta, m, match or "closest", out, as_json=as_json)
+        compare_families(epsilon, delta, given.get("m"), match or "closest", out, as_json=as_json)
         return
     if match is not None:
         raise BadRequest("--match belongs to `discreet design compare`.", "Leave it out.")
@@ -112,17 +84,17 @@ class Designed(NamedTuple):
     document: dict[str, Any]
 
 
-def designed(family: str, given: dict[str, Any], modulus: int, rule: str | None) -> Designed:
-    """The design, its integers, their exact account and, for abs, the optimum beside it."""
+def designed(family: str, given: dict[str, Any], modulus: int, rounding: str | None) -> Designed:
+    """The design, its integers, their exact account and, where the family has one, the optimum beside it."""
     from discreet.noise import families
-    from discreet.noise.design_document import abs_alternative, describe
+    from discreet.noise.design_document import describe
     from discreet.noise.quantise import quantise
 
     chosen = families.family(family)
     # An epsilon or delta that the family does not have says where to audit.
     parameters = {k: v for k, v in given.items() if k in chosen.names() or k not in {"epsilon", "delta"}}
     ideal = families.ideal(family, parameters, modulus)
-    table = quantise(ideal, modulus, rule or chosen.default_rounding)
+    table = quantise(ideal, modulus, rounding or chosen.rounding)
     document = describe(ideal, table)
     notes = document.pop("notes")
     document["privacy"] = privacy(table, given.get("epsilon"), given.get("delta"))
@@ -131,8 +103,8 @@ def designed(family: str, given: dict[str, Any], modulus: int, rule: str | None)
         # The same ε^Q, both directions and every release: what the paper's δ^Q should have been.
         exact = privacy(table, max(paper["epsilon"], 0.0), None)
         document["quantisation"]["exact"] = {"epsilon": exact["epsilon"], "delta": exact["delta"]}
-    if family == "abs":
-        document["alternative"] = abs_alternative(ideal)
+    if chosen.alternative is not None:
+        document["alternative"] = chosen.alternative(ideal)
     return Designed(ideal, table, document | {"notes": notes} | _seal(table))
 
 

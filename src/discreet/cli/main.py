@@ -18,6 +18,7 @@ from discreet.cli import (
     demo,
     describe,
     design,
+    design_options,
     hypothesis_test,
     ledger,
     load,
@@ -60,7 +61,6 @@ for _command in (
     describe.describe,
     load.load,
     table.table,
-    design.design,
     audit.audit,
     budget.budget,
     ledger.ledger,
@@ -70,6 +70,7 @@ for _command in (
     bench.bench,
 ):
     app.command()(_command)
+app.command(cls=design_options.DesignCommand)(design.design)
 app.add_typer(hypothesis_test.test)
 
 

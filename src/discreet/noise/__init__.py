@@ -1,34 +1,34 @@
 """Noise as data: the integer noise table, its families and its design.
 
+The function of each family stands here too, and is found in the registry when it is asked for:
+
+>>> from discreet.noise import laplace
 >>> laplace(epsilon=1.5, m=7).modulus
 4294967296
 """
 
 from __future__ import annotations
 
-from discreet.noise.exponential import exponential
-from discreet.noise.families.abs import abs_noise
-from discreet.noise.families.dropadd import dropadd
-from discreet.noise.families.gaussian import gaussian
-from discreet.noise.families.hellinger import hellinger
-from discreet.noise.families.laplace import laplace
-from discreet.noise.families.maxent import maxent
-from discreet.noise.families.normal import normal
-from discreet.noise.families.pram import pram
+from typing import TYPE_CHECKING
+
+from discreet.noise import families
 from discreet.noise.quantisation_report import quantisation_report
 from discreet.noise.table import NoiseRow, NoiseTable
 
-__all__ = [
-    "NoiseRow",
-    "NoiseTable",
-    "abs_noise",
-    "dropadd",
-    "exponential",
-    "gaussian",
-    "hellinger",
-    "laplace",
-    "maxent",
-    "normal",
-    "pram",
-    "quantisation_report",
-]
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+__all__ = ["NoiseRow", "NoiseTable", "families", "quantisation_report"]
+
+
+def __getattr__(name: str) -> Callable[..., NoiseTable]:
+    """The function of a family: `laplace`, `maxent`; `abs_noise`, because `abs` is a word of Python."""
+    family = name.removesuffix("_noise").replace("_", "-")
+    make = families.family(family).make if family in families.names() else None
+    if make is None or make.__name__ != name:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return make
+
+
+def __dir__() -> list[str]:
+    return sorted([*__all__, *(each.make.__name__ for each in families.families() if each.make)])

@@ -1,12 +1,12 @@
 """Design by promise: from (ε, δ) to a support, a variance and a law.
 
-The ABS guide raises D until Proposition 3 reaches δ. It looks at the end value only; the numerical optimum
-looks at the whole divergence of eq. 21 and finds, for the same D, the γ of least δ (58 % of the guide's
+The ABS guide (`families/abs.py`) raises D until Proposition 3 reaches δ. It looks at the end value only. The numerical
+optimum here looks at the whole divergence of eq. 21. It finds, for the same D, the γ of least δ (58 % of the guide's
 in the paper's Example 1), or for the same (ε, δ) and D the least variance.
 
     δ_γ,D(ε) = C e^(-γ D²) + C Σ_{-D < z ≤ ⌊1/2 - ε/2γ⌋} (e^(-γ z²) - e^ε e^(-γ (z-1)²)).        (21)
 
-Comes from: a custodian's (ε, δ). Goes to: `discreet design abs`, `discrete_gaussian`, `side_by_side`.
+Comes from: a custodian's (ε, δ). Goes to: the families abs, gaussian and maxent.
 Source: Sadeghi & Chien (2022), Propositions 2 and 3, section III-D.
 """
 
@@ -18,8 +18,6 @@ from dataclasses import dataclass
 import numpy as np
 
 from discreet.errors import InfeasibleDesign
-from discreet.noise.families.abs import guide_delta, guide_gamma, guide_support
-from discreet.noise.families.maxent import symmetric_variance
 from discreet.noise.ideal import IdealTable, row_from_logs
 from discreet.noise.wishes import require_delta, require_epsilon, require_width
 
@@ -69,23 +67,10 @@ def symmetric_delta(D: int, gamma: float, epsilon: float) -> float:
     return float(p[0] + np.maximum(p[1:] - math.exp(epsilon) * p[:-1], 0).sum())
 
 
-def abs_guide(epsilon: float, delta: float | None = None, D: int | None = None) -> SymmetricDesign:
-    """The guide of III-D: D*, V and γ for a wish (ε, δ), or for a given D.
-
-    >>> guide = abs_guide(0.5, 1e-4)
-    >>> guide.D, round(guide.V, 2)
-    (25, 49.0)
-    """
-    require_epsilon(epsilon)
-    if (delta is None) == (D is None):
-        raise InfeasibleDesign("The guide needs delta or D, and not both.")
-    if D is None:
-        D = guide_support(epsilon, delta or 0.0)
-    require_width("D", D)
-    gamma = guide_gamma(epsilon, D)
-    return SymmetricDesign(
-        "ABS guide", epsilon, guide_delta(epsilon, D), D, gamma, symmetric_variance(D, gamma)
-    )
+def symmetric_variance(D: int, gamma: float) -> float:
+    """The variance of p(z) ∝ exp(-γ z²) on [-D, D] (eq. 24)."""
+    weights = [math.exp(-gamma * z * z) for z in range(1, D + 1)]
+    return 2 * math.fsum(z * z * w for z, w in enumerate(weights, 1)) / (2 * math.fsum(weights) + 1)
 
 
 def least_delta(epsilon: float, D: int) -> SymmetricDesign:

@@ -13,7 +13,6 @@ import math
 from itertools import accumulate
 from typing import TYPE_CHECKING, Any
 
-from discreet.noise.design import SymmetricDesign, abs_guide, least_delta, least_variance
 from discreet.noise.quantisation_report import quantisation_report
 
 if TYPE_CHECKING:
@@ -73,26 +72,4 @@ def _moments(row: NoiseRow) -> dict[str, float]:
         "bias": float(row.mean()),
         "variance": float(row.variance()),
         "entropy": -math.fsum(p * math.log(p) for p in law),
-    }
-
-
-def abs_alternative(ideal: IdealTable) -> dict[str, Any]:
-    """The numerical optimum beside an ABS design: the least δ of its D, and the least variance of its δ."""
-    D, epsilon = int(ideal.parameters["D"]), float(ideal.parameters["epsilon"])
-    wish = float(ideal.parameters.get("delta", abs_guide(epsilon, D=D).delta))
-    best, frugal = least_delta(epsilon, D), least_variance(epsilon, wish, D)
-    return _optimum(best) | {"least_variance": _optimum(frugal)}
-
-
-def _optimum(design: SymmetricDesign) -> dict[str, Any]:
-    row = design.ideal().last
-    return {
-        "goal": design.goal,
-        "epsilon": design.epsilon,
-        "delta": design.delta,
-        "D": design.D,
-        "gamma": design.gamma,
-        "V": design.V,
-        "values": list(row.values),
-        "probabilities": list(row.probabilities),
     }

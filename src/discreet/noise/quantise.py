@@ -1,4 +1,4 @@
-"""Quantisation: from probabilities to whole numbers of keys, by the paper's rule or by a better one.
+"""Quantisation: from probabilities to whole numbers of keys, by the paper's rounding or by a better one.
 
 "ceiling" (Sadeghi & Chien, eq. 39) rounds the cumulative law up: thresholds ⌈c(z)·modulus⌉. It shifts the
 mean by about -D/modulus, breaks symmetry and may lose values. "exact" gives every value at least one key,
@@ -6,7 +6,7 @@ keeps symmetric rows symmetric key by key, and keeps a mean of zero at exactly z
 the nearest whole numbers. All arithmetic is on integers, so a modulus of 2^64 is as good as 2^8.
 
 Comes from: the families' ideal tables. Goes to: `noise_table`, and the report printed with a design.
-Source: Sadeghi & Chien (2022), section V (eqs 38-46); the exact rule is ours.
+Source: Sadeghi & Chien (2022), section V (eqs 38-46); the exact rounding is ours.
 """
 
 from __future__ import annotations
@@ -21,19 +21,19 @@ if TYPE_CHECKING:
 
     from discreet.noise.ideal import IdealRow, IdealTable
 
-Rule = Literal["exact", "ceiling"]
+Rounding = Literal["exact", "ceiling"]
 
 #: A design whose mean is within this of zero, per unit of its widest value, is meant to be unbiased.
 _ZERO_MEAN = 1e-9
 
 
-def quantise(ideal: IdealTable, modulus: int, rule: str = "exact") -> NoiseTable:
+def quantise(ideal: IdealTable, modulus: int, rounding: str = "exact") -> NoiseTable:
     """The noise table of a design: integer thresholds over a key modulus.
 
     Args:
         ideal: The design.
         modulus: The number of keys, up to 2^64.
-        rule: "exact" (ours: no bias, no lost value, or a refusal) or "ceiling" (the paper's).
+        rounding: "exact" (ours: no bias, no lost value, or a refusal) or "ceiling" (the paper's).
 
     Raises:
         BadNoiseTable: if the modulus is too small, or no whole numbers of keys keep the mean at zero.
@@ -43,13 +43,13 @@ def quantise(ideal: IdealTable, modulus: int, rule: str = "exact") -> NoiseTable
     >>> quantise(ideal, 256).rows[0].masses(), quantise(ideal, 256, "ceiling").rows[0].masses()
     ((85, 86, 85), (86, 85, 85))
     """
-    if rule not in get_args(Rule):
-        raise BadRequest(f'Quantisation "{rule}" is not known.', nearest(rule, get_args(Rule)))
+    if rounding not in get_args(Rounding):
+        raise BadRequest(f'Quantisation "{rounding}" is not known.', nearest(rounding, get_args(Rounding)))
     if not 1 <= modulus <= LARGEST_MODULUS:
         raise BadNoiseTable(f"The key modulus is {modulus}; it must lie between 1 and 2^64.")
-    make = _exact_row if rule == "exact" else _ceiling_row
+    make = _exact_row if rounding == "exact" else _ceiling_row
     rows = tuple(make(row, modulus, count) for count, row in enumerate(ideal.rows))
-    parameters = dict(ideal.parameters) | {"quantise": rule}
+    parameters = dict(ideal.parameters) | {"quantise": rounding}
     if ideal.notes:
         parameters["notes"] = list(ideal.notes)
     return NoiseTable(modulus, rows, ideal.repeats, ideal.family, parameters)
@@ -71,7 +71,7 @@ def _exact_row(row: IdealRow, modulus: int, count: int) -> NoiseRow:
     if len(row.values) > modulus:
         raise BadNoiseTable(
             f"The row of count {count} has {len(row.values)} values and the modulus only {modulus} keys.",
-            "Take a larger modulus, or the rule 'ceiling', which drops values.",
+            "Take a larger modulus, or the rounding 'ceiling', which drops values.",
         )
     weights = row.exact_weights()
     if _is_symmetric(row.values, weights):
@@ -157,7 +157,7 @@ def _unbiased_masses(values: Sequence[int], weights: Sequence[int], modulus: int
             raise BadNoiseTable(
                 f"No whole numbers of {modulus} keys give the row of count {count} a mean of exactly zero.",
                 "Take another modulus (larger, or a multiple of the distances between the values), "
-                "or the rule 'ceiling', which accepts a bias.",
+                "or the rounding 'ceiling', which accepts a bias.",
             )
         giver, taker = move
         masses[giver] -= 1

@@ -1,7 +1,7 @@
 """Families side by side at equal ε and δ: how near to the truth does each release?
 
-Laplace, normal, ABS-by-epsilon, the numerical optimum and the discrete Gaussian are each given the least
-noise that keeps (ε, δ). For small counts, with negative releases set to zero, the table shows
+Each family that declares `sides` (Laplace, normal, ABS by epsilon with its numerical optimum, discrete Gaussian) is
+given the least noise that keeps (ε, δ). For small counts, with negative releases set to zero, the table shows
 
     P(|released - count| ≤ k) = Σ_{|z| ≤ k} p(z) + [count ≤ k] Σ_{z < -k} p(z).
 
@@ -13,17 +13,15 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 from discreet.errors import InfeasibleDesign
-from discreet.noise.design import least_variance
-from discreet.noise.families import gaussian as discrete_gaussian
-from discreet.noise.families import laplace as discrete_laplace
-from discreet.noise.families import normal as truncated_normal
-from discreet.noise.families.abs import ideal_abs
+from discreet.noise.families import families
+from discreet.noise.families.laplace import end_probability
 from discreet.noise.wishes import require_epsilon
 
 if TYPE_CHECKING:
+    from discreet.noise.family import Match
     from discreet.noise.ideal import IdealRow, IdealTable
 
 COUNTS = 6
@@ -58,7 +56,7 @@ def compare(
     *,
     delta: float | None = None,
     m: int | None = None,
-    match: Literal["closest", "smallest"] = "closest",
+    match: Match = "closest",
 ) -> tuple[float, tuple[Side, ...]]:
     """The common δ, and each family at it.
 
@@ -72,19 +70,12 @@ def compare(
     require_epsilon(epsilon)
     if (delta is None) == (m is None):
         raise InfeasibleDesign("A comparison needs delta or the Laplace truncation m, and not both.")
-    if m is None:
-        m = discrete_laplace.smallest_m(epsilon, delta or 0.0)
-    common = discrete_laplace.end_probability(epsilon, m) if delta is None else delta
-    normal_m = truncated_normal.matched_m(epsilon, common, match)
-    guide = ideal_abs(epsilon, delta=common)
-    optimum = least_variance(epsilon, common, guide.last.values[-1])
-    gauss = discrete_gaussian.ideal_gaussian(epsilon, common, modulus=2**64)
-    sides = (
-        _side("laplace", discrete_laplace.ideal_laplace(epsilon, m), epsilon),
-        _side("normal", truncated_normal.ideal_normal(epsilon, normal_m), epsilon),
-        _side("abs", guide, epsilon),
-        _side("abs, least variance", optimum.ideal(), epsilon),
-        _side("gaussian", gauss, epsilon),
+    common = delta if delta is not None else end_probability(epsilon, m or 0)
+    sides = tuple(
+        _side(name, ideal, epsilon)
+        for family in families()
+        if family.sides is not None
+        for name, ideal in family.sides(epsilon, common, match).items()
     )
     return common, sides
 

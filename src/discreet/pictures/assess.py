@@ -12,28 +12,19 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any
 
+from discreet.noise import families as registry
 from discreet.pictures.library import alt
-from discreet.pictures.theme import BLUE, GREEN, INK, ORANGE, SKY, SOFT_INK, themed
+from discreet.pictures.theme import BLUE, INK, ORANGE, themed
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     Record = dict[str, Any]
 
-#: Okabe & Ito's colours, and shapes beside them for readers who see no colours.
-_COLOURS = {
-    "laplace": BLUE,
-    "normal": ORANGE,
-    "maxent": GREEN,
-    "abs": SKY,
-    "gaussian": "#CC79A7",
-    "pram": "#E69F00",
-    "dropadd": "#8C6BB1",
-    "hellinger": "#A6761D",
-    "exponential": SOFT_INK,
-    "current": "#B3123F",
-}
+#: A family has its own colour; so has what a dataset uses today, and files take the spare ones.
+_CURRENT = "#B3123F"
 _SPARE = ("#4D7C8A", "#7A5C00", "#5B7F00")
+#: Shapes beside the colours, for readers who see no colours.
 _SHAPES = ("circle", "square", "triangle-up", "diamond", "triangle-down", "cross")
 _PERCENT = "~%"
 #: With fewer round numbers a plain axis says more than a logarithmic one.
@@ -212,9 +203,15 @@ def _in_order(records: Sequence[Record], key: str) -> list[str]:
 
 def _colour(families: list[str]) -> Any:
     spare = iter(_SPARE * len(families))
-    colours = [_COLOURS[f] if f in _COLOURS else next(spare) for f in families]
+    colours = [_own_colour(family) or next(spare) for family in families]
     legend = alt.Legend(orient="top", title=None, columns=6, symbolType="circle")
     return alt.Color("family:N").scale(domain=families, range=colours).legend(legend)
+
+
+def _own_colour(name: str) -> str | None:
+    if name == "current":
+        return _CURRENT
+    return registry.family(name).colour if name in registry.names() else None
 
 
 def _shapes(families: list[str]) -> list[str]:

@@ -24,6 +24,7 @@ from typing import TYPE_CHECKING
 from scipy.optimize import minimize_scalar
 
 from discreet.errors import BadRequest, BudgetSpent
+from discreet.noise.families import ideal_law
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -35,11 +36,8 @@ _WIDEST_LOG = 12.0
 
 def ideal_rho(table: NoiseTable) -> float | None:
     """The rho of one cell that changes by one, under the table's ideal law; None where it is not known."""
-    if table.family in {"gaussian", "rounded-normal"}:
-        return 1 / (2 * float(table.parameters["V"]))
-    if table.family == "laplace":
-        return float(table.parameters["epsilon"]) ** 2 / 2
-    return None
+    law = ideal_law(table)
+    return None if law is None else law.rho(law.scale_of(table))
 
 
 def zcdp_delta(rho: float, epsilon: float) -> float:

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 
 from discreet.errors import BadDescription
 from discreet.ledger.entries import Charge, canonical_request, records_name
+from discreet.noise.families import families
 from discreet.noise.identity import mechanism_name
 from discreet.privacy.claim import float_down, float_up, group_delta
 from discreet.privacy.composition_basic import table_delta
@@ -90,7 +91,7 @@ def answer_cost(terms: Terms, table: NoiseTable, epsilon: float) -> tuple[Fracti
     if rho is None or distance is None:
         raise BadDescription(
             f"Noise of the family {table.family} has no ideal law for the zcdp rule.",
-            "Use laplace or gaussian.",
+            f"Use one of {', '.join(each.name for each in families() if each.law)}.",
         )
     return Fraction(changes * r * r * rho * (1 + 1e-12)), changes * r * distance
 

@@ -83,7 +83,7 @@ def require_one_row(table: NoiseTable) -> None:
     if len(table.rows) != 1:
         raise BadNoiseTable(
             f"The noise table of the family {table.family} has {len(table.rows)} rows, one per count.",
-            "For `dp` use one row for every count: laplace, gaussian, normal, abs, or maxent with symmetric = true.",
+            "For `dp` use a family with one row for every count; docs/reference/dp-universe.md lists them.",
         )
     if table.keeps_zero:
         raise BadNoiseTable("The noise table never changes a count.", "For `dp` every cell needs noise.")

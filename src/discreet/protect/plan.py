@@ -1,10 +1,10 @@
 """The plan: a universe and its terms as noise tables, one for each released margin.
 
-    Laplace:   epsilon(margin) = share / (changes x records per unit),             shares add up to E
-    Gaussian:  rho(cell) = share / (changes x records per unit^2), V = 1/(2 rho),  shares add up to rho(E, delta)
+    in epsilon:  epsilon(margin) = share / (changes x records per unit),             shares add up to E
+    in rho:      rho(cell) = share / (changes x records per unit^2), V = 1/(2 rho),  shares add up to rho(E, delta)
 
 A record shows in one cell of each margin, in two when neighbours replace it; a unit with r records may put all of them
-into one cell, which costs r times (Laplace) or r^2 times (Gaussian) as much.
+into one cell, which costs r times (epsilon) or r^2 times (rho) as much. A family says which of the two scales it.
 
 Comes from: `Universe`, `Terms`, `[protection.noise]`. Goes to: `perturb` (noise), `tightest` (claims), reports.
 Source: Rinott et al. (2018), section 7; docs/methods/dp.md.
@@ -18,8 +18,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from discreet.errors import BadDescription, nearest
-from discreet.noise.families import build
-from discreet.noise.families.rounded_normal import rounded_normal
+from discreet.noise.families import build, families
 from discreet.privacy.claim import float_down
 from discreet.privacy.composition_basic import Spent
 from discreet.privacy.composition_zcdp import rho_for
@@ -31,14 +30,12 @@ if TYPE_CHECKING:
     from discreet.model.dataset import Dataset
     from discreet.model.terms import Terms
     from discreet.model.universe import Margin, Universe
+    from discreet.noise.family import Currency
     from discreet.noise.table import NoiseTable
     from discreet.privacy.claim import Claim
 
 MODULUS = 2**64
-#: Families whose scale is an epsilon, and those whose scale is a variance.
-BY_EPSILON = ("laplace", "normal", "abs")
-BY_VARIANCE = ("gaussian", "rounded-normal")
-#: Of a Gaussian plan's delta, kept for the distance of the shipped tables to the ideal law.
+#: Of the delta of a plan in rho, kept for the distance of the shipped tables to the ideal law.
 KEPT_FOR_DISTANCE = 0.01
 
 
@@ -106,18 +103,15 @@ def make_plan(dataset: Dataset, universe: Universe, terms: Terms, noise: Mapping
     Raises:
         BadDescription: The family cannot serve, or a parameter is the plan's own.
     """
-    parameters = dict(noise)
-    family = str(parameters.pop("family", "laplace"))
-    _check_family(family, parameters)
-    currency = "epsilon" if family in BY_EPSILON else "rho"
-    shares = shares_of(dataset, universe, terms, currency)
+    source = _Source.of(noise)
+    shares = shares_of(dataset, universe, terms, source.currency)
     tables = tuple(
-        _planned(margin, share, terms, family, tuple(sorted(parameters.items())))
+        _planned(margin, share, terms, source)
         for margin, share in sorted(shares.items(), key=lambda item: (len(item[0]), item[0]))
     )
     released = replace(universe, margins=tuple(table.margin for table in tables))
     answer = interactive_table(terms, (), terms.answer_cost, noise) if terms.answer_cost else None
-    return NoisePlan(released, terms, tables, currency, answer)
+    return NoisePlan(released, terms, tables, source.currency, answer)
 
 
 def interactive_table(
@@ -131,37 +125,53 @@ def interactive_table(
         share: What it may cost.
         noise: The family and its other parameters.
     """
-    parameters = dict(noise)
-    family = str(parameters.pop("family", "laplace"))
-    _check_family(family, parameters)
-    if (family in BY_VARIANCE) != (terms.rule == "zcdp") or share <= 0:
+    source = _Source.of(noise)
+    wanted: Currency = "rho" if terms.rule == "zcdp" else "epsilon"
+    if source.currency != wanted or share <= 0:
+        fitting = ", ".join(each.name for each in families() if each.currency == wanted)
         raise BadDescription(
-            f'A share of {float(share):g} of {family} noise does not fit the ledger\'s rule "{terms.rule}".',
-            "Use laplace with basic, gaussian with zcdp, and a share above 0.",
+            f'A share of {float(share):g} of {source.family} noise does not fit the ledger\'s rule "{terms.rule}".',
+            f"Use one of {fitting} with that rule, and a share above 0.",
         )
-    return _planned(margin, share, terms, family, tuple(sorted(parameters.items())))
+    return _planned(margin, share, terms, source)
 
 
-def _check_family(family: str, parameters: Mapping[str, Any]) -> None:
-    allowed = (*BY_EPSILON, *BY_VARIANCE)
-    if family not in allowed:
-        raise BadDescription(
-            f'The noise family "{family}" cannot serve `dp`: it depends on the count or has no scale.',
-            nearest(family, allowed),
-        )
-    for own in ("epsilon", "V", "modulus"):
-        if own in parameters:
+@dataclass(frozen=True, slots=True)
+class _Source:
+    """Where the noise of a plan comes from: a family that has a scale, and its other parameters."""
+
+    family: str
+    currency: Currency
+    parameters: tuple[tuple[str, Any], ...]
+
+    @classmethod
+    def of(cls, noise: Mapping[str, Any]) -> _Source:
+        """Read `[protection.noise]`; a family without a scale, or a scale that is given, is refused."""
+        parameters = dict(noise)
+        family = str(parameters.pop("family"))
+        able = {each.name: each.currency for each in families() if each.currency is not None}
+        if family not in able:
             raise BadDescription(
-                f"`{own}` of [protection.noise] follows from the budget.",
-                "Take it out; set epsilon in the budget.",
+                f'The noise family "{family}" cannot serve `dp`: it depends on the count or has no scale.',
+                nearest(family, able),
             )
+        for own in ("epsilon", "V", "modulus"):
+            if own in parameters:
+                raise BadDescription(
+                    f"`{own}` of [protection.noise] follows from the budget.",
+                    "Take it out; set epsilon in the budget.",
+                )
+        return cls(family, able[family], tuple(sorted(parameters.items())))
 
 
 def _whole(terms: Terms, currency: str) -> Fraction:
     if currency == "epsilon":
         return terms.epsilon
     if terms.delta == 0:
-        raise BadDescription("Gaussian noise cannot promise delta 0.", "Give a delta, or use laplace.")
+        raise BadDescription(
+            "Noise that is scaled by rho cannot promise delta 0.",
+            "Give a delta, or use a family scaled by epsilon.",
+        )
     delta = float(terms.delta) * (1 - KEPT_FOR_DISTANCE)
     return Fraction(rho_for(float_down(terms.epsilon), delta))
 
@@ -173,32 +183,22 @@ def shares_of(dataset: Dataset, universe: Universe, terms: Terms, currency: str)
         return spread_equally(universe.margins, whole)
     if terms.spread == "importance":
         return spread_by_importance({m: universe.weight(m) for m in universe.margins}, whole)
-    noise = "laplace" if currency == "epsilon" else "gaussian"
     return spread_for(
-        workload_of(universe), universe.margins, dataset, whole, measure=terms.measure, noise=noise
+        workload_of(universe), universe.margins, dataset, whole, measure=terms.measure, currency=currency
     )
 
 
-def _planned(
-    margin: Margin, share: Fraction, terms: Terms, family: str, parameters: tuple[tuple[str, Any], ...]
-) -> PlannedTable:
+def _planned(margin: Margin, share: Fraction, terms: Terms, source: _Source) -> PlannedTable:
     r, changes = terms.records_per_unit, terms.changes
-    if family in BY_EPSILON:
+    if source.currency == "epsilon":
         epsilon = float_down(share / (changes * r))
-        return PlannedTable(margin, share, epsilon, _by_epsilon(family, epsilon, parameters))
+        return PlannedTable(margin, share, epsilon, _scaled(source, "epsilon", epsilon))
     rho = share / (changes * r * r)
     variance = float(1 / (2 * rho))
-    # A Gaussian table has no epsilon of its own: all of them are accounted together at the whole one.
-    return PlannedTable(margin, share, float_down(terms.epsilon), _by_variance(family, variance, parameters))
+    # Such a table has no epsilon of its own: all of them are accounted together at the whole one.
+    return PlannedTable(margin, share, float_down(terms.epsilon), _scaled(source, "V", variance))
 
 
 @lru_cache(maxsize=1024)
-def _by_epsilon(family: str, epsilon: float, parameters: tuple[tuple[str, Any], ...]) -> NoiseTable:
-    return build(family, {"epsilon": epsilon, **dict(parameters)}, MODULUS)
-
-
-@lru_cache(maxsize=1024)
-def _by_variance(family: str, variance: float, parameters: tuple[tuple[str, Any], ...]) -> NoiseTable:
-    if family == "rounded-normal":
-        return rounded_normal(variance, MODULUS)
-    return build(family, {"V": variance, **dict(parameters)}, MODULUS)
+def _scaled(source: _Source, parameter: str, scale: float) -> NoiseTable:
+    return build(source.family, {parameter: scale, **dict(source.parameters)}, MODULUS)

@@ -4,9 +4,9 @@
     importance   share = E w / sum of w           (weights 5, 5, 1 x 5 give Rinott's 1/3, 1/3, 1/15)
     optimised    share ~ C^(1/(p+1)),  C = sum over the tables that a margin answers of weight x error at unit budget
 
-where an error falls with the p-th power of the budget: for Laplace noise the variance with p = 2 and the expected
-absolute error with p = 1, for Gaussian noise (budget in rho) with p = 1 and 1/2. A table may be answered by its own
-margin or as a sum of cells of a larger one, whichever is better; a margin that answers nothing is not released.
+where an error falls with the p-th power of the budget: in epsilon (as Laplace noise does) the variance with p = 2 and
+the expected absolute error with p = 1, in rho (as Gaussian noise does) with p = 1 and 1/2. A table may be answered by
+its own margin or as a sum of cells of a larger one, whichever is better; a margin that answers nothing is not released.
 
 Comes from: a `Universe` and `Terms`. Goes to: `plan`.
 Source: Rinott et al. (2018), section 7, whose standard deviations are `margin_advice`.
@@ -90,7 +90,7 @@ def spread_for(
     budget: Fraction,
     *,
     measure: str = "variance",
-    noise: str = "laplace",
+    currency: str = "epsilon",
 ) -> dict[Margin, Fraction]:
     """The spread that makes a workload's weighted error small; margins that answer nothing are left out.
 
@@ -102,17 +102,17 @@ def spread_for(
         workload: The tables that are asked, with weights.
         margins: The margins that may be released.
         dataset: For the numbers of cells.
-        budget: Epsilon for Laplace noise, rho for Gaussian.
+        budget: The whole, in epsilon or rho.
         measure: `variance` or `absolute`.
-        noise: `laplace` or `gaussian`.
+        currency: `epsilon`: errors fall as those of Laplace noise; `rho`: as those of Gaussian noise.
     """
     if len(margins) > MOST_OPTIMISED:
         raise BadRequest(
             f"The optimum over {len(margins):,} tables is not searched for; {MOST_OPTIMISED:,} are the most.",
             "Spread by importance, or declare fewer tables.",
         )
-    costs = _costs(workload, margins, dataset, measure, noise)
-    power = error_power(measure, noise)
+    costs = _costs(workload, margins, dataset, measure, currency)
+    power = error_power(measure, currency)
     able = np.isfinite(costs)
     starts = _starts(able)
     settled = [_settle(costs, start, power) for start in starts if able[:, start].any(axis=1).all()]
@@ -123,23 +123,24 @@ def spread_for(
     return _in_grains(shares, budget)
 
 
-def error_power(measure: str, noise: str) -> float:
+def error_power(measure: str, currency: str) -> float:
     """How an error falls with the budget: as its p-th power."""
-    powers = {"laplace": {"variance": 2.0, "absolute": 1.0}, "gaussian": {"variance": 1.0, "absolute": 0.5}}
-    if noise not in powers or measure not in powers[noise]:
-        raise BadRequest(f"No error of {noise} noise is called {measure}.", "Use variance or absolute.")
-    return powers[noise][measure]
+    powers = {"epsilon": {"variance": 2.0, "absolute": 1.0}, "rho": {"variance": 1.0, "absolute": 0.5}}
+    if currency not in powers or measure not in powers[currency]:
+        raise BadRequest(f"No error of noise is called {measure}.", "Use variance or absolute.")
+    return powers[currency][measure]
 
 
-def unit_error(terms: float, measure: str, noise: str) -> float:
+def unit_error(terms: float, measure: str, currency: str) -> float:
     """The error of a sum of so many terms of noise at budget 1, in the limit of small budgets.
 
-    Laplace: variance 2K; absolute 2 Gamma(K + 1/2) / (sqrt(pi) Gamma(K)). Gaussian, sigma^2 = 1/2: K/2, sqrt(K/pi).
+    Epsilon (Laplace noise): variance 2K; absolute 2 Gamma(K + 1/2) / (sqrt(pi) Gamma(K)).
+    Rho (Gaussian noise, sigma^2 = 1/2): K/2, sqrt(K/pi).
 
-    >>> round(unit_error(1, "absolute", "laplace"), 12)
+    >>> round(unit_error(1, "absolute", "epsilon"), 12)
     1.0
     """
-    if noise == "laplace":
+    if currency == "epsilon":
         if measure == "variance":
             return 2 * terms
         return 2 / math.sqrt(math.pi) * math.exp(math.lgamma(terms + 0.5) - math.lgamma(terms))
@@ -147,7 +148,7 @@ def unit_error(terms: float, measure: str, noise: str) -> float:
 
 
 def _costs(
-    workload: Sequence[Query], margins: Sequence[Margin], dataset: Dataset, measure: str, noise: str
+    workload: Sequence[Query], margins: Sequence[Margin], dataset: Dataset, measure: str, currency: str
 ) -> NDArray[np.float64]:
     """Weight times unit error of each query (rows) answered by each margin (columns); infinite where it cannot."""
     sizes = [margin_cells(margin, dataset) for margin in margins]
@@ -156,7 +157,7 @@ def _costs(
         cells = margin_cells(query.margin, dataset)
         for column, margin in enumerate(margins):
             if contains(margin, query.margin, dataset):
-                costs[place, column] = query.weight * unit_error(sizes[column] / cells, measure, noise)
+                costs[place, column] = query.weight * unit_error(sizes[column] / cells, measure, currency)
         if not np.isfinite(costs[place]).any():
             raise BadRequest(
                 f"No released table contains {' x '.join(query.margin) or 'the total'} of the workload.",

@@ -21,6 +21,7 @@ from fractions import Fraction
 from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
+from discreet.noise.families import ideal_law
 from discreet.privacy import composition_pld
 from discreet.privacy.claim import Claim, float_down, float_up, group_delta
 from discreet.privacy.composition_basic import basic, one_kind
@@ -140,9 +141,15 @@ def _zcdp_curve(plan: NoisePlan) -> Callable[[float], float] | None:
 
 
 def _gaussian_curve(plan: NoisePlan) -> Callable[[float], float] | None:
-    if any(part.table.family != "rounded-normal" for part in plan.spent()):
+    laws = [(ideal_law(part.table), part) for part in plan.spent()]
+    variances = [
+        law.scale_of(part.table)
+        for law, part in laws
+        if law and law.rounded_normal
+        for _ in range(part.times)
+    ]
+    if len(variances) < plan.d:
         return None
-    variances = [float(part.table.parameters["V"]) for part in plan.spent() for _ in range(part.times)]
     mu = plan.terms.records_per_unit * composed_mu(variances, plan.terms.changes) * (1 + 1e-12)
     return lambda epsilon: gaussian_delta_above(mu, epsilon)
 

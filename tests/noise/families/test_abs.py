@@ -31,7 +31,7 @@ def test_its_variance_leads_back_to_its_gamma():
 
 def test_the_papers_ceiling_is_the_default_and_exact_removes_its_bias():
     assert abs_noise(epsilon=1, D=10).row(0).mean() < 0
-    assert abs_noise(epsilon=1, D=10, quantise="exact").row(0).mean() == 0
+    assert abs_noise(epsilon=1, D=10, rounding="exact").row(0).mean() == 0
 
 
 @pytest.mark.parametrize(

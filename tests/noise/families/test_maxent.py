@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from scipy.optimize import LinearConstraint, minimize
 
 from discreet.errors import InfeasibleDesign
+from discreet.noise.design import symmetric_variance
 from discreet.noise.entropy_row import solve_row
 from discreet.noise.families.maxent import (
     ideal_maxent,
@@ -18,7 +19,6 @@ from discreet.noise.families.maxent import (
     maxent,
     smallest_variance,
     symmetric_gamma,
-    symmetric_variance,
 )
 from discreet.noise.row_problem import SMALLEST_PROBABILITY, RowProblem, feasible_variances
 

@@ -12,11 +12,13 @@ Source: Sadeghi & Chien (2022), Proposition 3 and section III-D.
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from discreet.errors import InfeasibleDesign
+from discreet.noise.design import SymmetricDesign, least_delta, least_variance, symmetric_variance
+from discreet.noise.family import DELTA, EPSILON, Family, Match, Parameter, at_smallest_width
 from discreet.noise.ideal import IdealTable, row_from_logs
-from discreet.noise.quantise import quantise as quantise_table
+from discreet.noise.quantise import quantise
 from discreet.noise.wishes import require_delta, require_epsilon, require_width, smallest_width
 
 if TYPE_CHECKING:
@@ -33,14 +35,14 @@ def abs_noise(
     D: int | None = None,
     delta: float | None = None,
     modulus: int = 2**32,
-    quantise: str = "ceiling",
+    rounding: str = "ceiling",
 ) -> NoiseTable:
     """The ABS noise table of an ε; the arguments are those of `ideal_abs`.
 
     >>> abs_noise(epsilon=0.5, delta=1e-4).row(0).thresholds[:3]
     (425760, 1126343, 2255949)
     """
-    return quantise_table(ideal_abs(epsilon, D, delta=delta), modulus, quantise)
+    return quantise(ideal_abs(epsilon, D, delta=delta), modulus, rounding)
 
 
 def ideal_abs(epsilon: float, D: int | None = None, *, delta: float | None = None) -> IdealTable:
@@ -91,3 +93,67 @@ def guide_support(epsilon: float, delta: float) -> int:
     require_delta(delta)
     wish = f"epsilon = {epsilon} and delta = {delta}"
     return smallest_width(lambda D: guide_delta(epsilon, D) <= delta, limit=_WIDEST, wish=wish)
+
+
+def abs_guide(epsilon: float, delta: float | None = None, D: int | None = None) -> SymmetricDesign:
+    """The guide of III-D: D*, V and γ for a wish (ε, δ), or for a given D.
+
+    >>> guide = abs_guide(0.5, 1e-4)
+    >>> guide.D, round(guide.V, 2)
+    (25, 49.0)
+    """
+    require_epsilon(epsilon)
+    if (delta is None) == (D is None):
+        raise InfeasibleDesign("The guide needs delta or D, and not both.")
+    if D is None:
+        D = guide_support(epsilon, delta or 0.0)
+    require_width("D", D)
+    gamma = guide_gamma(epsilon, D)
+    return SymmetricDesign(
+        "ABS guide", epsilon, guide_delta(epsilon, D), D, gamma, symmetric_variance(D, gamma)
+    )
+
+
+def alternative(ideal: IdealTable) -> dict[str, Any]:
+    """The numerical optimum beside an ABS design: the least δ of its D, and the least variance of its δ."""
+    D, epsilon = int(ideal.parameters["D"]), float(ideal.parameters["epsilon"])
+    wish = float(ideal.parameters.get("delta", abs_guide(epsilon, D=D).delta))
+    best, frugal = least_delta(epsilon, D), least_variance(epsilon, wish, D)
+    return _optimum(best) | {"least_variance": _optimum(frugal)}
+
+
+def _optimum(design: SymmetricDesign) -> dict[str, Any]:
+    row = design.ideal().last
+    return {
+        "goal": design.goal,
+        "epsilon": design.epsilon,
+        "delta": design.delta,
+        "D": design.D,
+        "gamma": design.gamma,
+        "V": design.V,
+        "values": list(row.values),
+        "probabilities": list(row.probabilities),
+    }
+
+
+def _sides(epsilon: float, delta: float, _match: Match) -> dict[str, IdealTable]:
+    guide = ideal_abs(epsilon, delta=delta)
+    optimum = least_variance(epsilon, delta, guide.last.values[-1])
+    return {"abs": guide, "abs, least variance": optimum.ideal()}
+
+
+FAMILY = Family(
+    "abs",
+    "Maximum entropy whose variance is chosen for an epsilon (the ABS guide).",
+    (EPSILON, Parameter("D", "largest change", int), DELTA),
+    ideal_abs,
+    page="methods/abs.md",
+    make=abs_noise,
+    place=50,
+    rounding="ceiling",
+    currency="epsilon",
+    at_epsilon=at_smallest_width(abs_noise),
+    sides=_sides,
+    alternative=alternative,
+    colour="#56B4E9",
+)

@@ -16,8 +16,9 @@ from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from discreet.errors import InfeasibleDesign
+from discreet.noise.family import Family, Parameter
 from discreet.noise.ideal import IdealRow, IdealTable, point_row, row_from_weights
-from discreet.noise.quantise import quantise as quantise_table
+from discreet.noise.quantise import quantise
 
 if TYPE_CHECKING:
     from discreet.noise.table import NoiseTable
@@ -25,13 +26,13 @@ if TYPE_CHECKING:
 _MOST_ROWS = 100_000
 
 
-def dropadd(*, m: int = 7, percent: float = 1, modulus: int = 2**32, quantise: str = "exact") -> NoiseTable:
+def dropadd(*, m: int = 7, percent: float = 1, modulus: int = 2**32, rounding: str = "exact") -> NoiseTable:
     """The drop/add-up-to-q noise table; the arguments are those of `ideal_dropadd`.
 
     >>> dropadd().row(100).values, dropadd().row(101).values
     ((-1, 0, 1), (-2, -1, 0, 1, 2))
     """
-    return quantise_table(ideal_dropadd(m, percent), modulus, quantise)
+    return quantise(ideal_dropadd(m, percent), modulus, rounding)
 
 
 def ideal_dropadd(m: int = 7, percent: float = 1) -> IdealTable:
@@ -56,3 +57,18 @@ def ideal_dropadd(m: int = 7, percent: float = 1) -> IdealTable:
 
 def _uniform(q: int) -> IdealRow:
     return row_from_weights(range(-q, q + 1), [1] * (2 * q + 1))
+
+
+FAMILY = Family(
+    "dropadd",
+    "Uniform noise on -q..q, q a share of the count; zeros stay zero.",
+    (
+        Parameter("m", "cap of q", int),
+        Parameter("percent", "q as a share of the count, in percent"),
+    ),
+    ideal_dropadd,
+    page="methods/dropadd.md",
+    make=dropadd,
+    place=70,
+    colour="#8C6BB1",
+)

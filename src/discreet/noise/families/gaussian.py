@@ -18,12 +18,16 @@ from typing import TYPE_CHECKING
 
 from discreet.errors import InfeasibleDesign
 from discreet.noise.design import symmetric_delta
+from discreet.noise.family import DELTA, Family, Match, Parameter
 from discreet.noise.ideal import DIGITS, IdealTable, row_from_logs
-from discreet.noise.quantise import quantise as quantise_table
+from discreet.noise.ideal_law import LAW_DIGITS, IdealLaw, missing_mass, reach
+from discreet.noise.quantise import quantise
 from discreet.noise.wishes import require_delta, require_epsilon
 
 if TYPE_CHECKING:
-    from discreet.noise.table import NoiseTable
+    from fractions import Fraction
+
+    from discreet.noise.table import NoiseRow, NoiseTable
 
 _WIDEST = 20_000
 
@@ -35,14 +39,14 @@ def gaussian(
     V: float | None = None,
     m: int | None = None,
     modulus: int = 2**32,
-    quantise: str = "exact",
+    rounding: str = "exact",
 ) -> NoiseTable:
     """The discrete Gaussian noise table; the arguments are those of `ideal_gaussian`.
 
     >>> gaussian(V=4).largest
     12
     """
-    return quantise_table(ideal_gaussian(epsilon, delta, V=V, m=m, modulus=modulus), modulus, quantise)
+    return quantise(ideal_gaussian(epsilon, delta, V=V, m=m, modulus=modulus), modulus, rounding)
 
 
 def ideal_gaussian(
@@ -115,3 +119,56 @@ def least_sigma2(epsilon: float, delta: float, *, m: int | None = None, modulus:
         middle = (low + high) / 2
         low, high = (low, middle) if reached(middle) <= delta else (middle, high)
     return high * high
+
+
+def rho(V: float) -> float:
+    """The zCDP of a count that changes by one: 1 / (2 sigma^2)."""
+    return 1 / (2 * V)
+
+
+def _distance(row: NoiseRow, V: float) -> Fraction:
+    return missing_mass(row, _law(V, reach(row)))
+
+
+def _law(V: float, last: int) -> list[Decimal]:
+    """p(z) ~ e^(-z^2 / 2V) for z = 0..last; the sum runs until nothing is added."""
+    step = LAW_DIGITS.exp(LAW_DIGITS.divide(Decimal(-1), 2 * Decimal(V)))
+    square = LAW_DIGITS.multiply(step, step)
+    weights, weight, factor = [Decimal(1)], Decimal(1), step
+    while len(weights) <= last or weight > Decimal("1e-55"):
+        weight = LAW_DIGITS.multiply(weight, factor)
+        factor = LAW_DIGITS.multiply(factor, square)
+        weights.append(weight)
+    total = 2 * sum(weights, Decimal(0)) - 1
+    return [LAW_DIGITS.divide(weight, total) for weight in weights[: last + 1]]
+
+
+def _at_epsilon(epsilon: float, delta: float) -> tuple[NoiseTable, str]:
+    table = gaussian(epsilon=epsilon, delta=delta)
+    return table, f"The least variance that keeps delta: {float(table.rows[-1].variance()):.4g}."
+
+
+def _sides(epsilon: float, delta: float, _match: Match) -> dict[str, IdealTable]:
+    return {"gaussian": ideal_gaussian(epsilon, delta, modulus=2**64)}
+
+
+FAMILY = Family(
+    "gaussian",
+    "Discrete Gaussian, calibrated exactly to (epsilon, delta), or of a given variance.",
+    (
+        Parameter("epsilon", "privacy loss of one cell"),
+        DELTA,
+        Parameter("V", "in place of both: the parameter σ²"),
+        Parameter("m", "where the law is cut", int),
+    ),
+    ideal_gaussian,
+    page="methods/gaussian.md",
+    make=gaussian,
+    place=80,
+    cut_by_keys=True,
+    currency="rho",
+    law=IdealLaw("V", rho, _distance),
+    at_epsilon=_at_epsilon,
+    sides=_sides,
+    colour="#CC79A7",
+)

@@ -16,9 +16,10 @@ import math
 from typing import TYPE_CHECKING
 
 from discreet.errors import InfeasibleDesign
-from discreet.noise.exponential import exponential_rows
+from discreet.noise.families.exponential import exponential_rows, in_words
+from discreet.noise.family import EPSILON, Family, Parameter
 from discreet.noise.ideal import IdealTable
-from discreet.noise.quantise import quantise as quantise_table
+from discreet.noise.quantise import quantise
 from discreet.noise.wishes import require_epsilon
 
 if TYPE_CHECKING:
@@ -34,14 +35,14 @@ def hellinger(
     largest: int = 50,
     top: int | None = None,
     modulus: int = 2**32,
-    quantise: str = "exact",
+    rounding: str = "exact",
 ) -> NoiseTable:
     """The Hellinger-type noise table; the arguments are those of `ideal_hellinger`.
 
     >>> hellinger(epsilon=2, largest=10).row(0).values[0]
     0
     """
-    return quantise_table(ideal_hellinger(epsilon, largest, top=top), modulus, quantise)
+    return quantise(ideal_hellinger(epsilon, largest, top=top), modulus, rounding)
 
 
 def ideal_hellinger(epsilon: float, largest: int = 50, *, top: int | None = None) -> IdealTable:
@@ -85,3 +86,25 @@ def _default_top(epsilon: float, largest: int) -> int:
     while 2 / c**2 * (c * root + 1) * math.exp(-c * (root - math.sqrt(largest))) > _CUT:
         root += 1
     return math.ceil(root**2)
+
+
+def _at_epsilon(epsilon: float, _delta: float) -> tuple[NoiseTable, str]:
+    table = hellinger(epsilon=epsilon)
+    return table, in_words(table)
+
+
+FAMILY = Family(
+    "hellinger",
+    "Square-root loss: larger counts are changed more.",
+    (
+        EPSILON,
+        Parameter("largest", "largest count with a row of its own", int),
+        Parameter("top", "largest released value", int),
+    ),
+    ideal_hellinger,
+    page="methods/hellinger.md",
+    make=hellinger,
+    place=30,
+    at_epsilon=_at_epsilon,
+    colour="#A6761D",
+)

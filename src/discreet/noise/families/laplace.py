@@ -17,12 +17,16 @@ from decimal import Decimal
 from typing import TYPE_CHECKING
 
 from discreet.errors import InfeasibleDesign
+from discreet.noise.family import DELTA, EPSILON, Family, Match, Parameter, at_smallest_width
 from discreet.noise.ideal import DIGITS, LEAST_BITS, WEIGHT_BITS, IdealTable, row_from_weights
-from discreet.noise.quantise import quantise as quantise_table
+from discreet.noise.ideal_law import LAW_DIGITS, IdealLaw, missing_mass, reach
+from discreet.noise.quantise import quantise
 from discreet.noise.wishes import LARGEST_M, require_delta, require_epsilon, require_width, smallest_width
 
 if TYPE_CHECKING:
-    from discreet.noise.table import NoiseTable
+    from fractions import Fraction
+
+    from discreet.noise.table import NoiseRow, NoiseTable
 
 _GUARD_BITS = 64
 
@@ -33,14 +37,14 @@ def laplace(
     m: int | None = None,
     delta: float | None = None,
     modulus: int = 2**32,
-    quantise: str = "exact",
+    rounding: str = "exact",
 ) -> NoiseTable:
     """The discrete Laplace noise table; the arguments are those of `ideal_laplace`.
 
     >>> laplace(epsilon=1.5, m=7).largest
     7
     """
-    return quantise_table(ideal_laplace(epsilon, m, delta=delta, modulus=modulus), modulus, quantise)
+    return quantise(ideal_laplace(epsilon, m, delta=delta, modulus=modulus), modulus, rounding)
 
 
 def ideal_laplace(
@@ -141,3 +145,42 @@ def expected_absolute(epsilon: float, m: int | None = None) -> float:
         return 2 * a / (1 - a * a)
     constant = 1 + 2 * (a - a ** (m + 1)) / (1 - a)
     return 2 * a * (m * a ** (m + 1) - (m + 1) * a**m + 1) / (constant * (1 - a) ** 2)
+
+
+def _rho(epsilon: float) -> float:
+    """Pure epsilon-DP is epsilon^2 / 2 zCDP."""
+    return epsilon**2 / 2
+
+
+def _distance(row: NoiseRow, epsilon: float) -> Fraction:
+    return missing_mass(row, _law(epsilon, reach(row)))
+
+
+def _law(epsilon: float, last: int) -> list[Decimal]:
+    """p(z) = (1 - a)/(1 + a) a^z for z = 0..last, a = e^-epsilon."""
+    a = LAW_DIGITS.exp(-Decimal(epsilon))
+    law = [LAW_DIGITS.divide(1 - a, 1 + a)]
+    for _ in range(last):
+        law.append(LAW_DIGITS.multiply(law[-1], a))
+    return law
+
+
+def _sides(epsilon: float, delta: float, _match: Match) -> dict[str, IdealTable]:
+    return {"laplace": ideal_laplace(epsilon, delta=delta)}
+
+
+FAMILY = Family(
+    "laplace",
+    "Discrete Laplace, truncated at m or cut where the keys end.",
+    (EPSILON, Parameter("m", "largest change", int), DELTA),
+    ideal_laplace,
+    page="methods/laplace.md",
+    make=laplace,
+    place=10,
+    cut_by_keys=True,
+    currency="epsilon",
+    law=IdealLaw("epsilon", _rho, _distance),
+    at_epsilon=at_smallest_width(laplace),
+    sides=_sides,
+    colour="#0072B2",
+)

@@ -16,12 +16,15 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from discreet.errors import InfeasibleDesign
+from discreet.errors import BadRequest, InfeasibleDesign
+from discreet.noise.design import least_variance, symmetric_variance
 from discreet.noise.entropy_row import solve_row
+from discreet.noise.families.abs import guide_support
+from discreet.noise.family import Family, Parameter
 from discreet.noise.ideal import IdealRow, IdealTable, point_row, row_from_logs, row_from_weights
-from discreet.noise.quantise import quantise as quantise_table
+from discreet.noise.quantise import quantise
 from discreet.noise.row_problem import RowProblem, feasible_variances, largest_p_stay
 
 if TYPE_CHECKING:
@@ -45,7 +48,7 @@ def maxent(
     relax_pstay: bool = False,
     symmetric: bool = False,
     modulus: int = 2**32,
-    quantise: str = "exact",
+    rounding: str = "exact",
 ) -> NoiseTable:
     """The maximum-entropy noise table; the arguments are those of `ideal_maxent` and `ideal_symmetric`.
 
@@ -53,9 +56,9 @@ def maxent(
     (-1, 2, 3, 4, 5)
     """
     if symmetric:
-        return quantise_table(ideal_symmetric(D, V), modulus, quantise)
+        return quantise(ideal_symmetric(D, V), modulus, rounding)
     ideal = ideal_maxent(D, V, js, pstay=pstay, monotone=monotone, equality=equality, relax_pstay=relax_pstay)
-    return quantise_table(ideal, modulus, quantise)
+    return quantise(ideal, modulus, rounding)
 
 
 def ideal_symmetric(D: int, V: float) -> IdealTable:
@@ -71,12 +74,6 @@ def ideal_symmetric(D: int, V: float) -> IdealTable:
     row = row_from_logs(range(-D, D + 1), [-gamma * z * z for z in range(-D, D + 1)])
     parameters = {"D": D, "V": V, "symmetric": True, "gamma": gamma}
     return IdealTable((row,), 1, "maxent", parameters)
-
-
-def symmetric_variance(D: int, gamma: float) -> float:
-    """The variance of p(z) ∝ exp(-γ z²) on [-D, D] (eq. 24)."""
-    weights = [math.exp(-gamma * z * z) for z in range(1, D + 1)]
-    return 2 * math.fsum(z * z * w for z, w in enumerate(weights, 1)) / (2 * math.fsum(weights) + 1)
 
 
 def symmetric_gamma(D: int, V: float) -> float:
@@ -272,3 +269,39 @@ def _infeasible(i: int, problem: RowProblem) -> InfeasibleDesign:
         f"between {span[0]:.6f} and {span[1]:.6f}.",
         "Change V, drop `monotone` for that row, or use V as a bound instead of an equality.",
     )
+
+
+def _design(*, D: int, V: float, symmetric: bool = False, **rest: Any) -> IdealTable:
+    if not symmetric:
+        return ideal_maxent(D, V, **rest)
+    if rest:
+        raise BadRequest(f"The symmetric form of maxent takes D and V only, not {', '.join(rest)}.")
+    return ideal_symmetric(D, V)
+
+
+def _at_epsilon(epsilon: float, delta: float) -> tuple[NoiseTable, str]:
+    best = least_variance(epsilon, delta, guide_support(epsilon, delta))
+    how = f"D = {best.D} (ABS guide), V = {best.V:.4g}: the least that keeps delta above D."
+    return maxent(D=best.D, V=best.V), how
+
+
+FAMILY = Family(
+    "maxent",
+    "Maximum entropy given D and V: the small-count design, or its symmetric one-row form.",
+    (
+        Parameter("D", "largest change of a count", int, required=True),
+        Parameter("V", "variance of the noise, as a bound", float, required=True),
+        Parameter("js", "released counts are never 1..js", int),
+        Parameter("pstay", "lower bound of the probability of no change"),
+        Parameter("monotone", "probabilities rise towards no change from the left", bool),
+        Parameter("equality", "every row has variance V exactly", bool),
+        Parameter("relax_pstay", "lower pstay where V is missed, as ptable does, and say so", bool),
+        Parameter("symmetric", "one symmetric row for every count, zero included", bool),
+    ),
+    _design,
+    page="methods/maxent.md",
+    make=maxent,
+    place=40,
+    at_epsilon=_at_epsilon,
+    colour="#009E73",
+)

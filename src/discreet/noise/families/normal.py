@@ -13,11 +13,12 @@ from __future__ import annotations
 
 import math
 from decimal import Decimal
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 from discreet.errors import InfeasibleDesign
+from discreet.noise.family import DELTA, EPSILON, Family, Match, Parameter, at_smallest_width
 from discreet.noise.ideal import DIGITS, IdealTable, row_from_logs
-from discreet.noise.quantise import quantise as quantise_table
+from discreet.noise.quantise import quantise
 from discreet.noise.wishes import require_delta, require_epsilon, require_width, smallest_width
 
 if TYPE_CHECKING:
@@ -32,14 +33,14 @@ def normal(
     m: int | None = None,
     delta: float | None = None,
     modulus: int = 2**32,
-    quantise: str = "exact",
+    rounding: str = "exact",
 ) -> NoiseTable:
     """The truncated normal noise table; the arguments are those of `ideal_normal`.
 
     >>> normal(epsilon=1.5, m=12).largest
     12
     """
-    return quantise_table(ideal_normal(epsilon, m, delta=delta), modulus, quantise)
+    return quantise(ideal_normal(epsilon, m, delta=delta), modulus, rounding)
 
 
 def ideal_normal(epsilon: float, m: int | None = None, *, delta: float | None = None) -> IdealTable:
@@ -76,7 +77,7 @@ def end_probability(epsilon: float, m: int) -> float:
     return math.exp(-rate * m * m) / total
 
 
-def matched_m(epsilon: float, delta: float, rule: Literal["smallest", "closest"] = "smallest") -> int:
+def matched_m(epsilon: float, delta: float, match: Match = "smallest") -> int:
     """The truncation that matches a δ: the smallest that keeps it, or the closest on the log scale.
 
     Rinott et al. match normal to Laplace noise of m = 7 and print 8, 10, 12, 12, 13, 14 for ε = 0.1, 0.5, 1,
@@ -90,7 +91,26 @@ def matched_m(epsilon: float, delta: float, rule: Literal["smallest", "closest"]
     require_delta(delta)
     wish = f"epsilon = {epsilon} and delta = {delta} with normal noise"
     m = smallest_width(lambda m: end_probability(epsilon, m) <= delta, limit=_WIDEST, wish=wish)
-    if rule == "smallest" or m == 1:
+    if match == "smallest" or m == 1:
         return m
     gaps = [abs(math.log(end_probability(epsilon, k) / delta)) for k in (m - 1, m)]
     return m - 1 if gaps[0] < gaps[1] else m
+
+
+def _sides(epsilon: float, delta: float, match: Match) -> dict[str, IdealTable]:
+    return {"normal": ideal_normal(epsilon, matched_m(epsilon, delta, match))}
+
+
+FAMILY = Family(
+    "normal",
+    "Truncated normal: the exponential mechanism of squared loss.",
+    (EPSILON, Parameter("m", "largest change", int), DELTA),
+    ideal_normal,
+    page="methods/normal.md",
+    make=normal,
+    place=20,
+    currency="epsilon",
+    at_epsilon=at_smallest_width(normal),
+    sides=_sides,
+    colour="#D55E00",
+)

@@ -18,8 +18,9 @@ import numpy as np
 
 from discreet.errors import BadRequest, InfeasibleDesign, nearest
 from discreet.noise.families.laplace import ideal_laplace
+from discreet.noise.family import Family, Parameter
 from discreet.noise.ideal import IdealRow, IdealTable, point_row, row_from_weights
-from discreet.noise.quantise import quantise as quantise_table
+from discreet.noise.quantise import quantise
 from discreet.noise.wishes import require_epsilon
 
 if TYPE_CHECKING:
@@ -38,14 +39,14 @@ def pram(
     m: int = 7,
     sign: str = "printed",
     modulus: int = 2**32,
-    quantise: str = "exact",
+    rounding: str = "exact",
 ) -> NoiseTable:
     """The PRAM noise table; the arguments are those of `ideal_pram`.
 
     >>> pram().repeats
     15
     """
-    return quantise_table(ideal_pram(epsilon, m, sign), modulus, quantise)
+    return quantise(ideal_pram(epsilon, m, sign), modulus, rounding)
 
 
 def ideal_pram(epsilon: float = 2.0, m: int = 7, sign: str = "printed") -> IdealTable:
@@ -149,3 +150,19 @@ def _noise_row(weights: list[int], i: int, direction: int) -> IdealRow:
 
 def _as_matrix(weights: list[list[int]]) -> NDArray[np.float64]:
     return np.array([[weight / sum(row) for weight in row] for row in weights])
+
+
+FAMILY = Family(
+    "pram",
+    "Post-randomisation matrices for small and large counts.",
+    (
+        Parameter("epsilon", "rate of the Laplace law that the matrices start from"),
+        Parameter("m", "cap of the change", int),
+        Parameter("sign", "how a large count moves: printed or invariant", str),
+    ),
+    ideal_pram,
+    page="methods/pram.md",
+    make=pram,
+    place=60,
+    colour="#E69F00",
+)

@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from discreet.noise.design import least_delta, symmetric_delta
-from discreet.noise.families.maxent import ideal_symmetric, symmetric_gamma, symmetric_variance
+from discreet.noise.design import least_delta, symmetric_delta, symmetric_variance
+from discreet.noise.families.maxent import ideal_symmetric, symmetric_gamma
 from discreet.noise.quantise import quantise
 from discreet.privacy.audit import curve
 from discreet_studies.exhibit import Exhibit, Finding

@@ -7,7 +7,7 @@ With a range that does not depend on the count this is ε-DP for any loss. The h
 normalising constant may change by e^(ε/2) too. Δ is computed, not believed: a declared sensitivity that is
 too small is refused with the place where it fails.
 
-Comes from: a custodian's loss function. Goes to: `quantise`, `hellinger_type`.
+Comes from: a custodian's loss function. Goes to: `quantise`, `hellinger`.
 Source: McSherry & Talwar (2007); Rinott, O'Keefe, Shlomo & Skinner (2018), Theorem 4.1 (η = ε/2).
 """
 
@@ -17,8 +17,9 @@ import math
 from typing import TYPE_CHECKING
 
 from discreet.errors import InfeasibleDesign
+from discreet.noise.family import EPSILON, Family, Parameter
 from discreet.noise.ideal import IdealRow, IdealTable
-from discreet.noise.quantise import quantise as quantise_table
+from discreet.noise.quantise import quantise
 from discreet.noise.wishes import require_epsilon
 
 if TYPE_CHECKING:
@@ -29,6 +30,10 @@ if TYPE_CHECKING:
     Loss = Callable[[int, int], float]
 
 _SLACK = 1e-12
+#: Of a family that is only named: larger counts use the row of this one.
+_LARGEST = 50
+#: Where its range ends beyond that row: e^-14 is about one in a million.
+_REACH = 14.0
 
 
 def exponential(
@@ -39,7 +44,7 @@ def exponential(
     top: int | None = None,
     sensitivity: float | None = None,
     modulus: int = 2**32,
-    quantise: str = "exact",
+    rounding: str = "exact",
 ) -> NoiseTable:
     """The noise table of a loss function; the arguments are those of `ideal_exponential`.
 
@@ -47,7 +52,7 @@ def exponential(
     (-3, -2, -1, 0)
     """
     ideal = ideal_exponential(loss, epsilon=epsilon, largest=largest, top=top, sensitivity=sensitivity)
-    return quantise_table(ideal, modulus, quantise)
+    return quantise(ideal, modulus, rounding)
 
 
 def ideal_exponential(
@@ -111,3 +116,37 @@ def exponential_rows(loss: Loss, rate: float, largest: int, top: int) -> tuple[I
         values = tuple(b - a for b in range(top + 1))
         rows.append(IdealRow(values, tuple(w / total for w in weights)))
     return tuple(rows)
+
+
+def in_words(table: NoiseTable) -> str:
+    """How a family with a bounded range keeps an epsilon."""
+    return f"Pure epsilon on 0..{table.parameters['top']}, for counts up to {len(table.rows) - 1}."
+
+
+def _by_name(epsilon: float, largest: int = _LARGEST, top: int | None = None) -> IdealTable:
+    """The design of a family that is only named: the loss is the distance between count and release."""
+    highest = largest + math.ceil(2 * _REACH / epsilon) if top is None else top
+    return ideal_exponential(lambda a, b: abs(a - b), epsilon=epsilon, largest=largest, top=highest)
+
+
+def _at_epsilon(epsilon: float, _delta: float) -> tuple[NoiseTable, str]:
+    table = quantise(_by_name(epsilon), 2**32, "ceiling")
+    return table, in_words(table)
+
+
+FAMILY = Family(
+    "exponential",
+    "The exponential mechanism; by name with the loss |count - release|, from Python with any loss.",
+    (
+        EPSILON,
+        Parameter("largest", "largest count with a row of its own", int),
+        Parameter("top", "largest released value", int),
+    ),
+    _by_name,
+    page="methods/exponential.md",
+    make=exponential,
+    place=100,
+    rounding="ceiling",
+    at_epsilon=_at_epsilon,
+    colour="#52606D",
+)

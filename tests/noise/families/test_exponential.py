@@ -7,7 +7,7 @@ import pytest
 
 from discreet.errors import InfeasibleDesign
 from discreet.noise import exponential
-from discreet.noise.exponential import ideal_exponential, loss_sensitivity
+from discreet.noise.families.exponential import ideal_exponential, loss_sensitivity
 
 LOSSES = {
     "absolute": lambda a, b: abs(a - b),

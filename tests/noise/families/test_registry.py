@@ -1,0 +1,228 @@
+"""A noise family is added in one place: one value is all that every face needs, and no other module lists families."""
+
+from __future__ import annotations
+
+import ast
+import json
+import math
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from fastapi.testclient import TestClient
+
+import discreet
+import discreet.noise
+from discreet.answer.door import Doors
+from discreet.assess.cases import cases_of, known
+from discreet.errors import BadDescription, BadRequest
+from discreet.model.dataset_toml import parse_dataset
+from discreet.noise import families
+from discreet.noise.family import EPSILON, Family, Parameter
+from discreet.noise.ideal import IdealTable, row_from_weights
+from discreet.noise.quantise import quantise
+from discreet.pictures.assess import _own_colour
+from discreet.server.app import create_app
+from discreet.workspace.load import noise_of
+from discreet.workspace.options import read_options
+
+SOURCE = Path(discreet.__file__).parent
+DOCS = SOURCE.parents[1] / "docs"
+
+
+def ideal_toy(epsilon, reach=3):
+    """Weights that fall by e^-epsilon with each step, as whole numbers."""
+    values = range(-reach, reach + 1)
+    row = row_from_weights(values, [1 + round(10**9 * math.exp(-epsilon * abs(z))) for z in values])
+    return IdealTable((row,), 1, "toy", {"epsilon": epsilon, "reach": reach})
+
+
+TOY = Family(
+    "toy",
+    "Noise for a test.",
+    (EPSILON, Parameter("reach", "largest change", int)),
+    ideal_toy,
+    page="methods/toy.md",
+    currency="epsilon",
+    at_epsilon=lambda epsilon, _: (quantise(ideal_toy(epsilon), 2**32), "As the test says."),
+    sides=lambda epsilon, _delta, _match: {"toy, reach 9": ideal_toy(epsilon, 9)},
+    alternative=lambda ideal: {"reach": ideal.parameters["reach"] + 1},
+    colour="#123456",
+)
+
+
+@pytest.fixture
+def toy(monkeypatch):
+    monkeypatch.setattr(families, "_registered", {})
+    families.register(TOY)
+    return TOY
+
+
+def described(town, noise):
+    return town.description[: town.description.index("[protection.noise]")] + "[protection.noise]\n" + noise
+
+
+def test_every_module_of_the_folder_is_the_family_of_its_name():
+    assert [each.name for each in map(families.family, families.names())] == list(families.names())
+    assert {each.name for each in families.families()} == set(families.names())
+    assert len({each.place for each in families.families()}) == len(families.names())
+
+
+def test_the_function_of_every_family_stands_in_the_package():
+    for each in families.families():
+        assert getattr(discreet.noise, each.make.__name__) is each.make
+        assert each.make.__name__ in dir(discreet.noise)
+    with pytest.raises(AttributeError, match="no attribute 'abs'"):
+        _ = discreet.noise.abs
+
+
+def test_names_are_known_without_importing_a_family_and_no_family_needs_scipy():
+    code = (
+        "import sys; from discreet.noise.families import families, names; assert 'maxent' in names();"
+        "assert not any(m.startswith('discreet.noise.families.') for m in sys.modules);"
+        "families(); assert 'scipy' not in sys.modules"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def test_a_taken_name_is_refused(toy):
+    with pytest.raises(BadRequest, match="already"):
+        families.register(toy)
+    with pytest.raises(BadRequest, match="already"):
+        families.register(families.family("laplace"))
+
+
+def test_a_registered_family_is_built_and_checked_by_name(toy):
+    table = families.build("toy", {"epsilon": 1.0, "reach": 2})
+    assert (table.family, table.largest) == ("toy", 2)
+    with pytest.raises(BadRequest, match=r"needs epsilon .*docs/methods/toy.md"):
+        families.build("toy", {"reach": 2})
+    with pytest.raises(BadRequest, match='Did you mean "reach"'):
+        families.build("toy", {"epsilon": 1.0, "reich": 2})
+
+
+def test_the_command_designs_it_with_options_of_its_own(toy, run_here):
+    done = run_here("design", "toy", "--epsilon", "1", "--reach", "2", "--json")
+    document = json.loads(done.stdout)
+    assert document["parameters"] == {"epsilon": 1.0, "reach": 2}
+    assert document["rows"][0]["values"] == [-2, -1, 0, 1, 2]
+    assert document["alternative"] == {"reach": 3}
+    text = run_here("design", "--help", COLUMNS="200").stdout
+    assert "--reach" in text
+    assert "toy; or `compare`" in " ".join(text.split())
+    sides = json.loads(run_here("design", "compare", "--epsilon", "1", "--m", "7", "--json").stdout)
+    assert [side["family"] for side in sides["families"]] == [
+        "laplace",
+        "normal",
+        "abs",
+        "abs, least variance",
+        "gaussian",
+        "toy, reach 9",
+    ]
+
+
+def test_a_dataset_names_it_and_every_face_gives_the_same_table(toy, town, tmp_path, run_here):
+    text = described(town, 'family = "toy"\nepsilon = 1.0\nreach = 2\n')
+    town.load(tmp_path / "w", text).close()
+    with discreet.open(tmp_path / "w") as catalogue:
+        csv = catalogue.table("town", rows=["sex"], columns=["age"]).to_csv()
+    command = run_here(
+        "table", "town", "--rows", "sex", "--columns", "age", "--format", "csv", "-w", tmp_path / "w"
+    )
+    assert command.stdout == csv
+    client = TestClient(create_app(Doors(town.load(tmp_path / "w", text)), read_options(tmp_path / "w")))
+    asked = "rows=sex&columns=age"
+    assert client.get(f"/api/datasets/town/table?{asked}&format=csv").text == csv
+    noise = client.get(f"/api/datasets/town/table?{asked}").json()["extension"]
+    assert "toy" in json.dumps(noise)
+    page = client.get(f"/datasets/town?{asked}")
+    assert page.status_code == 200
+    cells = {re.sub(r"\D", "", cell) for cell in re.findall(r"<td[^>]*>([^<]*)</td>", page.text)}
+    assert {line.split(",")[-2] for line in csv.splitlines()[1:]} - {""} <= cells
+
+
+def test_a_plan_under_dp_scales_it_by_epsilon(toy, town):
+    text = town.description[: town.description.index("[protection]")] + (
+        '[protection]\nmethod = "dp"\n[protection.noise]\nfamily = "toy"\n[protection.universe]\n'
+        'tables = [["sex"], ["age"]]\n[protection.budget]\nname = "t"\nepsilon = 2.0\ndelta = 0.9\n'
+    )
+    plan = noise_of(parse_dataset(text))
+    assert plan.currency == "epsilon"
+    assert {table.noise.family for table in plan.tables} == {"toy"}
+    with pytest.raises(BadDescription, match="cannot serve"):
+        noise_of(parse_dataset(text.replace('"toy"', '"pram"')))
+
+
+def test_an_assessment_has_its_case_and_a_picture_its_colour(toy):
+    assert "toy" in known()
+    (case,), _ = cases_of(["toy"], [0.5], 1e-4)
+    assert (case.label, case.how) == ("toy 0.5", "As the test says.")
+    assert _own_colour("toy") == "#123456"
+    assert _own_colour("a file") is None
+
+
+#: Other modules that name a family, the names, and why they may.
+NAMED = {
+    "assess/assessment.py": ("laplace normal maxent pram dropadd", "the default of an option"),
+    "cli/assess.py": ("laplace normal maxent pram dropadd", "the default of an option"),
+    "attacks/trials/targets.py": ("maxent", "the protections that the trials attack"),
+    "margins": ("laplace gaussian", "the methods for many margins are theorems about these two laws"),
+    "model/dataset_toml.py": ("laplace", "the default under dp"),
+    "model/protection.py": ("maxent abs", "the default protection; `abs` is also a way to key cells"),
+    "protect/cell_keys.py": ("abs", "a way to key cells"),
+    "workspace/load.py": ("abs", "a way to key cells"),
+    "protect/tightest.py": ("gaussian", "an argument: the Gaussian trade-off"),
+    "privacy/claim.py": ("gaussian", "an argument: the Gaussian trade-off"),
+    "noise/design.py": ("abs", "the numerical optimum beside the ABS guide"),
+    "noise/side_by_side.py": ("laplace", "the common delta may be given by the truncation of Laplace noise"),
+}
+#: Hellinger's distance is a measure of loss too.
+NOT_A_FAMILY = {"assess": {"hellinger"}, "cli/assess.py": {"hellinger"}}
+
+
+def named_in(path):
+    """The families that a module names: in strings that are names or lists of names, and in imports."""
+    for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+        if isinstance(node, ast.Constant) and isinstance(node.value, str):
+            yield from node.value.split(",")
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            if node.module.startswith("discreet.noise.families."):
+                yield node.module.rsplit(".", 1)[1].replace("_", "-")
+            elif node.module in {"discreet.noise", "discreet.noise.families"}:
+                yield from (alias.name for alias in node.names)
+
+
+def allowed_in(path):
+    """What the exceptions of a module or of its folder allow."""
+    places = (path.relative_to(SOURCE).as_posix(), path.relative_to(SOURCE).parts[0])
+    named = {word for place in places if place in NAMED for word in NAMED[place][0].split()}
+    return named.union(*(NOT_A_FAMILY.get(place, set()) for place in places))
+
+
+def test_no_other_module_names_a_family():
+    others = [path for path in SOURCE.rglob("*.py") if path.parent != SOURCE / "noise" / "families"]
+    found = {path: set(named_in(path)) & set(families.names()) for path in others}
+    assert {
+        path.relative_to(SOURCE): words for path, words in found.items() if words - allowed_in(path)
+    } == {}
+
+
+@pytest.mark.parametrize("place", NAMED)
+def test_every_exception_is_needed(place):
+    paths = [SOURCE / place] if place.endswith(".py") else (SOURCE / place).rglob("*.py")
+    assert set(NAMED[place][0].split()) <= {word for path in paths for word in named_in(path)}
+
+
+@pytest.mark.parametrize("family", families.families(), ids=lambda each: each.name)
+def test_every_family_has_its_page_and_its_row(family):
+    assert (DOCS / family.page).is_file()
+    rows = [
+        line
+        for line in (DOCS / "reference" / "mechanisms.md").read_text("utf-8").splitlines()
+        if line.startswith(f"| [`{family.name}`](../{family.page}) |")
+    ]
+    assert len(rows) == 1
+    for name in family.names():
+        assert f"`{name}`" in rows[0], name
