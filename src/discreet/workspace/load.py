@@ -12,7 +12,6 @@ Comes from: the faces. Goes to: a version on disk, the ledger.
 from __future__ import annotations
 
 import os
-import re
 import secrets
 import shutil
 from pathlib import Path
@@ -39,6 +38,7 @@ from discreet.rules.declared import parse_rules
 from discreet.rules.verdict import COUNT_RULES
 from discreet.workspace.ledger_place import ledger_for_publishing
 from discreet.workspace.version import (
+    DIGEST,
     SECRET_CHECK,
     Version,
     noise_hash,
@@ -59,8 +59,6 @@ if TYPE_CHECKING:
     from discreet.rules.declared import Rule
 
     Inspect = Callable[[Dataset, Engine], None]
-
-DIGEST = re.compile(r"[0-9a-f]{32}\Z")
 
 
 def load_dataset(
