@@ -28,9 +28,9 @@ wheel-test: setup
 ## setup: build .venv with what tests, benchmarks and lint need, and stop
 setup: $(VENV)/.installed-extras
 
-## bench: what the README claims about speed
+## bench: what the README claims about speed, part by part
 bench: setup
-	@$(BIN)/discreet bench
+	@for part in tables dp margins startup; do $(BIN)/discreet bench $$part || exit; done
 
 ## book: make the tables and pictures of docs/book again (two minutes)
 book: setup
@@ -57,7 +57,7 @@ $(VENV)/.installed: $(VENV)/bin/python pyproject.toml
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable .
 	@touch $@
 
-$(VENV)/.installed-extras: $(VENV)/bin/python pyproject.toml
-	@echo "Installing Discreet with what tests, benchmarks and lint need into $(VENV) ..."
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[test,bench,lint]'
+$(VENV)/.installed-extras: $(VENV)/bin/python pyproject.toml studies/pyproject.toml
+	@echo "Installing Discreet and its studies with what tests, benchmarks and lint need into $(VENV) ..."
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[test,bench,lint]' --editable ./studies
 	@touch $@ $(VENV)/.installed

@@ -4,6 +4,8 @@ import discreet
 
 catalogue = discreet.open("workspace")
 catalogue.table("census", rows=["sex"], columns=["age"]).to_pandas()
+
+Older names still work: `discreet.mechanism` is `discreet.noise`, `discreet.accounting` is `discreet.privacy`.
 """
 
 from __future__ import annotations
@@ -14,27 +16,37 @@ from typing import TYPE_CHECKING, Any
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:
-    from discreet import inference
-    from discreet import noise as mechanism
-    from discreet import privacy as accounting
-    from discreet.api import Catalogue, Table, load
-    from discreet.api import open_workspace as open  # noqa: A004 - discreet.open is the name that people guess
+    from discreet import errors, inference, noise, privacy
+    from discreet.api.catalogue import Catalogue, load
+    from discreet.api.catalogue import open_workspace as open  # noqa: A004 - the name that people guess
+    from discreet.api.table import Table
 
-__all__ = ["Catalogue", "Table", "accounting", "inference", "load", "mechanism", "open"]
+__all__ = ["Catalogue", "Table", "__version__", "errors", "inference", "load", "noise", "open", "privacy"]
 
+#: Where a public name lives: a module, or what stands in it.
 _HOMES = {
-    "Catalogue": ("discreet.api", "Catalogue"),
-    "Table": ("discreet.api", "Table"),
-    "load": ("discreet.api", "load"),
-    "open": ("discreet.api", "open_workspace"),
+    "Catalogue": "api.catalogue:Catalogue",
+    "Table": "api.table:Table",
+    "accounting": "privacy",
+    "errors": "errors",
+    "inference": "inference",
+    "load": "api.catalogue:load",
+    "mechanism": "noise",
+    "noise": "noise",
+    "open": "api.catalogue:open_workspace",
+    "privacy": "privacy",
 }
 
 
 def __getattr__(name: str) -> Any:
     """Import a public name when it is first used, so that `import discreet` is instant."""
-    if name in _HOMES:
-        module, attribute = _HOMES[name]
-        return getattr(import_module(module), attribute)
-    if name in {"accounting", "inference", "mechanism"}:
-        return import_module(f"discreet.{name}")
-    raise AttributeError(f"module 'discreet' has no attribute {name!r}")
+    if name not in _HOMES:
+        raise AttributeError(f"module 'discreet' has no attribute {name!r}")
+    module, _, attribute = _HOMES[name].partition(":")
+    found = import_module(f"discreet.{module}")
+    return getattr(found, attribute) if attribute else found
+
+
+def __dir__() -> list[str]:
+    """The public names, and nothing else."""
+    return sorted(__all__)

@@ -12,6 +12,7 @@ import pytest
 import typer
 
 import discreet
+import discreet_studies
 from discreet.cli.main import app
 from discreet.errors import all_errors
 from discreet.formats import formats
@@ -32,8 +33,8 @@ ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
 MODULES = sorted(
     module.name
-    for module in pkgutil.walk_packages(discreet.__path__, "discreet.")
-    if not module.name.startswith("discreet_studies.bench")
+    for package in (discreet, discreet_studies)
+    for module in pkgutil.walk_packages(package.__path__, f"{package.__name__}.")
 )
 
 
@@ -177,7 +178,7 @@ def test_links_between_pages_lead_somewhere(path):
 
 @pytest.mark.parametrize("path", documents(), ids=lambda p: str(p.relative_to(ROOT)))
 def test_paths_that_a_page_names_exist(path):
-    for target in re.findall(r"`((?:src|tests|docs|benchmarks|scripts)/[\w./-]+)`", path.read_text("utf-8")):
+    for target in re.findall(r"`((?:src|tests|docs|studies|scripts)/[\w./-]+)`", path.read_text("utf-8")):
         assert (ROOT / target.rstrip("/")).exists(), target
 
 

@@ -7,6 +7,8 @@ from pathlib import Path
 import pytest
 import yaml
 
+import discreet
+
 ROOT = Path(__file__).parents[2]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
 FORMS = sorted(path for path in (ROOT / ".github" / "ISSUE_TEMPLATE").glob("*.yml") if path.stem != "config")
@@ -26,7 +28,7 @@ def test_the_citation_has_the_keys_that_cff_requires_and_only_known_ones():
 
 
 def test_the_citation_says_what_pyproject_says():
-    assert CITATION["version"] == PROJECT["version"]
+    assert CITATION["version"] == discreet.__version__
     assert CITATION["license"] == PROJECT["license"]
     assert CITATION["keywords"] == PROJECT["keywords"]
 

@@ -137,3 +137,10 @@ def test_a_wrong_option_is_named(tmp_path):
     assert done.returncode == 2
     assert "--no-such-option" in done.stderr
     assert "Traceback" not in done.stderr
+
+
+@pytest.mark.skipif(not WHEEL, reason="the checkout has the studies: make wheel-test")
+def test_without_the_studies_their_commands_say_what_to_install(tmp_path):
+    done = run(DISCREET, "reproduce", "rinott2018", cwd=tmp_path)
+    assert done.returncode == 2
+    assert "discreet-studies" in done.stderr

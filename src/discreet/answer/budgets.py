@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from discreet.answer.budget_document import budget_document, ledger_document, left_sentence, planned_budget
 from discreet.errors import BadRequest, nearest
-from discreet.ledger.accounts import Accounts, require_role
+from discreet.ledger.roles import require_role
 from discreet.workspace.ledger_place import has_ledger, open_ledger
 
 if TYPE_CHECKING:
@@ -74,6 +74,8 @@ def budget_left(stored: StoredDataset) -> str | None:
 
 def open_share(stored: StoredDataset, account: str, cap: tuple[Fraction, Fraction]) -> None:
     """Open the ledger of a dataset's budget to an account, up to a cap of its own."""
+    from discreet.ledger.accounts import Accounts  # noqa: PLC0415 - no other budget asks the database here
+
     dp = _dp(stored)
     if dp.plan.answer is None:
         raise BadRequest(

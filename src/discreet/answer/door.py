@@ -4,6 +4,8 @@
     door = doors.door("census", key)    whoever asks, with a key or without
     door.answer(door.check(request))    a `Release`, or a refusal
 
+A method other than a table's imports what it needs when it is called: a table starts without SciPy.
+
 Comes from: a `Workspace`. Goes to: `api`, `cli`, `server`; `assess` opens it with `opened_door`.
 """
 
@@ -11,8 +13,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from discreet.answer import budgets, dry_run, pipeline, question
-from discreet.answer.joint_margins import JointMargins
+from discreet.answer import pipeline, question
 from discreet.model.measure import COUNT
 from discreet.workspace.workspace import Workspace
 
@@ -83,10 +84,14 @@ class Door:
 
     def dry_run(self, request: TableRequest) -> dict[str, Any]:
         """How large a table is and what the rules say of it, without its numbers."""
+        from discreet.answer import dry_run
+
         return dry_run.dry_run(self._stored, request, self._asker)
 
     def suggestion(self, request: TableRequest) -> tuple[str, TableRequest] | None:
         """The title of the nearest table that is allowed, and its request; None if none was found."""
+        from discreet.answer import dry_run
+
         found = dry_run.suggestion(self._stored, request)
         return None if found is None else (question.title_of(self.dataset, self.read(found)), found)
 
@@ -96,18 +101,26 @@ class Door:
 
     def budget(self) -> dict[str, Any]:
         """What a dataset under `dp` promises and costs, and what its budget has left."""
+        from discreet.answer import budgets
+
         return budgets.budget_of(self._stored)
 
     def budget_left(self) -> str | None:
         """What is left of the budget, in a sentence; None for a dataset without one."""
+        from discreet.answer import budgets
+
         return budgets.budget_left(self._stored)
 
     def ledger(self) -> dict[str, Any]:
         """What the budget has spent, and by whom; for custodians."""
+        from discreet.answer import budgets
+
         return budgets.ledger_of(self._stored)
 
     def open_share(self, account: str, cap: tuple[Fraction, Fraction]) -> None:
         """Open the ledger to an account, up to a cap of its own; for custodians."""
+        from discreet.answer import budgets
+
         budgets.open_share(self._stored, account, cap)
 
     def margins(
@@ -121,6 +134,8 @@ class Door:
         spend: bool = True,
     ) -> dict[str, Any]:
         """Many margins released together; without `spend` only what they would cost."""
+        from discreet.answer.joint_margins import JointMargins
+
         wish = JointMargins(self._stored, wanted, method, epsilon, delta, weights)
         if not spend:
             return wish.advice_document()

@@ -1,8 +1,1 @@
-"""The Python face: `discreet.open(folder)` gives a catalogue, `.table(...)` a table."""
-
-from __future__ import annotations
-
-from discreet.api.catalogue import Catalogue, load, open_workspace
-from discreet.api.table import Table
-
-__all__ = ["Catalogue", "Table", "load", "open_workspace"]
+"""The Python face: `discreet.open(folder)` gives a `Catalogue`, whose tables are `Table`s."""

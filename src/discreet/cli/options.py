@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from discreet.cli.completion import complete_dataset, complete_variable
 from discreet.errors import BadRequest
 
 if TYPE_CHECKING:
@@ -21,15 +22,26 @@ WorkspaceOption = Annotated[
         "--workspace", "-w", help="The workspace's folder; DISCREET_WORKSPACE, or the demo's, by default."
     ),
 ]
+DatasetArgument = Annotated[str, typer.Argument(help="The dataset's id.", autocompletion=complete_dataset)]
 RowsOption = Annotated[
-    list[str] | None, typer.Option("--rows", help="Variables down the side, comma-separated.")
+    list[str] | None,
+    typer.Option(
+        "--rows", help="Variables down the side, comma-separated.", autocompletion=complete_variable
+    ),
 ]
 ColumnsOption = Annotated[
-    list[str] | None, typer.Option("--columns", help="Variables along the top, comma-separated.")
+    list[str] | None,
+    typer.Option(
+        "--columns", help="Variables along the top, comma-separated.", autocompletion=complete_variable
+    ),
 ]
 LayersOption = Annotated[
     list[str] | None,
-    typer.Option("--layers", help="Variables of which each category is a table of its own."),
+    typer.Option(
+        "--layers",
+        help="Variables of which each category is a table of its own.",
+        autocompletion=complete_variable,
+    ),
 ]
 FilterOption = Annotated[
     list[str] | None,
@@ -66,13 +78,18 @@ def chosen_picture(picture: str | None, plot: Path | None, default: str) -> str:
 def open_workspace(option: Path | None, **given: int | str | None) -> tuple[Doors, Options]:
     """The doors of a command's workspace; the demo's is built when it is first used."""
     from discreet.answer.door import open_doors
-    from discreet.cli.progress import load_bars
-    from discreet.workspace.demo.build import build_demo
     from discreet.workspace.options import default_folder, read_options, workspace_folder
 
     folder = workspace_folder(option)
     if folder == default_folder():
-        with load_bars() as progress_for:
-            build_demo(folder, progress_for)
+        _build_demo(folder)
     options = read_options(folder, **given)
     return open_doors(folder, threads=options.threads), options
+
+
+def _build_demo(folder: Path) -> None:
+    from discreet.cli.progress import load_bars
+    from discreet.workspace.demo.build import build_demo
+
+    with load_bars() as progress_for:
+        build_demo(folder, progress_for)

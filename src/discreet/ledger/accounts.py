@@ -20,14 +20,13 @@ from typing import TYPE_CHECKING
 
 from sqlalchemy import insert, select, update
 
-from discreet.errors import BadKey, BadRequest, NotAllowed, nearest
+from discreet.errors import BadKey, BadRequest, nearest
 from discreet.ledger.database import ACCOUNTS
+from discreet.ledger.roles import ROLES, require_role
 
 if TYPE_CHECKING:
     from discreet.ledger.database import LedgerDatabase
 
-#: Each role may do what those before it may.
-ROLES = ("reader", "analyst", "custodian")
 PREFIX = "dk_"
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._@-]{0,99}\Z")
 
@@ -48,19 +47,6 @@ class AccountHolder:
             NotAllowed: With the role that it needs.
         """
         require_role(self.account, self.role, role)
-
-
-def require_role(account: str, has: str, needed: str) -> None:
-    """Refuse an account whose role is below the one that is needed.
-
-    Raises:
-        NotAllowed: With the role that it needs.
-    """
-    if ROLES.index(has) < ROLES.index(needed):
-        raise NotAllowed(
-            f'The account "{account}" has the role {has}; this needs the role {needed}.',
-            "Ask the custodian for another role.",
-        )
 
 
 class Accounts:

@@ -15,10 +15,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from sqlalchemy import func, insert, select
-
-from discreet.ledger.accounts import require_role
-from discreet.ledger.database import ACCOUNTS, GROUPS
+from discreet.ledger.roles import require_role
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -52,6 +49,11 @@ def metered_groups(asker: Asker, request: TableRequest) -> Iterator[Callable[[st
     Yields:
         A meter: for a variable and an account, how many groups were used before, this request's not counted.
     """
+    # Only an account that makes groups of its own needs the database: a plain table starts without SQLAlchemy.
+    from sqlalchemy import func, insert, select  # noqa: PLC0415
+
+    from discreet.ledger.database import ACCOUNTS, GROUPS  # noqa: PLC0415
+
     own = {name: {_name_of(group) for group in groups if len(group) > 1} for name, groups in request.groups}
     scope = (GROUPS.c.account == asker.account, GROUPS.c.dataset == request.dataset)
     with asker.database.transaction() as connection:

@@ -21,8 +21,6 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
-from scipy.optimize import minimize_scalar
-
 from discreet.errors import BadRequest, BudgetSpent
 from discreet.noise.families import ideal_law
 
@@ -50,6 +48,8 @@ def zcdp_delta(rho: float, epsilon: float) -> float:
         raise BadRequest(f"rho = {rho} and epsilon = {epsilon}: both must be 0 or more.")
     if rho == 0:
         return 0.0
+
+    from scipy.optimize import minimize_scalar  # noqa: PLC0415 - slow to import, and no table needs it
 
     def log_delta(log_order: float) -> float:
         above = math.exp(log_order)  # alpha - 1

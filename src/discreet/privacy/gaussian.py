@@ -18,9 +18,6 @@ from __future__ import annotations
 
 import math
 
-from scipy.optimize import brentq
-from scipy.special import log_ndtr
-
 from discreet.errors import BadRequest, InfeasibleDesign
 
 
@@ -32,6 +29,8 @@ def gaussian_delta(mu: float, epsilon: float) -> float:
     """
     if mu <= 0:
         return 0.0
+    from scipy.special import log_ndtr  # noqa: PLC0415 - slow to import, and no table needs it
+
     upper = float(log_ndtr(mu / 2 - epsilon / mu))
     lower = epsilon + float(log_ndtr(-mu / 2 - epsilon / mu))
     return math.exp(upper) * -math.expm1(min(0.0, lower - upper))
@@ -46,6 +45,8 @@ def gaussian_mu(epsilon: float, delta: float) -> float:
     require_budget(epsilon, delta)
     if delta <= 0:
         raise InfeasibleDesign("Gaussian noise needs a delta above 0.", "Give a delta, or use Laplace noise.")
+    from scipy.optimize import brentq  # noqa: PLC0415 - slow to import, and no table needs it
+
     high = 1.0
     while gaussian_delta(high, epsilon) < delta:
         high *= 2

@@ -3,6 +3,8 @@
 A ledger is made when the first account or the first publication needs one, and never again: where something was
 published, a missing ledger means that nobody knows what was spent, and nothing is answered.
 
+The database is imported by the functions that open it: a table that no ledger pays for starts without it.
+
 Comes from: `publish`, `Workspace`, `cli`. Goes to: `accounting`.
 """
 
@@ -11,14 +13,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from discreet.errors import LedgerUnusable
-from discreet.ledger.accounts import Accounts
-from discreet.ledger.database import create_database, is_empty, open_database
-from discreet.ledger.ledger import Ledger
 from discreet.workspace.options import read_options
 from discreet.workspace.version import FINGERPRINT
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+    from discreet.ledger.accounts import Accounts
+    from discreet.ledger.ledger import Ledger
 
 LEDGER = "ledger.sqlite"
 
@@ -34,11 +36,15 @@ def open_ledger(folder: Path) -> Ledger:
     Raises:
         LedgerUnusable: It is missing, damaged, out of reach, or does not add up.
     """
+    from discreet.ledger.ledger import Ledger
+
     return Ledger.open(ledger_place(folder))
 
 
 def ledger_for_publishing(folder: Path) -> Ledger:
     """The ledger of a workspace; a new one where nothing was ever published."""
+    from discreet.ledger.database import create_database, is_empty
+
     place = ledger_place(folder)
     if is_empty(place):
         if any((folder / "datasets").glob(f"*/[0-9a-f]*/{FINGERPRINT}")):
@@ -52,6 +58,9 @@ def ledger_for_publishing(folder: Path) -> Ledger:
 
 def accounts_of(folder: Path) -> Accounts:
     """The accounts of a workspace; their ledger is made when the first is needed."""
+    from discreet.ledger.accounts import Accounts
+    from discreet.ledger.database import is_empty, open_database
+
     place = ledger_place(folder)
     if not is_empty(place):
         return Accounts(open_database(place))
@@ -60,4 +69,6 @@ def accounts_of(folder: Path) -> Accounts:
 
 def has_ledger(folder: Path) -> bool:
     """Whether a workspace has a ledger: it needs one for accounts and for what is published under `dp`."""
+    from discreet.ledger.database import is_empty
+
     return not is_empty(ledger_place(folder))

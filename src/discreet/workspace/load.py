@@ -12,7 +12,6 @@ Comes from: the faces. Goes to: a version on disk, the ledger.
 from __future__ import annotations
 
 import os
-import re
 import secrets
 import shutil
 from pathlib import Path
@@ -38,6 +37,7 @@ from discreet.rules.declared import parse_rules
 from discreet.workspace.engine_place import engine_wanted, open_engine
 from discreet.workspace.ledger_place import ledger_for_publishing
 from discreet.workspace.version import (
+    DIGEST,
     SECRET_CHECK,
     Version,
     noise_hash,
@@ -58,8 +58,6 @@ if TYPE_CHECKING:
     from discreet.rules.rule import Rule
 
     Inspect = Callable[[Dataset, Engine], None]
-
-DIGEST = re.compile(r"[0-9a-f]{32}\Z")
 
 
 def load_dataset(

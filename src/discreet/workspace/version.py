@@ -13,6 +13,7 @@ Comes from: `publish`. Goes to: `Workspace`, which serves it.
 from __future__ import annotations
 
 import hashlib
+import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -35,6 +36,8 @@ NOISE = "noise.json"
 SECRET_CHECK = "secret.check"  # noqa: S105 - a file name
 FINGERPRINT = "records.fingerprint"
 ENGINE = "engine"
+#: What the name of a version looks like.
+DIGEST = re.compile(r"[0-9a-f]{32}\Z")
 
 
 @dataclass(frozen=True)

@@ -19,20 +19,15 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from discreet.errors import NotFound, UnknownDataset, WorkspaceUnusable, nearest
-from discreet.ledger.accounts import Accounts
-from discreet.ledger.database import open_database
 from discreet.ledger.group_meter import Asker
 from discreet.protect.cell_keys import cell_keys
-from discreet.protect.described_noise import DescriptionNoise
-from discreet.protect.dp_protector import DpProtector
 from discreet.protect.plan import NoisePlan
 from discreet.protect.protector import CellKeyProtector
 from discreet.records.secret import read_secret
 from discreet.rules.declared import parse_rules
 from discreet.workspace.engine_place import open_engine
 from discreet.workspace.ledger_place import ledger_place, open_ledger
-from discreet.workspace.load import DIGEST
-from discreet.workspace.version import read_version
+from discreet.workspace.version import DIGEST, read_version
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -41,6 +36,7 @@ if TYPE_CHECKING:
     from discreet.ledger.ledger import Ledger
     from discreet.model.dataset import Dataset
     from discreet.model.request import TableRequest
+    from discreet.protect.dp_protector import DpProtector
     from discreet.protect.protector import Protector
     from discreet.records.engine import Engine
     from discreet.records.secret import Secret
@@ -63,6 +59,8 @@ class StoredDataset:
     @property
     def dp(self) -> DpProtector | None:
         """The plan that was charged and its ledger, under `dp`."""
+        from discreet.protect.dp_protector import DpProtector  # noqa: PLC0415 - a cell key table starts without it
+
         return self.protector if isinstance(self.protector, DpProtector) else None
 
     def __repr__(self) -> str:
@@ -119,6 +117,9 @@ class Workspace:
         """
         if not key:
             return None
+        from discreet.ledger.accounts import Accounts  # noqa: PLC0415 - a table without a key needs no database
+        from discreet.ledger.database import open_database  # noqa: PLC0415
+
         if self._accounts is None:
             self._accounts = open_database(ledger_place(self.folder))
         holder = Accounts(self._accounts).holder(key)
@@ -154,6 +155,9 @@ class Workspace:
         if not isinstance(version.noise, NoisePlan):
             keys = cell_keys(secret, dataset.lineage, dataset.protection, version.noise.modulus)
             return CellKeyProtector(keys, version.noise)
+        from discreet.protect.described_noise import DescriptionNoise  # noqa: PLC0415 - only under dp
+        from discreet.protect.dp_protector import DpProtector  # noqa: PLC0415
+
         if self._ledger is None:
             self._ledger = open_ledger(self.folder)
         source = DescriptionNoise(

@@ -12,7 +12,7 @@ import re
 from math import exp
 from typing import TYPE_CHECKING, Any
 
-from discreet_studies.page import shown
+from discreet_studies.findings_page import shown
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence

@@ -17,7 +17,7 @@ ever enters it.
 from __future__ import annotations
 
 import threading
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 import duckdb
 import numpy as np
@@ -134,7 +134,8 @@ def _plain(column: pa.ChunkedArray) -> NDArray[np.integer]:
     """A NumPy array; a missing value in the stored records means damage."""
     if column.null_count:
         raise WorkspaceUnusable("The stored records have gaps.", "Load the dataset again.")
-    return np.asarray(column.to_numpy())
+    # By DLPack and not by `to_numpy`, which loads pandas.
+    return cast("NDArray[np.integer]", np.from_dlpack(column.combine_chunks()))
 
 
 def rollup_variables(dataset: Dataset) -> list[str]:

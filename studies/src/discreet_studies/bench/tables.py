@@ -11,28 +11,31 @@ from __future__ import annotations
 
 import subprocess
 import sys
+import tempfile
 import time
 from contextlib import redirect_stdout
 from dataclasses import asdict, dataclass
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import duckdb
 import pyarrow.parquet as pq
 
 from discreet.answer.pipeline import release_table
-from discreet.errors import MissingExtra
 from discreet.model.request import TableRequest
 from discreet.records.engines.duckdb import DATABASE
 from discreet.workspace.demo import census_batches, census_description
 from discreet.workspace.load import load_dataset
 from discreet.workspace.workspace import Workspace
+from discreet_studies.bench.part import Part, figure
+from discreet_studies.bench.peers import load_ons
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
-    from pathlib import Path
 
     from discreet.workspace.workspace import StoredDataset
+    from discreet_studies.bench.part import Result, Wish
 
 #: The tables that are timed: rows x columns.
 WORK = {
@@ -43,6 +46,7 @@ WORK = {
 }
 LOAD = "load from Parquet"
 DATASET = "census"
+ROWS, REPEATS = (1_000_000, 10_000_000), 7
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +67,17 @@ class Timing:
         return asdict(self)
 
 
-def measure(rows: int, folder: Path, *, repeats: int = 7, ons: bool = True) -> Iterator[Timing]:
+def measure(wish: Wish) -> Iterator[Result]:
+    """Every piece of work at each number of records."""
+    with tempfile.TemporaryDirectory() as folder:
+        for rows in wish.rows or ROWS:
+            wish.say(f"{rows:,} records: generating")
+            for timing in timings(rows, Path(folder), repeats=wish.repeats or REPEATS, ons=wish.peers):
+                wish.say(f"{rows:,} records: {timing.work}: {timing.ours_s:.3f} s")
+                yield timing.as_json()
+
+
+def timings(rows: int, folder: Path, *, repeats: int = 7, ons: bool = True) -> Iterator[Timing]:
     """Generate a census of a size, load it and time every piece of work."""
     parquet = folder / f"census-{rows}.parquet"
     write_census(parquet, rows)
@@ -140,18 +154,10 @@ def _ons_frame(workspace: Path) -> Any:
 
 
 def _ons_table(frame: Any, names: list[str]) -> Any:
-    try:
-        from cell_key_perturbation.create_perturbed_table import create_perturbed_table  # noqa: PLC0415
-        from cell_key_perturbation.utils.generate_test_ptable import generate_ptable_10_5_rule  # noqa: PLC0415
-    except ImportError:
-        raise MissingExtra(
-            "The ONS package is not installed.", 'Install the extra: pip install "discreet[bench]".'
-        ) from None
-    ptable = _ons_ptable(generate_ptable_10_5_rule)
+    create, generate = load_ons()
+    ptable = _ons_ptable(generate)
     with redirect_stdout(sys.stderr):  # the package talks on standard output, which is for documents
-        return create_perturbed_table(
-            frame, ptable, [], names, "record_key", use_existing_ons_id=False, threshold=0
-        )
+        return create(frame, ptable, [], names, "record_key", use_existing_ons_id=False, threshold=0)
 
 
 _PTABLES: dict[str, Any] = {}
@@ -181,9 +187,22 @@ def _peak_mb() -> float:
         return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
 
 
-def _main(what: str, workspace: str, *arguments: str) -> None:
-    from pathlib import Path  # noqa: PLC0415 - only in the measured process
+PART = Part(
+    measure,
+    {
+        "work": lambda result: str(result["work"]),
+        "records": figure("rows", "{:,}"),
+        "ours": figure("ours_s", "{:.3f} s"),
+        "DuckDB count(*)": figure("duckdb_s", "{:.3f} s"),
+        "ONS": figure("ons_s", "{:.3f} s"),
+        "ours / DuckDB": figure("ratio_duckdb", "{:.2f}"),
+        "ONS / ours": figure("ratio_ons", "{:.2f}"),
+        "peak memory": figure("peak_mb", "{:.0f} MB"),
+    },
+)
 
+
+def _main(what: str, workspace: str, *arguments: str) -> None:
     if what == "load":
         parquet, rows = arguments
         load_dataset(Path(workspace), census_description(int(rows)), Path(parquet))

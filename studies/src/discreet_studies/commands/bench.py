@@ -1,48 +1,70 @@
-"""`discreet bench`: what the README claims about speed, measured here."""
+"""`discreet bench`: what the README claims about speed, measured here. One module of `bench/` a part."""
 
 from __future__ import annotations
 
-import tempfile
-from pathlib import Path
+from importlib import import_module
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from discreet.cli.console import emit_json, messages, output
-from discreet.errors import BadRequest
+from discreet.cli.registry import OPERATE, Command
+from discreet.errors import BadRequest, nearest
 
 if TYPE_CHECKING:
-    from discreet_studies.bench.tables import Timing
+    from discreet_studies.bench.part import Part, Result
+
+#: The parts, each a module of `discreet_studies.bench`.
+PARTS = ("tables", "dp", "margins", "startup")
 
 
 def bench(
-    rows: Annotated[str, typer.Option(help="Numbers of records, comma-separated.")] = "1000000,10000000",
-    repeats: Annotated[int, typer.Option(min=1, help="Runs of each; the best counts.")] = 7,
+    part: Annotated[
+        str,
+        typer.Argument(
+            help="tables (against DuckDB and ONS), dp and margins (against OpenDP), or startup (processor time)."
+        ),
+    ] = "tables",
+    rows: Annotated[
+        str | None,
+        typer.Option(help="Numbers of records, comma-separated; tables: 1000000,10000000 by default."),
+    ] = None,
+    repeats: Annotated[
+        int | None, typer.Option(min=1, help="Runs of each; the best counts. tables: 7 by default.")
+    ] = None,
     no_ons: Annotated[bool, typer.Option("--no-ons", help="Leave out the ONS package.")] = False,
+    no_opendp: Annotated[bool, typer.Option("--no-opendp", help="Leave out OpenDP.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print the timings as JSON.")] = False,
 ) -> None:
-    """Time protected tables against DuckDB's bare count(*) and the ONS package, in one run."""
-    from discreet_studies.bench.tables import measure
+    """Time protected tables against DuckDB's bare count(*), the ONS package and OpenDP, in one run."""
+    from discreet_studies.bench.part import Wish
 
-    sizes = _sizes(rows)
-    timings: list[Timing] = []
-    with tempfile.TemporaryDirectory() as folder:
-        for size in sizes:
-            messages.print(f"{size:,} records: generating")
-            for timing in measure(size, Path(folder), repeats=repeats, ons=not no_ons):
-                messages.print(f"{size:,} records: {timing.work}: {timing.ours_s:.3f} s")
-                timings.append(timing)
+    sizes = () if rows is None else _sizes(rows)
+    chosen = _part(part)
+    alone = no_ons if part == "tables" else no_opendp
+    wish = Wish(sizes, repeats, not alone, messages.print)
+    results = list(chosen.measure(wish))
     if as_json:
-        emit_json([timing.as_json() for timing in timings])
+        emit_json(results)
     else:
-        _show(timings)
+        _show(chosen, results)
 
 
-def _sizes(rows: str) -> list[int]:
+COMMAND = Command(bench, OPERATE)
+
+
+def _part(name: str) -> Part:
+    if name not in PARTS:
+        raise BadRequest(f'The benchmark has no part "{name}".', nearest(name, PARTS))
+    part: Part = import_module(f"discreet_studies.bench.{name}").PART
+    return part
+
+
+def _sizes(rows: str) -> tuple[int, ...]:
     try:
-        sizes = [int(part.replace("_", "")) for part in rows.split(",") if part.strip()]
+        sizes = tuple(int(part.replace("_", "")) for part in rows.split(",") if part.strip())
     except ValueError:
-        sizes = []
+        sizes = ()
     if not sizes or min(sizes) < 1000:
         raise BadRequest(
             f"--rows is {rows!r}.", "Give whole numbers of at least 1000, as in 1000000,10000000."
@@ -50,24 +72,13 @@ def _sizes(rows: str) -> list[int]:
     return sizes
 
 
-def _show(timings: list[Timing]) -> None:
+def _show(part: Part, results: list[Result]) -> None:
     from rich import box
     from rich.table import Table
 
     grid = Table(box=box.SIMPLE_HEAD)
-    for header in (
-        "work",
-        "records",
-        "ours",
-        "DuckDB count(*)",
-        "ONS",
-        "ours / DuckDB",
-        "ONS / ours",
-        "peak memory",
-    ):
-        grid.add_column(header, justify="left" if header == "work" else "right")
-    for t in timings:
-        seconds = [f"{value:.3f} s" if value is not None else "" for value in (t.ours_s, t.duckdb_s, t.ons_s)]
-        ratios = [f"{value:.2f}" if value is not None else "" for value in (t.ratio_duckdb, t.ratio_ons)]
-        grid.add_row(t.work, f"{t.rows:,}", *seconds, *ratios, f"{t.peak_mb:.0f} MB")
+    for place, header in enumerate(part.columns):
+        grid.add_column(header, justify="right" if place else "left")
+    for result in results:
+        grid.add_row(*(text(result) for text in part.columns.values()))
     output.print(grid)

@@ -10,13 +10,14 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from discreet.cli.console import emit_json, messages, output
+from discreet.cli.registry import EXAMINE, Command
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
+    from discreet_studies.compute import Done
     from discreet_studies.exhibit import Effort, Exhibit
     from discreet_studies.papers import Paper
-    from discreet_studies.run import Done
 
 _MARK = {True: "[green]yes[/green]", False: "[bold red]no[/bold red]", None: ""}
 Numbers = list[str] | None
@@ -44,10 +45,10 @@ def reproduce(
     """Recompute a paper's tables and figures: every printed number beside ours, and whether they agree."""
     # Small factorisations in two processes: threads within each would only wait for each other.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+    from discreet_studies.compute import compute_all
     from discreet_studies.exhibit import Effort
-    from discreet_studies.page import document, write
+    from discreet_studies.findings_page import document, write
     from discreet_studies.papers import exhibits_of, papers
-    from discreet_studies.run import compute_all
 
     chosen = papers(paper)
     wanted = list(_wanted(table=table, figure=figure, example=example, section=section, theorem=theorem))
@@ -66,6 +67,9 @@ def reproduce(
     else:
         for each, done in by_paper:
             _show(each, done, effort)
+
+
+COMMAND = Command(reproduce, EXAMINE)
 
 
 def _wanted(**numbers: Numbers) -> Iterator[str]:
@@ -117,7 +121,7 @@ def _show_exhibit(exhibit: Exhibit) -> None:
     from rich.table import Table
     from rich.text import Text
 
-    from discreet_studies.page import reasons, shown, shown_print
+    from discreet_studies.findings_page import reasons, shown, shown_print
 
     title = Text(f"{exhibit.name.capitalize()}: {exhibit.title}")
     grid = Table(title=title, box=box.SIMPLE_HEAD, title_justify="left", title_style="bold")

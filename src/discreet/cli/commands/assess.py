@@ -1,0 +1,234 @@
+"""`discreet assess`: risk and utility of a table under many cases, and the Five Safes, for the custodian."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from discreet.cli.console import emit, emit_json, messages, output
+from discreet.cli.options import (
+    ColumnsOption,
+    DatasetArgument,
+    FilterOption,
+    GroupOption,
+    LayersOption,
+    LevelsOption,
+    RowsOption,
+    ThreadsOption,
+    WorkspaceOption,
+    open_workspace,
+)
+from discreet.cli.registry import EXAMINE, Command
+from discreet.errors import BadRequest, UnknownFormat
+
+if TYPE_CHECKING:
+    from discreet.assess.assessment import Assessment
+    from discreet.assess.five_safes import Checklist
+    from discreet.assess.simulate import Summary
+
+
+def assess(
+    dataset: DatasetArgument,
+    rows: RowsOption = None,
+    columns: ColumnsOption = None,
+    layers: LayersOption = None,
+    filters: FilterOption = None,
+    groups: GroupOption = None,
+    levels: LevelsOption = None,
+    families: Annotated[
+        str, typer.Option(help="Noise families, current, or noise table files, comma-separated.")
+    ] = "laplace,normal,maxent,pram,dropadd,current",
+    epsilon: Annotated[str, typer.Option(help="Epsilons, comma-separated.")] = "0.1,0.5,1,2",
+    delta: Annotated[float, typer.Option(help="The delta at which epsilon is meant.")] = 1e-4,
+    keep_zeros: Annotated[
+        bool, typer.Option("--keep-zeros", help="Leave empty cells alone in every family.")
+    ] = False,
+    reps: Annotated[int, typer.Option(help="Simulated releases of each case.")] = 100,
+    seed: Annotated[int, typer.Option(help="The same seed gives the same report.")] = 2018,
+    out: Annotated[
+        Path | None, typer.Option("--out", "-o", help="The report: FILE.html or FILE.json.")
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON alone on standard output.")] = False,
+    plot: Annotated[Path | None, typer.Option(help="Write a picture: FILE.svg or FILE.png.")] = None,
+    picture: Annotated[str, typer.Option(help="map, boxes, confirmation, zeros or conclusions.")] = "map",
+    five_safes: Annotated[
+        bool, typer.Option("--five-safes", help="The Five Safes of the dataset as a checklist instead.")
+    ] = False,
+    workspace: WorkspaceOption = None,
+    threads: ThreadsOption = None,
+) -> None:
+    """Assess risk and utility of a table. CONFIDENTIAL: made from true counts, for the custodian only."""
+    from discreet.model.request import request_from_text
+
+    given = [rows, columns, layers, filters, groups, levels]
+    if five_safes:
+        _refuse_table(given)
+        _checklist(dataset, workspace, out, as_json=as_json)
+        return
+    _refuse_ending(out, {".html", ".json"})
+    wanted = [name.strip() for name in families.split(",") if name.strip()]
+    numbers = _numbers(epsilon)
+    request = request_from_text(
+        dataset,
+        rows=rows or (),
+        columns=columns or (),
+        layers=layers or (),
+        filters=filters or (),
+        groups=groups or (),
+        levels=levels or (),
+    )
+    from discreet.assess import assess as run
+    from discreet.cli.progress import simulation_bar
+
+    opened, _ = open_workspace(workspace, threads=threads)
+    with simulation_bar("Simulated releases") as progress:
+        found = run(
+            opened.door(dataset),
+            request,
+            families=wanted,
+            epsilons=numbers,
+            delta=delta,
+            keep_zeros=keep_zeros,
+            reps=reps,
+            seed=seed,
+            workers=threads or os.cpu_count() or 1,
+            progress=progress,
+        )
+    _deliver(found, out, plot, picture, as_json=as_json)
+
+
+COMMAND = Command(assess, EXAMINE)
+
+
+def _deliver(found: Assessment, out: Path | None, plot: Path | None, picture: str, *, as_json: bool) -> None:
+    if plot is not None:
+        from discreet.assess.figures import figure
+        from discreet.pictures.save import save
+
+        save(figure(found, picture), plot)
+        messages.print(f"Written: {plot}", soft_wrap=True)
+    if out is not None and out.suffix.lower() == ".html":
+        from discreet.assess.page import write_page
+        from discreet.assess.report import report
+
+        write_page(report(found), out)
+        messages.print(f"Written: {out}", soft_wrap=True)
+    elif out is not None:
+        emit_json(found.as_json(), out)
+    if as_json:
+        emit_json(found.as_json())
+    elif out is None:
+        _show(found)
+
+
+def _numbers(text: str) -> list[float]:
+    try:
+        return [float(part) for part in text.split(",") if part.strip()]
+    except ValueError:
+        raise BadRequest(
+            f"--epsilon is {text!r}.", "Give numbers separated by commas, as in 0.1,0.5,1."
+        ) from None
+
+
+def _refuse_table(given: list[list[str] | None]) -> None:
+    if any(given):
+        raise BadRequest(
+            "The Five Safes are about a whole dataset, and a table is given.",
+            "Leave out rows, columns and filters.",
+        )
+
+
+def _refuse_ending(out: Path | None, endings: set[str]) -> None:
+    if out is not None and out.suffix.lower() not in endings:
+        raise UnknownFormat(
+            f'A report cannot be written as "{out.name}".', f"End it in {' or '.join(sorted(endings))}."
+        )
+
+
+def _checklist(dataset: str, workspace: Path | None, out: Path | None, *, as_json: bool) -> None:
+    from discreet.assess.five_safes import five_safes
+    from discreet.assess.page import write_page
+
+    _refuse_ending(out, {".html", ".json", ".md"})
+    opened, options = open_workspace(workspace)
+    found = five_safes(opened, dataset, options)
+    if out is not None and out.suffix.lower() == ".html":
+        write_page(found.as_html(), out)
+        messages.print(f"Written: {out}", soft_wrap=True)
+    elif out is not None and out.suffix.lower() == ".md":
+        _emit_new(found.as_markdown(), out)
+    elif out is not None or as_json:
+        emit_json(found.as_json(), out)
+    else:
+        _show_checklist(found)
+
+
+def _emit_new(text: str, out: Path) -> None:
+    """Markdown is filled in by hand: it overwrites nothing."""
+    if out.exists():
+        raise BadRequest(
+            f"The file {str(out)!r} is there already.", "Choose another name: answers may be in it."
+        )
+    emit(text, out)
+
+
+def _show(found: Assessment) -> None:
+    """The figures that matter most, and the sentences of the report."""
+    from rich.text import Text
+
+    from discreet.assess.assessment import CONFIDENTIAL, OUTSIDE_DP
+    from discreet.assess.sentences import conclusion, summary
+    from discreet.cli.grid import print_grid
+
+    output.print(Text(CONFIDENTIAL, style="bold red"), soft_wrap=True)
+    headers = [
+        "case", "delta", "epsilon above D", "perturbed", "confirmed 1-3", "RM", "l1 a cell", "Hellinger",
+        "false zeros", "naive agrees", "noise-aware agrees",
+    ]  # fmt: skip
+    print_grid(output, f"Assessment of {found.title}", headers, _lines(found), 1)
+    for sentence in (*summary(found)[1:], *conclusion(found), *found.left_out):
+        output.print(Text(f"- {sentence}"), soft_wrap=True)
+    output.print(Text(OUTSIDE_DP, style="dim"), soft_wrap=True)
+
+
+def _lines(found: Assessment) -> list[list[str]]:
+    def share(value: float | None) -> str:
+        return "-" if value is None else f"{value:.0%}"
+
+    def mean(values: Summary | None, digits: int) -> str:
+        return "-" if values is None else f"{values.mean:.{digits}f}"
+
+    return [
+        [
+            o.case.label,
+            f"{o.privacy.delta:.2g}",
+            f"{o.privacy.epsilon_above:.3g}",
+            share(o.expected.perturbed),
+            share(o.expected.confirmation_small),
+            mean(o.simulated.get("rm"), 3),
+            f"{o.expected.l1.mean / o.expected.cells:.2f}",
+            mean(o.simulated.get("hellinger"), 2),
+            share(o.expected.false_zero_share),
+            share(o.same_naive),
+            share(o.same_aware),
+        ]
+        for o in found.outcomes
+    ]
+
+
+def _show_checklist(found: Checklist) -> None:
+    from rich.text import Text
+
+    output.print(Text(found.title, style="bold"))
+    for safe in found.safes:
+        output.print(Text(f"\n{safe.name}: {safe.question}", style="bold"), soft_wrap=True)
+        for item in safe.items:
+            known = item.status == "known"
+            mark = ("[x] ", "green") if known else ("[ ] ", "yellow")
+            output.print(Text.assemble(mark, (f"{item.question} ", "bold"), item.answer), soft_wrap=True)
+    output.print(
+        f"\n{found.open_items} questions are open. --out FILE.md, FILE.html or FILE.json keeps the checklist."
+    )

@@ -1,0 +1,204 @@
+"""`discreet audit`: what the integers of a noise table promise, whoever made the file.
+
+Comes from: a noise table file of any known format. Goes to: a table for people, `--json`, or a picture.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import typer
+
+from discreet.cli.console import emit_json, messages, output
+from discreet.cli.options import chosen_picture
+from discreet.cli.registry import PROTECT, Command
+
+if TYPE_CHECKING:
+    from discreet.noise.table import NoiseTable
+    from discreet.privacy import Audit
+
+CURVE_STEPS = 40
+PICTURES = ("curve", "pmf", "transition", "quantised")
+
+
+def audit(
+    file: Path = typer.Argument(
+        ..., help="A noise table: our JSON, ONS, tau-Argus, SAS, cellKey or SuperSTAR."
+    ),
+    epsilon: float | None = typer.Option(None, "--epsilon", help="State delta at this epsilon."),
+    delta: float | None = typer.Option(None, "--delta", help="Find the smallest epsilon with this delta."),
+    curve: bool = typer.Option(False, "--curve", help="State delta over a range of epsilons."),
+    neighbours: str = typer.Option("add-remove", help='"add-remove" or "replace-one".'),
+    cells: int = typer.Option(1, help="In how many overlapping cells a person is counted."),
+    group: int = typer.Option(1, help="How many people may come or go together."),
+    population: int | None = typer.Option(None, help="Number of people N: warn when delta exceeds 1/N."),
+    biased: bool = typer.Option(False, "--biased", help="The table is biased on purpose: accept its mean."),
+    small_n: int | None = typer.Option(None, help="SmallN of a SuperSTAR server."),
+    as_json: bool = typer.Option(False, "--json", help="Print JSON alone on standard output."),
+    plot: Path | None = typer.Option(None, help="Write a picture: FILE.svg or FILE.png."),
+    picture: str | None = typer.Option(
+        None,
+        help="Which picture: curve (the default), pmf, transition, or quantised (against the design in our JSON).",
+    ),
+) -> None:
+    """Audit a noise table exactly: (epsilon, delta) for all counts and for counts above D."""
+    from discreet import privacy
+    from discreet.noise.files import read_noise_table
+
+    drawn = chosen_picture(picture, plot, "curve")
+    table = read_noise_table(file, biased=biased or None, small_n=small_n)
+    result = privacy.audit(
+        table,
+        epsilon=epsilon,
+        delta=delta,
+        population=population,
+        neighbours=neighbours,
+        cells=cells,
+        group=group,
+    )
+    document = as_document(result)
+    if curve:
+        document["curve"] = curve_document(table, result)
+    if plot is not None:
+        _plot(file, table, result, plot, drawn)
+    if as_json:
+        emit_json(document)
+    else:
+        _show(file, table, result, document.get("curve", []))
+
+
+COMMAND = Command(audit, PROTECT)
+
+
+def as_document(result: Audit) -> dict[str, Any]:
+    """The audit as JSON: probabilities as floats, an epsilon that does not exist as null."""
+    from discreet.noise.files.document import plain
+
+    above = result.above_D
+    document: dict[str, Any] = plain(
+        {
+            "neighbours": result.neighbours,
+            "epsilon": result.epsilon,
+            "delta": result.delta,
+            "delta_forward": result.delta_forward,
+            "delta_backward": result.delta_backward,
+            "worst_pair": result.worst_pair,
+            "above_D": above._asdict(),
+            "bias": result.bias,
+            "variance": result.variance,
+            "entropy": result.entropy,
+            "p_exact": result.p_exact,
+            "row_sums_ok": result.row_sums_ok,
+            "support": result.support,
+            "cells": result.cells,
+            "group": result.group,
+            "exact": result.exact,
+            "delta_probabilistic": result.delta_probabilistic,
+            "delta_infinite": result.delta_infinite,
+            "delta_exact": exact_text(result),
+            "problems": result.problems,
+            "notes": result.notes,
+        }
+    )
+    return document
+
+
+def exact_text(result: Audit) -> str | None:
+    """Delta as a fraction of whole numbers where it is one of moderate size."""
+    return str(result.delta) if result.delta.denominator <= 2**64 else None
+
+
+def curve_document(table: NoiseTable, result: Audit) -> list[dict[str, Any]]:
+    """Delta over epsilons from 0 to where the table can do no better."""
+    from discreet import privacy
+    from discreet.noise.files.document import plain
+
+    names: dict[str, Any] = {"neighbours": result.neighbours, "cells": result.cells, "group": result.group}
+    flat = privacy.epsilon(table, delta=result.delta_infinite, **names)
+    end = max(1.0, 1.1 * flat)
+    epsilons = [end * step / CURVE_STEPS for step in range(CURVE_STEPS + 1)]
+    points = privacy.curve(table, epsilons, **names)
+    return [plain(point._asdict()) for point in points]
+
+
+def _plot(file: Path, table: NoiseTable, result: Audit, path: Path, picture: str) -> None:
+    from discreet.errors import BadRequest, nearest
+    from discreet.pictures import noise
+    from discreet.pictures.save import save
+
+    if picture not in PICTURES:
+        raise BadRequest(f'There is no picture "{picture}".', nearest(picture, PICTURES))
+    charts = {
+        "curve": lambda: noise.delta_curve(table, epsilon=result.epsilon),
+        "pmf": lambda: noise.pmf(table),
+        "transition": lambda: noise.transition(table),
+        "quantised": lambda: noise.quantised_against_ideal(table, _design(file)),
+    }
+    save(charts[picture](), path)
+    messages.print(f"Written: {path}", soft_wrap=True)
+
+
+def _design(file: Path) -> dict[int, float]:
+    """The design of large counts, which only our own documents keep."""
+    import json
+
+    from discreet.errors import BadRequest
+    from discreet.noise.files.document import designed_laws
+
+    text = file.read_text(encoding="utf-8-sig")
+    if not text.lstrip().startswith("{"):
+        raise BadRequest(
+            f'"{file.name}" has no design to compare with.', "Only our JSON keeps probabilities."
+        )
+    return designed_laws(json.loads(text))[-1]
+
+
+def _show(file: Path, table: NoiseTable, result: Audit, points: list[dict[str, Any]]) -> None:
+    from rich.table import Table
+
+    output.print(
+        f"[bold]{file.name}[/]  {len(table.rows)} rows, {table.repeats} repeating, {table.modulus:,} keys"
+    )
+    output.print(f"One counting query, {result.neighbours} neighbours{_more(result)}\n", highlight=False)
+    shown = Table(box=None, pad_edge=False, header_style="bold")
+    for name, side in (
+        ("", "left"),
+        ("all counts", "right"),
+        (f"counts above D = {result.above_D.D}", "right"),
+    ):
+        shown.add_column(name, justify="left" if side == "left" else "right")
+    above = result.above_D
+    shown.add_row("epsilon", _number(result.epsilon), _number(above.epsilon))
+    shown.add_row("delta", _number(result.delta), _number(above.delta))
+    shown.add_row("  smaller | larger count", _number(result.delta_forward), _number(above.delta_forward))
+    shown.add_row("  larger | smaller count", _number(result.delta_backward), _number(above.delta_backward))
+    shown.add_row("worst pair of counts", _pair(result.worst_pair), _pair(above.worst_pair))
+    if result.delta_probabilistic is not None:
+        shown.add_row("probabilistic delta", _number(result.delta_probabilistic), "")
+    output.print(shown)
+    output.print(
+        f"\nLarge counts: bias {_number(result.bias)}, variance {_number(result.variance)}, "
+        f"entropy {result.entropy:.4g} nats, exact with probability {_number(result.p_exact)}",
+        soft_wrap=True,
+    )
+    for point in points:
+        output.print(f"  epsilon {point['epsilon']:<10.6g} delta {point['delta']:.6g}")
+    for sentence in result.notes:
+        output.print(f"- {sentence}", soft_wrap=True)
+    for problem in result.problems:
+        output.print(f"[yellow]![/] {problem}", soft_wrap=True)
+
+
+def _more(result: Audit) -> str:
+    many = f", {result.cells} overlapping cells" if result.cells > 1 else ""
+    together = f", groups of {result.group}" if result.group > 1 else ""
+    return many + together + ("" if result.exact else " (upper bound)")
+
+
+def _pair(pair: tuple[int, int] | None) -> str:
+    return f"{pair[0]} | {pair[1]}" if pair else "-"
+
+
+def _number(value: Any) -> str:
+    return f"{float(value):.6g}"

@@ -1,0 +1,135 @@
+"""`discreet budget`: what a dataset under `dp` promises, what each table gets, and what is left."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from discreet.cli.console import emit_json, messages, output
+from discreet.cli.options import WorkspaceOption, open_workspace
+from discreet.cli.registry import PROTECT, Command
+
+#: Less than this share of a cap pays for nothing that is of use.
+LITTLE = 0.001
+
+
+def budget(
+    dataset: Annotated[
+        str, typer.Argument(help="The dataset's id, or a dataset.toml that is not loaded yet.")
+    ],
+    as_json: Annotated[bool, typer.Option("--json", help="Print the budget as JSON.")] = False,
+    out: Annotated[Path | None, typer.Option("--out", "-o", help="Write the JSON to this file.")] = None,
+    plot: Annotated[
+        Path | None, typer.Option(help="Write a picture of the budget over tables: FILE.svg or FILE.png.")
+    ] = None,
+    workspace: WorkspaceOption = None,
+) -> None:
+    """What a dataset's universe promises and costs, and what the budget has left.
+
+    Of a dataset.toml the price is told before anything is published.
+    """
+    planned = dataset.endswith(".toml")
+    found = _planned(Path(dataset), workspace) if planned else _stored(dataset, workspace)
+    if plot is not None:
+        from discreet.pictures.budget import budget_over_tables
+        from discreet.pictures.save import save
+
+        save(budget_over_tables(found), plot)
+        messages.print(f"Written: {plot}", soft_wrap=True)
+    if as_json or out is not None:
+        emit_json(found, out)
+    else:
+        _show(found, planned=planned)
+
+
+COMMAND = Command(budget, PROTECT)
+
+
+def _planned(description: Path, workspace: Path | None) -> dict[str, Any]:
+    from discreet.answer.budgets import budget_before
+    from discreet.errors import NotFound
+    from discreet.workspace.description_file import description_named
+    from discreet.workspace.options import default_folder, workspace_folder
+
+    if not description.is_file():
+        raise NotFound(f"There is no file {str(description)!r}.", "Draft one with `discreet describe`.")
+    folder = workspace_folder(workspace)
+    with description_named(description):
+        # The demo's ledger says nothing about a draft that nobody has named a workspace for.
+        return budget_before(None if folder == default_folder() else folder, description.read_text("utf-8"))
+
+
+def _stored(dataset: str, workspace: Path | None) -> dict[str, Any]:
+    return open_workspace(workspace)[0].door(dataset).budget()
+
+
+def _show(found: dict[str, Any], *, planned: bool) -> None:
+    """The budget for people."""
+    from discreet.cli.grid import print_grid
+
+    output.print(found["promise"] or "Nothing can be promised at this delta.", markup=False, soft_wrap=True)
+    output.print()
+    for name in ("cap", "spent", "left"):
+        output.print(f"{name:<8}{_amount(found[name])}", markup=False)
+    if planned:
+        output.print(_after(found), markup=False, soft_wrap=True)
+    found_by = [f"{name} {figure['epsilon']:.4g}" for name, figure in found["total"].items()]
+    output.print(f"epsilon of this version by each argument: {', '.join(found_by)}", markup=False)
+    output.print()
+    lines = [
+        [
+            " x ".join(table["variables"]) or "(grand total)",
+            f"{table['epsilon']:.4g}",
+            f"{table['delta']:.2g}",
+            f"{table['p_exact']:.1%}",
+            f"{table['expected_abs_error']:.2f}",
+        ]
+        for table in found["tables"]
+    ]
+    tables = "1 table" if found["d"] == 1 else f"{found['d']} tables"
+    title = (
+        f"{tables} with noise; each person is counted in one cell of each, and whatever they contain is a sum"
+    )
+    print_grid(output, title, ["Table", "Epsilon", "Delta", "P(exact)", "E|error|"], lines, 1)
+    for group in found["groups"]:
+        persons, epsilon, delta = group["persons"], group["epsilon"], group["delta"]
+        output.print(f"{persons} persons together: epsilon {epsilon:.4g}, delta {delta:.2g}", markup=False)
+    output.print(found["standard_deviation_by_margins"]["advice"], markup=False)
+    output.print()
+    lines = [
+        [
+            each["variable"],
+            str(each["d"]),
+            f"{each['expected_abs_error_now']:.2f}",
+            f"{each['expected_abs_error']:.2f}",
+        ]
+        for each in found["if_dropped"]
+    ]
+    print_grid(
+        output,
+        "What the other tables would gain if a variable were left out",
+        ["Variable", "Tables left", "E|error| now", "then"],
+        lines,
+        1,
+    )
+
+
+def _after(found: dict[str, Any]) -> str:
+    """What loading a description would leave of its budget's lifetime cap."""
+    if found["tightest"] is None or "epsilon" not in found["left"]:
+        return "Nothing is charged before it is loaded."
+    left = found["left"]["epsilon"] - found["total"][found["tightest"]]["epsilon"]
+    if left < 0:
+        return "The budget's cap does not cover it: a load of anything new would be refused."
+    if left < LITTLE * found["cap"]["epsilon"]:
+        return (
+            "Loading it leaves nothing: no second version and no further table could ever be charged, and a cap "
+            "cannot be raised. Set cap_epsilon and cap_delta for the budget's whole life."
+        )
+    return f"Loading it leaves epsilon {left:.4g}."
+
+
+def _amount(amount: dict[str, float]) -> str:
+    return ", ".join(f"{name} {value:.4g}" for name, value in amount.items())

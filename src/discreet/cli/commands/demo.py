@@ -1,0 +1,38 @@
+"""`discreet demo`: build the demo workspace on first use and serve it."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from discreet.cli.console import messages
+from discreet.cli.options import HostOption, PortOption, WorkspaceOption
+from discreet.cli.registry import OPERATE, Command
+
+
+def demo(
+    workspace: WorkspaceOption = None,
+    host: HostOption = None,
+    port: PortOption = None,
+    no_serve: Annotated[bool, typer.Option("--no-serve", help="Only build the demo workspace.")] = False,
+) -> None:
+    """Build the demo datasets (a synthetic census and a survey) and serve the table builder."""
+    from discreet.answer.door import open_doors
+    from discreet.cli.progress import load_bars
+    from discreet.workspace.demo.build import build_demo
+    from discreet.workspace.options import read_options, workspace_folder
+
+    folder = workspace_folder(workspace)
+    with load_bars() as progress_for:
+        built = build_demo(folder, progress_for)
+    messages.print(f"{'Built' if built else 'Found'} the demo workspace: {folder}", soft_wrap=True)
+    if no_serve:
+        return
+    from discreet.server.app import serve
+
+    options = read_options(folder, host=host, port=port)
+    serve(open_doors(folder, threads=options.threads), options)
+
+
+COMMAND = Command(demo, OPERATE)

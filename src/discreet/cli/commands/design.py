@@ -1,0 +1,231 @@
+"""`discreet design`: from a family and its parameters to a noise table with its exact account.
+
+The options that are parameters of families come from the registry when the command runs: see `design_options.py`.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import typer
+
+from discreet.cli.console import emit_json, messages, output
+from discreet.cli.design_compare import compare_families
+from discreet.cli.design_options import COMPARE, DesignCommand, wishes
+from discreet.cli.options import chosen_picture
+from discreet.cli.registry import PROTECT, Command
+from discreet.errors import BadRequest, nearest
+
+if TYPE_CHECKING:
+    from discreet.noise.ideal import IdealTable
+    from discreet.noise.table import NoiseTable
+
+#: So many values of a law fit a screen; the integers of all of them are in the JSON.
+MOST_VALUES = 41
+
+
+def design(
+    context: typer.Context,
+    family: str = typer.Argument(help=f"A noise family; or {COMPARE}"),
+    epsilon: float | None = typer.Option(
+        None, help="Privacy loss of one cell; for a family without it, where to audit."
+    ),
+    delta: float | None = typer.Option(None, help="Probability that epsilon may fail; finds m or D."),
+    match: str | None = typer.Option(
+        None, help="compare: normal noise of the closest m (the default) or the smallest."
+    ),
+    modulus: str = typer.Option("2^32", help="Number of keys: 2^8, 2^12, 2^16, 10^8, 2^32, 2^64 or any."),
+    quantise: str | None = typer.Option(None, help="exact or ceiling; each family has a default."),
+    out: Path | None = typer.Option(None, help="Write the JSON to this file."),
+    as_json: bool = typer.Option(False, "--json", help="Print the JSON."),
+    everything: bool = typer.Option(
+        False, "--all", help="Show every value of a law with many, not only the middle."
+    ),
+    plot: Path | None = typer.Option(None, help="Write a picture: FILE.svg or FILE.png."),
+    picture: str | None = typer.Option(
+        None, help="Which picture: pmf (the default), transition, curve or quantised."
+    ),
+) -> None:
+    """Design a noise table and audit the integers that ship."""
+    drawn = chosen_picture(picture, plot, "pmf")
+    given = wishes(context, {"epsilon": epsilon, "delta": delta})
+    if family == "compare":
+        _refuse_for_comparison({*given, *({"plot"} if plot else ())})
+        compare_families(epsilon, delta, given.get("m"), match or "closest", out, as_json=as_json)
+        return
+    if match is not None:
+        raise BadRequest("--match belongs to `discreet design compare`.", "Leave it out.")
+    found = designed(family, given, read_modulus(modulus), quantise)
+    if plot is not None:
+        _plot(found, plot, drawn)
+    if out is not None:
+        emit_json(found.document, out)
+    if as_json:
+        emit_json(found.document)
+    elif out is None:
+        _show(found.document, everything=everything)
+
+
+COMMAND = Command(design, PROTECT, cls=DesignCommand)
+
+
+def _refuse_for_comparison(given: set[str]) -> None:
+    """A comparison takes one epsilon, and a delta or m: anything else would be forgotten."""
+    ignored = sorted(given - {"epsilon", "delta", "m"})
+    if ignored:
+        raise BadRequest(
+            f"A comparison does not take --{ignored[0].replace('_', '-')}.",
+            "Give --epsilon with --delta or --m, and --match.",
+        )
+
+
+class Designed(NamedTuple):
+    """A design, its noise table, and the document that says both."""
+
+    ideal: IdealTable
+    table: NoiseTable
+    document: dict[str, Any]
+
+
+def designed(family: str, given: dict[str, Any], modulus: int, rounding: str | None) -> Designed:
+    """The design, its integers, their exact account and, where the family has one, the optimum beside it."""
+    from discreet.noise import families
+    from discreet.noise.design_document import describe
+    from discreet.noise.quantise import quantise
+
+    chosen = families.family(family)
+    # An epsilon or delta that the family does not have says where to audit.
+    parameters = {k: v for k, v in given.items() if k in chosen.names() or k not in {"epsilon", "delta"}}
+    ideal = families.ideal(family, parameters, modulus)
+    table = quantise(ideal, modulus, rounding or chosen.rounding)
+    document = describe(ideal, table)
+    notes = document.pop("notes")
+    document["privacy"] = privacy(table, given.get("epsilon"), given.get("delta"))
+    paper = document["quantisation"].get("paper")
+    if paper is not None and paper["epsilon"] is not None:
+        # The same ε^Q, both directions and every release: what the paper's δ^Q should have been.
+        exact = privacy(table, max(paper["epsilon"], 0.0), None)
+        document["quantisation"]["exact"] = {"epsilon": exact["epsilon"], "delta": exact["delta"]}
+    if chosen.alternative is not None:
+        document["alternative"] = chosen.alternative(ideal)
+    return Designed(ideal, table, document | {"notes": notes} | _seal(table))
+
+
+def _seal(table: NoiseTable) -> dict[str, Any]:
+    """What lets a reader of the file check it: format, program and a hash of the integers."""
+    from discreet import __version__
+    from discreet.noise.files.document import FORMAT, VERSION, content_hash
+
+    provenance = {"program": f"discreet {__version__}"}
+    return {
+        "format": FORMAT,
+        "version": VERSION,
+        "provenance": provenance,
+        "content_sha256": content_hash(table),
+    }
+
+
+def _plot(found: Designed, path: Path, picture: str) -> None:
+    """A picture of the table: its law, its transitions, its promise, or the integers against the design."""
+    from discreet.pictures import noise
+    from discreet.pictures.save import save
+
+    law = dict(zip(found.ideal.last.values, found.ideal.last.probabilities, strict=True))
+    charts = {
+        "pmf": lambda: noise.pmf(found.table),
+        "transition": lambda: noise.transition(found.table),
+        "curve": lambda: noise.delta_curve(found.table, epsilon=found.document["privacy"]["epsilon"]),
+        "quantised": lambda: noise.quantised_against_ideal(found.table, law),
+    }
+    if picture not in charts:
+        raise BadRequest(f'There is no picture "{picture}".', nearest(picture, charts))
+    save(charts[picture](), path)
+    messages.print(f"Written: {path}", soft_wrap=True)
+
+
+def privacy(table: NoiseTable, epsilon: float | None, delta: float | None) -> dict[str, Any]:
+    """The exact account of the integers, at the given ε, or at the ε that a δ asks for."""
+    from discreet.privacy import audit
+
+    found = audit(table, epsilon=epsilon, delta=delta if epsilon is None else None)
+    return {
+        "neighbours": found.neighbours,
+        "epsilon": _finite(found.epsilon),
+        "delta": float(found.delta),
+        "delta_forward": float(found.delta_forward),
+        "delta_backward": float(found.delta_backward),
+        "worst_pair": None if found.worst_pair is None else list(found.worst_pair),
+    }
+
+
+def _finite(number: float) -> float | None:
+    """JSON has no infinity: an ε that no finite number bounds is null."""
+    return float(number) if abs(number) < float("inf") else None
+
+
+def read_modulus(text: str) -> int:
+    """A number of keys: 4096, 2^32, 2**32 or 10^8.
+
+    >>> read_modulus("2^16"), read_modulus("4096")
+    (65536, 4096)
+    """
+    base, _, power = text.replace("**", "^").partition("^")
+    try:
+        number = int(base) ** int(power) if power and int(power) <= 64 else int(base) if not power else 0
+    except ValueError:
+        number = 0
+    if not 1 <= number <= 2**64:
+        raise BadRequest(f'The modulus "{text}" is not usable.', "Write 4096, 2^32 or 10^8; at most 2^64.")
+    return number
+
+
+def _show(document: dict[str, Any], *, everything: bool) -> None:
+    """The design for people: the last row, the moments, the promise and the notes."""
+    from rich.table import Table
+
+    row, modulus = document["rows"][-1], document["modulus"]
+    settings = ", ".join(f"{key} = {_short(value)}" for key, value in document["parameters"].items())
+    rows = len(document["rows"])
+    output.print(f"[bold]{document['family']}[/bold] {settings}; {modulus} keys, {rows} row(s)")
+    shown = Table(title="Noise of large counts", box=None)
+    for heading in ("noise", "probability", "threshold"):
+        shown.add_column(heading, justify="right")
+    lines = [*zip(row["values"], row["probabilities"], row["thresholds"], strict=True)]
+    middle = lines if everything else _middle(lines)
+    for value, probability, threshold in middle:
+        shown.add_row(f"{value:+d}", f"{probability:.9f}", str(threshold))
+    output.print(shown)
+    if len(middle) < len(lines):
+        rest = 1 - sum(probability for _, probability, _ in middle)
+        output.print(
+            f"{len(lines) - len(middle):,} more values from {lines[0][0]:+,d} to {lines[-1][0]:+,d} have a probability "
+            f"of {rest:.4g} together; --all shows them, --json and --out hold every row.",
+            soft_wrap=True,
+        )
+    moments, promise = document["moments"], document["privacy"]
+    output.print(
+        f"bias {moments['bias']:.3g}, variance {moments['variance']:.6g}, entropy {moments['entropy']:.6g}"
+    )
+    output.print(
+        f"({_short(promise['epsilon'])}, {_short(promise['delta'])})-DP for one cell, neighbours "
+        f"{promise['neighbours']}; worst pair of counts {promise['worst_pair']}",
+        soft_wrap=True,
+    )
+    for note in document["notes"]:
+        messages.print(note, soft_wrap=True)
+
+
+def _middle(lines: list[tuple[int, float, int]]) -> list[tuple[int, float, int]]:
+    """The values nearest to no change, in their order; all of them where they are few.
+
+    >>> [value for value, _, _ in _middle([(v, 0.0, 0) for v in range(-60, 2000)])][:: MOST_VALUES - 1]
+    [-20, 20]
+    """
+    if len(lines) <= MOST_VALUES:
+        return lines
+    return sorted(sorted(lines, key=lambda line: abs(line[0]))[:MOST_VALUES])
+
+
+def _short(value: Any) -> str:
+    return f"{value:.6g}" if isinstance(value, float) else str(value)

@@ -1,0 +1,237 @@
+"""`discreet margins`: many margins of a table at once: what each method costs, and runs of one."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from discreet.cli.console import emit_json, messages, output
+from discreet.cli.options import KEY_ENVIRONMENT, WorkspaceOption, chosen_picture, open_workspace
+from discreet.cli.registry import MAKE_TABLES, Command
+from discreet.errors import BadRequest
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from discreet.margins.closure import Axes
+    from discreet.margins.study import Study
+    from discreet.margins.tables import ContingencyTable
+
+
+def margins(
+    table: Annotated[
+        str,
+        typer.Argument(
+            help="A tidy CSV (variables..., count), edwards, czech, rochdale, journey, or a dataset's id."
+        ),
+    ],
+    wanted: Annotated[
+        str | None,
+        typer.Option(
+            "--margins",
+            help='As in "AD,AB,BE" or "sex*age,sex*region"; by default those of a paper\'s model.',
+        ),
+    ] = None,
+    epsilon: Annotated[float, typer.Option(help="The privacy loss of everything together.")] = 1.0,
+    delta: Annotated[
+        float,
+        typer.Option(
+            help="The chance that epsilon may fail. 0: pure epsilon, Laplace noise; above 0: Gaussian noise too."
+        ),
+    ] = 0.0,
+    method: Annotated[
+        str, typer.Option(help="fourier, efron-stein, independent, independent-consistent or optimum.")
+    ] = "optimum",
+    as_published: Annotated[
+        bool, typer.Option("--as-published", help="The paper's noise scale (fourier, efron-stein).")
+    ] = False,
+    neighbours: Annotated[
+        str | None, typer.Option(help="add-remove (default) or replace-one; a dataset has its own.")
+    ] = None,
+    weights: Annotated[
+        str,
+        typer.Option(help='What counts the same: cells or tables; or an importance of each, "AB=5,BC=1".'),
+    ] = "cells",
+    reps: Annotated[int | None, typer.Option(help="How many runs; not on a dataset.")] = None,
+    seed: Annotated[
+        int | None, typer.Option(help="Makes the runs repeatable; not on a dataset, whose noise is keyed.")
+    ] = None,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Of a dataset: only the expected errors; nothing is charged.")
+    ] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the study as JSON.")] = False,
+    out: Annotated[Path | None, typer.Option("--out", "-o", help="Write the JSON to this file.")] = None,
+    plot: Annotated[Path | None, typer.Option(help="Write a picture: FILE.svg or FILE.png.")] = None,
+    picture: Annotated[
+        str | None,
+        typer.Option(
+            help="errors (every method by epsilon, the default) or runs (one method, as in the paper)."
+        ),
+    ] = None,
+    workspace: WorkspaceOption = None,
+) -> None:
+    """Many margins at once: the expected error of every method, and runs of one beside the true counts.
+
+    On a dataset under dp the margins are released instead: noise is keyed and the family's budget is charged.
+    """
+    from discreet.margins.closure import parse_margins
+    from discreet.margins.importance import parse_weights
+    from discreet.margins.study import study
+
+    if _is_dataset(table):
+        _refuse_study_options(neighbours, reps, seed, as_published=as_published, plot=plot)
+        emit_json(_released(table, wanted, method, epsilon, delta, weights, workspace, dry_run=dry_run), out)
+        return
+    if dry_run:
+        raise BadRequest("A table of counts is charged to nobody.", "Leave out --dry-run.")
+    drawn = chosen_picture(picture, plot, "errors")
+    opened = _open(table)
+    chosen = parse_margins(_margins_of(table, wanted), opened.names, opened.shape)
+    importance = parse_weights(weights, chosen)
+    done = study(
+        opened.counts,
+        chosen,
+        method,
+        epsilon,
+        delta,
+        neighbours=neighbours or "add-remove",
+        weights=importance,
+        as_published=as_published,
+        reps=1 if reps is None else reps,
+        seed=seed,
+    )
+    for note in done.notes():
+        messages.print(note, soft_wrap=True)
+    if plot is not None:
+        _plot(opened, done, plot, drawn, importance, seed)
+    if as_json or out is not None:
+        emit_json(done.as_json(), out)
+    else:
+        _show(done)
+
+
+COMMAND = Command(margins, MAKE_TABLES)
+
+
+def _is_dataset(table: str) -> bool:
+    """Whether a table is named that is neither a paper's nor a file."""
+    from discreet.margins.tables import PAPER_TABLES
+
+    return table not in PAPER_TABLES and not Path(table).suffix and not Path(table).exists()
+
+
+def _refuse_study_options(
+    neighbours: str | None, reps: int | None, seed: int | None, *, as_published: bool, plot: Path | None
+) -> None:
+    """What makes sense for a study of counts that may be seen, and not for a release."""
+    given = {
+        "--neighbours": neighbours is not None,
+        "--reps": reps is not None,
+        "--seed": seed is not None,
+        "--as-published": as_published,
+        "--plot": plot is not None,
+    }
+    for option, used in given.items():
+        if used:
+            raise BadRequest(
+                f"{option} is for tables of counts that may be seen, and this is a dataset.",
+                "A dataset's noise is keyed, its neighbours are declared and every release is charged: leave it out.",
+            )
+
+
+def _released(
+    dataset: str,
+    wanted: str | None,
+    method: str,
+    epsilon: float,
+    delta: float,
+    weights: str,
+    workspace: Path | None,
+    *,
+    dry_run: bool,
+) -> dict[str, Any]:
+    """The margins of a dataset, charged to its family; or only what they would cost."""
+    from discreet.answer.joint_margins import dataset_margins
+    from discreet.margins.importance import parse_weights
+
+    opened, _ = open_workspace(workspace)
+    door = opened.door(dataset, os.environ.get(KEY_ENVIRONMENT))
+    if not wanted:
+        raise BadRequest("No margins are asked for.", 'Give them as in --margins "sex*age,sex*region".')
+    chosen = dataset_margins(door.dataset, wanted)
+    return door.margins(chosen, method, epsilon, delta, parse_weights(weights, chosen), spend=not dry_run)
+
+
+def _open(table: str) -> ContingencyTable:
+    from discreet.margins.tables import PAPER_TABLES, paper_table, read_table
+
+    return paper_table(table) if table in PAPER_TABLES else read_table(Path(table))
+
+
+def _margins_of(table: str, wanted: str | None) -> str:
+    from discreet.margins.tables import PAPER_TABLES
+
+    if wanted is None and table in PAPER_TABLES:
+        return PAPER_TABLES[table]
+    if not wanted:
+        raise BadRequest("No margins are asked for.", 'Give them as in --margins "AD,AB,BE".')
+    return wanted
+
+
+def _plot(
+    table: ContingencyTable,
+    done: Study,
+    path: Path,
+    picture: str,
+    weights: str | Mapping[Axes, float],
+    seed: int | None,
+) -> None:
+    from discreet.margins.holistic import Holistic
+    from discreet.pictures.margins import expected_errors, runs_by_epsilon
+    from discreet.pictures.save import save
+
+    plan = done.plan
+    if picture == "errors":
+        chart = expected_errors(plan.wanted, done.delta, neighbours=plan.neighbours, weights=weights)
+    elif picture == "runs":
+        published = isinstance(plan, Holistic) and plan.as_published
+        chart = runs_by_epsilon(
+            table.counts,
+            plan.wanted,
+            done.method,
+            neighbours=plan.neighbours,
+            as_published=published,
+            reps=len(done.runs),
+            seed=seed,
+        )
+    else:
+        raise BadRequest(f'The picture "{picture}" is not known.', "Take errors or runs.")
+    save(chart, path)
+    messages.print(f"Written: {path}", soft_wrap=True)
+
+
+def _show(done: Study) -> None:
+    """Expected errors by margin and method, then the runs."""
+    from rich import box
+    from rich.table import Table
+
+    label = done.plan.wanted.label
+    expected = Table(title="Expected absolute error of a cell", box=box.SIMPLE_HEAD, title_justify="left")
+    expected.add_column("margin")
+    for method in done.advice.overall:
+        expected.add_column(method, justify="right", overflow="fold")
+    for margin in done.plan.wanted.margins:
+        errors = (f"{by_margin[margin]:.2f}" for by_margin in done.advice.by_margin.values())
+        expected.add_row(label(margin), *errors)
+    expected.add_row("all", *(f"{error:.2f}" for error in done.advice.overall.values()), style="bold")
+    output.print(expected)
+    runs = Table(title=f"Runs of {done.method}", box=box.SIMPLE_HEAD, title_justify="left")
+    for header in ("run", "sample size", "largest L1", "b"):
+        runs.add_column(header, justify="right")
+    for number, run in enumerate(done.runs, start=1):
+        b = "" if run.lp_b is None else f"{run.lp_b:.4g}"
+        runs.add_row(str(number), f"{run.sample_size:,.0f}", f"{run.max_l1:,.1f}", b)
+    output.print(runs)

@@ -1,0 +1,11 @@
+"""`discreet reproduce`: the papers' tables and figures. The package `discreet-studies` brings it."""
+
+from __future__ import annotations
+
+from discreet.cli.registry import EXAMINE, brought_by
+
+COMMAND = brought_by(
+    "discreet-studies",
+    EXAMINE,
+    "Recompute a paper's tables and figures. It is in the package discreet-studies.",
+)

@@ -1,0 +1,137 @@
+"""`discreet table`: one protected table, on the screen or as a document."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from discreet.cli.console import emit, emit_json, output
+from discreet.cli.options import (
+    KEY_ENVIRONMENT,
+    ColumnsOption,
+    DatasetArgument,
+    FilterOption,
+    GroupOption,
+    LayersOption,
+    LevelsOption,
+    RowsOption,
+    ThreadsOption,
+    WorkspaceOption,
+    open_workspace,
+)
+from discreet.cli.registry import MAKE_TABLES, Command
+from discreet.errors import BadRequest
+from discreet.formats import format_of_file, formats, named_format
+
+if TYPE_CHECKING:
+    from discreet.api.table import Table
+    from discreet.model.release import Release
+
+
+def table(
+    dataset: DatasetArgument,
+    rows: RowsOption = None,
+    columns: ColumnsOption = None,
+    layers: LayersOption = None,
+    filters: FilterOption = None,
+    groups: GroupOption = None,
+    levels: LevelsOption = None,
+    measure: Annotated[
+        str, typer.Option(help="count, or weighted for datasets with survey weights.")
+    ] = "count",
+    additivity: Annotated[
+        str, typer.Option(help="independent, interior or fitted; the dataset's own way by default.")
+    ] = "",
+    no_totals: Annotated[bool, typer.Option("--no-totals", help="Leave out all totals.")] = False,
+    errors: Annotated[
+        bool,
+        typer.Option(
+            "--errors",
+            help="Beside each weighted number its relative standard error and the noise's share of it.",
+        ),
+    ] = False,
+    form: Annotated[
+        str | None,
+        typer.Option(
+            "--format",
+            help=", ".join(f"{form.name} ({form.summary})" for form in formats()) + ".",
+            autocompletion=lambda: [form.name for form in formats()],
+        ),
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="The same as --format json.")] = False,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Only tell the size and what the rules say, as JSON.")
+    ] = False,
+    out: Annotated[Path | None, typer.Option("--out", "-o", help="Write to this file.")] = None,
+    workspace: WorkspaceOption = None,
+    threads: ThreadsOption = None,
+) -> None:
+    """Make a protected table. With --format or --json standard output holds only the document."""
+    from discreet.answer.measures import measure_kind
+    from discreet.model.request import request_from_text
+
+    if errors and not measure_kind(measure).measure.has_errors:
+        raise BadRequest(
+            "A table of counts has no sampling errors.",
+            "Add --measure weighted for a dataset with survey weights; the note says how far counts move.",
+        )
+    if as_json and form not in {None, "json"}:
+        raise BadRequest(
+            f"--json and --format {form} contradict each other.", f"Leave out --json, or --format {form}."
+        )
+    chosen = named_format(form or "json") if form or as_json else None
+    if chosen is None and out is not None and not dry_run:
+        chosen = format_of_file(out)
+    if dry_run and form not in {None, "json"}:
+        raise BadRequest(f"A dry run is told as JSON, not as {form}.", f"Leave out --format {form}.")
+    request = request_from_text(
+        dataset,
+        rows=rows or (),
+        columns=columns or (),
+        layers=layers or (),
+        filters=filters or (),
+        groups=groups or (),
+        totals=not no_totals,
+        levels=levels or (),
+        measure=measure,
+        additivity=additivity,
+    )
+    opened, _ = open_workspace(workspace, threads=threads)
+    door = opened.door(dataset, os.environ.get(KEY_ENVIRONMENT))
+    if dry_run:
+        emit_json(door.dry_run(request), out)
+        return
+    release = door.release(request)
+    if chosen is None:
+        _show(release, errors=errors)
+    else:
+        emit(chosen.write(release), out)
+
+
+COMMAND = Command(table, MAKE_TABLES)
+
+
+def _show(release: Release, *, errors: bool) -> None:
+    """The table for people, with what they must be told below it."""
+    from rich.text import Text
+
+    from discreet.api.table import Table
+    from discreet.cli.grid import print_grid
+
+    shown = Table(release)
+    headers, lines = shown.text_grid(errors=errors)
+    stubs = len(release.request.layers + release.request.rows)
+    print_grid(output, release.title, headers, lines, stubs, together=3 if errors else 1)
+    for text in (*shown.legend(), *_about_errors(shown, errors=errors), *release.notes):
+        output.print(Text(text), style="dim")
+
+
+def _about_errors(shown: Table, *, errors: bool) -> list[str]:
+    """How far a weighted table can be trusted, and how to see it cell by cell."""
+    note = shown.error_note()
+    if not note:
+        return []
+    return [f"{note} " + ("The columns tell both cell by cell." if errors else "--errors shows each.")]

@@ -1,0 +1,187 @@
+"""`discreet test`: tests of hypotheses on released counts, the noise in the likelihood.
+
+Comes from: a dataset through the pipeline, or a matrix of released counts with its noise table file.
+Goes to: sentences for people, or `--json`.
+"""
+
+from __future__ import annotations
+
+import csv
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from discreet.cli.console import emit_json, output
+from discreet.cli.options import (
+    KEY_ENVIRONMENT,
+    FilterOption,
+    GroupOption,
+    ThreadsOption,
+    WorkspaceOption,
+    open_workspace,
+)
+from discreet.cli.registry import EXAMINE, Command
+from discreet.errors import BadRequest, NotFound
+
+if TYPE_CHECKING:
+    from discreet.inference.likelihood_ratio import LikelihoodRatio
+    from discreet.model.release import Release
+    from discreet.noise.table import NoiseTable
+
+test = typer.Typer(
+    name="test",
+    help="Test a hypothesis on released counts; the noise is allowed for.",
+    no_args_is_help=True,
+)
+COMMAND = Command(test, EXAMINE)
+
+
+@test.callback()
+def _hypotheses() -> None:
+    """Test a hypothesis on released counts; the noise is allowed for."""
+
+
+@test.command()
+def independence(
+    dataset: Annotated[str | None, typer.Option(help="The dataset's id.")] = None,
+    rows: Annotated[list[str] | None, typer.Option(help="The variable down the side.")] = None,
+    columns: Annotated[list[str] | None, typer.Option(help="The variable along the top.")] = None,
+    filters: FilterOption = None,
+    groups: GroupOption = None,
+    file: Annotated[
+        Path | None, typer.Option("--csv", help="A matrix of released counts: no header, no totals.")
+    ] = None,
+    noise: Annotated[Path | None, typer.Option(help="The noise table of the matrix, any format.")] = None,
+    model: Annotated[
+        str, typer.Option(help="poisson, or multinomial when the true total is public.")
+    ] = "poisson",
+    total: Annotated[int | None, typer.Option(help="The public true total, for multinomial.")] = None,
+    method: Annotated[
+        str, typer.Option(help="Where the p-value comes from: auto, chi-square, bootstrap or moments.")
+    ] = "auto",
+    replicates: Annotated[int, typer.Option(help="Tables that the bootstrap draws.")] = 499,
+    seed: Annotated[int, typer.Option(help="Seed of the bootstrap.")] = 2018,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON alone on standard output.")] = False,
+    workspace: WorkspaceOption = None,
+    threads: ThreadsOption = None,
+) -> None:
+    """Test whether two variables are independent, beside what ignoring the noise would say."""
+    from discreet.inference.independence import independence_test
+
+    table: Release | list[list[int]]
+    law: NoiseTable | None = None
+    if file is not None:
+        _refuse_both(dataset, rows, columns, filters, groups)
+        table, law = read_matrix(file), _noise_table(noise)
+    else:
+        if noise is not None:
+            raise BadRequest("--noise belongs to --csv: a dataset has its own noise table.", "Leave it out.")
+        table = _release(dataset, rows, columns, filters, groups, workspace, threads)
+    found = independence_test(
+        table, law, model=model, total=total, method=method, replicates=replicates, seed=seed
+    )
+    if as_json:
+        emit_json(found.document())
+    else:
+        _show(found)
+
+
+def read_matrix(path: Path) -> list[list[int]]:
+    """A matrix of whole numbers from a CSV file without a header.
+
+    Raises:
+        NotFound: There is no such file.
+        BadRequest: A line or a cell that does not fit.
+    """
+    if not path.is_file():
+        raise NotFound(f'There is no file "{path}".', "Check the name.")
+    with path.open(encoding="utf-8-sig", newline="") as lines:
+        table = [line for line in csv.reader(lines) if any(cell.strip() for cell in line)]
+    if not table or len({len(line) for line in table}) != 1:
+        raise BadRequest(
+            f'"{path.name}" is no matrix: {len(table)} lines, not all of the same length.',
+            "Write one line a row, counts separated by commas.",
+        )
+    return [[_whole(cell, row, column) for column, cell in enumerate(line)] for row, line in enumerate(table)]
+
+
+def _whole(cell: str, row: int, column: int) -> int:
+    try:
+        return int(cell)
+    except ValueError:
+        raise BadRequest(
+            f"Line {row + 1}, place {column + 1} holds {cell.strip()!r}.",
+            "Give whole numbers only: no header, no labels, no totals.",
+        ) from None
+
+
+def _refuse_both(*from_dataset: object) -> None:
+    if any(from_dataset):
+        raise BadRequest(
+            "A matrix and a dataset are given at once.",
+            "Give --csv with --noise, or --dataset with --rows and --columns.",
+        )
+
+
+def _noise_table(path: Path | None) -> NoiseTable:
+    from discreet.noise.files import read_noise_table
+
+    if path is None:
+        raise BadRequest(
+            "The matrix has no noise table.", "Give --noise FILE, as `discreet design --out FILE` writes it."
+        )
+    return read_noise_table(path)
+
+
+def _release(
+    dataset: str | None,
+    rows: list[str] | None,
+    columns: list[str] | None,
+    filters: list[str] | None,
+    groups: list[str] | None,
+    workspace: Path | None,
+    threads: int | None,
+) -> Release:
+    from discreet.model.request import request_from_text
+
+    if dataset is None:
+        raise BadRequest(
+            "There is no table to test.",
+            "Give --dataset with --rows and --columns, or --csv with --noise.",
+        )
+    request = request_from_text(
+        dataset, rows=rows or (), columns=columns or (), filters=filters or (), groups=groups or ()
+    )
+    opened, _ = open_workspace(workspace, threads=threads)
+    return opened.door(dataset, os.environ.get(KEY_ENVIRONMENT)).release(request)
+
+
+def _show(found: LikelihoodRatio) -> None:
+    from rich.table import Table
+    from rich.text import Text
+
+    output.print(Text(f"Hypothesis: {found.hypothesis}", style="bold"))
+    shown = Table(box=None, pad_edge=False, header_style="bold")
+    for name in ("", "statistic", "df", "p-value"):
+        shown.add_column(name, justify="right" if name else "left")
+    for name, line in (("noise-aware", found), ("naive G2", found.naive)):
+        shown.add_row(name, f"{line.statistic:.2f}", str(line.df), p_text(line.p_value))
+    output.print(shown)
+    if found.cramers_v is not None:
+        corrected, naive = found.cramers_v.estimate, found.cramers_v.naive
+        told = f"Cramér's V (0 unrelated, 1 determined): {corrected:.3f} with the noise taken out, {naive:.3f} naive."
+        output.print(Text(told), soft_wrap=True)
+    output.print(Text(f"Model: {found.model}; p-value by {found.method}."), soft_wrap=True)
+    for sentence in (found.why, *found.notes):
+        output.print(Text(sentence), style="dim", soft_wrap=True)
+
+
+def p_text(p_value: float) -> str:
+    """A p-value for people.
+
+    >>> p_text(0.00001), p_text(0.0432)
+    ('< 0.0001', '0.0432')
+    """
+    return "< 0.0001" if p_value < 0.0001 else f"{p_value:.4f}"

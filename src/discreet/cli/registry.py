@@ -1,0 +1,138 @@
+"""Which commands there are: a module of `discreet.cli.commands` each, and those of other packages.
+
+The name of a module is the name of its command. The module says what the command does and in which panel of
+`discreet --help` it stands:
+
+    COMMAND = Command(table, MAKE_TABLES)
+
+An installed package adds a command by an entry point of the group `discreet.commands`, whose value is a `Command`;
+a program adds one by `register`. None of them can take the place of a command of ours.
+
+A command that runs imports its own module and no other. The list of all commands imports every module, so a module
+imports heavy libraries in its functions only.
+
+Comes from: the modules, entry points. Goes to: `discreet.cli.main`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cache
+from importlib import import_module
+from pkgutil import iter_modules
+from typing import TYPE_CHECKING, Any
+
+import typer
+
+from discreet.cli import commands
+from discreet.errors import BadOption, MissingExtra
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from importlib.metadata import EntryPoint
+
+    from typer.core import TyperCommand
+
+MAKE_TABLES = "Make tables"
+PROTECT = "Protect"
+EXAMINE = "Examine"
+OPERATE = "Operate"
+#: The panels of `discreet --help`, in their order; a panel of another package comes after them.
+PANELS = (MAKE_TABLES, PROTECT, EXAMINE, OPERATE)
+GROUP = "discreet.commands"
+
+
+@dataclass(frozen=True, slots=True)
+class Command:
+    """A command as its module declares it.
+
+    Args:
+        run: A function whose parameters are the options, or a Typer group of such functions.
+        panel: Where it stands in `discreet --help`.
+        brought_by: The package that brings it, if it is not this one; `run` then says what to install.
+        cls: The class of the command, where its options are made when they are needed.
+    """
+
+    run: Callable[..., Any] | typer.Typer
+    panel: str
+    brought_by: str = ""
+    cls: type[TyperCommand] | None = None
+
+
+def brought_by(package: str, panel: str, what: str) -> Command:
+    """A command of a package that need not be installed: it is listed, and says what to install."""
+    return _refusing(
+        panel,
+        what,
+        f"is in the package {package}, which is not installed.",
+        f'Install it: pip install "{package}".',
+        package,
+    )
+
+
+def _refusing(panel: str, what: str, why: str, advice: str, package: str) -> Command:
+    def run(context: typer.Context) -> None:
+        raise MissingExtra(f"The command `discreet {context.info_name}` {why}", advice)
+
+    run.__doc__ = what
+    return Command(run, panel, package)
+
+
+_REGISTERED: dict[str, Command] = {}
+
+
+def register(name: str, command: Command) -> None:
+    """Add a command under a name that no other has.
+
+    Raises:
+        BadOption: The name is taken.
+    """
+    if name in set(command_names()):
+        raise BadOption(f'There is a command "{name}" already.', "Choose another name.")
+    _REGISTERED[name] = command
+
+
+def command_names() -> list[str]:
+    """The names of all commands, in the order of the alphabet; no module is imported for it."""
+    return sorted({*_own_names(), *_entry_points(), *_REGISTERED})
+
+
+def find_command(name: str) -> Command | None:
+    """The command of a name: ours first, then that of another package."""
+    if name in _own_names():
+        command: Command = import_module(f"{commands.__name__}.{name}").COMMAND
+        return _of_entry_point(name, command) if command.brought_by else command
+    return _REGISTERED.get(name) or _of_entry_point(name, None)
+
+
+def by_panel() -> Iterator[tuple[str, Command]]:
+    """All commands, panel by panel."""
+    found = [(name, command) for name in command_names() if (command := find_command(name)) is not None]
+    order = {panel: place for place, panel in enumerate(PANELS)}
+    return iter(sorted(found, key=lambda each: order.get(each[1].panel, len(order))))
+
+
+@cache
+def _own_names() -> frozenset[str]:
+    return frozenset(module.name for module in iter_modules(commands.__path__))
+
+
+@cache
+def _entry_points() -> dict[str, EntryPoint]:
+    from importlib.metadata import entry_points
+
+    return {point.name: point for point in entry_points(group=GROUP)}
+
+
+def _of_entry_point(name: str, otherwise: Command | None) -> Command | None:
+    """What an installed package brings under a name; a package that is broken is named, and stops no other."""
+    point = _entry_points().get(name)
+    if point is None:
+        return otherwise
+    try:
+        found: Command = point.load()
+    except Exception as error:  # noqa: BLE001 - whatever is wrong with it, the other commands still run
+        package = point.dist.name if point.dist else point.value
+        why = f"of the package {package} cannot be loaded: {type(error).__name__}."
+        return _refusing(OPERATE, f"Cannot be loaded: {package}.", why, "Install the package again.", package)
+    return found

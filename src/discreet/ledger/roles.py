@@ -1,0 +1,24 @@
+"""The roles of accounts, and who may do what.
+
+Comes from: an account. Goes to: `accounts`, `group_meter`, the faces.
+"""
+
+from __future__ import annotations
+
+from discreet.errors import NotAllowed
+
+#: Each role may do what those before it may.
+ROLES = ("reader", "analyst", "custodian")
+
+
+def require_role(account: str, has: str, needed: str) -> None:
+    """Refuse an account whose role is below the one that is needed.
+
+    Raises:
+        NotAllowed: With the role that it needs.
+    """
+    if ROLES.index(has) < ROLES.index(needed):
+        raise NotAllowed(
+            f'The account "{account}" has the role {has}; this needs the role {needed}.',
+            "Ask the custodian for another role.",
+        )

@@ -1,0 +1,145 @@
+"""All 21 two-way margins of a million records: error and time of every method, beside OpenDP if installed.
+
+The records have seven variables of 11, 2, 21, 5, 12, 9 and 5 categories. Our time is that of the plan and of
+one release from the margins' exact counts, the best of three, with no noise table built before; counting the
+records is timed apart. OpenDP counts the records itself, one margin after the other, with the budget split
+equally and, at (1, 1e-6), with our exact Gaussian accounting; its time includes counting. Errors are mean
+absolute errors over all cells, of so many releases as `--repeats` says.
+
+Comes from: `discreet bench margins`. Goes to: docs/methods/margins-residual-basis.md.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from itertools import combinations
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from discreet.margins.advice import plan_of
+from discreet.margins.closure import Axes, MarginSet
+from discreet.margins.importance import overall_error
+from discreet.margins.integer_noise import SeededNoise, gaussian_tables, laplace_tables
+from discreet.privacy.gaussian import gaussian_mu
+from discreet_studies.bench.part import Part, figure
+from discreet_studies.bench.peers import load_opendp
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from numpy.typing import NDArray
+
+    from discreet_studies.bench.part import Result, Wish
+
+SHAPE = (11, 2, 21, 5, 12, 9, 5)
+RECORDS = 1_000_000
+WANTED = MarginSet(tuple("ABCDEFG"), SHAPE, tuple(combinations(range(7), 2)))
+CELLS = sum(WANTED.cells(margin) for margin in WANTED.margins)
+EPSILON, DELTA = 1.0, 1e-6
+REPEATS = 20
+METHODS = ("optimum", "independent-consistent", "independent")
+
+Counts = dict[Axes, "NDArray[np.int64]"]
+
+
+def records(seed: int = 0) -> list[NDArray[np.int64]]:
+    """A million records with uneven categories; no variable depends on another."""
+    random = np.random.default_rng(seed)
+    return [random.choice(k, RECORDS, p=random.dirichlet(np.full(k, 2.0))) for k in SHAPE]
+
+
+def count(codes: list[NDArray[np.int64]]) -> Counts:
+    """The exact two-way margins."""
+    return {
+        (i, j): np.bincount(codes[i] * SHAPE[j] + codes[j], minlength=SHAPE[i] * SHAPE[j]).reshape(
+            SHAPE[i], SHAPE[j]
+        )
+        for i, j in WANTED.margins
+    }
+
+
+def mean_error(released: dict[Axes, Any], exact: Counts) -> float:
+    """Mean absolute error over all cells of all margins."""
+    return sum(float(np.abs(released[m] - exact[m]).sum()) for m in WANTED.margins) / CELLS
+
+
+def ours(method: str, delta: float, exact: Counts, reps: int) -> dict[str, Any]:
+    """Plan and release once with cold noise tables, then repeat for the error."""
+    best = math.inf
+    for seed in range(3):
+        laplace_tables.cache_clear()
+        gaussian_tables.cache_clear()
+        start = time.perf_counter()
+        plan = plan_of(method, WANTED, EPSILON, delta)
+        plan.release(exact, SeededNoise(seed))
+        best = min(best, time.perf_counter() - start)
+    source = SeededNoise(1)
+    errors = [mean_error(plan.release(exact, source), exact) for _ in range(reps)]  # type: ignore[arg-type]
+    return {
+        "who": f"discreet {method}",
+        "delta": delta,
+        "seconds": round(best, 3),
+        "expected_error": round(overall_error(plan), 3),
+        "measured_error": round(float(np.mean(errors)), 3),
+    }
+
+
+def opendp(delta: float, codes: list[NDArray[np.int64]], exact: Counts) -> dict[str, Any]:
+    """OpenDP's count-by-categories and noise for each margin, the budget split equally."""
+    dp = load_opendp()
+    dp.enable_features("contrib")
+    margins = len(WANTED.margins)
+    if delta:
+        scale = math.sqrt(margins) / gaussian_mu(EPSILON, delta)
+        noise: Callable[[], Any] = lambda: dp.m.then_gaussian(scale=scale)  # noqa: E731
+        norm = "L2Distance<f64>"
+    else:
+        noise = lambda: dp.m.then_laplace(scale=margins / EPSILON)  # noqa: E731
+        norm = "L1Distance<i32>"
+    space = dp.vector_domain(dp.atom_domain(T=int)), dp.symmetric_distance()
+    released: dict[Axes, Any] = {}
+    start = time.perf_counter()
+    for i, j in WANTED.margins:
+        cells = list(range(SHAPE[i] * SHAPE[j]))
+        measure = (
+            space >> dp.t.then_count_by_categories(cells, null_category=False, MO=norm, TOA=int) >> noise()
+        )
+        values = measure((codes[i] * SHAPE[j] + codes[j]).tolist())
+        released[i, j] = np.array(values).reshape(SHAPE[i], SHAPE[j])
+    seconds = time.perf_counter() - start
+    return {
+        "who": "OpenDP, equal split",
+        "delta": delta,
+        "seconds": round(seconds, 1),
+        "expected_error": None,
+        "measured_error": round(mean_error(released, exact), 3),
+    }
+
+
+def measure(wish: Wish) -> Iterator[Result]:
+    """Every method at both deltas, then OpenDP."""
+    if wish.peers:
+        load_opendp()  # what is missing is told before the work
+    codes = records()
+    start = time.perf_counter()
+    exact = count(codes)
+    wish.say(f"counted {RECORDS:,} records in {time.perf_counter() - start:.2f} s")
+    for delta in (DELTA, 0.0):
+        for method in METHODS:
+            yield ours(method, delta, exact, wish.repeats or REPEATS)
+    if wish.peers:
+        yield from (opendp(delta, codes, exact) for delta in (DELTA, 0.0))
+
+
+PART = Part(
+    measure,
+    {
+        "who": lambda result: str(result["who"]),
+        "delta": figure("delta", "{:g}"),
+        "seconds": figure("seconds", "{:.3f}"),
+        "expected error": figure("expected_error", "{:.2f}"),
+        "measured error": figure("measured_error", "{:.2f}"),
+    },
+)

@@ -1,0 +1,65 @@
+"""What a part of `discreet bench` is: a way to measure, and the columns in which its results are shown.
+
+A result is one line: a dictionary that is also the JSON. Comes from: the modules of this folder, each with a `PART`.
+Goes to: `discreet bench`.
+"""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping
+
+    Result = dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Wish:
+    """What somebody wants measured; a part takes its own numbers where none is given.
+
+    Args:
+        rows: Numbers of records.
+        repeats: Runs of each; the best counts.
+        peers: Whether other programs are timed too.
+        say: Is told what is being done.
+    """
+
+    rows: tuple[int, ...] = ()
+    repeats: int | None = None
+    peers: bool = True
+    say: Callable[[str], None] = print
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """One part of the benchmark.
+
+    Args:
+        measure: Gives the results of a wish, one after the other.
+        columns: From the header of a column to the text of a result in it; the first is the label.
+    """
+
+    measure: Callable[[Wish], Iterable[Result]]
+    columns: Mapping[str, Callable[[Result], str]]
+
+
+def figure(key: str, form: str) -> Callable[[Result], str]:
+    """The text of a number in a column; nothing where there is none.
+
+    >>> figure("seconds", "{:.2f} s")({"seconds": 0.5}), figure("seconds", "{:.2f} s")({"seconds": None})
+    ('0.50 s', '')
+    """
+    return lambda result: "" if result[key] is None else form.format(result[key])
+
+
+def best(work: Callable[[], object], repeats: int) -> float:
+    """The shortest of some runs, in seconds."""
+    times = []
+    for _ in range(repeats):
+        start = time.perf_counter()
+        work()
+        times.append(time.perf_counter() - start)
+    return min(times)

@@ -1,0 +1,58 @@
+"""`discreet table`: documents alone on standard output, and a table for people."""
+
+import csv
+import io
+import json
+
+
+def test_csv_alone_is_on_standard_output(run_process, folder):
+    done = run_process("table", "town", "--rows", "sex", "--columns", "age", "--format", "csv", "-w", folder)
+    assert done.returncode == 0
+    assert done.stderr == ""
+    rows = list(csv.DictReader(io.StringIO(done.stdout)))
+    assert len(rows) == 12
+    assert {row["sex"] for row in rows} == {"1", "2", "_T"}
+
+
+def test_json_alone_is_on_standard_output(run_here, folder):
+    done = run_here("table", "town", "--rows", "sex,age", "--layers", "region", "--json", "-w", folder)
+    assert json.loads(done.stdout)["id"] == ["sex", "age", "region"]
+
+
+def test_filters_groups_and_totals_arrive(run_here, folder):
+    done = run_here(
+        "table", "town", "--rows", "age", "--filter", "job=0,1", "--filter", "sex=1",
+        "--group", "age=child+old,adult", "--no-totals", "--json", "-w", folder,
+    )  # fmt: skip
+    document = json.loads(done.stdout)
+    assert list(document["dimension"]["age"]["category"]["index"]) == ["child+old", "adult"]
+    assert (
+        document["extension"]["query"]
+        == "rows=age&filter=job=0,1&filter=sex=1&group=age=child%2Bold,adult&totals=no"
+    )
+
+
+def test_a_file_is_written_in_the_format_of_its_ending(run_here, folder, tmp_path):
+    done = run_here("table", "town", "--rows", "sex", "--out", tmp_path / "t.csv", "-w", folder)
+    assert done.returncode == 0
+    assert done.stdout == ""
+    assert (tmp_path / "t.csv").read_text().startswith("sex,sex_label,value,status\n")
+
+
+def test_people_see_the_table_with_its_note(run_here, folder):
+    done = run_here("table", "town", "--rows", "age", "--columns", "job", "-w", folder)
+    assert "Persons by age and job" in done.stdout
+    assert "randomly adjusted" in done.stdout
+    assert "[z]" in done.stdout
+
+
+def test_levels_arrive(run_here, folder):
+    done = run_here("table", "town", "--rows", "age", "--levels", "age=grown,age", "--json", "-w", folder)
+    document = json.loads(done.stdout)
+    assert list(document["dimension"]["age"]["category"]["index"]) == ["grown", "adult", "old", "child", "_T"]
+    assert document["extension"]["query"] == "rows=age&levels=age=grown,age"
+
+
+def test_json_and_format_json_agree(run_here, folder):
+    done = run_here("table", "town", "--rows", "sex", "--json", "--format", "json", "-w", folder)
+    assert json.loads(done.stdout)["id"] == ["sex"]

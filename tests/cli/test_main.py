@@ -1,0 +1,95 @@
+"""The program as a whole: its help, its errors with their exit codes, its version."""
+
+import subprocess
+import sys
+
+import pytest
+
+from discreet.cli.registry import PANELS, command_names
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "said"),
+    [
+        (("table", "town", "--rows", "sexx"), 2, 'Did you mean "sex"?'),
+        (("table", "twon", "--rows", "sex"), 4, 'Did you mean "town"?'),
+        (("table", "town", "--rows", "region", "--group", "region=N+S"), 3, "coarser level"),
+        (("table", "town", "--rows", "sex", "--format", "xls"), 2, "format"),
+        (("table", "town", "--rows", "sex", "--filter", "age"), 2, "birthplace=2,3"),
+        (("table", "town"), 2, "at least one"),
+        (("table", "town", "--rows", "sex", "--nope"), 2, "No such option"),
+        (("nope",), 2, "No such command"),
+        (("describe", "nothing.csv"), 4, "no file"),
+        (("load", "nothing.toml", "nothing.csv"), 4, "discreet describe"),
+        (("table", "town", "--rows", "sex", "--json", "--format", "csv"), 2, "contradict each other"),
+        (("table", "town", "--rows", "sex", "--dry-run", "--format", "csv"), 2, "told as JSON"),
+        (("table", "town", "--rows", "sex", "--out", "ages"), 2, "End it in .csv or .json"),
+        (("design", "maxent", "--D", "5", "--V", "3", "--picture", "curve"), 2, "Add --plot"),
+        (("design", "maxent", "--D", "5", "--V", "3", "--match", "smallest"), 2, "design compare"),
+        (("design", "compare", "--epsilon", "1.5", "--m", "7", "--V", "3"), 2, "does not take --V"),
+        (("design", "compare", "--epsilon", "1.5", "--m", "7", "--plot", "x.svg"), 2, "does not take --plot"),
+        (("margins", "edwards", "--picture", "runs"), 2, "Add --plot"),
+        (("audit", "noise.json", "--picture", "pmf"), 2, "Add --plot"),
+        (("test", "independence", "--dataset", "town", "--noise", "x.json"), 2, "belongs to --csv"),
+    ],
+)
+def test_errors_say_what_to_do_and_have_their_exit_codes(run_here, folder, arguments, code, said):
+    done = run_here(*arguments, *(["-w", folder] if arguments[0] == "table" else []))
+    assert done.returncode == code
+    assert said in " ".join(done.stderr.split())
+    assert done.stdout == ""
+    assert "Traceback" not in done.stderr
+
+
+def test_a_folder_that_is_no_workspace(run_here, tmp_path):
+    done = run_here("table", "town", "--rows", "sex", "-w", tmp_path)
+    assert done.returncode == 4
+
+
+def test_an_unusable_secret_is_ours_to_mend(run_here, town, tmp_path):
+    town.load(tmp_path / "w")
+    (tmp_path / "w" / "secret").chmod(0o644)
+    done = run_here("table", "town", "--rows", "sex", "-w", tmp_path / "w")
+    assert done.returncode == 70
+    assert "chmod 600" in done.stderr
+
+
+def test_an_unexpected_error_shows_its_kind_and_never_its_text(folder):
+    program = (
+        "import discreet.answer.pipeline, sys\n"
+        "def broken(*a): raise RuntimeError('count 738251')\n"
+        "discreet.answer.pipeline.answer = broken\n"
+        "from discreet.cli.main import run\n"
+        "sys.argv = ['discreet', 'table', 'town', '--rows', 'sex', '-w', sys.argv[1]]\n"
+        "run()"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program, str(folder)], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 70
+    assert "RuntimeError" in done.stderr
+    assert "738251" not in done.stderr + done.stdout
+
+
+def test_help_shows_every_command_in_its_panel(run_here):
+    told = run_here("--help").stdout
+    places = [told.index(f"─ {panel} ─") for panel in PANELS]
+    assert places == sorted(places)
+    make_tables = told[places[0] : places[1]]
+    assert all(f"│ {name} " in make_tables for name in ("describe", "load", "margins", "table"))
+    assert all(f"│ {name} " in told for name in command_names())
+
+
+def test_a_mistyped_command_is_told_the_nearest(run_here):
+    assert "Did you mean 'table'?" in run_here("tabel").stderr
+
+
+@pytest.mark.parametrize("command", command_names())
+def test_every_command_has_help(run_here, command):
+    done = run_here(command, "--help")
+    assert done.returncode == 0
+    assert "Usage" in done.stdout
+
+
+def test_the_version_is_said(run_here):
+    assert run_here("--version").stdout.startswith("discreet ")
