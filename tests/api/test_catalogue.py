@@ -131,14 +131,6 @@ def test_a_table_gives_the_interval_of_a_cell(catalogue):
         assert words in str(error.value)
 
 
-def test_the_module_has_the_names_that_people_guess():
-    assert {"open", "load", "Catalogue", "Table", "mechanism", "accounting", "inference"} <= set(
-        discreet.__all__
-    )
-    with pytest.raises(AttributeError):
-        _ = discreet.nothing
-
-
 def test_load_and_open_from_python(town, tmp_path):
     (tmp_path / "dataset.toml").write_text(town.description)
     digest = discreet.load(tmp_path / "workspace", tmp_path / "dataset.toml", town.records.to_pandas())
