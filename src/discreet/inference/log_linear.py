@@ -38,6 +38,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike, NDArray
 
+    from discreet.model.noise_law import CellLaw
     from discreet.noise.table import NoiseTable
 
     Floats = NDArray[np.float64]
@@ -82,7 +83,7 @@ class Ratios:
 
 def ratios(
     tables: NDArray[np.int64],
-    noise: NoiseTable | NoiseByCell,
+    noise: CellLaw | NoiseByCell,
     model: HierarchicalModel,
     total: Totals | None = None,
 ) -> Ratios:
@@ -173,7 +174,7 @@ def naive_ratios(tables: NDArray[np.int64], model: HierarchicalModel) -> tuple[F
 def log_linear_test(
     table: Release | ArrayLike,
     generators: Sequence[Sequence[int | str]],
-    noise: NoiseTable | NoiseByCell | None = None,
+    noise: CellLaw | NoiseByCell | None = None,
     *,
     model: str = "poisson",
     total: int | None = None,
