@@ -4,8 +4,8 @@ Each cell has one of a few laws, whatever its count. A law is kept without the e
 
     P(noise outside the kept values) <= CUT = 1e-12,   half of it at each end.
 
-What is cut, and what a long sum is not known exactly by (`SumLaw.error`), is counted in `error`: no chance that
-is computed with these laws is off by more than that per cell. A released count beyond them is refused.
+What is cut, and what a long sum is not known exactly by (`PlainLaw.error`), is counted in `KeptLaw.error`: no chance
+that is computed with these laws is off by more than that per cell. A released count beyond them is refused.
 
 Comes from: the `NoiseLaw` of a release, or a wide noise table of one row. Goes to: `wide_poisson`, `log_linear`.
 """
@@ -92,11 +92,6 @@ class NoiseByCell:
         if not cells.any():
             return self
         return type(self)((*self.laws, _kept_law(NO_NOISE)), np.where(cells, len(self.laws), self.kind))
-
-    @property
-    def error(self) -> float:
-        """The most by which the law of any one cell is cut or uncertain, in total variation."""
-        return max(float(self.laws[kind].error) for kind in np.unique(self.kind))
 
     @property
     def spread(self) -> float:

@@ -110,16 +110,6 @@ class SumLaw:
         first, probabilities, _ = _law(self.row, self.terms, exact=self.exact)
         return first, probabilities
 
-    def probability(self, value: int) -> float:
-        """The probability of one value."""
-        first, probabilities = self.law()
-        return float(probabilities[value - first]) if 0 <= value - first < probabilities.size else 0.0
-
-    def expected_absolute(self) -> float:
-        """E|S|, what a reader loses on average."""
-        first, probabilities = self.law()
-        return float(np.abs(np.arange(first, first + probabilities.size)) @ probabilities)
-
     def half_width(self, level: float) -> int:
         """The smallest h with P(|S| <= h) >= level for certain: the error is counted against it.
 
