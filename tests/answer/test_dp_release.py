@@ -23,6 +23,7 @@ from discreet.errors import (
 )
 from discreet.formats import named_format
 from discreet.model.request import TableRequest
+from discreet.noise.table import NO_NOISE
 from discreet.records.tabulate import tabulate
 from discreet.workspace.ledger_place import LEDGER, accounts_of, open_ledger
 from discreet.workspace.load import load_dataset
@@ -60,8 +61,7 @@ def spent(folder):
 def test_a_declared_table_is_released_with_noise_on_every_cell(private_town):
     stored = opened(private_town).stored("town")
     release = release_table(stored, INSIDE)
-    assert release.noise is None
-    assert (release.laws.terms == 1).all()
+    assert (release.law.terms == 1).all()
     noise = release.noisy - exact(stored, INSIDE)
     assert np.count_nonzero(noise) > noise.size / 2
     assert np.abs(noise).max() < 100
@@ -77,7 +77,7 @@ def test_an_empty_cell_has_noise_and_an_impossible_one_is_not_applicable(private
     )
     child = release.dimensions[0].codes.index("child")
     assert [release.value("child", code) for code in ("1", "2", "9")] == [None] * 3
-    assert (release.laws.terms[child] == [1, 0, 0, 0]).all()
+    assert (release.law.terms[child] == [1, 0, 0, 0]).all()
     assert release.value("adult", "0") is not None
 
 
@@ -89,7 +89,7 @@ def test_a_recode_a_slice_and_a_coarser_level_are_sums_of_released_cells(private
         TableRequest("town", ("area",), ("sex",), groups=(("area", (("N1", "S1"), ("N2", "S2", "S3"))),)),
     )
     assert grouped.noisy[0, 0] == whole.noisy[0, 0] + whole.noisy[2, 0]
-    assert grouped.laws.terms[:2, 0].tolist() == [2, 3]
+    assert grouped.law.terms[:2, 0].tolist() == [2, 3]
     region = release_table(stored, TableRequest("town", ("region",), ("sex",)))
     assert region.noisy[0, 0] == whole.noisy[:2, 0].sum()
     part = release_table(stored, TableRequest("town", ("area",), ("sex",), filters=(("sex", ("2",)),)))
@@ -101,7 +101,7 @@ def test_every_level_that_is_shown_has_noise(private_town):
     nested = release_table(
         stored, TableRequest("town", ("area",), ("sex",), levels=(("area", ("region", "area")),))
     )
-    assert (nested.laws.terms > 0).all()
+    assert (nested.law.terms > 0).all()
     assert not nested.missing.any()
     areas = release_table(stored, TableRequest("town", ("area",), ("sex",)))
     regions = release_table(stored, TableRequest("town", ("region",), ("sex",)))
@@ -283,7 +283,7 @@ def test_a_known_total_is_public_and_exact(private_town, tmp_path):
     load_dataset(tmp_path / "w", known, private_town.records)
     release = release_table(Workspace(tmp_path / "w").stored("town"), INSIDE)
     assert release.value("_T", "_T") == 3000
-    assert release.laws.at(-1, -1) is None
+    assert release.law.at(-1, -1) is NO_NOISE
     assert "the number of records is public" in release.promise[0]
 
 

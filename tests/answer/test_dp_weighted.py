@@ -131,7 +131,7 @@ def test_what_is_declared_of_a_sample_is_compared_with_the_records_only_where_it
 def test_errors_rest_on_the_noise_of_each_cell(tmp_path):
     release = release_table(stored(tmp_path, "average-weight"), weighted(("likes",), ("state",)))
     assert release.errors is not None
-    law = release.laws.at(0, 0)
+    law = release.law.at(0, 0)
     n, noisy = 600, int(release.noisy[0, 0])
     sampling = Fraction(17, 16) * (1 - Fraction(600, 24000)) * noisy * (1 - Fraction(noisy, n))
     square = (sampling + law.variance) / noisy**2

@@ -139,7 +139,7 @@ def test_a_protection_names_any_family(noise, tmp_path):
     )
     catalogue = load(tmp_path, description({"sex": "12"}, noise=noise), records)
     release = catalogue.table("office", rows=["sex"]).release
-    assert f'"{release.noise.family}"' in noise
-    assert release.noise.keeps_zero
-    assert release.noise.family in release.promise[0]
+    assert f'"{release.law.table.family}"' in noise
+    assert release.law.table.keeps_zero
+    assert release.law.table.family in release.promise[0]
     assert "differentially private at worst" in release.promise[1]

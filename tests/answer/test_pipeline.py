@@ -113,7 +113,7 @@ def test_released_counts_are_never_negative_and_never_between_one_and_js(stored)
 def test_a_change_of_the_description_language_is_not_needed_for_a_total(stored):
     release = ask(stored, rows=["sex"])
     assert release.dimensions[0].codes == ("1", "2", "_T")
-    assert abs(int(release.values[-1]) - 3000) <= release.noise.largest
+    assert abs(int(release.values[-1]) - 3000) <= release.law.table.largest
 
 
 # ---- limits ------------------------------------------------------------------------------------------

@@ -9,7 +9,6 @@ import pytest
 from typer.testing import CliRunner
 
 import discreet
-from discreet.answer.measures.weighted import largest_variance
 from discreet.cli.main import app
 from discreet.errors import BadData, BadDescription, BadRequest
 from discreet.server.grid import grid
@@ -171,14 +170,14 @@ def test_the_noise_has_the_same_share_in_every_format_and_it_is_the_formulas(fra
         1 + float(table.release.dataset.survey.relative_variance)
     )
     survey = table.release.dataset.survey
-    spread = float(largest_variance(table.release.noise))
+    spread = float(table.release.law.table.variance)
     for noisy, share in zip(table.release.noisy.ravel().tolist(), document["noise_share"], strict=True):
         assert 10 * share == pytest.approx(share_by_hand(noisy, spread, survey), abs=0.501)
 
 
 def told_by(catalogue, **parts):
     release = catalogue.table("survey", measure="weighted", **parts).release
-    return release, float(largest_variance(release.noise))
+    return release, float(release.law.table.variance)
 
 
 def share_by_hand(noisy, variance, survey):

@@ -3,6 +3,7 @@
 import csv
 import io
 import json
+from dataclasses import replace
 
 import jsonschema
 import numpy as np
@@ -147,7 +148,7 @@ def test_json_stat_says_that_counts_are_perturbed_and_how(release):
     assert "randomly adjusted" in document["note"][0]
     confidentiality = document["extension"]["confidentiality"]
     assert confidentiality["perturbed"] is True
-    assert confidentiality["largest_change"] == release.noise.largest
+    assert confidentiality["largest_change"] == release.law.table.largest
     assert document["extension"]["query"] == "rows=age&columns=job&layers=sex"
     assert "perturbed" not in json.dumps(document["status"])
 
@@ -162,3 +163,22 @@ def test_json_stat_names_geography(town_workspace):
 def test_json_stat_keeps_hostile_text_as_data(hostile):
     document = json.loads(named_format("json").write(hostile))
     assert list(document["dimension"]["word"]["category"]["label"].values())[:-1] == list(HOSTILE.values())
+
+
+def test_a_float_is_written_by_the_fewest_digits_that_give_it_back(release):
+    """A later measure may release means: the type of the values is kept, and a missing one stays empty."""
+    numbers = np.resize([0.1, 1 / 3, -2.5, 1e22, 3.0], release.values.shape)
+    means = replace(release, values=numbers)
+    lines = list(csv.DictReader(io.StringIO(named_format("csv").write(means).decode())))
+    values = json.loads(named_format("json").write(means))["value"]
+    for line, value, number, missing in zip(
+        lines, values, numbers.ravel().tolist(), release.missing.ravel().tolist(), strict=True
+    ):
+        assert line["value"] == ("" if missing else repr(number))
+        assert value == (None if missing else number)
+    assert means.value("adult", "1", "1") == numbers[1, 1, 0]
+
+
+def test_values_are_whole_numbers_or_floats_of_64_bits(release):
+    with pytest.raises(ValueError, match="int64 or float64"):
+        replace(release, values=release.values.astype(np.float32))

@@ -61,7 +61,7 @@ def test_the_linear_programme_agrees_with_the_short_form():
     one = model([(0,), (1,)], (4, 3))
     for _ in range(30):
         empty = rng.random((4, 3)) < 0.6
-        assert (one.vanishing(empty) == one._face(empty)).all()
+        assert (one.vanishing(empty) == one._face(empty, one.possible)).all()
 
 
 def test_the_classic_pattern_of_haberman_vanishes():

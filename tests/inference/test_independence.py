@@ -50,7 +50,7 @@ def test_a_release_is_tested_on_its_unadjusted_inner_cells(town_workspace):
     release = released(town_workspace, "sex", "age")
     found = independence_test(release)
     assert found.hypothesis == "Sex and Age are independent"
-    assert found.statistic == independence_test(release.noisy[:-1, :-1], release.noise).statistic
+    assert found.statistic == independence_test(release.noisy[:-1, :-1], release.law.table).statistic
     alone = released(town_workspace, "sex", "age", totals=False)
     assert found.statistic == independence_test(alone).statistic
 
@@ -61,7 +61,7 @@ def test_structural_zeros_are_no_part_of_the_model(town_workspace):
     assert "where both can occur" in found.hypothesis
     # Children have no job but "None": the row child has one cell, which fits whatever its mean.
     assert found.df == (3 - 1) * (4 - 1) - 3
-    adults = independence_test(release.noisy[1:-1, :-1], release.noise)
+    adults = independence_test(release.noisy[1:-1, :-1], release.law.table)
     assert found.statistic == pytest.approx(adults.statistic, abs=1e-6)
     assert found.fitted[0, 1:].tolist() == [0, 0, 0]
 

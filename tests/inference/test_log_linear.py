@@ -66,7 +66,7 @@ def test_a_release_is_tested_by_the_names_of_its_variables(town_workspace):
     found = log_linear_test(release, [["sex"], ["region"], ["age"]])
     inner = release.noisy[:-1, :-1, :-1]
     assert found.df == 7
-    assert found.statistic == log_linear_test(inner, [[0], [1], [2]], release.noise).statistic
+    assert found.statistic == log_linear_test(inner, [[0], [1], [2]], release.law.table).statistic
     with pytest.raises(BadRequest, match='no variable "sexx"'):
         log_linear_test(release, [["sexx"]])
 

@@ -15,6 +15,7 @@ from discreet.inference.log_linear import ratios
 from discreet.inference.noise_by_cell import KeptLaw, NoiseByCell, by_cell
 from discreet.noise import laplace
 from discreet.noise.sum_law import SumLaw
+from discreet.noise.table import NO_NOISE
 
 FALSE_ALARM = 1e-4
 SMALL = laplace(epsilon=0.5, m=7)
@@ -23,7 +24,7 @@ INDEPENDENCE = [(0,), (1,)]
 
 
 def sums(table, *terms):
-    return [SumLaw(table.rows[0], number) if number else None for number in terms]
+    return [SumLaw(table.rows[0], number) if number else NO_NOISE for number in terms]
 
 
 def mixed(table, kind, *terms):

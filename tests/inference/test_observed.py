@@ -19,7 +19,7 @@ def test_a_release_gives_noisy_cells_without_totals(town_workspace):
     shown = replace(release, values=np.zeros_like(release.values))
     found = observed(shown)
     assert (found.counts == release.noisy[:-1, :-1]).all()
-    assert found.noise is release.noise
+    assert found.noise is release.law.table
     assert (~found.possible).sum() == 3
 
 

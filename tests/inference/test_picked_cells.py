@@ -18,29 +18,30 @@ from discreet.inference.intervals import (
 from discreet.inference.noise_sum import noise_sum
 from discreet.inference.picked_cells import PickedCells, picked
 from discreet.model.request import TableRequest
-from discreet.noise import laplace
+from discreet.noise import laplace, maxent
 from discreet.noise.sum_law import SumLaw
+from discreet.noise.table import NO_NOISE
 from discreet.workspace.workspace import Workspace
 
 #: The chance that a test of coverage fails although the coverage is nominal.
 FALSE_ALARM = 1e-5
 ONE, OTHER = (laplace(epsilon=e, modulus=2**64).rows[0] for e in (0.3, 0.08))
-LAWS = (SumLaw(ONE, 1), SumLaw(ONE, 5), SumLaw(OTHER, 2), None)
+LAWS = (SumLaw(ONE, 1), SumLaw(ONE, 5), SumLaw(OTHER, 2), NO_NOISE)
 
 
 def drawn(counts, laws, rng):
     """Cells whose noise is drawn term by term from the rows themselves."""
     noise = [
         0
-        if law is None
+        if law is NO_NOISE
         else rng.choice(law.row.values, law.terms, p=np.array(law.row.masses()) / law.row.modulus).sum()
         for law in laws
     ]
-    return PickedCells(counts + np.array(noise, dtype=int), None, laws)
+    return PickedCells(counts + np.array(noise, dtype=int), laws)
 
 
 def test_the_law_of_a_sum_is_the_convolution_of_its_cells():
-    found = noise_sum(PickedCells(np.array([5, 6, 7, 8]), None, LAWS))
+    found = noise_sum(PickedCells(np.array([5, 6, 7, 8]), LAWS))
     assert found.exact
     assert found.released == 26
     assert found.high.variance == pytest.approx(float(6 * ONE.variance() + 2 * OTHER.variance()), rel=1e-6)
@@ -75,7 +76,7 @@ def test_intervals_cover_enough_and_shorter_ones_do_not():
 
 
 def test_public_cells_alone_are_a_point():
-    found = sum_interval(PickedCells(np.array([7, 8]), None, (None, None)))
+    found = sum_interval(PickedCells(np.array([7, 8]), (NO_NOISE, NO_NOISE)))
     assert (found.low, found.high) == (15, 15)
 
 
@@ -103,7 +104,8 @@ def by_area(private_town):
 def test_cells_of_a_release_know_their_laws(by_area):
     codes = by_area.dimensions[0].codes
     found = picked(by_area, (codes[0], "1"), (codes[1], "1"))
-    assert [law.terms for law in found.laws] == [2, 1]
+    table = by_area.law.margins[0][1]
+    assert found.laws == (SumLaw(table.rows[0], 2), table)
     interval = sum_interval(found)
     assert interval.estimate == by_area.noisy[0, 0] + by_area.noisy[1, 0]
     assert interval.low < interval.estimate < interval.high
@@ -154,4 +156,20 @@ def test_cells_that_are_not_there_or_not_released_are_refused(by_area):
 def test_cells_of_a_cell_key_release_have_its_noise_table(town_workspace):
     release = release_table(town_workspace.stored("town"), TableRequest("town", ("sex",), ("age",)))
     found = picked(release, ("1", "adult"), ("2", "adult"))
-    assert sum_interval(found) == sum_interval(release.noisy[:2, 1], release.noise)
+    assert sum_interval(found) == sum_interval(release.noisy[:2, 1], release.law.table)
+
+
+def test_cells_of_a_table_and_cells_of_known_laws_are_added_up_together():
+    """No protection makes such cells today; the sum of both kinds has the laws of both, one after the other."""
+    table, other = maxent(D=4, V=2, js=1), SumLaw(ONE, 2)
+    found = noise_sum(PickedCells(np.array([3, 40, 60]), (table, other, table)))
+    parts = noise_sum([3, 60], table), noise_sum(PickedCells(np.array([40]), (other,)))
+    assert found.released == 103
+    assert not found.exact
+    for name in ("least", "most", "error"):
+        assert getattr(found, name) == sum(getattr(part, name) for part in parts)
+    for name in ("low", "high"):
+        slow = np.convolve(*(getattr(part, name).chances for part in parts))
+        first = sum(getattr(part, name).first for part in parts)
+        law = getattr(found, name)
+        np.testing.assert_allclose(law.chances, slow[law.first - first :][: len(law.chances)], atol=1e-13)

@@ -27,12 +27,12 @@ def test_a_grouped_table_is_tested_with_the_law_of_each_cell(catalogue):
     assert found.hypothesis == "Area and Sex are independent"
     assert (found.df, found.converged) == (2, True)
     assert 0 < found.p_value <= 1
-    assert found.spread == pytest.approx(float(table.release.laws.variances()[:3, :2].max()) ** 0.5)
+    assert found.spread == pytest.approx(float(table.release.law.variance()[:3, :2].max()) ** 0.5)
 
 
 def test_a_declared_table_is_tested_by_its_one_law(catalogue):
     table = catalogue.table("town", rows="sex", columns="age")
-    _, noise = table.release.laws.margins[int(table.release.laws.margin[0, 0])]
+    _, noise = table.release.law.margins[int(table.release.law.margin[0, 0])]
     plain = independence_test(table.release.noisy[:-1, :-1], noise)
     assert table.test_independence().statistic == pytest.approx(plain.statistic, abs=1e-12)
 
@@ -59,7 +59,7 @@ def test_the_interval_of_a_group_is_wider_and_its_posterior_agrees(catalogue):
     codes = table.release.dimensions[0].codes
     two, one = (table.interval(codes[place], "1") for place in (0, 1))
     assert two.high - two.low > one.high - one.low
-    found = posterior(int(table.release.noisy[0, 0]), table.release.laws.at(0, 0))
+    found = posterior(int(table.release.noisy[0, 0]), table.release.law.at(0, 0))
     low, high = found.interval(0.95)
     assert abs(low - two.low) <= 2
     assert abs(high - two.high) <= 2

@@ -9,10 +9,11 @@ from discreet.inference.poisson_likelihood import PoissonLikelihood, log_factori
 from discreet.inference.wide_poisson import WideEvidence, WidePoisson
 from discreet.noise import NoiseRow, laplace
 from discreet.noise.sum_law import SumLaw
+from discreet.noise.table import NO_NOISE
 
 ROW = laplace(epsilon=1 / 20, modulus=2**64).rows[0]
 GAPS = NoiseRow((-40, -39, 0, 39, 40), (10, 20, 30, 40, 50))
-LAWS = [SumLaw(ROW, 1), SumLaw(ROW, 4), None, SumLaw(GAPS, 1), SumLaw(ROW, 60)]
+LAWS = [SumLaw(ROW, 1), SumLaw(ROW, 4), NO_NOISE, SumLaw(GAPS, 1), SumLaw(ROW, 60)]
 NOISE = NoiseByCell.of(LAWS, np.array([[0, 1, 2], [3, 4, 0]]))
 
 
@@ -54,7 +55,7 @@ def test_equal_counts_of_cells_with_different_laws_are_kept_apart():
 
 
 def test_what_is_surely_zero_and_what_may_be():
-    noise = NoiseByCell.of([SumLaw(ROW, 1), None], np.array([0, 1, 1]))
+    noise = NoiseByCell.of([SumLaw(ROW, 1), NO_NOISE], np.array([0, 1, 1]))
     evidence = WideEvidence.of(np.array([[20, 0, 7]]), noise)
     assert evidence.sure_zero().tolist() == [[False, True, False]]
     assert evidence.allows_zero().tolist() == [[True, True, False]]
@@ -62,7 +63,7 @@ def test_what_is_surely_zero_and_what_may_be():
 
 def test_an_impossible_count_is_refused():
     with pytest.raises(BadRequest, match="probability below"):
-        WideEvidence.of(np.array([[-5]]), NoiseByCell.of([None], np.array([0])))
+        WideEvidence.of(np.array([[-5]]), NoiseByCell.of([NO_NOISE], np.array([0])))
 
 
 def test_the_table_of_log_factorials_is_the_function():

@@ -78,9 +78,7 @@ def test_many_terms_have_the_moments_that_they_must_have():
     values = np.arange(first, first + p.size)
     assert p.sum() == pytest.approx(1, abs=law.error)
     assert values**2 @ p == pytest.approx(float(law.variance), rel=1e-9)
-    assert law.probability(0) == pytest.approx(p.max())
-    assert law.probability(10**9) == 0
-    assert law.expected_absolute() == pytest.approx(float(law.variance * 2) ** 0.5 / np.pi**0.5, rel=1e-2)
+    assert np.abs(values) @ p == pytest.approx(float(law.variance * 2) ** 0.5 / np.pi**0.5, rel=1e-2)
     with pytest.raises(BadRequest, match="too large"):
         law.exact_law()
 

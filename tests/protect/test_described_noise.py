@@ -15,10 +15,10 @@ from discreet.model.request import TableRequest, canonical
 from discreet.model.shape import table_shape
 from discreet.model.universe import margin_zeros, parse_universe
 from discreet.noise import laplace
-from discreet.noise.cell_laws import PUBLIC
+from discreet.noise.described_law import PUBLIC
 from discreet.noise.families import build
 from discreet.noise.identity import mechanism_name
-from discreet.noise.table import NoiseRow, NoiseTable
+from discreet.noise.table import NO_NOISE, NoiseRow, NoiseTable
 from discreet.protect.cover import cover
 from discreet.protect.described_noise import DescriptionNoise, described_noise
 from discreet.records.tabulate import tabulate
@@ -114,14 +114,14 @@ def test_an_answer_is_the_sum_of_its_released_base_cells(stored, dataset, secret
     noise = noise_of(dataset, universe, secret)
     shape, exact, cells = answer(stored, dataset, noise, universe, TableRequest("town", **request_))
     for place in product(*map(range, shape.lengths)):
-        margin = cells.laws.margins[cells.laws.margin[place]][0]
+        margin = cells.law.margins[cells.law.margin[place]][0]
         total, terms = slow_noise(shape, place, margin, dataset, noise)
         assert cells.noisy[place] - exact.counts[place] == total
-        assert cells.laws.terms[place] == terms
-        law = cells.laws.at(*place)
-        assert (law is None) == (terms == 0)
-        if law is not None:
-            assert float(law.variance) == pytest.approx(cells.laws.variances()[place])
+        assert cells.law.terms[place] == terms
+        law = cells.law.at(*place)
+        assert (law is NO_NOISE) == (terms == 0)
+        if terms:
+            assert float(law.variance) == pytest.approx(cells.law.variance()[place])
 
 
 def test_cells_of_one_block_have_the_noise_of_their_own_margin_only(stored, dataset, secret):
@@ -133,9 +133,9 @@ def test_cells_of_one_block_have_the_noise_of_their_own_margin_only(stored, data
     request = TableRequest("town", ("region",), totals=False)
     shape, exact, cells = answer(stored, dataset, noise, universe, request)
     for place, margin in enumerate((("area",), ("region",))):
-        assert cells.laws.margins[cells.laws.margin[place]][0] == margin
+        assert cells.law.margins[cells.law.margin[place]][0] == margin
         total, terms = slow_noise(shape, (place,), margin, dataset, noise)
-        assert (cells.noisy[place] - exact.counts[place], cells.laws.terms[place]) == (total, terms)
+        assert (cells.noisy[place] - exact.counts[place], cells.law.terms[place]) == (total, terms)
 
 
 def test_empty_cells_are_noised_and_structural_zeros_are_not(stored, dataset, secret):
@@ -144,15 +144,15 @@ def test_empty_cells_are_noised_and_structural_zeros_are_not(stored, dataset, se
     _, exact, cells = answer(
         stored, dataset, noise, universe, TableRequest("town", ("age",), ("job",), totals=False)
     )
-    assert cells.laws.terms[0].tolist() == [1, 0, 0, 0]
+    assert cells.law.terms[0].tolist() == [1, 0, 0, 0]
     assert cells.noisy[0, 1:].tolist() == [0, 0, 0]
     fine = parse_universe({"tables": [["area", "job", "sex", "age"]], "variables": [], "up_to": 0}, dataset)
     noise = noise_of(dataset, fine, secret)
     request = TableRequest("town", ("area", "sex"), ("age", "job"), totals=False)
     _, exact, cells = answer(stored, dataset, noise, fine, request)
-    empty = (exact.counts == 0) & (cells.laws.terms == 1)
+    empty = (exact.counts == 0) & (cells.law.terms == 1)
     assert empty.sum() >= 1
-    assert (cells.noisy[cells.laws.terms == 1] != exact.counts[cells.laws.terms == 1]).mean() > 0.5
+    assert (cells.noisy[cells.law.terms == 1] != exact.counts[cells.law.terms == 1]).mean() > 0.5
 
 
 @hypothesis_settings(max_examples=30)
@@ -176,8 +176,8 @@ def test_a_known_total_is_exact(stored, dataset, secret, town):
     noise = noise_of(dataset, universe, secret)
     _, _, cells = answer(stored, dataset, noise, universe, TableRequest("town", ("sex",)))
     assert cells.noisy[-1] == town.records.num_rows
-    assert cells.laws.margin.tolist() == [0, 0, PUBLIC]
-    assert cells.laws.at(2) is None
+    assert cells.law.margin.tolist() == [0, 0, PUBLIC]
+    assert cells.law.at(2) is NO_NOISE
 
 
 @pytest.mark.parametrize("change", [{"version": "2"}, {"fingerprint": "0" * 32}])

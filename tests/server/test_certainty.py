@@ -25,7 +25,7 @@ def test_every_number_shown_has_the_interval_of_its_own_value(small_workspace):
     assert set(sure.titles) == shown
     reach = 0
     for number in shown:
-        found = cell_interval(number, release.noise)
+        found = cell_interval(number, release.law.table)
         assert sure.titles[number] == f"95 %: {int(found.low):,} to {int(found.high):,}"
         reach = max(reach, number - found.low, found.high - number)
     assert sure.within == reach

@@ -34,6 +34,7 @@ from discreet.margins.study import Run, Study
 from discreet.model.release import WITHHELD, Release
 from discreet.model.request import TableRequest
 from discreet.noise.identity import mechanism_name
+from discreet.noise.unstated_law import UnstatedLaw
 from discreet.privacy.claim import group_delta
 from discreet.records.tabulate import tabulate
 from discreet.rules.declared import refuse_by_rules
@@ -156,7 +157,7 @@ class JointMargins:
             values=np.where(withheld, 0, table),
             noisy=np.where(withheld, 0, noisy),
             status=np.where(withheld, WITHHELD, 0).astype(np.uint8),
-            noise=None,
+            law=UnstatedLaw(shape.lengths),
             notes=notes,
             promise=self._dp.promise(stored.dataset.protection),
             verdict=None if verdict is None else verdict.as_json(),

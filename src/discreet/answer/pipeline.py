@@ -44,7 +44,7 @@ def answer(question: Question) -> Release:
     verdict = verdict_on(stored, protector, question.asked.counted, shape, cells.noisy)
     withheld = withheld_cells(verdict, shape, dataset, question.additivity)
     shown = kind.show(question, exact, cells)
-    impossible = structural_zeros(shape, dataset) | cells.impossible
+    impossible = structural_zeros(shape, dataset) | cells.law.impossible
     display = non_negative(shown.values) if dataset.protection.non_negative else shown.values
     values, adjustment = add_up(display, shape, question.additivity, impossible)
     return Release(
@@ -55,8 +55,7 @@ def answer(question: Question) -> Release:
         values=np.where(withheld, 0, values),
         noisy=np.where(withheld, 0, cells.noisy),
         status=_status(impossible, withheld, shown.unreliable),
-        noise=protector.noise,
-        laws=cells.laws,
+        law=cells.law,
         notes=tuple(filter(None, (mandatory_note(dataset, asked.additivity), adjustment))),
         promise=protector.promise(dataset.protection, asked.additivity, kind.measure.subject) + shown.promise,
         errors=_unless(withheld, shown.errors),

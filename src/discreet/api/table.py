@@ -120,7 +120,7 @@ class Table:
         Raises:
             BadRequest: The cell is not there or not released.
         """
-        from discreet.inference.intervals import cell_interval, law_interval  # noqa: PLC0415 - only wanted here
+        from discreet.inference.intervals import law_interval  # noqa: PLC0415 - only wanted here
 
         release = self.release
         lists = [dimension.codes for dimension in release.dimensions]
@@ -140,11 +140,7 @@ class Table:
                 "The value shown is no count with noise of its own.",
                 "Ask for the measure count with additivity=independent.",
             )
-        if release.laws is not None:
-            return law_interval(int(release.noisy[place]), release.laws.at(*place), level)
-        if release.noise is None:
-            raise BadRequest("The law of the noise is not known.", "Ask for the table again.")
-        return cell_interval(int(release.noisy[place]), release.noise, level)
+        return law_interval(int(release.noisy[place]), release.law.at(*place), level)
 
     def text_grid(self, *, errors: bool = False) -> tuple[list[str], list[list[str]]]:
         """Headers and lines as text: rows and layers down the side, columns along the top.
@@ -213,12 +209,12 @@ class Table:
         return f"<Table: {self.release.title}, {self.release.cells:,} cells>"
 
 
-def _texts(value: int, status: int, *tenths: int) -> list[str]:
+def _texts(value: float, status: int, *tenths: int) -> list[str]:
     """A cell, and what stands beside it."""
     return [_cell(value, status), *("" if part < 0 else f"{part / 10:.1f} %" for part in tenths)]
 
 
-def _cell(value: int, status: int) -> str:
+def _cell(value: float, status: int) -> str:
     """A value, its status, or both."""
     mark = f"[{STATUSES[status]}]" if status else ""
     return mark if status in {WITHHELD, NOT_APPLICABLE} else f"{value:,} {mark}".rstrip()

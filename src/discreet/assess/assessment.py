@@ -31,7 +31,7 @@ from discreet.errors import BadRequest
 from discreet.inference.likelihood_ratio import LEVEL
 from discreet.model.request import canonical
 from discreet.model.shape import table_shape
-from discreet.protect.cover import cover
+from discreet.noise.table import NO_NOISE, NoiseTable
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -40,7 +40,6 @@ if TYPE_CHECKING:
 
     from discreet.answer.door import Door
     from discreet.model.request import TableRequest
-    from discreet.noise.table import NoiseTable
     from discreet.workspace.workspace import StoredDataset
 
 DEFAULT_FAMILIES = ("laplace", "normal", "maxent", "pram", "dropadd", "current")
@@ -235,14 +234,10 @@ def assess(
 
 def current_noise(stored: StoredDataset, request: TableRequest) -> NoiseTable | None:
     """The noise of a dataset's own protection on the inner cells of a table; None where they differ in it."""
-    if stored.dp is None:
-        return stored.protector.noise
     asked = canonical(replace(request, totals=False), stored.dataset)
-    plan = stored.dp.plan
-    parts = cover(table_shape(asked, stored.dataset), plan.universe, stored.dataset, plan.variances())
-    if len(parts) != 1 or parts[0].margin is None or (parts[0].terms() != 1).any():
-        return None
-    return plan.noise()[parts[0].margin]
+    laws = stored.protector.law(table_shape(asked, stored.dataset)).laws
+    noisy = [law for law in laws if law != NO_NOISE]
+    return noisy[0] if len(noisy) == 1 and isinstance(noisy[0], NoiseTable) else None
 
 
 def assess_subject(

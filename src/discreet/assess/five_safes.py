@@ -233,9 +233,8 @@ def _promised(door: Door) -> tuple[Item, ...]:
 
 
 def _audited(stored: StoredDataset) -> str:
-    if stored.protector.noise is None:
-        raise ValueError("only the cell key method promises something of one count by itself")
-    found = privacy_of(stored.protector.noise, None, DEFAULT_DELTA)
+    (noise,) = stored.protector.tables
+    found = privacy_of(noise, None, DEFAULT_DELTA)
     at = "no epsilon" if math.isinf(found.epsilon_above) else f"epsilon {found.epsilon_above:.3g}"
     return (
         f"At epsilon 1, delta {found.delta:.3g} for the worst count and {found.delta_above:.3g} for counts above "

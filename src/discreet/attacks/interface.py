@@ -11,8 +11,9 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol
 
+import numpy as np
+
 if TYPE_CHECKING:
-    import numpy as np
     from numpy.typing import NDArray
 
     from discreet.model.release import Release
@@ -67,4 +68,8 @@ class Notebook:
 
 def answer_of(release: Release) -> Answer:
     """A release as an attacker reads it: codes and released numbers."""
-    return Answer(tuple(dimension.codes for dimension in release.dimensions), release.values, release.missing)
+    return Answer(
+        tuple(dimension.codes for dimension in release.dimensions),
+        release.values.astype(np.int64),
+        release.missing,
+    )

@@ -20,6 +20,7 @@ from discreet.model.declared_dp import declared_dp
 from discreet.model.request import canonical
 from discreet.model.shape import table_shape
 from discreet.model.universe import margin_zeros
+from discreet.noise.table import NoiseTable
 from discreet.protect.cover import cover
 from discreet.protect.plan import make_plan
 
@@ -27,9 +28,9 @@ if TYPE_CHECKING:
     from fractions import Fraction
 
     from discreet.model.dataset import Dataset
+    from discreet.model.release import Release
     from discreet.model.request import TableRequest
     from discreet.model.universe import Margin
-    from discreet.noise.table import NoiseTable
     from discreet.protect.plan import NoisePlan, PlannedTable
 
 UNPROTECTED, CELLKEY, DESCRIBED, DP = "unprotected", "cellkey", "participants-and-description", "dp"
@@ -101,6 +102,18 @@ def spent(plan: NoisePlan, margins: set[Margin]) -> Fraction:
     return sum(
         (table.share for table in plan.tables if table.margin in margins), start=0 * plan.terms.epsilon
     )
+
+
+def noise_table(release: Release) -> NoiseTable:
+    """The noise table that a release under cell keys states.
+
+    Raises:
+        BadRequest: The release has another noise in each cell.
+    """
+    laws = release.law.laws
+    if len(laws) != 1 or not isinstance(laws[0], NoiseTable):
+        raise BadRequest("The cells of this table have no noise table in common.")
+    return laws[0]
 
 
 def plan_of(dataset: Dataset) -> NoisePlan:

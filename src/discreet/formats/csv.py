@@ -57,9 +57,7 @@ def _lines(release: Release) -> bytes:
         place = np.broadcast_to(np.arange(dimension.length, dtype=np.int32).reshape(along), lengths).ravel()
         columns += [_quoted(texts).take(pa.array(place)) for texts in (dimension.codes, dimension.labels)]
     status = release.status.ravel()
-    value = (
-        pa.array(release.values.ravel(), mask=release.missing.ravel()).cast(pa.large_string()).fill_null("")
-    )
+    value = _texts(release.values.ravel(), release.missing.ravel())
     letter = pa.array(STATUSES, pa.large_string()).take(pa.array(status))
     columns += [value, letter]
     columns += [
@@ -71,6 +69,17 @@ def _lines(release: Release) -> bytes:
     ended = pc.binary_join_element_wise(columns.pop(), pa.scalar("\n", pa.large_string()), nothing)
     lines = pc.binary_join_element_wise(*columns, ended, comma)
     return b"".join(line_block.buffers()[2].to_pybytes() for line_block in _blocks(lines))
+
+
+def _texts(values: NDArray[np.int64] | NDArray[np.float64], missing: NDArray[np.bool_]) -> pa.Array:
+    """Whole numbers as they are, a float by the fewest digits that give it back; empty where missing."""
+    import pyarrow as pa
+
+    if values.dtype.kind == "f":
+        texts = pa.array([repr(value) for value in values.tolist()], pa.large_string(), mask=missing)
+    else:
+        texts = pa.array(values, mask=missing).cast(pa.large_string())
+    return texts.fill_null("")
 
 
 def _percent(errors: NDArray[np.int64]) -> pa.Array:

@@ -7,7 +7,6 @@ total is the category `_T`. Read by pyjstat, rjstat and jsonstat-toolkit; https:
 from __future__ import annotations
 
 import json
-from math import sqrt
 from typing import TYPE_CHECKING, Any
 
 from discreet.formats import Format
@@ -34,7 +33,7 @@ def json_stat(release: Release) -> dict[str, Any]:
     dataset = release.dataset
     status = release.status.ravel()
     marked = np.flatnonzero(status)
-    values: list[int | None] = [*release.values.ravel().tolist()]
+    values: list[float | None] = [*release.values.ravel().tolist()]
     for place in np.flatnonzero(release.missing.ravel()).tolist():
         values[place] = None
     document: dict[str, Any] = {
@@ -108,34 +107,10 @@ def _extension(release: Release) -> dict[str, Any]:
             "method": dataset.protection.method,
             "perturbed": True,
             "additivity": release.request.additivity or dataset.protection.additivity,
-            **_noise(release),
+            **release.law.document(),
             "promise": list(release.promise),
             **({} if release.verdict is None else {"verdict": dict(release.verdict)}),
         },
-    }
-
-
-def _noise(release: Release) -> dict[str, Any]:
-    """The law of the noise: how far it reaches, or under `dp` how many terms of which noise each cell has."""
-    if release.noise is not None:
-        return {"largest_change": release.noise.largest}
-    if release.laws is None:
-        return {}
-    tables = [
-        {
-            "variables": list(margin),
-            "family": table.family,
-            "epsilon": table.parameters.get("epsilon"),
-            "standard_deviation": sqrt(table.rows[0].variance()),
-        }
-        for margin, table in release.laws.margins
-    ]
-    return {
-        "noise": {
-            "tables": tables,
-            "table": release.laws.margin.ravel().tolist(),
-            "terms": release.laws.terms.ravel().tolist(),
-        }
     }
 
 

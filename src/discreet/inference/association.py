@@ -28,8 +28,8 @@ from discreet.inference.observed import observed
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
+    from discreet.model.noise_law import CellLaw
     from discreet.model.release import Release
-    from discreet.noise.table import NoiseTable
 
     Floats = NDArray[np.float64]
 
@@ -61,7 +61,7 @@ class CramersV:
         )
 
 
-def cramers_v(table: Release | ArrayLike, noise: NoiseTable | NoiseByCell | None = None) -> CramersV:
+def cramers_v(table: Release | ArrayLike, noise: CellLaw | NoiseByCell | None = None) -> CramersV:
     """Cramer's V of a two-way table, corrected for the noise.
 
     Args:
@@ -111,7 +111,7 @@ def _positive(counts: Floats) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
         rows, columns = kept
 
 
-def strength(table: Release | ArrayLike, noise: NoiseTable | NoiseByCell | None = None) -> CramersV | None:
+def strength(table: Release | ArrayLike, noise: CellLaw | NoiseByCell | None = None) -> CramersV | None:
     """Cramer's V, or None where it has no meaning: pairs that cannot occur, fewer than two rows with people.
 
     >>> from discreet.noise import laplace
@@ -137,7 +137,7 @@ def _v(statistic: float, people: float, shape: tuple[int, ...]) -> float:
     return min(1.0, sqrt(statistic / (people * (min(shape) - 1))))
 
 
-def _noise_moments(counts: NDArray[np.int64], noise: NoiseTable | NoiseByCell) -> tuple[Floats, Floats]:
+def _noise_moments(counts: NDArray[np.int64], noise: CellLaw | NoiseByCell) -> tuple[Floats, Floats]:
     """Mean and variance of each cell's noise, over the rows that could lie behind it (flat prior)."""
     noise = by_cell(noise, counts.shape)
     if isinstance(noise, NoiseByCell):

@@ -21,12 +21,12 @@ import numpy as np
 
 from discreet.errors import BadRequest
 from discreet.inference.law import CUT, Law
-from discreet.noise.sum_law import SumLaw
+from discreet.model.noise_law import depends_on_count
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
-    from discreet.noise.table import NoiseTable
+    from discreet.model.noise_law import CellLaw
 
 #: The widest noise that is looked at, of tables with a row for each count and of those with one row for all.
 WIDEST, WIDEST_ROW = 5_000, 200_000
@@ -71,38 +71,28 @@ class Channel:
     """A noise table as floating-point laws, ready for released counts.
 
     Args:
-        noise: The noise table, of which the law of every distinct row is kept once; or the law of a sum of noise,
-            which is that of every count. A law that serves every count is cut where less than `CUT` lies beyond.
+        noise: The noise table, or any other law of a cell. A law that serves every count is cut where less than
+            `CUT` lies beyond.
     """
 
-    def __init__(self, noise: NoiseTable | SumLaw) -> None:
-        if isinstance(noise, SumLaw) or len(noise.rows) == 1:
-            self._one_law(noise if isinstance(noise, SumLaw) else SumLaw(noise.rows[0], 1))
-            return
-        self.lowest = min(row.values[0] for row in noise.rows)
-        self.highest = max(row.values[-1] for row in noise.rows)
-        _refuse_wide(self.lowest, self.highest, WIDEST)
-        laws: dict[object, int] = {}
-        self._law_of_row = np.array([laws.setdefault(row, len(laws)) for row in noise.rows])
-        self._first_repeating, self._repeats = len(noise.rows) - noise.repeats, noise.repeats
-        #: One line a distinct law: the chance of each noise value from `lowest` to `highest`.
+    def __init__(self, noise: CellLaw) -> None:
+        self._noise = noise
+        if depends_on_count(noise):
+            lowest, highest = zip(*(law.reach for law in noise.laws), strict=True)
+            _refuse_wide(min(lowest), max(highest), WIDEST)
+            laws = [Law(*law.law()) for law in noise.laws]
+        else:
+            laws = [Law(*noise.laws[0].law()).kept(CUT)]
+            _refuse_wide(laws[0].first, laws[0].last, WIDEST_ROW)
+        self.lowest, self.highest = min(law.first for law in laws), max(law.last for law in laws)
+        #: One line a law: the chance of each noise value from `lowest` to `highest`.
         self.laws = np.zeros((len(laws), self.highest - self.lowest + 1))
-        for law, row in enumerate(laws):
-            places = np.array(row.values) - self.lowest  # type: ignore[attr-defined]
-            self.laws[law, places] = [mass / noise.modulus for mass in row.masses()]  # type: ignore[attr-defined]
-
-    def _one_law(self, noise: SumLaw) -> None:
-        law = Law(*noise.law()).kept(CUT)
-        _refuse_wide(law.first, law.last, WIDEST_ROW)
-        self.lowest, self.highest, self.laws = law.first, law.last, law.chances[None]
-        self._law_of_row, self._first_repeating, self._repeats = np.zeros(1, dtype=np.int64), 0, 1
+        for line, law in zip(self.laws, laws, strict=True):
+            line[law.first - self.lowest : law.last - self.lowest + 1] = law.chances
 
     def law_index(self, counts: NDArray[np.int64]) -> NDArray[np.int64]:
         """Which line of `laws` serves each count; counts below zero have that of zero."""
-        first, repeats = self._first_repeating, self._repeats
-        rows = np.where(counts < first, np.maximum(counts, 0), first + (counts - first) % repeats)
-        index: NDArray[np.int64] = self._law_of_row[rows]
-        return index
+        return self._noise.law_index(counts)
 
     def evidence(self, released: ArrayLike) -> Evidence:
         """What the released counts say about the true ones.
@@ -140,7 +130,7 @@ def _refuse_wide(lowest: int, highest: int, widest: int) -> None:
 
 
 @lru_cache(maxsize=32)
-def channel_of(noise: NoiseTable | SumLaw) -> Channel:
+def channel_of(noise: CellLaw) -> Channel:
     """The channel of a noise table or of the law of a sum, made once."""
     return Channel(noise)
 

@@ -34,9 +34,8 @@ if TYPE_CHECKING:
 
     from discreet.inference.channel import Evidence
     from discreet.inference.noise_by_cell import NoiseByCell
+    from discreet.model.noise_law import CellLaw
     from discreet.model.release import Release
-    from discreet.noise.sum_law import SumLaw
-    from discreet.noise.table import NoiseTable
 
     Floats = NDArray[np.float64]
 
@@ -56,7 +55,7 @@ class ProportionTest:
     """
 
     people: int
-    noise: NoiseTable | SumLaw
+    noise: CellLaw
     hypothesis: float
 
     def __post_init__(self) -> None:
@@ -124,9 +123,7 @@ def _log_binomial(counts: NDArray[np.int64], people: int, p: Floats) -> Floats:
     return np.asarray(ways + xlogy(counts, p) + xlog1py(people - counts, -p))
 
 
-def proportion_test(
-    released: int, people: int, hypothesis: float, noise: NoiseTable | SumLaw
-) -> LikelihoodRatio:
+def proportion_test(released: int, people: int, hypothesis: float, noise: CellLaw) -> LikelihoodRatio:
     """Test whether a proportion of N people is p0, exactly.
 
     Args:
@@ -164,7 +161,7 @@ def proportion_test(
 def distribution_test(
     table: Release | ArrayLike,
     chances: ArrayLike,
-    noise: NoiseTable | NoiseByCell | None = None,
+    noise: CellLaw | NoiseByCell | None = None,
     *,
     model: str = "poisson",
     total: int | None = None,

@@ -8,7 +8,7 @@ and one cycle of iterative proportional fitting rescales each generator's margin
 vanish, the likelihood has no maximum among positive means; the extended one lies on a face, found by a linear
 programme: cells of weight u = A theta > 0 where u = 0 on all others.
 
-Comes from: `log_linear`, `independence`, `goodness_of_fit`. Goes to: `expectation_maximisation`.
+Comes from: `log_linear`, `independence`, `goodness_of_fit`. Goes to: `expectation_maximisation`, `plain_fit`.
 Source: Bishop, Fienberg & Holland (1975), chapter 3; Fienberg & Rinaldo (2012) for extended estimates.
 """
 
@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Self
 import numpy as np
 from scipy import sparse
 
-from discreet.errors import BadRequest
+from discreet.errors import BadRequest, DiscreetError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     Flags = NDArray[np.bool_]
 
 _TOLERANCE = 1e-13
-_MOST_CYCLES = 5_000
+MOST_CYCLES = 20_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,18 +88,30 @@ class HierarchicalModel:
         return mu
 
     def fitted(self, target: Floats, start: Floats | None = None) -> Floats:
-        """The means that match the target's margins: the plain fit of each table of a batch.
+        """The means that match the target's margins: proportional fitting of each table of a batch.
+
+        It ends when a cycle changes nothing, or after `MOST_CYCLES`; `off_by` tells how far it came.
 
         Args:
             target: Counts.
             start: The offset, with zeros where cells vanish.
         """
         mu = np.broadcast_to(self.offset if start is None else start, target.shape).astype(np.float64)
-        for _ in range(_MOST_CYCLES):
+        for _ in range(MOST_CYCLES):
             before, mu = mu, self.cycle(mu, target)
             if np.abs(mu - before).max() <= _TOLERANCE * (1 + mu.max()):
                 break
         return mu
+
+    def off_by(self, mu: Floats, target: Floats) -> Floats:
+        """For each table of a batch the largest error of a margin, as a part of the largest cell of a margin."""
+        worst, largest = np.zeros(len(mu)), np.ones(len(mu))
+        for axes in self._summed():
+            wanted = target.sum(axis=axes).reshape(len(mu), -1)
+            found = mu.sum(axis=axes).reshape(len(mu), -1)
+            worst = np.maximum(worst, np.abs(found - wanted).max(axis=1))
+            largest = np.maximum(largest, wanted.max(axis=1))
+        return np.asarray(worst / largest)
 
     def _summed(self) -> list[tuple[int, ...]]:
         """For each generator the axes of a batch that its margin adds up."""
@@ -110,8 +122,8 @@ class HierarchicalModel:
         if present.all():
             return prod(self.shape) - self._parameters()
         design = self.design(present)
-        gram = (design.T @ design).toarray()
-        return int(present.sum()) - int(np.linalg.matrix_rank(gram, hermitian=True))
+        gram = design @ design.T if design.shape[0] <= design.shape[1] else design.T @ design
+        return int(present.sum()) - int(np.linalg.matrix_rank(gram.toarray(), hermitian=True))
 
     def _parameters(self) -> int:
         """Free parameters when every cell takes part: one for each contrast of each interaction."""
@@ -140,18 +152,32 @@ class HierarchicalModel:
 
         Args:
             empty: Cells that may vanish; the others have positive means.
+
+        Raises:
+            DiscreetError: The linear programme was not solved.
         """
         if not (empty & self.possible).any():
             return np.zeros(self.shape, dtype=np.bool_)
         if self.two_main_effects:
             return np.asarray(empty.all(axis=1, keepdims=True) | empty.all(axis=0, keepdims=True)) & empty
-        return self._face(empty & self.possible)
+        gone = self._in_empty_margins(empty) & self.possible
+        left = self.possible & ~gone
+        return gone | self._face(empty & left, left) if (empty & left).any() else gone
 
-    def _face(self, empty: Flags) -> Flags:
+    def _in_empty_margins(self, empty: Flags) -> Flags:
+        """Cells of which some margin has nobody: they vanish, and no programme is needed to see it."""
+        nobody = empty | ~self.possible
+        found = np.zeros(self.shape, dtype=np.bool_)
+        for axes in self._summed():
+            found |= nobody.all(axis=tuple(axis - 1 for axis in axes), keepdims=True)
+        return found
+
+    def _face(self, empty: Flags, left: Flags) -> Flags:
+        """Which of the empty cells vanish, where `left` are the cells that take part."""
         from scipy.optimize import linprog  # noqa: PLC0415 - slow to import, and seldom needed
 
-        inside = empty[self.possible]
-        design = self.design(self.possible)
+        inside = empty[left]
+        design = self.design(left)
         parameters, zeros = design.shape[1], int(inside.sum())
         # The largest number of s <= u = A theta with s <= 1: a cone, so each s that can be positive is 1.
         below = sparse.hstack([-design[inside], sparse.eye_array(zeros)])
@@ -164,7 +190,10 @@ class HierarchicalModel:
             b_eq=np.zeros(len(inside) - zeros),
             bounds=[(None, None)] * parameters + [(0, 1)] * zeros,
         )
+        if found.status != 0:
+            raise DiscreetError(
+                f"The cells that vanish were not found: {found.message}", "Please report the table."
+            )
         vanishing = np.zeros(self.shape, dtype=np.bool_)
-        if found.status == 0:
-            vanishing[empty] = found.x[parameters:] > 0.5
+        vanishing[empty] = found.x[parameters:] > 0.5
         return vanishing

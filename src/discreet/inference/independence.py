@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
     from discreet.inference.likelihood_ratio import LikelihoodRatio
     from discreet.inference.noise_by_cell import NoiseByCell
-    from discreet.noise.table import NoiseTable
+    from discreet.model.noise_law import CellLaw
 
 _MAIN_EFFECTS = ((0,), (1,))
 
@@ -53,7 +53,7 @@ class IndependenceTests:
 
 def independence_test(
     table: Release | ArrayLike,
-    noise: NoiseTable | NoiseByCell | None = None,
+    noise: CellLaw | NoiseByCell | None = None,
     *,
     model: str = "poisson",
     total: int | None = None,
@@ -101,7 +101,7 @@ def independence_test(
 
 
 def independence_tests(
-    tables: ArrayLike, noise: NoiseTable | NoiseByCell, total: NDArray[np.int64] | None = None
+    tables: ArrayLike, noise: CellLaw | NoiseByCell, total: NDArray[np.int64] | None = None
 ) -> IndependenceTests:
     """Test many two-way tables at once; tables along the first axis.
 

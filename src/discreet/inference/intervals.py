@@ -28,13 +28,13 @@ from discreet.inference.channel import WIDEST, channel_of, whole_numbers
 from discreet.inference.law import SLACK, Law, law_of_sum
 from discreet.inference.noise_sum import NoiseSum, noise_sum
 from discreet.inference.picked_cells import PickedCells, refuse_shared_noise
+from discreet.model.noise_law import depends_on_count
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
     from discreet.inference.channel import Channel
-    from discreet.noise.sum_law import SumLaw
-    from discreet.noise.table import NoiseTable
+    from discreet.model.noise_law import CellLaw
 
 DEFAULT_LEVEL = 0.95
 _BISECTIONS = 50
@@ -58,7 +58,7 @@ class Interval:
 
 
 def cell_intervals(
-    released: ArrayLike, noise: NoiseTable | SumLaw, level: float = DEFAULT_LEVEL
+    released: ArrayLike, noise: CellLaw, level: float = DEFAULT_LEVEL
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """The smallest and largest true count of each cell, each cell by itself."""
     alpha = _half(level)
@@ -97,7 +97,7 @@ def _by_one_law(
     return np.maximum(cells - most, 0), high
 
 
-def cell_interval(released: int, noise: NoiseTable | SumLaw, level: float = DEFAULT_LEVEL) -> Interval:
+def cell_interval(released: int, noise: CellLaw, level: float = DEFAULT_LEVEL) -> Interval:
     """The interval of one true count.
 
     >>> from discreet.noise import laplace
@@ -108,21 +108,23 @@ def cell_interval(released: int, noise: NoiseTable | SumLaw, level: float = DEFA
     return Interval(released, int(low[0]), int(high[0]), level)
 
 
-def law_interval(released: int, law: SumLaw | None, level: float = DEFAULT_LEVEL) -> Interval:
-    """The interval of one true count whose noise has a known law; a public count is its own.
+def law_interval(released: int, law: CellLaw, level: float = DEFAULT_LEVEL) -> Interval:
+    """The interval of one true count of a release, from the law of its cell; a public count is its own.
 
     >>> from discreet.noise import laplace
     >>> from discreet.noise.sum_law import SumLaw
     >>> law_interval(20, SumLaw(laplace(epsilon=1.0, m=8).rows[0], 4))
     Interval(estimate=20, low=15, high=25, level=0.95)
     """
+    if depends_on_count(law):
+        return cell_interval(released, law, level)
     _half(level)
-    reach = 0 if law is None else law.half_width(level)
+    reach = law.laws[0].half_width(level)
     return Interval(released, max(0, released - reach), max(0, released + reach), level)
 
 
 def sum_interval(
-    cells: ArrayLike | PickedCells, noise: NoiseTable | None = None, level: float = DEFAULT_LEVEL
+    cells: ArrayLike | PickedCells, noise: CellLaw | None = None, level: float = DEFAULT_LEVEL
 ) -> Interval:
     """The interval of the true sum of cells that share no people.
 
@@ -153,7 +155,7 @@ def _sum_limits(found: NoiseSum, alpha: float) -> tuple[int, int]:
 def difference_interval(
     cells: ArrayLike | PickedCells,
     others: ArrayLike | PickedCells,
-    noise: NoiseTable | None = None,
+    noise: CellLaw | None = None,
     level: float = DEFAULT_LEVEL,
 ) -> Interval:
     """The interval of the true sum of some cells minus that of others.
@@ -175,7 +177,7 @@ def difference_interval(
 def ratio_interval(
     cells: ArrayLike | PickedCells,
     others: ArrayLike | PickedCells,
-    noise: NoiseTable | None = None,
+    noise: CellLaw | None = None,
     level: float = DEFAULT_LEVEL,
 ) -> Interval:
     """The interval of the true sum of some cells divided by that of others.
@@ -194,7 +196,7 @@ def ratio_interval(
 
 def share_interval(
     part: ArrayLike | PickedCells,
-    noise: NoiseTable | None = None,
+    noise: CellLaw | None = None,
     *,
     rest: ArrayLike | PickedCells | None = None,
     whole: ArrayLike | PickedCells | None = None,
@@ -228,7 +230,7 @@ def share_interval(
 
 
 def _two_sums(
-    cells: ArrayLike | PickedCells, others: ArrayLike | PickedCells, noise: NoiseTable | None
+    cells: ArrayLike | PickedCells, others: ArrayLike | PickedCells, noise: CellLaw | None
 ) -> tuple[NoiseSum, NoiseSum]:
     if isinstance(cells, PickedCells) and isinstance(others, PickedCells):
         refuse_shared_noise(cells, others)

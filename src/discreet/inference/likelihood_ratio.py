@@ -18,13 +18,12 @@ import numpy as np
 from scipy.special import chdtrc
 
 from discreet.inference.noise_by_cell import NoiseByCell
-from discreet.noise.sum_law import SumLaw
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
     from discreet.inference.association import CramersV
-    from discreet.noise.table import NoiseTable
+    from discreet.model.noise_law import CellLaw
 
 #: The level at which a sentence says whether a test rejects.
 LEVEL = 0.05
@@ -124,10 +123,8 @@ def chi_square(statistic: ArrayLike, df: ArrayLike) -> NDArray[np.float64]:
     return np.asarray(np.where(freedom > 0, tail, 1.0), dtype=np.float64)
 
 
-def spread_of(noise: NoiseTable | NoiseByCell | SumLaw) -> float:
+def spread_of(noise: CellLaw | NoiseByCell) -> float:
     """The largest standard deviation of the noise of any count, or of any cell."""
     if isinstance(noise, NoiseByCell):
         return noise.spread
-    if isinstance(noise, SumLaw):
-        return sqrt(noise.variance)
-    return sqrt(max(row.variance() for row in noise.rows))
+    return sqrt(noise.variance)

@@ -4,10 +4,10 @@ Each cell has one of a few laws, whatever its count. A law is kept without the e
 
     P(noise outside the kept values) <= CUT = 1e-12,   half of it at each end.
 
-What is cut, and what a long sum is not known exactly by (`SumLaw.error`), is counted in `error`: no chance that
-is computed with these laws is off by more than that per cell. A released count beyond them is refused.
+What is cut, and what a long sum is not known exactly by (`PlainLaw.error`), is counted in `KeptLaw.error`: no chance
+that is computed with these laws is off by more than that per cell. A released count beyond them is refused.
 
-Comes from: `CellLaws` of a release, or a wide noise table of one row. Goes to: `wide_poisson`, `log_linear`.
+Comes from: the `NoiseLaw` of a release, or a wide noise table of one row. Goes to: `wide_poisson`, `log_linear`.
 """
 
 from __future__ import annotations
@@ -22,16 +22,15 @@ import numpy as np
 from discreet.errors import BadRequest
 from discreet.inference.channel import Evidence, whole_numbers
 from discreet.inference.law import CUT, Law
-from discreet.noise.cell_laws import PUBLIC
-from discreet.noise.sum_law import SumLaw
+from discreet.model.noise_law import depends_on_count
+from discreet.noise.table import NO_NOISE, NoiseTable
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from numpy.typing import NDArray
 
-    from discreet.noise.cell_laws import CellLaws
-    from discreet.noise.table import NoiseTable
+    from discreet.model.noise_law import CellLaw, NoiseLaw, PlainLaw
 
 #: Noise tables that span more than this are taken as laws by cell, of which a test looks at a window only.
 NARROW = 600
@@ -56,16 +55,15 @@ class KeptLaw:
     error: float
 
     @classmethod
-    def of(cls, noise: SumLaw | None) -> Self:
-        """The kept law of a sum of noise terms; a public cell has none.
+    def of(cls, noise: PlainLaw) -> Self:
+        """The kept part of a law.
 
         >>> from discreet.noise import laplace
+        >>> from discreet.noise.sum_law import SumLaw
         >>> wide = SumLaw(laplace(epsilon=0.5, modulus=2**64).rows[0], 1)
         >>> (wide.row.values[-1], KeptLaw.of(wide).law.last)
         (85, 55)
         """
-        if noise is None:
-            return cls(Law(0, np.ones(1)), 0.0, 0.0, 0.0)
         law = Law(*noise.law()).kept(CUT)
         return cls(law, float(noise.mean), float(noise.variance), CUT + noise.error)
 
@@ -83,34 +81,17 @@ class NoiseByCell:
     kind: NDArray[np.int64]
 
     @classmethod
-    def of(cls, noise: Sequence[SumLaw | None], kind: NDArray[np.int64]) -> Self:
-        """From laws of sums, and for each cell which one it has."""
+    def of(cls, noise: Sequence[CellLaw], kind: NDArray[np.int64]) -> Self:
+        """From laws that do not depend on the count, and for each cell which one it has."""
         if kind.size and not (kind.min() >= 0 and kind.max() < len(noise)):
             raise BadRequest("A cell has a law that is not there.", f"Number the {len(noise)} laws from 0.")
         return cls(tuple(map(_kept_law, noise)), kind.astype(np.int64))
-
-    @classmethod
-    def of_cells(cls, laws: CellLaws, inner: tuple[NDArray[np.intp], ...]) -> Self:
-        """The laws of some cells of a release; those that cannot occur have no noise."""
-        margin, terms = laws.margin[inner].astype(np.int64), laws.terms[inner]
-        pairs = np.stack([np.where(terms > 0, margin, PUBLIC).ravel(), terms.ravel()])
-        found, kind = np.unique(pairs, axis=1, return_inverse=True)
-        noise = [
-            None if answered == PUBLIC else SumLaw(laws.margins[answered][1].rows[0], number)
-            for answered, number in found.T.tolist()
-        ]
-        return cls.of(noise, kind.reshape(terms.shape))
 
     def without(self, cells: NDArray[np.bool_]) -> Self:
         """The same, where some cells have no noise."""
         if not cells.any():
             return self
-        return type(self)((*self.laws, _kept_law(None)), np.where(cells, len(self.laws), self.kind))
-
-    @property
-    def error(self) -> float:
-        """The most by which the law of any one cell is cut or uncertain, in total variation."""
-        return max(float(self.laws[kind].error) for kind in np.unique(self.kind))
+        return type(self)((*self.laws, _kept_law(NO_NOISE)), np.where(cells, len(self.laws), self.kind))
 
     @property
     def spread(self) -> float:
@@ -163,17 +144,31 @@ def refuse_impossible(cells: NDArray[np.int64], possible: NDArray[np.bool_]) -> 
         )
 
 
-def by_cell(noise: NoiseTable | NoiseByCell, shape: tuple[int, ...]) -> NoiseTable | NoiseByCell:
-    """Noise as a test looks at it: a wide table of one row as laws by cell, anything else as it is."""
-    if isinstance(noise, NoiseByCell):
+def of_cells(law: NoiseLaw, inner: tuple[NDArray[np.intp], ...]) -> NoiseTable | NoiseByCell:
+    """The noise of some cells of a release: the one noise table of all, or the laws of each."""
+    found, kind = np.unique(law.kind[inner], return_inverse=True)
+    laws = [law.laws[each] for each in found.tolist()]
+    shape = law.kind[inner].shape
+    return by_cell(laws[0], shape) if len(laws) == 1 else NoiseByCell.of(laws, kind.reshape(shape))
+
+
+def by_cell(noise: CellLaw | NoiseByCell, shape: tuple[int, ...]) -> NoiseTable | NoiseByCell:
+    """Noise as a test looks at it: a narrow table, or one whose rows differ, as it is; any other as laws by cell."""
+    if isinstance(noise, NoiseByCell) or (isinstance(noise, NoiseTable) and _stays_table(noise)):
         return noise
+    return NoiseByCell.of([noise], np.zeros(shape, dtype=np.int64))
+
+
+def _stays_table(noise: NoiseTable) -> bool:
     row = noise.rows[0]
     small = row.values[-1] - row.values[0] <= NARROW and noise.modulus <= LARGE_MODULUS
-    if len(noise.rows) > 1 or small:
-        return noise
-    return NoiseByCell.of([SumLaw(row, 1)], np.zeros(shape, dtype=np.int64))
+    return len(noise.rows) > 1 or small
 
 
 @lru_cache(maxsize=256)
-def _kept_law(noise: SumLaw | None) -> KeptLaw:
-    return KeptLaw.of(noise)
+def _kept_law(noise: CellLaw) -> KeptLaw:
+    if depends_on_count(noise):
+        raise BadRequest(
+            "The cells have several noises that depend on the count.", "Test cells of one noise table."
+        )
+    return KeptLaw.of(noise.laws[0])

@@ -26,12 +26,14 @@ from discreet.errors import BadRequest
 from discreet.inference.channel import channel_of, whole_numbers
 from discreet.inference.law import CUT, Law, law_of_sum
 from discreet.inference.picked_cells import PickedCells
-from discreet.noise.sum_law import SumLaw
+from discreet.model.noise_law import depends_on_count
+from discreet.noise.sum_law import added_up
+from discreet.noise.table import NO_NOISE
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
-    from discreet.noise.table import NoiseRow, NoiseTable
+    from discreet.model.noise_law import CellLaw
 
 _DEPTH = np.log(1e12)
 _TILTS = np.geomspace(1e-5, 20.0, 240)
@@ -64,7 +66,7 @@ class NoiseSum:
         return self.low is self.high
 
 
-def noise_sum(cells: ArrayLike | PickedCells, noise: NoiseTable | None = None) -> NoiseSum:
+def noise_sum(cells: ArrayLike | PickedCells, noise: CellLaw | None = None) -> NoiseSum:
     """The noise of the sum of some released cells that share no people.
 
     Args:
@@ -77,13 +79,16 @@ def noise_sum(cells: ArrayLike | PickedCells, noise: NoiseTable | None = None) -
     (True, 15, 15)
     """
     if isinstance(cells, PickedCells):
-        if cells.noise is None:
-            return _sum_of_laws(cells)
-        return noise_sum(cells.counts, cells.noise)
+        return _picked_sum(cells)
     if noise is None:
         raise BadRequest("Plain counts have no noise table.", "Give `noise`, the law of their noise.")
+    return _sum_by_count(whole_numbers(cells), noise)
+
+
+def _sum_by_count(cells: NDArray[np.int64], noise: CellLaw) -> NoiseSum:
+    """The noise of cells of one noise table, of which the true counts choose the rows."""
     channel = channel_of(noise)
-    values, times = np.unique(whole_numbers(cells).ravel(), return_counts=True)
+    values, times = np.unique(cells.ravel(), return_counts=True)
     evidence = channel.evidence(values)
     possible = evidence.chance > 0
     index = channel.law_index(evidence.counts)
@@ -96,19 +101,37 @@ def noise_sum(cells: ArrayLike | PickedCells, noise: NoiseTable | None = None) -
     return NoiseSum(int(values @ times), int(least @ times), int(most @ times), low, high)
 
 
-def _sum_of_laws(cells: PickedCells) -> NoiseSum:
-    """Cells of one margin have terms of one noise, which are counted together; margins are independent."""
-    terms: dict[NoiseRow, int] = {}
-    for law in cells.laws:
-        if law is not None:
-            terms[law.row] = terms.get(law.row, 0) + law.terms
-    sums = [SumLaw(row, number) for row, number in terms.items()]
-    released = int(cells.counts.sum())
+def _picked_sum(cells: PickedCells) -> NoiseSum:
+    """Cells whose noise depends on the count go table by table; all others have a law of their sum."""
+    by_count = [depends_on_count(law) for law in cells.laws]
+    tables = dict.fromkeys(law for law, depends in zip(cells.laws, by_count, strict=True) if depends)
+    parts = [_sum_by_count(cells.counts[[law == table for law in cells.laws]], table) for table in tables]
+    if not all(by_count):
+        parts.append(_sum_of_laws(cells, ~np.array(by_count)))
+    return parts[0] if len(parts) == 1 else _together(parts)
+
+
+def _sum_of_laws(cells: PickedCells, chosen: NDArray[np.bool_]) -> NoiseSum:
+    """The law of a sum of noises that do not depend on counts: a convolution."""
+    noisy = (cells.laws[at] for at in np.flatnonzero(chosen) if cells.laws[at] != NO_NOISE)
+    sums = added_up(law.laws[0] for law in noisy)
+    released = int(cells.counts[chosen].sum())
     parts = [Law(*law.law()).kept(CUT) for law in sums] or [Law(0, np.ones(1))]
     whole = law_of_sum(parts, [1] * len(parts)) if len(parts) > 1 else parts[0]
     error = sum(law.error for law in sums) + CUT * len(sums)
     least, most = max(0, released - whole.last), max(0, released - whole.first)
     return NoiseSum(released, least, most, whole, whole, error)
+
+
+def _together(parts: list[NoiseSum]) -> NoiseSum:
+    """The noise of independent sums, added up."""
+    high = law_of_sum([part.high for part in parts], [1] * len(parts))
+    exact = all(part.exact for part in parts)
+    low = high if exact else law_of_sum([part.low for part in parts], [1] * len(parts))
+    released, least, most = (
+        sum(getattr(part, name) for part in parts) for name in ("released", "least", "most")
+    )
+    return NoiseSum(released, least, most, low, high, sum(part.error for part in parts))
 
 
 def _upper(

@@ -16,13 +16,13 @@ import numpy as np
 
 from discreet.errors import BadRequest
 from discreet.inference.channel import whole_numbers
-from discreet.inference.noise_by_cell import NoiseByCell
+from discreet.inference.noise_by_cell import NoiseByCell, by_cell, of_cells
 from discreet.model.release import NOT_APPLICABLE, WITHHELD, Release
-from discreet.noise.cell_laws import PUBLIC
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
+    from discreet.model.noise_law import CellLaw
     from discreet.model.shape import Dimension
     from discreet.noise.table import NoiseTable
 
@@ -44,7 +44,7 @@ class Observed:
         return np.where(self.possible, self.counts, 0)[None]
 
 
-def observed(table: Release | ArrayLike, noise: NoiseTable | NoiseByCell | None = None) -> Observed:
+def observed(table: Release | ArrayLike, noise: CellLaw | NoiseByCell | None = None) -> Observed:
     """The released counts of a table and their law.
 
     Args:
@@ -62,7 +62,7 @@ def observed(table: Release | ArrayLike, noise: NoiseTable | NoiseByCell | None 
     counts = whole_numbers(table)
     if isinstance(noise, NoiseByCell) and noise.kind.shape != counts.shape:
         raise BadRequest("The laws do not fit the table.", "Give the law of each of its cells.")
-    return _checked(Observed(counts, noise, np.ones(counts.shape, dtype=np.bool_)))
+    return _checked(Observed(counts, by_cell(noise, counts.shape), np.ones(counts.shape, dtype=np.bool_)))
 
 
 def _released(release: Release) -> Observed:
@@ -77,21 +77,8 @@ def _released(release: Release) -> Observed:
             "Some cells of the table are withheld.", "Choose categories of which every cell is released."
         )
     possible = status != NOT_APPLICABLE
-    if release.laws is not None:
-        possible &= ~release.laws.impossible[inner]
-    return _checked(Observed(release.noisy[inner], _law_of(release, inner), possible))
-
-
-def _law_of(release: Release, inner: tuple[NDArray[np.intp], ...]) -> NoiseTable | NoiseByCell:
-    """The one noise table that is the law of all inner cells, or the laws of each."""
-    if release.noise is not None:
-        return release.noise
-    if release.laws is None:
-        raise BadRequest("The law of the noise is not known.", "Ask for the table again.")
-    margin, terms = release.laws.margin[inner], release.laws.terms[inner]
-    if (terms == 1).all() and margin.min() == margin.max() != PUBLIC:
-        return release.laws.margins[int(margin.flat[0])][1]
-    return NoiseByCell.of_cells(release.laws, inner)
+    possible &= ~release.law.impossible[inner]
+    return _checked(Observed(release.noisy[inner], of_cells(release.law, inner), possible))
 
 
 def _leaves(dimension: Dimension) -> list[int]:

@@ -15,16 +15,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from discreet.errors import BadRequest
-from discreet.noise.cell_laws import PUBLIC
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Hashable, Iterable, Mapping, Sequence
 
     from numpy.typing import NDArray
 
+    from discreet.model.noise_law import CellLaw
     from discreet.model.release import Release
-    from discreet.noise.sum_law import SumLaw
-    from discreet.noise.table import NoiseTable
 
     #: The base categories of each variable.
     Members = Mapping[str, frozenset[int]]
@@ -36,16 +34,14 @@ class PickedCells:
 
     Args:
         counts: Their counts, as released.
-        noise: The noise table of all; None under `dp`.
-        laws: Under `dp` the law of each cell's noise; None where a cell is public.
-        base: Under `dp` what each cell adds up: which margin's cells (none for public ones), and the categories.
+        laws: The law of each cell's noise.
+        base: Where each cell's noise comes from (None: it is its own), and the cell's categories.
         digest: Which version of the records they come from.
     """
 
     counts: NDArray[np.int64]
-    noise: NoiseTable | None
-    laws: tuple[SumLaw | None, ...] = ()
-    base: tuple[tuple[tuple[str, ...], Members], ...] = ()
+    laws: tuple[CellLaw, ...]
+    base: tuple[tuple[Hashable | None, Members], ...] = ()
     digest: str = ""
 
 
@@ -61,18 +57,15 @@ def picked(release: Release, *cells: Sequence[str]) -> PickedCells:
     members = [_members(release, place) for place in places]
     _refuse_shared(combinations(members, 2))
     counts = np.array([int(release.noisy[place]) for place in places])
-    if release.laws is None:
-        return PickedCells(counts, release.noise)
-    laws = tuple(release.laws.at(*place) for place in places)
-    return PickedCells(
-        counts, None, laws, tuple(zip(_margins(release, places), members, strict=True)), release.digest
-    )
+    laws = tuple(release.law.at(*place) for place in places)
+    sources = (release.law.source(*place) for place in places)
+    return PickedCells(counts, laws, tuple(zip(sources, members, strict=True)), release.digest)
 
 
 def refuse_shared_noise(one: PickedCells, two: PickedCells) -> None:
     """Refuse two groups of which some cells add up the same released base cells."""
     if one.digest == two.digest:
-        _refuse_shared((a[1], b[1]) for a in one.base for b in two.base if a[0] == b[0] != ())
+        _refuse_shared((a[1], b[1]) for a in one.base for b in two.base if a[0] is not None and a[0] == b[0])
 
 
 def _place(release: Release, codes: Sequence[str]) -> tuple[int, ...]:
@@ -90,15 +83,6 @@ def _place(release: Release, codes: Sequence[str]) -> tuple[int, ...]:
 
 def _members(release: Release, place: tuple[int, ...]) -> Members:
     return {d.name: frozenset(d.members()[at]) for d, at in zip(release.dimensions, place, strict=True)}
-
-
-def _margins(release: Release, places: Sequence[tuple[int, ...]]) -> list[tuple[str, ...]]:
-    """The variables of the margin that answered each cell; none for a public one."""
-    laws = release.laws
-    if laws is None:
-        return [()] * len(places)
-    answered = [int(laws.margin[place]) for place in places]
-    return [() if at == PUBLIC else laws.margins[at][0] for at in answered]
 
 
 def _refuse_shared(pairs: Iterable[tuple[Members, Members]]) -> None:

@@ -19,14 +19,14 @@ from scipy.special import gammaln, xlogy
 
 from discreet.errors import BadRequest
 from discreet.inference.channel import channel_of
-from discreet.noise.sum_law import SumLaw
+from discreet.model.noise_law import depends_on_count
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from numpy.typing import NDArray
 
-    from discreet.noise.table import NoiseTable
+    from discreet.model.noise_law import CellLaw
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,12 +106,12 @@ class Posterior:
         return int(self.counts[best]), int(self.counts[ends[best] - 1])
 
 
-def posterior(released: int, noise: NoiseTable | SumLaw, prior: Prior | None = None) -> Posterior:
+def posterior(released: int, noise: CellLaw, prior: Prior | None = None) -> Posterior:
     """The posterior of the true count behind one released count.
 
     Args:
         released: The released count.
-        noise: The noise table, or under `dp` the law of the cell's noise (`release.laws.at(...)`).
+        noise: The law of the cell's noise: a noise table, or `release.law.at(...)`.
         prior: The prior; flat by default.
 
     Raises:
@@ -134,13 +134,13 @@ def posterior(released: int, noise: NoiseTable | SumLaw, prior: Prior | None = N
     return Posterior(counts, weights / weights.sum(), chosen.name)
 
 
-def _behind(released: int, noise: NoiseTable | SumLaw) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+def _behind(released: int, noise: CellLaw) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
     """The counts that could lie behind a released one, and how likely each makes it; no law is cut here."""
-    if not isinstance(noise, SumLaw) and len(noise.rows) > 1:
+    if depends_on_count(noise):
         evidence = channel_of(noise).evidence([released])
         possible = evidence.chance[0] > 0
         return evidence.counts[0][possible], evidence.chance[0][possible]
-    first, chances = (noise if isinstance(noise, SumLaw) else SumLaw(noise.rows[0], 1)).law()
+    first, chances = noise.laws[0].law()
     counts = released - first - np.arange(len(chances))
     kept = np.flatnonzero((counts >= 0) & (chances > 0))[::-1]
     if not len(kept):

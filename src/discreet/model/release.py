@@ -1,7 +1,7 @@
 """The release: everything that the public may see of one table.
 
-Values are perturbed counts; `noisy` keeps them before any adjustment for display, with the noise table
-that is their law. A value that is not released is null with a status:
+Values are counts with noise, or what is made from them; `noisy` keeps the counts before any adjustment for display,
+and `law` is the law of their noise. A value that is not released is null with a status:
 
     c  withheld by a disclosure rule      z  cannot occur (structural zero)
 
@@ -28,10 +28,9 @@ if TYPE_CHECKING:
 
     from discreet.model.dataset import Dataset
     from discreet.model.measure import Measure
+    from discreet.model.noise_law import NoiseLaw
     from discreet.model.request import TableRequest
     from discreet.model.shape import Dimension
-    from discreet.noise.cell_laws import CellLaws
-    from discreet.noise.table import NoiseTable
 
 #: Status letters by their number in `Release.status`; 0 is a released value.
 STATUSES = ("", "c", "z", "u")
@@ -52,17 +51,17 @@ class Release:
         digest: Which version of the records and their description it was made from.
         request: The canonical request.
         dimensions: The variables in the order of the arrays' axes.
-        values: Released counts, or people represented; meaningless where `missing`.
+        values: Released counts, or people represented, as whole numbers; a measure that is no count may release
+            floats. Meaningless where `missing`.
         noisy: Counts with their noise, before any adjustment.
         status: Index into `STATUSES` for each cell.
-        noise: The law of the noise of every cell; None under `dp`, where `laws` says it cell by cell.
+        law: The law of the noise of every cell of `noisy`.
         notes: What every reader must be told; the first is mandatory in every format.
         promise: What the protection promises, in plain sentences.
         errors: Of a weighted table, the relative standard error of each cell in tenths of a percent, noise
             included; negative where there is none.
         noise_shares: Beside each error, the noise's share of its variance in tenths of a percent.
         verdict: What the rules on perturbed counts found, as data; None where none applies.
-        laws: Under `dp`, how many terms of which noise each cell has.
         measure: What the numbers say.
     """
 
@@ -70,16 +69,15 @@ class Release:
     digest: str
     request: TableRequest
     dimensions: tuple[Dimension, ...]
-    values: NDArray[np.int64]
+    values: NDArray[np.int64] | NDArray[np.float64]
     noisy: NDArray[np.int64]
     status: NDArray[np.uint8]
-    noise: NoiseTable | None
+    law: NoiseLaw
     notes: tuple[str, ...]
     promise: tuple[str, ...]
     errors: NDArray[np.int64] | None = None
     noise_shares: NDArray[np.int64] | None = None
     verdict: Mapping[str, Any] | None = None
-    laws: CellLaws | None = None
     measure: Measure = COUNT
 
     def __post_init__(self) -> None:
@@ -89,6 +87,8 @@ class Release:
             if array.shape != lengths:
                 raise ValueError("the arrays of a release must have its shape")
             array.flags.writeable = False
+        if self.values.dtype not in (np.int64, np.float64):
+            raise ValueError("the values of a release are int64 or float64")
 
     @property
     def title(self) -> str:
@@ -105,10 +105,10 @@ class Release:
         """The number of cells, totals included."""
         return self.values.size
 
-    def value(self, *codes: str) -> int | None:
-        """The released count of one cell, by its codes in the order of the dimensions; None if not released."""
+    def value(self, *codes: str) -> float | None:
+        """The released value of one cell, by its codes in the order of the dimensions; None if not released."""
         place = tuple(d.codes.index(code) for d, code in zip(self.dimensions, codes, strict=True))
-        return None if self.missing[place] else int(self.values[place])
+        return None if self.missing[place] else self.values[place].item()
 
 
 def table_title(

@@ -24,8 +24,11 @@ import numpy as np
 from discreet.errors import BadRequest
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from numpy.typing import NDArray
 
+    from discreet.model.noise_law import PlainLaw
     from discreet.noise.table import NoiseRow
 
 #: Whole numbers up to here: 24 terms of 64-bit keys are sums of 1,536-bit masses.
@@ -64,6 +67,20 @@ class SumLaw:
         return self.terms * self.row.variance()
 
     @property
+    def laws(self) -> tuple[SumLaw]:
+        """The law of a cell with this noise: itself, whatever the count."""
+        return (self,)
+
+    def law_index(self, counts: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Every count has the same law."""
+        return np.zeros(np.shape(counts), dtype=np.int64)
+
+    @property
+    def reach(self) -> tuple[int, int]:
+        """The smallest and the largest value that can occur."""
+        return self.terms * self.row.values[0], self.terms * self.row.values[-1]
+
+    @property
     def exact(self) -> bool:
         """Whether the law is computed in whole numbers."""
         if self.terms == 1:
@@ -93,16 +110,6 @@ class SumLaw:
         first, probabilities, _ = _law(self.row, self.terms, exact=self.exact)
         return first, probabilities
 
-    def probability(self, value: int) -> float:
-        """The probability of one value."""
-        first, probabilities = self.law()
-        return float(probabilities[value - first]) if 0 <= value - first < probabilities.size else 0.0
-
-    def expected_absolute(self) -> float:
-        """E|S|, what a reader loses on average."""
-        first, probabilities = self.law()
-        return float(np.abs(np.arange(first, first + probabilities.size)) @ probabilities)
-
     def half_width(self, level: float) -> int:
         """The smallest h with P(|S| <= h) >= level for certain: the error is counted against it.
 
@@ -119,6 +126,24 @@ class SumLaw:
         )
         reached = np.flatnonzero(np.cumsum(by_size) >= level + self.error)
         return int(reached[0]) if reached.size else self.terms * max(map(abs, self.row.values))
+
+
+def added_up(laws: Iterable[PlainLaw]) -> list[PlainLaw]:
+    """Independent laws whose sum is that of the given ones: terms of one row are counted together.
+
+    >>> from discreet.noise.table import NoiseRow
+    >>> row = NoiseRow((-1, 1), (1, 2))
+    >>> [law.terms for law in added_up([SumLaw(row, 2), SumLaw(row, 3)])]
+    [5]
+    """
+    terms: dict[NoiseRow, int] = {}
+    others: list[PlainLaw] = []
+    for law in laws:
+        if isinstance(law, SumLaw):
+            terms[law.row] = terms.get(law.row, 0) + law.terms
+        else:
+            others.append(law)
+    return [*(SumLaw(row, number) for row, number in terms.items()), *others]
 
 
 @lru_cache(maxsize=256)

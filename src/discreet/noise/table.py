@@ -24,6 +24,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 
 from discreet.errors import BadNoiseTable
+from discreet.noise.sum_law import SumLaw
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -162,6 +163,26 @@ class NoiseTable:
         """Whether an empty cell always stays empty."""
         return self.rows[0].values == (0,)
 
+    @cached_property
+    def variance(self) -> Fraction:
+        """The variance of the noise of the count that has the largest."""
+        return max(row.variance() for row in self.rows)
+
+    @cached_property
+    def laws(self) -> tuple[SumLaw, ...]:
+        """The laws of the rows, each once."""
+        return tuple(SumLaw(row, 1) for row in dict.fromkeys(self.rows))
+
+    def law_index(self, counts: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Which of `laws` serves each count; a count below zero has that of zero."""
+        index: NDArray[np.int64] = self._law_of_row[self._row_indices(np.maximum(counts, 0))]
+        return index
+
+    @cached_property
+    def _law_of_row(self) -> NDArray[np.int64]:
+        place = {law.row: number for number, law in enumerate(self.laws)}
+        return np.array([place[row] for row in self.rows])
+
     def noise(self, counts: NDArray[np.int64], keys: NDArray[np.uint64]) -> NDArray[np.int64]:
         """Look up the noise of each cell: one binary search, integers only.
 
@@ -245,3 +266,7 @@ class _StackedRows:
         unsure = np.flatnonzero(self.mixed[bucket])
         noise[unsure] = self.values[np.searchsorted(self.thresholds, keys[unsure], "right")]
         return noise
+
+
+#: The noise of a cell that is public.
+NO_NOISE = NoiseTable(1, (NoiseRow((0,), (1,)),), family="none")

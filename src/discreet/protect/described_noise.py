@@ -19,7 +19,7 @@ import numpy as np
 
 from discreet.errors import BadNoiseTable
 from discreet.model.universe import margin_zeros
-from discreet.noise.cell_laws import PUBLIC, CellLaws
+from discreet.noise.described_law import PUBLIC, DescribedLaw
 from discreet.noise.identity import mechanism_name
 from discreet.protect.description_keys import NoiseContext, block_keys, margin_cells, named_keys
 from discreet.protect.noisy_cells import NoisyCells
@@ -98,35 +98,56 @@ def described_noise(exact: ExactTable, parts: Sequence[Part], noise: Description
         noise: The keyed noise.
     """
     noisy = exact.counts.astype(np.int64, copy=True)
-    terms = np.zeros(noisy.shape, dtype=np.int64)
-    margin = np.full(noisy.shape, PUBLIC, dtype=np.int16)
     public = np.zeros(noisy.shape, dtype=np.bool_)
-    margins = tuple(dict.fromkeys(part.margin for part in parts if part.margin is not None))
     for part in parts:
         if part.margin is None:
             public[part.block] = True
-            continue
-        added, number = block_noise(part, noise)
-        chosen = np.ones(part.lengths, dtype=np.bool_) if part.chosen is None else part.chosen
-        noisy[part.block] += np.where(chosen, added, 0)
-        terms[part.block] += np.where(chosen, number, 0)
-        margin[part.block][chosen] = margins.index(part.margin)
-    answered = tuple((each, noise.noise[each]) for each in margins)
+        else:
+            noisy[part.block] += np.where(_chosen(part), block_noise(part, noise), 0)
+    law = described_law(noisy.shape, parts, noise)
     # What has no noise and is not declared public is never told, whatever it is.
-    noisy[(terms == 0) & ~public] = 0
-    return NoisyCells(noisy, CellLaws(terms, margin, answered))
+    noisy[(law.terms == 0) & ~public] = 0
+    return NoisyCells(noisy, law)
 
 
-def block_noise(part: Part, noise: DescriptionNoise) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """The noise of every cell of a block, and how many terms it has; structural zeros have none."""
+def described_law(lengths: tuple[int, ...], parts: Sequence[Part], noise: DescriptionNoise) -> DescribedLaw:
+    """How many terms of which margin's noise the cells of a table have; nothing is counted for it."""
+    terms = np.zeros(lengths, dtype=np.int64)
+    margin = np.full(lengths, PUBLIC, dtype=np.int16)
+    margins = tuple(dict.fromkeys(part.margin for part in parts if part.margin is not None))
+    for part in parts:
+        if part.margin is not None:
+            chosen = _chosen(part)
+            terms[part.block] += np.where(chosen, block_terms(part, noise.dataset), 0)
+            margin[part.block][chosen] = margins.index(part.margin)
+    return DescribedLaw(terms, margin, tuple((each, noise.noise[each]) for each in margins))
+
+
+def _chosen(part: Part) -> NDArray[np.bool_]:
+    """Which cells of its block a part answers."""
+    return np.ones(part.lengths, dtype=np.bool_) if part.chosen is None else part.chosen
+
+
+def block_noise(part: Part, noise: DescriptionNoise) -> NDArray[np.int64]:
+    """The noise of every cell of a block; structural zeros have none."""
     if part.margin is None:
         raise ValueError("public cells have no noise")
     base = noise.of(part.margin, [axis.kept for axis in part.axes])
-    if not noise.dataset.structural_zeros:
-        return add_up(base, part), part.terms()
-    kept = {axis.name: axis.kept for axis in part.axes}
-    empty = margin_zeros(part.margin, noise.dataset, kept)
-    return add_up(np.where(empty, 0, base), part), add_up((~empty).astype(np.int64), part)
+    empty = _zeros(part, noise.dataset)
+    return add_up(base if empty is None else np.where(empty, 0, base), part)
+
+
+def block_terms(part: Part, dataset: Dataset) -> NDArray[np.int64]:
+    """How many noises every cell of a block adds up; structural zeros have none."""
+    empty = _zeros(part, dataset)
+    return part.terms() if empty is None else add_up((~empty).astype(np.int64), part)
+
+
+def _zeros(part: Part, dataset: Dataset) -> NDArray[np.bool_] | None:
+    """Which of a block's base cells cannot occur; None where the dataset declares no such cells."""
+    if not dataset.structural_zeros:
+        return None
+    return margin_zeros(part.margin or (), dataset, {axis.name: axis.kept for axis in part.axes})
 
 
 def add_up(base: NDArray[np.int64], part: Part) -> NDArray[np.int64]:

@@ -23,7 +23,7 @@ from discreet.errors import LedgerUnusable, OutsideUniverse
 from discreet.model.universe import canonical_margin
 from discreet.protect import cover
 from discreet.protect.charges import answer_charge, version_charge_name
-from discreet.protect.described_noise import described_noise
+from discreet.protect.described_noise import described_law, described_noise
 from discreet.protect.promise import dp_promise
 
 if TYPE_CHECKING:
@@ -37,6 +37,8 @@ if TYPE_CHECKING:
     from discreet.model.request import TableRequest
     from discreet.model.shape import TableShape
     from discreet.model.universe import Universe
+    from discreet.noise.described_law import DescribedLaw
+    from discreet.noise.table import NoiseTable
     from discreet.protect.cover import Part
     from discreet.protect.described_noise import DescriptionNoise
     from discreet.protect.noisy_cells import NoisyCells
@@ -66,9 +68,9 @@ class DpProtector:
     )
 
     @property
-    def noise(self) -> None:
-        """The law differs by cell: see the release's `laws`."""
-        return
+    def tables(self) -> tuple[NoiseTable, ...]:
+        """The noise table of every released margin."""
+        return tuple(self._noise.noise.values())
 
     @property
     def unpaid(self) -> bool:
@@ -99,10 +101,17 @@ class DpProtector:
 
     def protect(self, exact: ExactTable) -> NoisyCells:
         """Noise looked up by the description of the cells."""
-        noise = (
+        return described_noise(exact, self._parts(exact.shape), self._noise)
+
+    def law(self, shape: TableShape) -> DescribedLaw:
+        """How many terms of which margin's noise each cell has."""
+        return described_law(shape.lengths, self._parts(shape), self._noise)
+
+    @cached_property
+    def _noise(self) -> DescriptionNoise:
+        return (
             self.source if self.extra is None else self.source.with_table(self.extra.margin, self.extra.noise)
         )
-        return described_noise(exact, self._parts(exact.shape), noise)
 
     def promise(
         self,

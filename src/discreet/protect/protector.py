@@ -3,6 +3,7 @@
     cover      what answers a question, and at which price? Decided by the shape and the ledger; no record is read
     pay        charge what must be charged, before anything is counted
     protect    true counts become noisy ones
+    law        the law of the noise of every cell
     promise    what is and is not promised, in sentences
 
 `CellKeyProtector` keys noise by who is in the cell; `DpProtector` (`dp_protector.py`) by the cell's
@@ -17,6 +18,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
 from discreet.model.measure import COUNT
+from discreet.noise.table_law import TableLaw
 from discreet.protect.cell_key_noise import perturb
 from discreet.protect.noisy_cells import NoisyCells
 from discreet.protect.promise import promise
@@ -26,6 +28,7 @@ if TYPE_CHECKING:
 
     from discreet.ledger.group_meter import Asker
     from discreet.model.exact import ExactTable
+    from discreet.model.noise_law import NoiseLaw
     from discreet.model.protection import Protection
     from discreet.model.request import TableRequest
     from discreet.model.shape import TableShape
@@ -37,8 +40,8 @@ class Protector(Protocol):
     """Protects the tables of one version of a dataset."""
 
     @property
-    def noise(self) -> NoiseTable | None:
-        """The one noise table that is the law of every cell; None where the law differs by cell."""
+    def tables(self) -> tuple[NoiseTable, ...]:
+        """The noise tables in which noise is looked up."""
 
     @property
     def unpaid(self) -> bool:
@@ -67,6 +70,9 @@ class Protector(Protocol):
     def protect(self, exact: ExactTable) -> NoisyCells:
         """Noisy counts of every cell."""
 
+    def law(self, shape: TableShape) -> NoiseLaw:
+        """The law of the noise of every cell of a shape; it follows from what is public."""
+
     def promise(
         self, protection: Protection, additivity: str = "", subject: str = COUNT.subject
     ) -> tuple[str, ...]:
@@ -81,6 +87,11 @@ class CellKeyProtector:
     noise: NoiseTable
     unpaid: bool = False
 
+    @property
+    def tables(self) -> tuple[NoiseTable]:
+        """The one noise table."""
+        return (self.noise,)
+
     def cover(self, request: TableRequest, shapes: Sequence[TableShape], asker: Asker | None) -> Protector:  # noqa: ARG002 - the rules have decided
         """Everybody may ask what the rules allow."""
         return self
@@ -90,7 +101,11 @@ class CellKeyProtector:
 
     def protect(self, exact: ExactTable) -> NoisyCells:
         """Noise looked up by who is in the cell."""
-        return NoisyCells(perturb(exact, self.keys, self.noise))
+        return NoisyCells(perturb(exact, self.keys, self.noise), self.law(exact.shape))
+
+    def law(self, shape: TableShape) -> TableLaw:
+        """One noise table for every cell."""
+        return TableLaw(self.noise, shape.lengths)
 
     def promise(
         self, protection: Protection, additivity: str = "", subject: str = COUNT.subject

@@ -16,15 +16,14 @@ import numpy as np
 
 from discreet.errors import BadRequest
 from discreet.inference.intervals import cell_intervals
-from discreet.noise.cell_laws import PUBLIC
-from discreet.noise.sum_law import SumLaw
+from discreet.model.noise_law import depends_on_count
+from discreet.noise.table import NO_NOISE, NoiseTable
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
+    from discreet.model.noise_law import CellLaw
     from discreet.model.release import Release
-    from discreet.noise.cell_laws import CellLaws
-    from discreet.noise.table import NoiseTable
 
 LEVEL = 0.95
 #: The most numbers that are listed one by one.
@@ -59,17 +58,21 @@ def certainty(release: Release) -> Certainty | None:
     """What can be said of every count; None where the numbers shown have no noise of their own."""
     if not _has_own_noise(release):
         return None
-    if release.laws is not None:
-        return _by_laws(release.laws)
-    if release.noise is None:
-        return None
+    laws = [law for law in release.law.laws if law != NO_NOISE]
+    if not any(depends_on_count(law) for law in laws):
+        return _widest(laws)
+    return _by_number(release, laws[0]) if len(laws) == 1 else None
+
+
+def _by_number(release: Release, law: CellLaw) -> Certainty | None:
+    """Where the noise depends on the count, each number shown has an interval of its own."""
     shown = np.unique(release.values[release.status == 0])
     try:
-        low, high = cell_intervals(shown, release.noise, LEVEL)
+        low, high = cell_intervals(shown, law, LEVEL)
     except BadRequest:  # a law too wide for inference, or no number at all
         return None
     lines = [*zip(shown.tolist(), low.tolist(), high.tolist(), strict=True)]
-    small, below, above = _split(lines, release.noise)
+    small, below, above = _split(lines, law)
     few = release.cells <= MOST_TITLES
     titles = {number: f"95 %: {first:,} to {last:,}" for number, first, last in lines} if few else {}
     within = max(max(number - first, last - number) for number, first, last in lines)
@@ -83,21 +86,19 @@ def _has_own_noise(release: Release) -> bool:
     return release.measure.is_count and additivity == "independent"
 
 
-def _by_laws(laws: CellLaws) -> Certainty | None:
-    """Under `dp` a count's reach follows from how many noises it adds up; the widest is said of all."""
-    pairs = np.unique(np.stack([laws.margin.ravel().astype(np.int64), laws.terms.ravel()]), axis=1)
-    noisy = [(margin, terms) for margin, terms in pairs.T.tolist() if margin != PUBLIC and terms]
-    if not 0 < len(noisy) <= MOST_LAWS:
+def _widest(laws: Sequence[CellLaw]) -> Certainty | None:
+    """Where the noise does not depend on the count, the reach of the widest law is said of all."""
+    if not 0 < len(laws) <= MOST_LAWS:
         return None
-    within = max(SumLaw(laws.margins[m][1].rows[0], terms).half_width(LEVEL) for m, terms in noisy)
+    within = max(law.laws[0].half_width(LEVEL) for law in laws)
     return Certainty(within, round(100 * LEVEL), (), None, None, {})
 
 
 def _split(
-    lines: list[tuple[int, int, int]], noise: NoiseTable
+    lines: list[tuple[int, int, int]], noise: CellLaw
 ) -> tuple[tuple[tuple[int, int, int], ...], int | None, int | None]:
     """The small numbers one by one, and how far the interval of all larger ones reaches."""
-    if noise.repeats > 1:
+    if not isinstance(noise, NoiseTable) or noise.repeats > 1:
         return tuple(lines[:MOST_LINES]), None, None
     reach = len(noise.rows) + noise.largest
     low, high = (int(limit[0]) for limit in cell_intervals([reach + noise.largest], noise, LEVEL))

@@ -66,15 +66,6 @@ def on_grid(weight_sums: NDArray[np.int64], grid: int) -> NDArray[np.int64]:
     return nearest_quotient(weight_sums, grid)
 
 
-def grid_sensitivity(design: SurveyDesign, grid: int) -> int:
-    """(c) How many steps of the grid one person added or removed can move a cell: ⌈w_max / g⌉.
-
-    Rounding adds at most what completes the last step. A person replaced by another moves one cell by as
-    much, and a table (in L1) by twice as much.
-    """
-    return -(-design.largest_weight // grid)
-
-
 def largest_weight(
     weight_sums: NDArray[np.int64], grid_noise: NDArray[np.int64], grid: int
 ) -> NDArray[np.int64]:
@@ -82,7 +73,7 @@ def largest_weight(
 
     Args:
         weight_sums: Exact weighted counts, in fixed point.
-        grid_noise: Noise from a table designed for `grid_sensitivity`.
+        grid_noise: Noise in steps of the grid; one person added or removed moves a cell by at most ⌈w_max / grid⌉ steps.
         grid: The step in fixed point, public; one whole person is `design.scale`.
     """
     return (on_grid(weight_sums, grid) + grid_noise) * grid

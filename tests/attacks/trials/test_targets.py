@@ -82,9 +82,9 @@ def test_what_an_attacker_works_out_about_dp_is_what_its_releases_say(people):
             request = TableRequest(knowledge.dataset.id, ("area",), filters=filters, totals=False)
             table, terms = knowledge.answered_by(request)
             release = interface.door.release(request)
-            assert [margin for margin, _ in release.laws.margins] == [table.margin]
-            assert release.laws.margins[0][1] == table.noise
-            assert set(release.laws.terms.tolist()) == {terms}
+            assert [margin for margin, _ in release.law.margins] == [table.margin]
+            assert release.law.margins[0][1] == table.noise
+            assert set(release.law.terms.tolist()) == {terms}
             assert (interface.ask(request).values == release.noisy).all()
             asked.append(table.margin)
     assert len(set(asked)) == 3

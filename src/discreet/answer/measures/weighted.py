@@ -44,9 +44,7 @@ if TYPE_CHECKING:
     from discreet.model.exact import ExactTable
     from discreet.model.request import TableRequest
     from discreet.model.survey import Survey
-    from discreet.noise.table import NoiseTable
     from discreet.protect.noisy_cells import NoisyCells
-    from discreet.protect.protector import Protector
 
 
 def _show(question: Question, exact: ExactTable, cells: NoisyCells) -> Shown:
@@ -58,7 +56,7 @@ def _show(question: Question, exact: ExactTable, cells: NoisyCells) -> Shown:
     form, noisy = weight_form(survey.form), cells.noisy
     errors, shares = np.zeros(noisy.shape, dtype=np.int64), np.zeros(noisy.shape, dtype=np.int64)
     doubtful = np.zeros(noisy.shape, dtype=np.bool_)
-    for chosen, variance in _variances(opened(question)[1], survey, cells, strata, design):
+    for chosen, variance in _variances(survey, cells, strata, design):
         errors[chosen] = relative_standard_errors(noisy[chosen], design, variance)
         shares[chosen] = noise_shares(noisy[chosen], design, variance)
         doubtful[chosen] = unreliable(noisy[chosen], design, variance)
@@ -109,13 +107,7 @@ def survey_design(dataset: Dataset, survey: Survey) -> SurveyDesign:
     )
 
 
-def largest_variance(noise: NoiseTable) -> Fraction:
-    """The variance of the noise where it is largest."""
-    return max(row.variance() for row in noise.rows)
-
-
 def _variances(
-    protector: Protector,
     survey: Survey,
     cells: NoisyCells,
     strata: Strata | None,
@@ -123,14 +115,14 @@ def _variances(
 ) -> Iterator[tuple[NDArray[np.bool_], Fraction]]:
     """Cells as masks, and the variance of their noise in sample counts."""
     if strata is not None:
-        largest = max(variance for _, variance in _kinds_of_noise(protector, strata.cells))
+        largest = max(law.variance for law in strata.cells.law.laws)
         for place, factor in enumerate(strata.factors(survey, design)):
             chosen = np.zeros(cells.noisy.shape, dtype=np.bool_)
             chosen[strata.at(place)] = True
             yield chosen, largest * factor
         return
-    for chosen, variance in _kinds_of_noise(protector, cells):
-        yield chosen, _in_sample_counts(survey, variance, design)
+    for chosen, law in cells.law.kinds():
+        yield chosen, _in_sample_counts(survey, law.variance, design)
 
 
 def _in_sample_counts(survey: Survey, variance: Fraction, design: SurveyDesign) -> Fraction:
@@ -140,14 +132,6 @@ def _in_sample_counts(survey: Survey, variance: Fraction, design: SurveyDesign) 
     step = Fraction(design.largest_weight, design.scale) / design.average_weight
     # Rounding to the grid adds the variance of a uniform error of one step.
     return (variance + Fraction(1, 12)) * step**2
-
-
-def _kinds_of_noise(protector: Protector, cells: NoisyCells) -> Iterator[tuple[NDArray[np.bool_], Fraction]]:
-    """The cells of each kind of noise, and its variance where it is largest."""
-    if cells.laws is not None:
-        yield from cells.laws.kinds()
-    elif protector.noise is not None:
-        yield np.ones(cells.noisy.shape, dtype=np.bool_), largest_variance(protector.noise)
 
 
 def _strata_factor(weights: list[Fraction], average: Fraction) -> Fraction:
@@ -177,7 +161,7 @@ class Strata:
     """Noisy sample counts stratum by stratum, the strata along the last axis.
 
     Args:
-        cells: The noisy counts and their laws.
+        cells: The noisy counts and the law of their noise.
         codes: The strata in the order of that axis.
         axis: The strata's axis in the table that is shown; None where it shows none.
         shown: Which strata each place along that axis holds; without an axis, those of every cell.

@@ -22,7 +22,7 @@ import pyarrow as pa
 from discreet.answer.door import open_doors
 from discreet.answer.load import load_dataset
 from discreet.attacks.interface import Answer, answer_of
-from discreet.attacks.knowledge import CELLKEY, DESCRIBED, DP, UNPROTECTED, Knowledge, plan_of
+from discreet.attacks.knowledge import CELLKEY, DESCRIBED, DP, UNPROTECTED, Knowledge, noise_table, plan_of
 from discreet.model.dataset_toml import parse_dataset
 from discreet.model.request import TableRequest, canonical
 from discreet.model.shape import table_shape
@@ -147,8 +147,8 @@ def _knowledge(door: Door, population: Population, protection: str) -> Knowledge
     dataset = door.dataset
     if protection == DP:
         return Knowledge(dataset, protection, plan=plan_of(dataset))
-    noise = door.release(TableRequest(dataset.id, (population.levels[0],))).noise
-    return Knowledge(dataset, protection, noise)
+    release = door.release(TableRequest(dataset.id, (population.levels[0],)))
+    return Knowledge(dataset, protection, noise_table(release))
 
 
 def describe(population: Population, protection: str, budget: Budget) -> str:

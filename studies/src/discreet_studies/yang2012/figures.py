@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from discreet.margins.log_linear import total_variation
+from discreet.inference.plain_fit import total_variation
 from discreet.margins.tables import PAPER_TABLES
 from discreet_studies.exhibit import Exhibit, Finding
 from discreet_studies.yang2012.runs import INFEASIBLE, LARGEST, NAMED, clouds, dataset, grid, without_noise

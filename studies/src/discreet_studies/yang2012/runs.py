@@ -23,18 +23,18 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from discreet.inference.plain_fit import fit_log_linear
 from discreet.margins.closure import margin_tables, parse_margins
 from discreet.margins.holistic import Holistic
 from discreet.margins.integer_noise import SeededNoise
-from discreet.margins.log_linear import fit_log_linear
 from discreet.margins.sensitivity import epsilon_of_published
 from discreet.margins.study import largest_l1
 from discreet.margins.tables import PAPER_TABLES, paper_table
 
 if TYPE_CHECKING:
+    from discreet.inference.plain_fit import LogLinearFit
     from discreet.margins.closure import MarginSet
     from discreet.margins.holistic import HolisticRelease
-    from discreet.margins.log_linear import LogLinearFit
     from discreet.margins.sensitivity import Basis
     from discreet.margins.tables import ContingencyTable
     from discreet_studies.exhibit import Effort
@@ -86,7 +86,7 @@ def dataset(name: str) -> Dataset:
     """
     table = paper_table(name)
     wanted = parse_margins(PAPER_TABLES[name], table.names, table.shape)
-    return Dataset(name, table, wanted, fit_log_linear(table.counts, wanted))
+    return Dataset(name, table, wanted, fit_log_linear(table.counts, wanted.margins))
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,7 +176,7 @@ def _outcome(known: Dataset, released: HolisticRelease) -> Outcome:
     exact = margin_tables(known.table.counts, known.wanted)
     shift, distance = math.nan, math.nan
     if released.sample_size > 0:
-        fit = fit_log_linear(released.table, known.wanted)
+        fit = fit_log_linear(released.table, known.wanted.margins)
         shift = abs(fit.statistic - known.fit.statistic)
         distance = float(np.abs(fit.probabilities - known.fit.probabilities).sum())
     return Outcome(released.sample_size, largest_l1(released.margins, exact), released.lp_b, shift, distance)

@@ -1,0 +1,102 @@
+"""The law of the noise of every cell of a table whose cells are sums of released cells.
+
+A cell that adds up K cells of a margin has K independent terms of that margin's noise. Cells that are public, such as
+a known total, have none.
+
+Comes from: `protect/described_noise.py`. Goes to: the release, `inference`, sampling errors.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from math import sqrt
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from discreet.model.noise_law import NoiseLaw
+from discreet.noise.sum_law import SumLaw
+from discreet.noise.table import NO_NOISE
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from discreet.model.noise_law import CellLaw
+    from discreet.noise.table import NoiseTable
+
+#: In place of a margin: the cell is public and has no noise.
+PUBLIC = -1
+
+
+@dataclass(frozen=True, eq=False)
+class DescribedLaw(NoiseLaw):
+    """How many terms of which margin's noise each cell has.
+
+    Args:
+        terms: How many noisy base cells each one adds up; 0 for cells that are public (known total, nobody).
+        margin: For each cell its place in `margins`, or `PUBLIC`.
+        margins: The margins that answered, each with its noise table, which has one row.
+    """
+
+    terms: NDArray[np.int64]
+    margin: NDArray[np.int16]
+    margins: tuple[tuple[tuple[str, ...], NoiseTable], ...]
+
+    @property
+    def laws(self) -> tuple[CellLaw, ...]:
+        """One law for each number of terms of each margin."""
+        return self._found[0]
+
+    @property
+    def kind(self) -> NDArray[np.int64]:
+        """Which of them each cell has."""
+        return self._found[1]
+
+    @cached_property
+    def _found(self) -> tuple[tuple[CellLaw, ...], NDArray[np.int64]]:
+        width = int(self.terms.max(initial=0)) + 1
+        pair = np.where(self.terms > 0, (self.margin.astype(np.int64) + 1) * width + self.terms, 0)
+        found, kind = np.unique(pair, return_inverse=True)
+        laws = tuple(self._law(*divmod(each, width)) for each in found.tolist())
+        return laws, kind.reshape(self.terms.shape)
+
+    def _law(self, margin: int, terms: int) -> CellLaw:
+        """The law of a number of terms of a margin, which is numbered from 1; 0 is public."""
+        if not margin or not terms:
+            return NO_NOISE
+        _, table = self.margins[margin - 1]
+        return table if terms == 1 else SumLaw(table.rows[0], terms)
+
+    def at(self, *place: int) -> CellLaw:
+        """The law of one cell: its margin's noise table, or a sum of draws from it."""
+        return self._law(int(self.margin[place]) + 1, int(self.terms[place]))
+
+    @property
+    def impossible(self) -> NDArray[np.bool_]:
+        """Cells that nobody can be in: they add up structural zeros alone."""
+        return np.asarray((self.terms == 0) & (self.margin != PUBLIC))
+
+    def source(self, *place: int) -> tuple[str, ...] | None:
+        """The margin whose cells are added up; None for a public cell."""
+        answered = int(self.margin[place])
+        return None if answered == PUBLIC else self.margins[answered][0]
+
+    def document(self) -> dict[str, Any]:
+        """The noise of each margin, and for each cell its margin and its number of terms."""
+        return {
+            "noise": {
+                "tables": [_table_document(margin, table) for margin, table in self.margins],
+                "table": self.margin.ravel().tolist(),
+                "terms": self.terms.ravel().tolist(),
+            }
+        }
+
+
+def _table_document(margin: tuple[str, ...], table: NoiseTable) -> dict[str, Any]:
+    return {
+        "variables": list(margin),
+        "family": table.family,
+        "epsilon": table.parameters.get("epsilon"),
+        "standard_deviation": sqrt(table.variance),
+    }

@@ -1,0 +1,58 @@
+"""The law of numbers that were made together and say nothing cell by cell: whoever asks for it is refused.
+
+Comes from: `answer/joint_margins.py`. Goes to: the release.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, NoReturn
+
+import numpy as np
+
+from discreet.errors import BadRequest
+from discreet.model.noise_law import NoiseLaw
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+
+@dataclass(frozen=True, eq=False)
+class UnstatedLaw(NoiseLaw):
+    """No law is stated for any cell, and all cells may share noise.
+
+    Args:
+        shape: The lengths of the table's axes.
+    """
+
+    shape: tuple[int, ...]
+
+    @property
+    def laws(self) -> tuple[()]:
+        """None is stated."""
+        return ()
+
+    @property
+    def kind(self) -> NoReturn:
+        """Refused.
+
+        Raises:
+            BadRequest: Always.
+        """
+        raise BadRequest(
+            "The law of the noise of these cells is not stated.",
+            "Ask for the table by itself, not with others.",
+        )
+
+    @property
+    def impossible(self) -> NDArray[np.bool_]:
+        """The noise rules out no cell."""
+        return np.broadcast_to(np.False_, self.shape)
+
+    def source(self, *place: int) -> str:  # noqa: ARG002 - it holds of every cell
+        """All cells may share noise."""
+        return "together"
+
+    def document(self) -> dict[str, Any]:
+        """Nothing is stated."""
+        return {}
