@@ -35,7 +35,7 @@ from discreet.records.intake import load_records
 from discreet.records.secret import create_secret, read_secret
 from discreet.rules.declared import parse_rules
 from discreet.workspace.engine_place import engine_wanted, open_engine
-from discreet.workspace.ledger_place import ledger_for_publishing
+from discreet.workspace.ledger_place import ledger_for_loading
 from discreet.workspace.version import (
     DIGEST,
     SECRET_CHECK,
@@ -162,11 +162,11 @@ def _refuse_other_keys(table: NoiseTable, protection: Protection) -> None:
 def _charge(folder: Path, version: Version, plan: NoisePlan) -> None:
     """Charge the universe to its budget, before anybody can see the version."""
     dataset, terms = version.dataset, plan.terms
-    ledger = ledger_for_publishing(folder)
+    ledger = ledger_for_loading(folder)
     try:
-        budget = Budget(terms.name, budget_cap(terms), terms.rule, terms.neighbours)
+        budget = Budget(terms.name, budget_cap(terms), terms.composition, terms.neighbours)
         charge = version_charge(plan, dataset, dataset.version, version.fingerprint)
-        ledger.publish(charge, dataset.id, dataset.version, version.fingerprint, budget)
+        ledger.charge_version(charge, dataset.id, dataset.version, version.fingerprint, budget)
     finally:
         ledger.close()
 
