@@ -81,7 +81,7 @@ def test_a_dry_run_advises_and_charges_nothing(private_town, monkeypatch):
 def test_what_the_budget_does_not_cover_is_not_read(private_town, monkeypatch):
     asked = wish(private_town.folder, epsilon=6.0)
     monkeypatch.setattr(type(asked.stored.engine), "aggregate", lambda *_: pytest.fail("a record was read"))
-    with pytest.raises(BudgetSpent, match="budget"):
+    with pytest.raises(BudgetSpent, match='The budget "town"'):
         asked.release().document()
 
 

@@ -233,14 +233,14 @@ def load_and_die(folder, description, step):
     names |= {"settled": "_settle", "pointed": "_point"}
     if step in names:
         setattr(publishing, names[step], dies_after(getattr(publishing, names[step])))
-    opened = publishing.ledger_for_publishing
+    opened = publishing.ledger_for_loading
 
     def watched(place):
         ledger = opened(place)
         ledger._on_step = lambda done: f"charge: {done}" == step and die()
         return ledger
 
-    publishing.ledger_for_publishing = watched
+    publishing.ledger_for_loading = watched
     load_dataset(folder, description, RECORDS)
     os._exit(0)
 

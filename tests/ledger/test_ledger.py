@@ -151,9 +151,9 @@ def test_what_cannot_be_booked_is_refused(place):
     ledger = Ledger.open(place)
     with pytest.raises(BadRequest, match="cannot be booked"):
         ledger.charge(charge("a", Fraction(-1)))
-    with pytest.raises(BadRequest, match="no family"):
+    with pytest.raises(BadRequest, match="no budget"):
         ledger.charge(Charge("nobody", "x", TENTH, TINY))
-    with pytest.raises(BadRequest, match="no family"):
+    with pytest.raises(BadRequest, match="no budget"):
         ledger.state("nobody")
     with pytest.raises(BadDescription, match="cannot be booked"):
         declare_budget(ledger, "x", (Fraction(1), Fraction(2)))

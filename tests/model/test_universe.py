@@ -170,7 +170,7 @@ def test_terms_are_read_as_the_decimals_that_were_written():
 @pytest.mark.parametrize(
     ("entry", "words"),
     [
-        ({"epsilon": 1}, "lacks `family`"),
+        ({"epsilon": 1}, "lacks `name`"),
         ({"family": "f"}, "lacks `epsilon`"),
         ({"family": "f", "epsilon": 1, "eps": 1}, "unknown key"),
         ({"family": "f", "epsilon": 0}, "above 0"),
@@ -184,7 +184,7 @@ def test_terms_are_read_as_the_decimals_that_were_written():
         ({"family": "f", "epsilon": 1, "invariants": "n"}, "invariants"),
         ({"family": "f", "epsilon": 1, "records_per_unit": 0}, "1 to 1000"),
         ({"family": "f", "epsilon": 1, "records_per_unit": 1.5}, "whole number"),
-        ({"family": "", "epsilon": 1}, "no family"),
+        ({"family": "", "epsilon": 1}, "no name"),
         ({"family": 3, "epsilon": 1}, "quotes"),
     ],
 )

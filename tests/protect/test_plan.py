@@ -184,7 +184,7 @@ def test_publishing_charges_the_family_once_and_a_change_charges_again(dataset, 
     def publish(version, fingerprint):
         charge = version_charge(plan, dataset, version, fingerprint)
         assert fingerprint not in charge.request
-        return ledger.publish(charge, dataset.id, version, fingerprint)
+        return ledger.charge_version(charge, dataset.id, version, fingerprint)
 
     first = publish("1", "fffe")
     assert not first.repeat

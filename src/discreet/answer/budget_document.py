@@ -52,7 +52,7 @@ def budget_document(plan: NoisePlan, dataset: Dataset, state: BudgetState | None
     claim = plan.claim or (None if best is None else claim_of(plan, best, found[best]))
     spent = (Fraction(0), Fraction(0)) if state is None else state.spent
     cap = (terms.cap_epsilon, terms.cap_delta) if state is None else state.cap
-    rule = terms.rule if state is not None else "basic"
+    rule = terms.composition if state is not None else "basic"
     return {
         "family": terms.name,
         "cap": _amount(cap, rule),
@@ -78,16 +78,18 @@ def ledger_document(state: BudgetState) -> dict[str, Any]:
     """What a budget has spent, what is left, and by whom."""
     return {
         "family": state.name,
-        "rule": state.rule,
-        "cap": _amount(state.cap, state.rule),
-        "spent": _amount(state.spent, state.rule),
-        "left": _amount(state.left, state.rule),
+        "rule": state.composition,
+        "cap": _amount(state.cap, state.composition),
+        "spent": _amount(state.spent, state.composition),
+        "left": _amount(state.left, state.composition),
         "accounts": [
             {
                 "account": each.account,
-                "cap": _amount(each.cap, state.rule),
-                "spent": _amount(each.spent, state.rule),
-                "left": _amount((each.cap[0] - each.spent[0], each.cap[1] - each.spent[1]), state.rule),
+                "cap": _amount(each.cap, state.composition),
+                "spent": _amount(each.spent, state.composition),
+                "left": _amount(
+                    (each.cap[0] - each.spent[0], each.cap[1] - each.spent[1]), state.composition
+                ),
             }
             for each in state.accounts
         ],
@@ -123,17 +125,20 @@ def asked_in_words(request: str) -> str:
     return f"{what} of {dataset}, version {version}"
 
 
-def planned_budget(description: str, state_of: Callable[[str], BudgetState | None]) -> dict[str, Any]:
-    """What a description would promise and cost if it were published now; no record is read.
+def planned_budget(
+    description: str, state_of: Callable[[str], BudgetState | None], defaults: int | None = None
+) -> dict[str, Any]:
+    """What a description would promise and cost if it were loaded now; no record is read.
 
     Args:
         description: The text of `dataset.toml`.
         state_of: What a budget has spent; None where it has never been declared.
+        defaults: The revision of the defaults of its lineage; today's by default.
 
     Raises:
         BadDescription: It cannot be read, or its protection is not `dp`.
     """
-    dataset = parse_dataset(description)
+    dataset = parse_dataset(description, defaults)
     if not dataset.protection.is_dp:
         raise BadDescription(
             f'"{dataset.id}" is protected by the cell key method and has no privacy budget.',
@@ -152,7 +157,7 @@ def _group(claim: Claim, units: int) -> dict[str, float]:
 
 def left_sentence(state: BudgetState, terms: Terms) -> str:
     """What a budget has left of its lifetime cap, in a sentence for readers."""
-    cap, left = _amount(state.cap, state.rule), _amount(state.left, state.rule)
+    cap, left = _amount(state.cap, state.composition), _amount(state.left, state.composition)
     loss = next(iter(cap))
     further = (
         "Further tables may be charged to accounts with a share of it."

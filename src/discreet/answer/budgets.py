@@ -14,6 +14,7 @@ from discreet.answer.budget_document import budget_document, ledger_document, le
 from discreet.errors import BadRequest, nearest
 from discreet.ledger.roles import require_role
 from discreet.workspace.ledger_place import has_ledger, open_ledger
+from discreet.workspace.lineage import lineage_defaults
 
 if TYPE_CHECKING:
     from fractions import Fraction
@@ -55,7 +56,8 @@ def budget_before(folder: Path | None, description: str) -> dict[str, Any]:
         finally:
             ledger.close()
 
-    return planned_budget(description, state_of)
+    defaults = None if folder is None else lineage_defaults(folder, description)
+    return planned_budget(description, state_of, defaults)
 
 
 def ledger_of(stored: StoredDataset) -> dict[str, Any]:

@@ -132,4 +132,4 @@ def _cost(stored: StoredDataset, found: Attempt) -> dict[str, Any]:
         return {}
     answering = None if found.question is None or found.refusal is not None else opened(found.question)[1]
     charge = answering.charge if isinstance(answering, DpProtector) else None
-    return {"cost": cost_document(charge, stored.dp.plan.terms.rule)}
+    return {"cost": cost_document(charge, stored.dp.plan.terms.composition)}

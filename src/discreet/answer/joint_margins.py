@@ -167,9 +167,9 @@ class JointMargins:
         """What the margins cost a person, named by everything that decides them."""
         dp, dataset = self._dp, self.stored.dataset
         terms, source = dp.plan.terms, dp.source
-        if terms.rule != "basic":
+        if terms.composition != "basic":
             raise BadRequest(
-                f"Margins are charged in epsilon and delta, and the budget's rule is {terms.rule}.",
+                f"Margins are charged in epsilon and delta, and the budget's rule is {terms.composition}.",
                 'Only families with rule = "basic" can pay for them.',
             )
         promised = 0.0 if isinstance(plan, Holistic) else plan.delta

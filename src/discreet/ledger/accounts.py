@@ -21,8 +21,8 @@ from typing import TYPE_CHECKING
 from sqlalchemy import insert, select, update
 
 from discreet.errors import BadKey, BadRequest, nearest
-from discreet.ledger.database import ACCOUNTS
 from discreet.ledger.roles import ROLES, require_role
+from discreet.ledger.tables import ACCOUNTS
 
 if TYPE_CHECKING:
     from discreet.ledger.database import LedgerDatabase

@@ -4,7 +4,7 @@ SQLite runs in WAL mode with full synchronisation, and every transaction takes t
 (BEGIN IMMEDIATE), so a commit that returned is on disk and two processes never charge at once. A ledger that is missing
 is not made anew in passing: an empty ledger would forget what was spent.
 
-Comes from: `workspace` (path or URL). Goes to: `ledger`, `accounts`.
+Comes from: `workspace` (path or URL). Goes to: `ledger`, `accounts`; `schema` migrates what is older.
 """
 
 from __future__ import annotations
@@ -15,95 +15,18 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import quote
 
-from sqlalchemy import (
-    BigInteger,
-    CheckConstraint,
-    Column,
-    Connection,
-    Engine,
-    ForeignKey,
-    MetaData,
-    String,
-    Table,
-    create_engine,
-    event,
-    inspect,
-)
+from sqlalchemy import Connection, Engine, create_engine, event, inspect
 from sqlalchemy.exc import SQLAlchemyError
 from sqlalchemy.pool import NullPool
 
 from discreet.errors import LedgerUnusable
+from discreet.ledger.schema import bring_up_to_date, mark, newest_schema
+from discreet.ledger.tables import METADATA
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
 SECONDS_TO_WAIT = 60
-
-_METADATA = MetaData()
-
-#: Losses are whole numbers of `LOSS_UNIT`, failures of `FAILURE_UNIT`: sums are exact, caps are never passed by rounding.
-FAMILIES = Table(
-    "families",
-    _METADATA,
-    Column("family", String(200), primary_key=True),
-    Column("rule", String(16), nullable=False),
-    Column("neighbours", String(16), nullable=False),
-    Column("cap_loss", BigInteger, nullable=False),
-    Column("cap_failure", BigInteger, nullable=False),
-    Column("spent_loss", BigInteger, nullable=False, default=0),
-    Column("spent_failure", BigInteger, nullable=False, default=0),
-    CheckConstraint("spent_loss <= cap_loss AND spent_failure <= cap_failure", name="family_within_cap"),
-)
-SHARES = Table(
-    "shares",
-    _METADATA,
-    Column("family", String(200), ForeignKey("families.family"), primary_key=True),
-    Column("account", String(200), primary_key=True),
-    Column("cap_loss", BigInteger, nullable=False),
-    Column("cap_failure", BigInteger, nullable=False),
-    Column("spent_loss", BigInteger, nullable=False, default=0),
-    Column("spent_failure", BigInteger, nullable=False, default=0),
-    CheckConstraint("spent_loss <= cap_loss AND spent_failure <= cap_failure", name="share_within_cap"),
-)
-CHARGES = Table(
-    "charges",
-    _METADATA,
-    Column("family", String(200), ForeignKey("families.family"), primary_key=True),
-    Column("request", String(64), primary_key=True),
-    Column("account", String(200)),
-    Column("loss", BigInteger, nullable=False),
-    Column("failure", BigInteger, nullable=False),
-    Column("what", String, nullable=False),
-    Column("at", String(40), nullable=False),
-)
-#: One version, one set of records: noise that came again exactly where records did would tell whether they changed.
-#: One dataset, one budget: under another cap its persons would be promised less than is spent.
-VERSIONS = Table(
-    "versions",
-    _METADATA,
-    Column("dataset", String(64), primary_key=True),
-    Column("version", String(200), primary_key=True),
-    Column("family", String(200), nullable=False),
-    Column("records", String(64), nullable=False),
-)
-ACCOUNTS = Table(
-    "accounts",
-    _METADATA,
-    Column("account", String(200), primary_key=True),
-    Column("role", String(16), nullable=False),
-    Column("key_hash", String(64), nullable=False, unique=True),
-    Column("created", String(40), nullable=False),
-    Column("revoked", String(40)),
-)
-#: Groups of their own that accounts have made; each counts once (`group_meter`).
-GROUPS = Table(
-    "free_groups",
-    _METADATA,
-    Column("account", String(200), primary_key=True),
-    Column("dataset", String(64), primary_key=True),
-    Column("variable", String(64), primary_key=True),
-    Column("members", String(64), primary_key=True),
-)
 
 
 class LedgerDatabase:
@@ -148,15 +71,21 @@ def create_database(place: Path | str) -> LedgerDatabase:
         engine = _engine(place)
         if inspect(engine).get_table_names():
             raise LedgerUnusable("The database is not empty.", "Open it, or give the URL of an empty one.")
-        _METADATA.create_all(engine)
+        with engine.begin() as connection:
+            METADATA.create_all(connection)
+            mark(connection, newest_schema())
     return LedgerDatabase(engine)
 
 
-def open_database(place: Path | str) -> LedgerDatabase:
-    """Open an existing ledger and check it.
+def open_database(place: Path | str, on_step: Callable[[str], None] = lambda _step: None) -> LedgerDatabase:
+    """Open an existing ledger, check it, and migrate it if an older Discreet made it.
+
+    Args:
+        place: Its file or URL.
+        on_step: Told when each of `schema.STEPS` is done; for tests that end the process there.
 
     Raises:
-        LedgerUnusable: It is missing, damaged or out of reach.
+        LedgerUnusable: It is missing, damaged, out of reach or newer than this program.
     """
     if isinstance(place, Path) and not (place.is_file() and place.stat().st_size):
         raise LedgerUnusable(
@@ -165,12 +94,9 @@ def open_database(place: Path | str) -> LedgerDatabase:
         )
     with _no_answers():
         engine = _engine(place)
-        missing = set(_METADATA.tables) - set(inspect(engine).get_table_names())
-        if missing:
-            raise LedgerUnusable("The ledger lacks tables.", "Restore the newest copy.")
-        _refuse_other_columns(engine)
         if engine.dialect.name == "sqlite":
             _check_sqlite(engine)
+        bring_up_to_date(engine, on_step)
     return LedgerDatabase(engine)
 
 
@@ -214,18 +140,6 @@ def _prepare_sqlite(connection: sqlite3.Connection, _record: object) -> None:
 
 def _begin_immediate(connection: Connection) -> None:
     connection.exec_driver_sql("BEGIN IMMEDIATE")
-
-
-def _refuse_other_columns(engine: Engine) -> None:
-    """A ledger of an earlier Discreet is whole, but it cannot say what this one must know."""
-    found = inspect(engine)
-    for name, table in _METADATA.tables.items():
-        missing = set(table.columns.keys()) - {column["name"] for column in found.get_columns(name)}
-        if missing:
-            raise LedgerUnusable(
-                f"The ledger was made by another version of Discreet: `{name}` has no {', '.join(sorted(missing))}.",
-                "Use the version that made it. A demo workspace may be deleted and is then built again.",
-            )
 
 
 def _check_sqlite(engine: Engine) -> None:

@@ -26,8 +26,8 @@ class Charge:
     Args:
         budget: The name of the budget that pays.
         request: Everything that decides the answer, in canonical form (`canonical_request`).
-        loss: Epsilon, or rho under the zCDP rule.
-        failure: Delta, or the shipped tables' distance under the zCDP rule.
+        loss: Epsilon, or rho under zCDP.
+        failure: Delta, or the shipped tables' distance under zCDP.
         account: Who pays from a share of their own; None for the custodian's universe.
     """
 
@@ -50,13 +50,13 @@ class Budget:
     Args:
         name: What it is called.
         cap: Its lifetime cap: loss and failure.
-        rule: `basic` (epsilon, delta) or `zcdp` (rho, distance).
+        composition: How losses add up: `basic` (epsilon, delta) or `zcdp` (rho, distance).
         neighbours: Whom all charges speak of: a loss for one relation cannot be added to one for another.
     """
 
     name: str
     cap: tuple[Fraction, Fraction]
-    rule: str = "basic"
+    composition: str = "basic"
     neighbours: str = "add-remove"
 
 
@@ -84,7 +84,7 @@ class BudgetState:
     """The cap of a budget and what is spent of it, in all and by whom."""
 
     name: str
-    rule: str
+    composition: str
     cap: tuple[Fraction, Fraction]
     spent: tuple[Fraction, Fraction]
     accounts: tuple[Account, ...]

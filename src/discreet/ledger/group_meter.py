@@ -52,7 +52,7 @@ def metered_groups(asker: Asker, request: TableRequest) -> Iterator[Callable[[st
     # Only an account that makes groups of its own needs the database: a plain table starts without SQLAlchemy.
     from sqlalchemy import func, insert, select  # noqa: PLC0415
 
-    from discreet.ledger.database import ACCOUNTS, GROUPS  # noqa: PLC0415
+    from discreet.ledger.tables import ACCOUNTS, GROUPS  # noqa: PLC0415
 
     own = {name: {_name_of(group) for group in groups if len(group) > 1} for name, groups in request.groups}
     scope = (GROUPS.c.account == asker.account, GROUPS.c.dataset == request.dataset)

@@ -7,7 +7,7 @@
 
 All four are one transaction, so a crash leaves either a charge or nothing, never an uncharged release. Sums are whole
 numbers: charges are rounded up, caps down. What is added up is (epsilon, delta) by basic composition or rho and
-distance by the zCDP filter, as the budget's rule says; both remain valid when questions follow earlier answers.
+distance by the zCDP filter, as the budget's composition says; both remain valid when questions follow earlier answers.
 
 Comes from: `pipeline` and the faces. Goes to: receipts; `budget_report`.
 Source: docs/methods/dp.md, Theorem 2 (basic filter) and section 3 (zCDP filter); Rogers et al. (2016).
@@ -21,15 +21,7 @@ from sqlalchemy import func, insert, select, update
 from sqlalchemy.dialects import postgresql, sqlite
 
 from discreet.errors import BadDescription, BadRequest, BudgetSpent, LedgerUnusable
-from discreet.ledger.database import (
-    CHARGES,
-    FAMILIES,
-    SHARES,
-    VERSIONS,
-    LedgerDatabase,
-    create_database,
-    open_database,
-)
+from discreet.ledger.database import LedgerDatabase, create_database, open_database
 from discreet.ledger.entries import (
     FAILURE_UNIT,
     LOSS_UNIT,
@@ -52,6 +44,7 @@ from discreet.ledger.statements import (
     spent,
     uncovered,
 )
+from discreet.ledger.tables import BUDGETS, CHARGES, SHARES, VERSIONS
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -90,7 +83,7 @@ class Ledger:
         Raises:
             LedgerUnusable: It is missing, damaged, out of reach, or does not add up.
         """
-        ledger = cls(open_database(place), on_step)
+        ledger = cls(open_database(place, on_step), on_step)
         ledger._check()
         return ledger
 
@@ -107,7 +100,7 @@ class Ledger:
             lowest = (max(loss, known.spent_loss), max(failure, known.spent_failure))
             connection.execute(update(SHARES).where(where).values(cap_loss=lowest[0], cap_failure=lowest[1]))
 
-    def publish(
+    def charge_version(
         self, charge: Charge, dataset: str, version: str, fingerprint: str, budget: Budget | None = None
     ) -> Receipt:
         """Charge the universe of a version, whose name belongs to these records from now on.
@@ -117,10 +110,10 @@ class Ledger:
             dataset: The dataset's id.
             version: The version's name.
             fingerprint: Of the records.
-            budget: Declared in the same transaction: a publication that is refused leaves no cap behind.
+            budget: Declared in the same transaction: a load that is refused leaves no cap behind.
 
         Raises:
-            BadDescription: The version was published with other records, or the dataset in another budget.
+            BadDescription: The version was loaded with other records, or the dataset in another budget.
             BudgetSpent: The budget's cap does not allow it.
         """
         records = records_name(dataset, version, fingerprint)
@@ -135,8 +128,8 @@ class Ledger:
             known = connection.execute(select(VERSIONS.c.records).where(where)).scalar_one()
             if known != records:
                 raise BadDescription(
-                    f'The version "{version}" of "{dataset}" was published with other records or categories.',
-                    "Give what has changed a new `version`; it is charged to the budget as a new release.",
+                    f'The version "{version}" of "{dataset}" was loaded with other records or categories.',
+                    "Give what has changed a new `version`; it is charged to the budget again.",
                 )
             try:
                 receipt = self._charged(connection, charge)
@@ -166,13 +159,13 @@ class Ledger:
         if not record(connection, charge, loss, failure):
             return earlier(connection, charge)
         self._on_step("recorded")
-        if not add(connection, FAMILIES, FAMILIES.c.family == charge.budget, loss, failure):
-            raise spent(f'the budget "{charge.budget}"')
+        if not add(connection, BUDGETS, BUDGETS.c.family == charge.budget, loss, failure):
+            raise spent(f'The budget "{charge.budget}"')
         self._on_step("family charged")
         if charge.account is not None:
             share = (SHARES.c.family == charge.budget) & (SHARES.c.account == charge.account)
             if not add(connection, SHARES, share, loss, failure):
-                raise spent(f'the account "{charge.account}"')
+                raise spent(f'The share of the account "{charge.account}"')
         self._on_step("share charged")
         return Receipt(charge.key, loss * LOSS_UNIT, failure * FAILURE_UNIT, repeat=False)
 
@@ -185,9 +178,9 @@ class Ledger:
     def state(self, budget: str) -> BudgetState:
         """A budget's cap, what is spent and by whom."""
         with self.database.snapshot() as connection:
-            row = connection.execute(select(FAMILIES).where(FAMILIES.c.family == budget)).one_or_none()
+            row = connection.execute(select(BUDGETS).where(BUDGETS.c.family == budget)).one_or_none()
             if row is None:
-                raise BadRequest(f'The ledger knows no budget "{budget}".', "Publish a dataset of it first.")
+                raise BadRequest(f'The ledger knows no budget "{budget}".', "Load a dataset of it first.")
             shares = connection.execute(select(SHARES).where(SHARES.c.family == budget).order_by("account"))
             accounts = tuple(
                 Account(
@@ -217,7 +210,7 @@ class Ledger:
     def _check(self) -> None:
         """What is spent must be the sum of the charges, for every budget and every account."""
         with self.database.snapshot() as connection:
-            for table, keys in ((FAMILIES, ["family"]), (SHARES, ["family", "account"])):
+            for table, keys in ((BUDGETS, ["family"]), (SHARES, ["family", "account"])):
                 columns = [CHARGES.c[key] for key in keys]
                 sums = {
                     tuple(row[: len(keys)]): (int(row[-2]), int(row[-1]))

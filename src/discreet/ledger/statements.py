@@ -1,6 +1,6 @@
 """The statements that a transaction of the ledger is made of; each refuses, or changes one row.
 
-Comes from: `ledger`, which puts them together and commits. Goes to: the tables of `ledger_database`.
+Comes from: `ledger`, which puts them together and commits. Goes to: the tables of a ledger (`tables`).
 """
 
 from __future__ import annotations
@@ -12,9 +12,10 @@ from sqlalchemy import insert, select, update
 from sqlalchemy.dialects import postgresql, sqlite
 
 from discreet.errors import BadDescription, BadKey, BadRequest, BudgetSpent
-from discreet.ledger.database import ACCOUNTS, CHARGES, FAMILIES, VERSIONS
 from discreet.ledger.entries import FAILURE_UNIT, LOSS_UNIT, Receipt, booked, capped
-from discreet.model.terms import RULES
+from discreet.ledger.schema import UNKNOWN_NEIGHBOURS
+from discreet.ledger.tables import ACCOUNTS, BUDGETS, CHARGES, VERSIONS
+from discreet.model.terms import COMPOSITIONS
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection, Table
@@ -24,22 +25,30 @@ if TYPE_CHECKING:
 
 def declare(connection: Connection, budget: Budget) -> None:
     """Set a budget's cap within a transaction, or refuse to raise or change it."""
-    if budget.rule not in RULES:
-        raise BadDescription(f'The ledger has no rule "{budget.rule}".', f"Use {' or '.join(RULES)}.")
+    if budget.composition not in COMPOSITIONS:
+        raise BadDescription(
+            f'The ledger has no rule "{budget.composition}".', f"Use {' or '.join(COMPOSITIONS)}."
+        )
     loss, failure = capped(budget.cap)
-    known = connection.execute(select(FAMILIES).where(FAMILIES.c.family == budget.name)).one_or_none()
+    known = connection.execute(select(BUDGETS).where(BUDGETS.c.family == budget.name)).one_or_none()
     if known is None:
-        row = {"family": budget.name, "rule": budget.rule, "neighbours": budget.neighbours}
+        row = {"family": budget.name, "rule": budget.composition, "neighbours": budget.neighbours}
         caps = {"cap_loss": loss, "cap_failure": failure}
-        connection.execute(insert(FAMILIES).values(spent_loss=0, spent_failure=0, **row, **caps))
+        connection.execute(insert(BUDGETS).values(spent_loss=0, spent_failure=0, **row, **caps))
         return
+    if known.neighbours == UNKNOWN_NEIGHBOURS:
+        raise BadDescription(
+            f'What the budget "{budget.name}" has spent was booked by an early Discreet that did not write down '
+            "its neighbours.",
+            "Nothing can be added to it. Its charges are kept, and other budgets can be used.",
+        )
     if known.neighbours != budget.neighbours:
         raise BadDescription(
             f'What the budget "{budget.name}" has spent was counted for {known.neighbours} neighbours, '
             f"and this is for {budget.neighbours}.",
             f'Write neighbours = "{known.neighbours}": one cap cannot bound both.',
         )
-    if known.rule != budget.rule or loss > known.cap_loss or failure > known.cap_failure:
+    if known.rule != budget.composition or loss > known.cap_loss or failure > known.cap_failure:
         raise BadDescription(
             f'The budget "{budget.name}" has a lifetime cap of {float(known.cap_loss * LOSS_UNIT):g} '
             f"(rule {known.rule}), which cannot be raised or changed.",
@@ -49,8 +58,8 @@ def declare(connection: Connection, budget: Budget) -> None:
         raise BadDescription(
             "The new cap is below what is spent already.", "Lower it to what is spent at most."
         )
-    where = FAMILIES.c.family == budget.name
-    connection.execute(update(FAMILIES).where(where).values(cap_loss=loss, cap_failure=failure))
+    where = BUDGETS.c.family == budget.name
+    connection.execute(update(BUDGETS).where(where).values(cap_loss=loss, cap_failure=failure))
 
 
 def record(connection: Connection, charge: Charge, loss: int, failure: int) -> bool:
@@ -64,11 +73,8 @@ def record(connection: Connection, charge: Charge, loss: int, failure: int) -> b
         "what": charge.request,
         "at": datetime.now(UTC).isoformat(timespec="microseconds"),
     }
-    if (
-        connection.execute(select(FAMILIES.c.family).where(FAMILIES.c.family == charge.budget)).first()
-        is None
-    ):
-        raise BadRequest(f'The ledger knows no budget "{charge.budget}".', "Publish a dataset of it first.")
+    if connection.execute(select(BUDGETS.c.family).where(BUDGETS.c.family == charge.budget)).first() is None:
+        raise BadRequest(f'The ledger knows no budget "{charge.budget}".', "Load a dataset of it first.")
     dialect = postgresql if connection.dialect.name == "postgresql" else sqlite
     # RETURNING and not a row count: drivers do not agree on the count of an insert that met a conflict.
     statement = dialect.insert(CHARGES).values(**row).on_conflict_do_nothing().returning(CHARGES.c.request)
@@ -102,7 +108,7 @@ def refuse_other_budget(connection: Connection, dataset: str, budget: str) -> No
     other = connection.execute(select(VERSIONS.c.family).where(where)).scalars().first()
     if other is not None:
         raise BadDescription(
-            f'"{dataset}" was published in the budget "{other}", and this is "{budget}".',
+            f'"{dataset}" was loaded in the budget "{other}", and this is "{budget}".',
             "Keep the budget: its lifetime cap is promised to the persons of this dataset.",
         )
 
@@ -119,14 +125,14 @@ def refuse_revoked(connection: Connection, account: str | None) -> None:
 def spent(whose: str) -> BudgetSpent:
     """Why an answer cannot be charged: for whoever asked."""
     return BudgetSpent(
-        f"The privacy budget of {whose} does not cover this answer; nothing was charged.",
+        f"{whose} does not cover this answer; nothing was charged.",
         "Ask for a coarser table, for one that was answered before, or ask the custodian.",
     )
 
 
 def uncovered(connection: Connection, charge: Charge) -> BudgetSpent:
-    """Why a version cannot be published: for the custodian, who cannot ask for a coarser table."""
-    row = connection.execute(select(FAMILIES).where(FAMILIES.c.family == charge.budget)).one()
+    """Why a version cannot be loaded: for the custodian, who cannot ask for a coarser table."""
+    row = connection.execute(select(BUDGETS).where(BUDGETS.c.family == charge.budget)).one()
     loss, failure = booked(charge.loss, LOSS_UNIT), booked(charge.failure, FAILURE_UNIT)
     # The charge was added to nothing: the row is what it was before.
     left = [(row.cap_loss - row.spent_loss) * LOSS_UNIT, (row.cap_failure - row.spent_failure) * FAILURE_UNIT]

@@ -11,29 +11,46 @@ from __future__ import annotations
 import tomllib
 from dataclasses import fields
 from fractions import Fraction
-from typing import Any
+from typing import Any, NamedTuple
 
 from discreet.errors import BadDescription, nearest
 from discreet.model.dataset import Dataset
 from discreet.model.declared_dp import declared_dp
+from discreet.model.defaults import newest_defaults, with_former_defaults
 from discreet.model.engine_section import engine_named
 from discreet.model.protection import Protection
 from discreet.model.survey import FORMS, Survey
 from discreet.model.variable import Category, CodeList, Hierarchy, StructuralZero, Variable
 
 
-def parse_dataset(text: str) -> Dataset:
+class Names(NamedTuple):
+    """What a description calls itself, before anything else of it is read."""
+
+    id: str
+    lineage: str
+
+
+def names_of(text: str) -> Names:
+    """The id and the lineage of a description.
+
+    >>> names_of('id = "town"')
+    Names(id='town', lineage='town')
+    """
+    document = _document(text)
+    return Names(str(document.get("id", "")), str(document.get("lineage") or document.get("id", "")))
+
+
+def parse_dataset(text: str, defaults: int | None = None) -> Dataset:
     """Read the text of a `dataset.toml`.
+
+    Args:
+        text: The text.
+        defaults: The revision of the defaults for keys that it leaves out; today's by default.
 
     Raises:
         BadDescription: With what is wrong and what to do.
     """
-    try:
-        document = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
-        raise BadDescription(
-            f"dataset.toml is not valid TOML: {error}.", "Mend the line that it names."
-        ) from None
+    document = with_former_defaults(_document(text), newest_defaults() if defaults is None else defaults)
     allowed = {f.name for f in fields(Dataset)} - {
         "variables",
         "hierarchies",
@@ -75,6 +92,15 @@ def parse_dataset(text: str) -> Dataset:
     if dataset.protection.is_dp:
         declared_dp(dataset)
     return dataset
+
+
+def _document(text: str) -> dict[str, Any]:
+    try:
+        return tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise BadDescription(
+            f"dataset.toml is not valid TOML: {error}.", "Mend the line that it names."
+        ) from None
 
 
 def _variable(entry: dict[str, Any]) -> Variable:

@@ -23,6 +23,8 @@ ADDITIVITY = ("independent", "interior", "fitted")
 #: How a cell's key follows from the records in it; `protect/cell_keys.py` has the formulas.
 KEY_MODES = ("hashed", "additive", "abs", "participants-and-description")
 
+# A default of this module changes only with a new revision of the defaults: see `model/defaults.py`.
+DEFAULT_NOISE = MappingProxyType({"family": "maxent", "D": 5, "V": 3, "js": 2})
 DEFAULT_MODULUS = 2**32
 DEFAULT_MAX_CELLS = 2_000_000
 
@@ -48,7 +50,7 @@ class Protection:
     """
 
     method: str = "cellkey"
-    noise: Mapping[str, Any] = field(default_factory=lambda: {"family": "maxent", "D": 5, "V": 3, "js": 2})
+    noise: Mapping[str, Any] = field(default_factory=lambda: DEFAULT_NOISE)
     keys: str = "hashed"
     modulus: int | None = None
     additivity: str = "independent"

@@ -4,7 +4,7 @@
     invariants   n: the number of records is public; neighbours are then replace-one (Bailie 4.1).
     name         the budget: datasets about the same people share it, and one lifetime cap holds for all of them.
 
-Comes from: `[protection.budget]` of `dataset.toml`. Goes to: `accounting`.
+Comes from: `[protection.budget]` of `dataset.toml`. Goes to: `protect` (plan, charges), `ledger`.
 Source: Bailie (2020), section 4.1; Rinott et al. (2018), section 7. docs/reference/dp-universe.md.
 """
 
@@ -24,7 +24,7 @@ NEIGHBOURS = ("add-remove", "replace-one")
 INVARIANTS = ("n",)
 SPREADS = ("equal", "importance", "optimised")
 MEASURES = ("variance", "absolute")
-RULES = ("basic", "zcdp")
+COMPOSITIONS = ("basic", "zcdp")
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,9 +42,9 @@ class Terms:
         records_per_unit: The most records that one person (the privacy unit) may have, enforced at load.
         spread: How the budget is spread over margins.
         measure: What `optimised` makes small: the variance or the expected absolute error.
-        rule: How an interactive ledger adds up: `basic` or `zcdp`.
+        composition: How an interactive ledger adds up: `basic` or `zcdp`. The file calls it `rule`.
         answer_cost: What one table outside the universe costs an account with a share of the ledger: epsilon under
-            the rule `basic`, rho under `zcdp`. Zero: nothing outside the universe is answered.
+            `basic`, rho under `zcdp`. Zero: nothing outside the universe is answered.
     """
 
     name: str
@@ -57,19 +57,18 @@ class Terms:
     records_per_unit: int = 1
     spread: str = "equal"
     measure: str = "variance"
-    rule: str = "basic"
+    composition: str = "basic"
     answer_cost: Fraction = Fraction(0)
 
     def __post_init__(self) -> None:
-        for name, allowed in (
-            ("neighbours", NEIGHBOURS),
-            ("spread", SPREADS),
-            ("measure", MEASURES),
-            ("rule", RULES),
+        for key, value, allowed in (
+            ("neighbours", self.neighbours, NEIGHBOURS),
+            ("spread", self.spread, SPREADS),
+            ("measure", self.measure, MEASURES),
+            ("rule", self.composition, COMPOSITIONS),
         ):
-            value = getattr(self, name)
             if value not in allowed:
-                raise BadDescription(f'`{name}` of the budget is "{value}".', nearest(str(value), allowed))
+                raise BadDescription(f'`{key}` of the budget is "{value}".', nearest(value, allowed))
         if not self.name:
             raise BadDescription(
                 "The budget has no name.", 'Write name = "a name for the datasets about the same people".'
@@ -124,31 +123,37 @@ _NEEDED = {
 }
 
 
+#: What the file calls a field by another word.
+_IN_THE_FILE = {"composition": "rule"}
+#: Every key of `[protection.budget]`, and the field that it fills.
+KEYS = {_IN_THE_FILE.get(field.name, field.name): field.name for field in fields(Terms)}
+#: An older word for a key, which files that use it keep.
+ALIASES = {"family": "name"}
+
+
 def parse_terms(entry: Mapping[str, Any]) -> Terms:
     """Read `[protection.budget]`.
 
-    >>> parse_terms({"family": "census", "epsilon": 0.1}).epsilon
+    >>> parse_terms({"name": "census", "epsilon": 0.1}).epsilon
     Fraction(1, 10)
     """
-    known = [field.name for field in fields(Terms)]
-    entry = _with_name(entry)
+    entry = _without_aliases(entry)
     for key in entry:
-        if key not in known:
-            raise BadDescription(f'[protection.budget] has the unknown key "{key}".', nearest(key, known))
+        if key not in KEYS:
+            raise BadDescription(f'[protection.budget] has the unknown key "{key}".', nearest(key, KEYS))
     for key, advice in _NEEDED.items():
         if key not in entry:
             raise BadDescription(f"[protection.budget] lacks `{key}`.", advice)
-    values: dict[str, Any] = {key: _read(key, value) for key, value in entry.items()}
+    values: dict[str, Any] = {KEYS[key]: _read(key, value) for key, value in entry.items()}
     return Terms(**values)
 
 
-def _with_name(entry: Mapping[str, Any]) -> Mapping[str, Any]:
-    """`family` is an older word for `name`; both together are refused."""
-    if "family" not in entry:
-        return entry
-    if "name" in entry:
-        raise BadDescription("[protection.budget] has `name` and `family`.", "Keep `name`.")
-    return {"name" if key == "family" else key: value for key, value in entry.items()}
+def _without_aliases(entry: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The entry with today's word for every key; both words together are refused."""
+    for old, key in ALIASES.items():
+        if old in entry and key in entry:
+            raise BadDescription(f"[protection.budget] has `{key}` and `{old}`.", f"Keep `{key}`.")
+    return {ALIASES.get(key, key): value for key, value in entry.items()}
 
 
 def _read(key: str, value: Any) -> Any:

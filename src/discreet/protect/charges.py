@@ -1,6 +1,6 @@
-"""Charges: what publishing a version and what one more margin cost a budget, and what they are called in the ledger.
+"""Charges: what a version and what one more margin cost a budget, and what they are called in the ledger.
 
-Publishing a version charges the budget's ledger with the whole claim of its universe; an answer outside the
+A load charges the budget's ledger with the whole claim of its universe; an answer outside the
 universe is charged on its own. Both kinds add up under the budget's lifetime cap. A name contains everything that
 decides the noise and whom the charge speaks of: the same name is the same numbers, and is paid for once.
 
@@ -32,17 +32,17 @@ if TYPE_CHECKING:
 
 
 def version_charge(plan: NoisePlan, dataset: Dataset, version: str, fingerprint: str) -> Charge:
-    """What publishing a version costs its budget: the whole claim of its universe, once.
+    """What a version costs its budget: the whole claim of its universe, once.
 
     Raises:
         BadDescription: No argument reaches the delta of the terms, so nothing can be promised.
     """
-    loss, failure = _publication_cost(plan)
+    loss, failure = _universe_cost(plan)
     return Charge(plan.terms.name, version_charge_name(plan, dataset, version, fingerprint), loss, failure)
 
 
 def version_charge_name(plan: NoisePlan, dataset: Dataset, version: str, fingerprint: str) -> str:
-    """What a publication is called in the ledger: everything that decides its noise, and for whom it was charged."""
+    """What a version is called in the ledger: everything that decides its noise, and for whom it was charged."""
     noise = [[list(table.margin), mechanism_name(table.noise)] for table in plan.tables]
     records = _records(dataset, version, fingerprint)
     return canonical_request("universe", dataset.id, version, records, noise, _unit(plan.terms))
@@ -75,15 +75,15 @@ def answer_charge(
 
 
 def answer_cost(terms: Terms, table: NoiseTable, epsilon: float) -> tuple[Fraction, Fraction]:
-    """Loss and failure of one more table of disjoint cells, under the budget's rule.
+    """Loss and failure of one more table of disjoint cells, under the budget's composition.
 
     Args:
-        terms: Neighbours, records per unit and rule.
+        terms: Neighbours, records per unit and composition.
         table: Its noise.
-        epsilon: The epsilon of one changed cell, for the basic rule.
+        epsilon: The epsilon of one changed cell, for basic composition.
     """
     r, changes = terms.records_per_unit, terms.changes
-    if terms.rule == "basic":
+    if terms.composition == "basic":
         delta = float_up(table_delta(table, epsilon, changes))
         whole = changes * Fraction(epsilon)
         return r * whole, Fraction(group_delta(delta, float_up(whole), r))
@@ -102,7 +102,7 @@ def budget_cap(terms: Terms) -> tuple[Fraction, Fraction]:
     Basic: epsilon and delta. zCDP: the rho whose delta at the cap's epsilon is half of the cap's delta, and the distance
     whose price (1 + e^epsilon) x distance is the other half.
     """
-    if terms.rule == "basic":
+    if terms.composition == "basic":
         return terms.cap_epsilon, terms.cap_delta
     epsilon, half = float_down(terms.cap_epsilon), float_down(terms.cap_delta / 2)
     return Fraction(rho_for(epsilon, half)), Fraction(half / (1 + math.exp(epsilon)) * (1 - 1e-12))
@@ -117,8 +117,8 @@ def _unit(terms: Terms) -> list[object]:
     return [terms.neighbours, terms.records_per_unit, list(terms.invariants)]
 
 
-def _publication_cost(plan: NoisePlan) -> tuple[Fraction, Fraction]:
-    if plan.terms.rule == "zcdp":
+def _universe_cost(plan: NoisePlan) -> tuple[Fraction, Fraction]:
+    if plan.terms.composition == "zcdp":
         costs = [answer_cost(plan.terms, table.noise, table.epsilon) for table in plan.tables]
         return sum((c[0] for c in costs), Fraction(0)), sum((c[1] for c in costs), Fraction(0))
     if plan.claim is not None:

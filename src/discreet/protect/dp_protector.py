@@ -1,6 +1,6 @@
 """Protection by description under a budget: what is declared is answered, what is paid for too, and nothing else.
 
-    inside the universe     free: its noise was charged when the version was published
+    inside the universe     free: its noise was charged when the version was loaded
     outside, paid before    free, to everybody: the same margin has the same noise
     outside, unpaid         to an account with a share of the ledger, which is charged first
     else                    refused by the shape alone
@@ -9,7 +9,7 @@ A question outside the universe is answered from its own margin, whole, and from
 for is the margin, so that every rewrite, slice and format of it is paid for at once. What a question inside the
 universe is answered never depends on what others have paid for. The ledger must be there for any answer.
 
-Comes from: `workspace` (a published version). Goes to: `pipeline`.
+Comes from: `workspace` (a loaded version). Goes to: `pipeline`.
 Source: docs/methods/dp.md, sections 5 to 7.
 """
 
@@ -48,10 +48,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class DpProtector:
-    """Protects a version that was published under a plan.
+    """Protects a version that was loaded under a plan.
 
     Args:
-        plan: What was published, and the noise of an answer outside of it.
+        plan: What was charged at the load, and the noise of an answer outside of it.
         source: The keyed noise of the plan's margins.
         ledger: Where everything is charged.
         extra: The margin outside the universe that this question is answered from.
@@ -78,8 +78,8 @@ class DpProtector:
         return self.charge is not None
 
     @cached_property
-    def published(self) -> str:
-        """What the publication of the version is called in the ledger."""
+    def version_charge(self) -> str:
+        """What the version is called in the ledger."""
         source = self.source
         return version_charge_name(self.plan, source.dataset, source.version, source.fingerprint)
 
@@ -163,18 +163,18 @@ class DpProtector:
             raise OutsideUniverse(
                 outside.message,
                 f"{outside.advice} Accounts with a share of the ledger may ask for it, at "
-                f"{'epsilon' if self.plan.terms.rule == 'basic' else 'rho'} {float(charge.loss):.3g}: send your key.",
+                f"{'epsilon' if self.plan.terms.composition == 'basic' else 'rho'} {float(charge.loss):.3g}: send your key.",
             )
         asker.require("analyst")
         return replace(self, extra=table, charge=charge, _covers=[])
 
     def refuse_uncharged(self) -> None:
-        """A ledger that does not know of the publication has forgotten what was spent.
+        """A ledger that does not know the version has forgotten what was spent.
 
         Raises:
             LedgerUnusable: Nothing is answered.
         """
-        if not self.ledger.is_paid(self.plan.terms.name, self.published):
+        if not self.ledger.is_paid(self.plan.terms.name, self.version_charge):
             raise LedgerUnusable(
                 "The ledger does not know of this version.", "Restore the newest copy of the ledger."
             )

@@ -59,7 +59,7 @@ class NoisePlan:
         tables: The released margins.
         currency: `epsilon` or `rho`: what the shares are shares of.
         answer: The noise and cost of one margin outside the universe, whichever it is; None where none is answered.
-        claim: What was claimed when the plan was published, for ever; None before.
+        claim: What was claimed when the version was loaded, for ever; None before.
     """
 
     universe: Universe
@@ -126,11 +126,11 @@ def interactive_table(
         noise: The family and its other parameters.
     """
     source = _Source.of(noise)
-    wanted: Currency = "rho" if terms.rule == "zcdp" else "epsilon"
+    wanted: Currency = "rho" if terms.composition == "zcdp" else "epsilon"
     if source.currency != wanted or share <= 0:
         fitting = ", ".join(each.name for each in families() if each.currency == wanted)
         raise BadDescription(
-            f'A share of {float(share):g} of {source.family} noise does not fit the ledger\'s rule "{terms.rule}".',
+            f'A share of {float(share):g} of {source.family} noise does not fit the ledger\'s rule "{terms.composition}".',
             f"Use one of {fitting} with that rule, and a share above 0.",
         )
     return _planned(margin, share, terms, source)

@@ -1,4 +1,4 @@
-"""A published plan as a file: every margin with its share and epsilon, and every noise table once, as integers.
+"""The plan of a version as a file: every margin with its share and epsilon, and every noise table once, as integers.
 
 What is looked up years later is what was charged for, whatever a newer program would design.
 
@@ -62,7 +62,7 @@ def read_plan(text: str, dataset: Dataset) -> NoisePlan:
         plan = NoisePlan(released, terms, tables, str(document["currency"]), answer)
         return replace(plan, claim=_read_claim(plan, document["claim"]))
     except (ValueError, KeyError, TypeError, AttributeError, DiscreetError):
-        raise BadNoiseTable("The published plan cannot be read.", "Load the dataset again.") from None
+        raise BadNoiseTable("The noise plan cannot be read.", "Load the dataset again.") from None
 
 
 def _law(table: NoiseTable) -> dict[str, Any]:

@@ -18,6 +18,7 @@ import pyarrow as pa
 
 from discreet.errors import BadData, BadDescription, nearest
 from discreet.model.declared_dp import declared_dp
+from discreet.model.revision import newest_arithmetic
 from discreet.records.checks import WeightSums, record_checks
 from discreet.records.fingerprint import Fingerprint
 from discreet.records.record_keys import MOST_RECORDS, record_keys
@@ -108,9 +109,13 @@ def _meaning(dataset: Dataset) -> str:
     """What the stored integers stand for, as text: every variable by name with its codes in their order.
 
     Noise is looked up by codes and records are stored by position, so a list of codes that is longer, shorter or in
-    another order would move noise to other counts: it makes other records, which need a version of their own.
+    another order would move noise to other counts: it makes other records, which need a version of their own. So does
+    another arithmetic than the first, which would put other noise on the same counts.
     """
-    listed = sorted((variable.name, variable.codes) for variable in dataset.variables)
+    listed: list[object] = []
+    listed += sorted((variable.name, variable.codes) for variable in dataset.variables)
+    if newest_arithmetic() > 1:
+        listed.append(newest_arithmetic())
     return json.dumps(listed, separators=(",", ":"), ensure_ascii=True)
 
 

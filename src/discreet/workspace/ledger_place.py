@@ -1,11 +1,11 @@
 """Where a workspace keeps its ledger: `ledger.sqlite` beside the datasets, or the database that an option names.
 
-A ledger is made when the first account or the first publication needs one, and never again: where something was
-published, a missing ledger means that nobody knows what was spent, and nothing is answered.
+A ledger is made when the first account or the first load under `dp` needs one, and never again: where something was
+charged, a missing ledger means that nobody knows what was spent, and nothing is answered.
 
 The database is imported by the functions that open it: a table that no ledger pays for starts without it.
 
-Comes from: `publish`, `Workspace`, `cli`. Goes to: `accounting`.
+Comes from: `load`, `Workspace`, `cli`. Goes to: `ledger`.
 """
 
 from __future__ import annotations
@@ -41,15 +41,15 @@ def open_ledger(folder: Path) -> Ledger:
     return Ledger.open(ledger_place(folder))
 
 
-def ledger_for_publishing(folder: Path) -> Ledger:
-    """The ledger of a workspace; a new one where nothing was ever published."""
+def ledger_for_loading(folder: Path) -> Ledger:
+    """The ledger of a workspace; a new one where nothing was ever charged."""
     from discreet.ledger.database import create_database, is_empty
 
     place = ledger_place(folder)
     if is_empty(place):
         if any((folder / "datasets").glob(f"*/[0-9a-f]*/{FINGERPRINT}")):
             raise LedgerUnusable(
-                "The ledger is missing, and datasets were published under it.",
+                "The ledger is missing, and datasets were charged to it.",
                 "Restore the newest copy: without it nobody knows what was spent.",
             )
         create_database(place).close()
@@ -64,11 +64,11 @@ def accounts_of(folder: Path) -> Accounts:
     place = ledger_place(folder)
     if not is_empty(place):
         return Accounts(open_database(place))
-    return Accounts(ledger_for_publishing(folder).database)
+    return Accounts(ledger_for_loading(folder).database)
 
 
 def has_ledger(folder: Path) -> bool:
-    """Whether a workspace has a ledger: it needs one for accounts and for what is published under `dp`."""
+    """Whether a workspace has a ledger: it needs one for accounts and for what is loaded under `dp`."""
     from discreet.ledger.database import is_empty
 
     return not is_empty(ledger_place(folder))

@@ -24,6 +24,7 @@ from discreet.ledger.entries import Budget
 from discreet.model.dataset_toml import parse_dataset
 from discreet.model.declared_dp import declared_dp
 from discreet.model.protection import DEFAULT_MODULUS
+from discreet.model.revision import newest_arithmetic
 from discreet.noise.families import build
 from discreet.noise.files import read_noise_table
 from discreet.noise.kept_zero import with_kept_zero
@@ -35,7 +36,10 @@ from discreet.records.intake import load_records
 from discreet.records.secret import create_secret, read_secret
 from discreet.rules.declared import parse_rules
 from discreet.workspace.engine_place import engine_wanted, open_engine
-from discreet.workspace.ledger_place import ledger_for_publishing
+from discreet.workspace.ledger_place import ledger_for_loading
+from discreet.workspace.lineage import lineage_defaults, refuse_other_method
+from discreet.workspace.revisions import Revisions
+from discreet.workspace.schema import mark_workspace, refuse_newer_workspace
 from discreet.workspace.version import (
     DIGEST,
     SECRET_CHECK,
@@ -80,7 +84,9 @@ def load_dataset(
         inspect: Shown the dataset and its engine before the version is served: `answer/load.py` cautions the custodian.
         engine: The engine that keeps the records; by default the one that `[engine]` names, or DuckDB.
     """
-    dataset = parse_dataset(description)
+    refuse_newer_workspace(folder)
+    revisions = Revisions(newest_arithmetic(), lineage_defaults(folder, description))
+    dataset = parse_dataset(description, revisions.defaults)
     wanted = engine_wanted(folder, dataset, engine)
     kind = engine_kind(wanted or DEFAULT_ENGINE)
     _refuse_additive_weights(dataset, parse_rules(dataset.rules, dataset))
@@ -88,18 +94,18 @@ def load_dataset(
     home = folder / "datasets" / dataset.id
     home.mkdir(parents=True, exist_ok=True)
     folder.chmod(0o700)
+    mark_workspace(folder)
     secret = _the_secret(folder)
     with FileLock(home / ".lock"):
         _sweep(home)
-        _refuse_other_method(folder, dataset)
+        refuse_other_method(folder, dataset)
         loading = home / f".loading-{secrets.token_hex(8)}"
         loading.mkdir(mode=0o700)
         try:
-            loaded = load_records(
-                records, dataset, description + noise_hash(noise), secret, loading, kind, progress
-            )
+            named_by = description + noise_hash(noise) + revisions.in_digest
+            loaded = load_records(records, dataset, named_by, secret, loading, kind, progress)
             _refuse_second_engine(home / loaded.digest, wanted, secret)
-            version = Version(dataset, description, noise, loaded.fingerprint, kind.name)
+            version = Version(dataset, description, noise, loaded.fingerprint, kind.name, revisions)
             write_version(loading, version, loaded.digest, secret)
             if isinstance(noise, NoisePlan):
                 _charge(folder, version, noise)
@@ -162,26 +168,13 @@ def _refuse_other_keys(table: NoiseTable, protection: Protection) -> None:
 def _charge(folder: Path, version: Version, plan: NoisePlan) -> None:
     """Charge the universe to its budget, before anybody can see the version."""
     dataset, terms = version.dataset, plan.terms
-    ledger = ledger_for_publishing(folder)
+    ledger = ledger_for_loading(folder)
     try:
-        budget = Budget(terms.name, budget_cap(terms), terms.rule, terms.neighbours)
+        budget = Budget(terms.name, budget_cap(terms), terms.composition, terms.neighbours)
         charge = version_charge(plan, dataset, dataset.version, version.fingerprint)
-        ledger.publish(charge, dataset.id, dataset.version, version.fingerprint, budget)
+        ledger.charge_version(charge, dataset.id, dataset.version, version.fingerprint, budget)
     finally:
         ledger.close()
-
-
-def _refuse_other_method(folder: Path, dataset: Dataset) -> None:
-    """One lineage, one method: what was once released without a bound cannot be bounded, nor the reverse."""
-    method = dataset.protection.method
-    for earlier in (folder / "datasets").glob("*/[0-9a-f]*/dataset.toml"):
-        before = parse_dataset(earlier.read_text("utf-8"))
-        same = before.id == dataset.id or before.lineage == dataset.lineage
-        if same and before.protection.method != method:
-            raise BadDescription(
-                f'"{before.id}" was published under the method {before.protection.method}, and this is {method}.',
-                "Give other persons another id and lineage: no set of records may have two protections.",
-            )
 
 
 def _look(inspect: Inspect, place: Path, version: Version) -> None:

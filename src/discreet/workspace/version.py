@@ -1,13 +1,14 @@
 """One version of a dataset on disk: what was written at load, sealed so that nothing of it can be changed.
 
     dataset.toml           the description
-    noise.json             what protects it, as integers: one noise table (cellkey) or the published plan (dp)
-    secret.check           tells whether the secret is the one of the load, and whether the two above are unchanged
+    noise.json             what protects it, as integers: one noise table (cellkey) or the noise plan (dp)
+    version.json           the revisions of arithmetic and defaults; versions of the first days have none
+    secret.check           tells whether the secret is the one of the load, and whether the three above are unchanged
     records.fingerprint    under dp: the keyed fingerprint that the noise of the records depends on
     engine                 the kind of engine that keeps the records, where it is not duckdb
     data.duckdb            the records, where duckdb keeps them
 
-Comes from: `publish`. Goes to: `Workspace`, which serves it.
+Comes from: `load`. Goes to: `Workspace`, which serves it.
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ from discreet.noise.files import content_hash, read_noise_table, write_noise_tab
 from discreet.protect.plan import NoisePlan
 from discreet.protect.plan_file import plan_text, read_plan
 from discreet.records.engine import DEFAULT_ENGINE
+from discreet.workspace.revisions import REVISIONS, Revisions, read_revisions, refuse_unknown_revisions
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -47,9 +49,10 @@ class Version:
     Args:
         dataset: The description.
         description: Its text.
-        noise: The noise table, or the plan that was published.
+        noise: The noise table, or the noise plan.
         fingerprint: Under `dp`, of the records. Never show it.
         kept_by: The kind of engine that keeps the records.
+        revisions: What it was loaded under; None where they were not written down yet, and were the first.
     """
 
     dataset: Dataset
@@ -57,6 +60,7 @@ class Version:
     noise: NoiseTable | NoisePlan
     fingerprint: str = ""
     kept_by: str = DEFAULT_ENGINE
+    revisions: Revisions | None = None
 
     def __repr__(self) -> str:
         return f"<Version of {self.dataset.id}>"
@@ -79,6 +83,8 @@ def write_version(folder: Path, version: Version, digest: str, secret: Secret) -
         write_noise_table(version.noise, folder / NOISE)
     if version.kept_by != DEFAULT_ENGINE:
         (folder / ENGINE).write_text(f"{version.kept_by}\n", "utf-8")
+    if version.revisions is not None:
+        (folder / REVISIONS).write_text(version.revisions.text, "utf-8")
     (folder / SECRET_CHECK).write_text(_seal(secret, digest, version), "ascii")
 
 
@@ -87,18 +93,21 @@ def read_version(folder: Path, secret: Secret) -> Version:
 
     Raises:
         SecretUnusable: It was loaded with another secret.
-        WorkspaceUnusable: It is not complete, or was changed after the load.
+        WorkspaceUnusable: It is not complete, was changed after the load, or was loaded by a newer program.
     """
+    revisions = read_revisions(folder)
+    refuse_unknown_revisions(folder, revisions or Revisions())
     try:
         description = (folder / DESCRIPTION).read_text("utf-8")
-        dataset = parse_dataset(description)
+        dataset = parse_dataset(description, (revisions or Revisions()).defaults)
     except (OSError, UnicodeDecodeError):
         raise WorkspaceUnusable(
             f'The version {folder.name[:8]} of "{folder.parent.name}" is not complete.',
             "Load the dataset again.",
         ) from None
     refuse_other_secret(folder, secret)
-    version = Version(dataset, description, *_read_noise(folder, dataset), _read_engine(folder))
+    noise, fingerprint = _read_noise(folder, dataset)
+    version = Version(dataset, description, noise, fingerprint, _read_engine(folder), revisions)
     if (folder / SECRET_CHECK).read_text("ascii", errors="replace") != _seal(secret, folder.name, version):
         raise WorkspaceUnusable(
             f"Version {folder.name[:8]} was changed after it was loaded.", "Load the dataset again."
@@ -107,7 +116,7 @@ def read_version(folder: Path, secret: Secret) -> Version:
 
 
 def refuse_other_secret(folder: Path, secret: Secret) -> None:
-    """Records keyed by one secret and cells by another would change every published number."""
+    """Records keyed by one secret and cells by another would change every number."""
     path = folder / SECRET_CHECK
     expected = secret.derive("secret-check", folder.name).hex()
     if not path.is_file() or path.read_text("ascii", errors="replace").split("\n")[0] != expected:
@@ -139,7 +148,8 @@ def _read_engine(folder: Path) -> str:
 def _seal(secret: Secret, digest: str, version: Version) -> str:
     """Two values that only the secret of the load gives: of the version's name, and of what protects it."""
     parts = (digest, version.description, noise_hash(version.noise))
-    private = (version.fingerprint,) if isinstance(version.noise, NoisePlan) else ()
+    fingerprint = (version.fingerprint,) if isinstance(version.noise, NoisePlan) else ()
     elsewhere = (f"engine {version.kept_by}",) if version.kept_by != DEFAULT_ENGINE else ()
-    sealed = secret.derive("version-seal", *parts, *private, *elsewhere)
+    revisions = () if version.revisions is None else (version.revisions.text,)
+    sealed = secret.derive("version-seal", *parts, *fingerprint, *elsewhere, *revisions)
     return f"{secret.derive('secret-check', digest).hex()}\n{sealed.hex()}\n"

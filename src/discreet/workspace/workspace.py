@@ -1,8 +1,9 @@
 """A workspace: a folder with datasets in versions, and the secret.
 
     secret                        readable by its owner only
+    workspace.json                the schema of the workspace (`schema.py`); the first ones have none
     workspace.toml                options, if there are any
-    ledger.sqlite                 accounts, and what they and publications have spent, when needed
+    ledger.sqlite                 accounts, and what they and versions have spent, when needed
     datasets/<id>/current         the digest of the version that is served
     datasets/<id>/<digest>/       a version (`version.py`)
 
@@ -27,6 +28,7 @@ from discreet.records.secret import read_secret
 from discreet.rules.declared import parse_rules
 from discreet.workspace.engine_place import open_engine
 from discreet.workspace.ledger_place import ledger_place, open_ledger
+from discreet.workspace.schema import refuse_newer_workspace
 from discreet.workspace.version import DIGEST, read_version
 
 if TYPE_CHECKING:
@@ -81,6 +83,7 @@ class Workspace:
                 f"{str(folder)!r} is not a workspace.",
                 "Load a dataset into it, or run `discreet demo` for the demo's.",
             )
+        refuse_newer_workspace(folder)
         self.folder = folder
         self._threads = threads
         self._open: dict[str, StoredDataset] = {}

@@ -33,14 +33,15 @@ def load(
     from discreet.cli.progress import load_bars
     from discreet.model.dataset_toml import parse_dataset
     from discreet.workspace.description_file import description_named
+    from discreet.workspace.lineage import lineage_defaults
     from discreet.workspace.options import default_folder, workspace_folder
 
     if not description.is_file():
         raise NotFound(f"There is no file {str(description)!r}.", "Draft one with `discreet describe`.")
     text = description.read_text("utf-8")
-    with description_named(description):
-        dataset = parse_dataset(text)
     folder = workspace_folder(workspace)
+    with description_named(description):
+        dataset = parse_dataset(text, lineage_defaults(folder, text))
     if folder == default_folder():
         messages.print("No --workspace was given: loading into the demo workspace.", style="bold")
     cautions: list[str] = []

@@ -39,7 +39,7 @@ up_to = 0
 tables = [["region", "age", "occupation"]]
 margins = "sums"
 [protection.budget]
-family = "bench"
+name = "bench"
 epsilon = 1.0
 """
 

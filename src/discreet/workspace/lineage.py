@@ -1,0 +1,70 @@
+"""What a lineage keeps from its first load: one method for ever, and the defaults of that day.
+
+Comes from: `load` and `cli`, with a description that is not loaded yet. Goes to: `dataset_toml` (which defaults).
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from discreet.errors import BadDescription, WorkspaceUnusable
+from discreet.model.dataset_toml import names_of, parse_dataset
+from discreet.model.defaults import newest_defaults
+from discreet.workspace.revisions import Revisions, read_revisions
+from discreet.workspace.version import DESCRIPTION
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from discreet.model.dataset import Dataset
+
+
+def lineage_defaults(folder: Path, description: str) -> int:
+    """The revision of the defaults that a description gets in a workspace: its lineage's own, or today's.
+
+    Args:
+        folder: The workspace, which need not exist yet.
+        description: The text of a `dataset.toml`.
+
+    Raises:
+        WorkspaceUnusable: A newer program loaded the lineage, with defaults that this one does not know.
+    """
+    lineage = names_of(description).lineage
+    found = [revisions.defaults for text, revisions in _loaded(folder) if names_of(text).lineage == lineage]
+    if max(found, default=1) > newest_defaults():
+        raise WorkspaceUnusable(
+            f'"{lineage}" was loaded with defaults of revision {max(found)}, and this version of Discreet knows '
+            f"revisions up to {newest_defaults()}.",
+            "Use the newer version of Discreet that loaded it.",
+        )
+    return min(found, default=newest_defaults())
+
+
+def refuse_other_method(folder: Path, dataset: Dataset) -> None:
+    """One lineage, one method: what was once released without a bound cannot be bounded, nor the reverse.
+
+    Raises:
+        BadDescription: The dataset or its lineage was loaded under the other method.
+    """
+    method = dataset.protection.method
+    for text, revisions in _loaded(folder):
+        names = names_of(text)
+        if names.id != dataset.id and names.lineage != dataset.lineage:
+            continue
+        before = parse_dataset(text, revisions.defaults).protection.method
+        if before != method:
+            raise BadDescription(
+                f'"{names.id}" was loaded under the method {before}, and this is {method}.',
+                "Give other persons another id and lineage: no set of records may have two protections.",
+            )
+
+
+def _loaded(folder: Path) -> Iterator[tuple[str, Revisions]]:
+    """Every description that was ever loaded into a workspace, with its revisions: the first where they are damaged."""
+    for place in sorted((folder / "datasets").glob(f"*/[0-9a-f]*/{DESCRIPTION}")):
+        try:
+            revisions = read_revisions(place.parent)
+        except WorkspaceUnusable:
+            revisions = None  # the version is not served, and can be loaded again
+        yield place.read_text("utf-8"), revisions or Revisions()
