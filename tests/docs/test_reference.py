@@ -13,6 +13,7 @@ import typer
 
 import discreet
 import discreet_studies
+from discreet.answer.measures import measures
 from discreet.cli.main import app
 from discreet.errors import all_errors
 from discreet.formats import formats
@@ -187,3 +188,8 @@ def test_architecture_names_every_folder():
     for folder in (ROOT / "src" / "discreet").iterdir():
         if folder.is_dir() and not folder.name.startswith("__"):
             assert folder.name in text, folder.name
+
+
+@pytest.mark.parametrize("measure", measures(), ids=lambda m: m.name)
+def test_every_measure_is_documented(measure):
+    assert f"| `{measure.name}` |" in page("reference/measures.md")

@@ -166,7 +166,7 @@ def test_an_assessment_has_its_case_and_a_picture_its_colour(toy):
 #: Other modules that name a family, the names, and why they may.
 NAMED = {
     "assess/assessment.py": ("laplace normal maxent pram dropadd", "the default of an option"),
-    "cli/assess.py": ("laplace normal maxent pram dropadd", "the default of an option"),
+    "cli/commands/assess.py": ("laplace normal maxent pram dropadd", "the default of an option"),
     "attacks/trials/targets.py": ("maxent", "the protections that the trials attack"),
     "margins": ("laplace gaussian", "the methods for many margins are theorems about these two laws"),
     "model/dataset_toml.py": ("laplace", "the default under dp"),
@@ -179,7 +179,7 @@ NAMED = {
     "noise/side_by_side.py": ("laplace", "the common delta may be given by the truncation of Laplace noise"),
 }
 #: Hellinger's distance is a measure of loss too.
-NOT_A_FAMILY = {"assess": {"hellinger"}, "cli/assess.py": {"hellinger"}}
+NOT_A_FAMILY = {"assess": {"hellinger"}, "cli/commands/assess.py": {"hellinger"}}
 
 
 def named_in(path):

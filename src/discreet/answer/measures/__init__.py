@@ -9,12 +9,10 @@ Comes from: a request's `measure`. Goes to: `question` (what is counted), `pipel
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cache
-from importlib import import_module
-from pkgutil import iter_modules
 from typing import TYPE_CHECKING, Any
 
-from discreet.errors import BadRequest, nearest
+from discreet.errors import BadRequest
+from discreet.model.registry import Registry
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -70,16 +68,18 @@ class MeasureKind:
     counted: Callable[[TableRequest, Dataset], TableRequest] = as_asked
     weights: bool = False
 
+    @property
+    def name(self) -> str:
+        """What requests call it."""
+        return self.measure.name
 
-@cache
-def _kinds() -> dict[str, MeasureKind]:
-    modules = (import_module(f"{__name__}.{found.name}") for found in iter_modules(__path__))
-    return {module.MEASURE.measure.name: module.MEASURE for module in modules}
+
+_REGISTRY: Registry[MeasureKind] = Registry(__name__, "MEASURE", "measure", BadRequest)
 
 
 def measures() -> list[Measure]:
-    """Every measure, by name."""
-    return [kind.measure for _, kind in sorted(_kinds().items())]
+    """Every measure."""
+    return [kind.measure for kind in _REGISTRY.members()]
 
 
 def measure_kind(name: str) -> MeasureKind:
@@ -88,16 +88,16 @@ def measure_kind(name: str) -> MeasureKind:
     Raises:
         BadRequest: With the nearest known name.
     """
-    if name not in _kinds():
-        raise BadRequest(f'There is no measure "{name}".', nearest(name, _kinds()))
-    return _kinds()[name]
+    return _REGISTRY.named(name)
 
 
 def register(kind: MeasureKind) -> None:
-    """Add a measure; a taken name is refused."""
-    if kind.measure.name in _kinds():
-        raise ValueError(f'the measure "{kind.measure.name}" is registered already')
-    _kinds()[kind.measure.name] = kind
+    """Offer a measure of another package.
+
+    Raises:
+        ValueError: Its name is taken.
+    """
+    _REGISTRY.register(kind)
 
 
 def measures_of(dataset: Dataset) -> list[Measure]:
