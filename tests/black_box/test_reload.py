@@ -104,7 +104,7 @@ def test_a_dataset_keeps_its_family(private_town):
     """Under another name the same persons would have a second lifetime cap."""
     other = private_town.description.replace('family = "town"', 'family = "village"')
     for version in ("1", "2"):
-        with pytest.raises(BadDescription, match='published in the budget "town"'):
+        with pytest.raises(BadDescription, match='loaded in the budget "town"'):
             load_dataset(
                 private_town.folder,
                 other.replace('version = "1"', f'version = "{version}"'),
