@@ -56,6 +56,7 @@ def test_a_weight_and_a_measurement_are_not_variables(tmp_path):
     draft = describe_file(path)
     dataset = parse_dataset(draft)
     assert dataset.weight_column == "weight"
+    assert "# Weighted tables need [survey]" in draft
     assert [variable.name for variable in dataset.variables] == ["sex"]
     assert "# Left out: income (not whole numbers)\n" in draft
 
@@ -66,6 +67,23 @@ def test_a_column_that_is_left_out_says_its_own_reason(tmp_path):
     assert "# Left out: age (a different value in every record)\n" in describe_file(path)
     pd.DataFrame({"id": range(2000), "street": [f"s{n // 2}" for n in range(2000)]}).to_csv(path, index=False)
     assert "# Left out: street (1,000 different values)\n" in describe_file(path)
+
+
+def test_remarks_that_name_people_are_left_out(tmp_path):
+    path = tmp_path / "remarks.csv"
+    remarks = ["", "refused once"] * 40 + [f"called back at {n}" for n in range(40)]
+    wards = [f"w{n % 30}" for n in range(120)]
+    pd.DataFrame({"id": range(120), "ward": wards, "remark": remarks}).to_csv(path, index=False)
+    draft = describe_file(path)
+    assert "# Left out: remark (most values stand in one record only)\n" in draft
+    assert "called back" not in draft
+    assert [variable.name for variable in parse_dataset(draft).variables] == ["ward"]
+
+
+def test_a_few_rare_values_are_categories_all_the_same(tmp_path):
+    path = tmp_path / "rare.csv"
+    pd.DataFrame({"id": range(20), "tongue": ["a"] * 17 + ["b", "c", "d"]}).to_csv(path, index=False)
+    assert [variable.name for variable in parse_dataset(describe_file(path)).variables] == ["tongue"]
 
 
 def test_a_file_without_an_id_says_so(tmp_path):

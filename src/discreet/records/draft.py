@@ -28,6 +28,8 @@ if TYPE_CHECKING:
 #: A column with more different values than this is taken for a variable only if it nests within another.
 MOST_CATEGORIES = 400
 MOST_AREAS = 100_000
+#: With more values than this, most of them of one record, a column holds names or remarks: those name people.
+MOST_SINGLE = 20
 NOT_STATED = "not-stated"
 HEADER = """\
 # Drafted from {name}. Check every line before loading:
@@ -36,6 +38,7 @@ HEADER = """\
 #  - say what is counted (unit, population), the source and the version;
 #  - add hierarchies and structural zeros: see docs/reference/dataset-toml.md.
 """
+WEIGHTS = "# Weighted tables need [survey]: see docs/reference/dataset-toml.md."
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +46,7 @@ class _Column:
     name: str
     distinct: int
     unique: bool
+    single: bool
     missing: bool
     fractional: bool
 
@@ -71,7 +75,14 @@ def _look_at(source: Source, name: str) -> _Column:
         f"coalesce(bool_or({number} != floor({number})) AND bool_and({text} IS NULL OR {number} IS NOT NULL), false)"
     ).fetchall()[0]
     distinct, records, filled, fractional = row
-    return _Column(name, distinct, distinct == records > 1, filled < records, bool(fractional))
+    single = MOST_SINGLE < distinct <= MOST_AREAS and 2 * _single_values(source, text) > distinct
+    return _Column(name, distinct, distinct == records > 1, single, filled < records, bool(fractional))
+
+
+def _single_values(source: Source, text: str) -> int:
+    """How many values stand in one record only."""
+    counts = source.relation.aggregate(f"{text} AS value, count(*) AS records", text)
+    return int(counts.filter("records = 1").aggregate("count(*)").fetchall()[0][0])
 
 
 def _draft(source: Source, columns: list[_Column], path: Path) -> str:
@@ -79,7 +90,7 @@ def _draft(source: Source, columns: list[_Column], path: Path) -> str:
     id_column = id_column or next((c for c in columns if c.unique and not c.fractional), None)
     weight = next((c for c in columns if "weight" in c.name.lower() or c.name.lower() in {"wt", "w"}), None)
     rest = [c for c in columns if c not in (id_column, weight)]
-    possible = [c for c in rest if c.distinct <= MOST_AREAS and not c.fractional and not c.unique]
+    possible = [c for c in rest if c.distinct <= MOST_AREAS and not (c.fractional or c.unique or c.single)]
     parents = _nesting(source, possible)
     variables = [c for c in possible if c.distinct <= MOST_CATEGORIES or c.name in parents]
     names = _variable_names(variables)
@@ -97,6 +108,8 @@ def _why_left_out(column: _Column) -> str:
         return "not whole numbers"
     if column.unique:
         return "a different value in every record"
+    if column.single:
+        return "most values stand in one record only"
     return f"{column.distinct:,} different values"
 
 
@@ -149,7 +162,7 @@ def _top(path: Path, id_column: _Column | None, weight: _Column | None, left_out
         lines.append("# No column has a different value in every record: add a stable id and name it here.")
     lines.append(f"id_column = {_text(id_column.name if id_column else '')}")
     if weight is not None:
-        lines += [f"weight_column = {_text(weight.name)}", "weight_decimals = 4"]
+        lines += [f"weight_column = {_text(weight.name)}", "weight_decimals = 4", WEIGHTS]
     if left_out:
         lines.append(f"# Left out: {_one_line(', '.join(left_out))}")
     return "\n".join(lines) + "\n"
