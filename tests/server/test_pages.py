@@ -209,6 +209,7 @@ def test_a_refusal_is_a_friendly_box_and_the_form_stays_filled_in(client, query,
     assert response.headers["cache-control"] == "no-store"
     page = Page(response)
     assert page.all("div", role="alert")
+    assert "See why there is no table" in response.text
     assert not page.all("table")
     if query.startswith("rows=sex&"):
         assert chosen(page)[0] == "sex"
