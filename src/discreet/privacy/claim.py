@@ -67,8 +67,8 @@ class Claim:
         """The whole claim."""
         return (
             f"{self.scope} are computationally ({up(self.epsilon)}, {up(self.delta)})-differentially private "
-            f"for neighbours that differ by {self._who} {self._how}{self._what_is_public}, "
-            f"{METHODS[self.method]}, {ASSUMPTION}."
+            f"for neighbours that differ by {self._who} {self._how}, "
+            f"{METHODS[self.method]}, {ASSUMPTION}; {self._what_is_public}."
         )
 
     @property
@@ -85,10 +85,10 @@ class Claim:
     @property
     def _what_is_public(self) -> str:
         if not self.invariants:
-            return "; nothing is released exactly"
+            return "nothing is released exactly"
         names = {"n": "the number of records"}
         known = ", ".join(names.get(name, name) for name in self.invariants)
-        return f"; {known} is public and equal for neighbours"
+        return f"{known} is public and equal for neighbours"
 
     def for_group(self, units: int) -> Claim:
         """The claim for several units at once.
