@@ -5,7 +5,8 @@ import discreet
 catalogue = discreet.open("workspace")
 catalogue.table("census", rows=["sex"], columns=["age"]).to_pandas()
 
-Older names still work: `discreet.mechanism` is `discreet.noise`, `discreet.accounting` is `discreet.privacy`.
+Older names still work as attributes: `discreet.mechanism` is `discreet.noise`, `discreet.accounting` is
+`discreet.privacy`. In an import statement write the new names.
 """
 
 from __future__ import annotations

@@ -15,7 +15,7 @@ LONG = "education x occupation x region of census-dp, version 2026"
 @pytest.mark.parametrize("width", [60, 80, 120])
 def test_a_long_label_wraps_before_a_number_is_cut(width):
     said = Console(file=io.StringIO(), width=width)
-    line = ["2026-11-16 00:59:05", "(published)", LONG, "1.976"]
+    line = ["2026-11-16 00:59:05", "(custodian)", LONG, "1.976"]
     print_grid(said, "Charges", ["When (UTC)", "Account", "For", "Loss"], [line], 3)
     text = said.file.getvalue()
     assert "1.976" in text

@@ -87,6 +87,7 @@ def test_without_the_studies_a_command_says_what_to_install(brought, run_here, n
     done = run_here(name, "rinott2018", "--quick")
     assert done.returncode == 2
     assert 'pip install "discreet-studies"' in done.stderr
+    assert "make setup" in done.stderr
     assert done.stdout == ""
 
 

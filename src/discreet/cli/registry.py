@@ -65,7 +65,7 @@ def brought_by(package: str, panel: str, what: str) -> Command:
         panel,
         what,
         f"is in the package {package}, which is not installed.",
-        f'Install it: pip install "{package}".',
+        f'Install it: pip install "{package}"; in a checkout `make setup` does so.',
         package,
     )
 

@@ -43,7 +43,7 @@ def budget_over_tables(found: Mapping[str, Any]) -> Any:
     return themed(
         panels,
         f"Where the privacy budget of this version goes: {len(tables)} tables{left}",
-        f"Family {found['family']}: lifetime {loss} {cap[loss]:g}, spent {spent[loss]:.3g}; {found['neighbours']} "
+        f"Budget {found['family']}: lifetime {loss} {cap[loss]:g}, spent {spent[loss]:.3g}; {found['neighbours']} "
         "neighbours",
     )
 

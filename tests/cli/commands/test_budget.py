@@ -88,3 +88,6 @@ def test_a_share_is_for_accounts_that_may_spend_it(say, tmp_path, run_here):
     }
     assert [each.returncode for each in done.values()] == [3, 0, 2]
     assert "needs the role analyst" in done["rob"].stderr
+    told = run_here("ledger", "hamlet", "-w", tmp_path / "w").stdout
+    assert told.startswith('Budget "')
+    assert "(custodian)" in told

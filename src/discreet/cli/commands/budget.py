@@ -28,7 +28,7 @@ def budget(
 ) -> None:
     """What a dataset's universe promises and costs, and what the budget has left.
 
-    Of a dataset.toml the price is told before anything is published.
+    Of a dataset.toml the price is told before anything is loaded.
     """
     planned = dataset.endswith(".toml")
     found = _planned(Path(dataset), workspace) if planned else _stored(dataset, workspace)
@@ -89,9 +89,7 @@ def _show(found: dict[str, Any], *, planned: bool) -> None:
         for table in found["tables"]
     ]
     tables = "1 table" if found["d"] == 1 else f"{found['d']} tables"
-    title = (
-        f"{tables} with noise; each person is counted in one cell of each, and whatever they contain is a sum"
-    )
+    title = f"{tables} with noise; each person is counted in one cell of each. Any other table that they contain is a sum"
     print_grid(output, title, ["Table", "Epsilon", "Delta", "P(exact)", "E|error|"], lines, 1)
     for group in found["groups"]:
         persons, epsilon, delta = group["persons"], group["epsilon"], group["delta"]

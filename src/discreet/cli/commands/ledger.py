@@ -58,7 +58,7 @@ def _number(text: str) -> Any:
 def _show(found: dict[str, Any]) -> None:
     from discreet.cli.grid import print_grid
 
-    output.print(f'Family "{found["family"]}", rule {found["rule"]}', markup=False)
+    output.print(f'Budget "{found["family"]}", rule {found["rule"]}', markup=False)
     for name in ("cap", "spent", "left"):
         amount = ", ".join(f"{key} {value:.4g}" for key, value in found[name].items())
         output.print(f"{name:<8}{amount}", markup=False)
@@ -71,7 +71,7 @@ def _show(found: dict[str, Any]) -> None:
     lines = [
         [
             each["at"][:19].replace("T", " "),
-            each["account"] or "(published)",
+            each["account"] or "(custodian)",
             each["asked"],
             f"{each['loss']:.4g}",
         ]

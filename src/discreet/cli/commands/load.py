@@ -62,7 +62,7 @@ COMMAND = Command(load, MAKE_TABLES)
 
 
 def _tell_left(folder: Path, dataset: str) -> None:
-    """What the family has left now that the version is charged to it."""
+    """What the budget has left now that the version is charged to it."""
     from discreet.answer.door import open_doors
 
     doors = open_doors(folder, threads=1)

@@ -75,7 +75,7 @@ def margins(
 ) -> None:
     """Many margins at once: the expected error of every method, and runs of one beside the true counts.
 
-    On a dataset under dp the margins are released instead: noise is keyed and the family's budget is charged.
+    On a dataset under dp the margins are released instead: noise is keyed and the dataset's budget is charged.
     """
     from discreet.margins.closure import parse_margins
     from discreet.margins.importance import parse_weights
@@ -153,7 +153,7 @@ def _released(
     *,
     dry_run: bool,
 ) -> dict[str, Any]:
-    """The margins of a dataset, charged to its family; or only what they would cost."""
+    """The margins of a dataset, charged to its budget; or only what they would cost."""
     from discreet.answer.joint_margins import dataset_margins
     from discreet.margins.importance import parse_weights
 
