@@ -17,7 +17,7 @@ The privacy claim is untouched: only noisy cells and public structure are read (
 same (ε, δ) holds; in `cellkey` the unfitted cells could be asked for anyway. Fitted values are for display:
 inference uses the noisy cells, whose law is known.
 
-Comes from: `perturb`. Goes to: the release's values.
+Comes from: `protect`. Goes to: the release's values.
 Source: Shlomo, Krenzke & Li (2019), section 2, option 3.
 """
 

@@ -9,7 +9,7 @@ number of cells under it (variance n·V for n cells of variance V).
 Sums of released cells are post-processing: whatever the leaf cells promise, the table promises. In `cellkey`
 fewer numbers come out than with totals of their own, never more.
 
-Comes from: `perturb`. Goes to: the release's values.
+Comes from: `protect`. Goes to: the release's values.
 Source: Shlomo, Krenzke & Li (2019), section 2, option 1.
 """
 

@@ -1,7 +1,7 @@
 """The red team: attacks that see what the public sees, through one `ask`, and what the public knows.
 
 An attack is a pure function of an `Interface` (whom it asks) and of `Knowledge` (the published description, the
-noise law, the declared universe). It never sees a record, a key or a true count; `red_team` scores it.
+noise law, the declared universe). It never sees a record, a key or a true count; `trials` scores it.
 """
 
 from __future__ import annotations

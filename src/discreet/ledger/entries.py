@@ -2,7 +2,7 @@
 
     loss in units of 1e-12, failure in units of 1e-18; charges are rounded up, caps down
 
-Comes from: `charges` and `joint_margins`, which name and price answers. Goes to: `ledger`, `budget_report`.
+Comes from: `charges` and `joint_margins`, which name and price answers. Goes to: `ledger`.
 """
 
 from __future__ import annotations

@@ -4,7 +4,7 @@ A group is counted once for each account, dataset and variable; asking for it ag
 Counting and recording are one transaction that locks the account, so that two requests at once cannot both
 take the last group. A request that a rule refuses records nothing.
 
-Comes from: `pipeline`, for an account that has signed in. Goes to: the rule `free-groups`.
+Comes from: `answer`, for an account that has signed in. Goes to: the rule `free-groups`.
 """
 
 from __future__ import annotations

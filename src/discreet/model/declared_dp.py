@@ -1,6 +1,6 @@
 """What a dataset under `dp` declares: its terms and its universe, read together and checked against each other.
 
-Comes from: `[protection.budget]` and `[protection.universe]`. Goes to: `dataset_toml` (checked), `accounting` (planned).
+Comes from: `[protection.budget]` and `[protection.universe]`. Goes to: `dataset_toml` (checked), `protect` (planned).
 """
 
 from __future__ import annotations

@@ -3,7 +3,7 @@
 `ExactTable` cannot be printed, pickled, copied or serialised (`confidential.py`): its repr shows the shape and
 never a count. Only the pipeline turns it into a `Release`, by way of noise.
 
-Comes from: `tabulate`. Goes to: `perturb`, and nowhere else.
+Comes from: `records/tabulate.py`. Goes to: `protect`, `survey`, `assess`, and never to a face.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """What protects a dataset: the noise, how it is keyed, and the limits by shape.
 
-Comes from: `[protection]` of `dataset.toml`. Goes to: `rules`, `perturb`, `adjust`, the release's notes.
+Comes from: `[protection]` of `dataset.toml`. Goes to: `rules`, `protect`, `additivity`, the release's notes.
 """
 
 from __future__ import annotations

@@ -9,7 +9,7 @@ A value with a status may also be released and of low reliability:
 
     u  the relative standard error passes the limit (weighted tables)
 
-Comes from: `pipeline`. Goes to: `formats`, `inference`, the faces.
+Comes from: `answer`. Goes to: `formats`, `inference`, the faces.
 """
 
 from __future__ import annotations

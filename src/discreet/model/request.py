@@ -5,7 +5,7 @@ question: repeated and unordered codes, filters that keep everybody, groups that
 requests that ask for the same cells then have the same `identity`; the layout (which variable stands
 where) is kept beside it, for people.
 
-Comes from: a URL, the command line or Python. Goes to: `rules`, `tabulate` (as a `TableShape`), the release.
+Comes from: a URL, the command line or Python. Goes to: `rules`, `records` (as a `TableShape`), the release.
 """
 
 from __future__ import annotations

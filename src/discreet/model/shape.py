@@ -5,7 +5,7 @@ coarser level that holds the outputs below it. A dimension may have a total, whi
 arrays. Sizes are Python integers: a table of 10^300 cells has a size, and is refused, before anything is
 allocated.
 
-Comes from: a canonical `TableRequest`. Goes to: `rules`, `tabulate`, `keys` (descriptions), the release.
+Comes from: a canonical `TableRequest`. Goes to: `rules`, `records/tabulate.py`, `protect` (descriptions), the release.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """The name of a mechanism and its scale, as it enters keys and ledgers: another epsilon is another mechanism.
 
-Comes from: a noise table. Goes to: `keys` (through `perturb`), `accounting` (what a charge was for).
+Comes from: a noise table. Goes to: `protect` (description keys; what a charge was for).
 """
 
 from __future__ import annotations

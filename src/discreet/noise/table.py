@@ -6,10 +6,10 @@ A key u, uniform on 0..modulus-1, selects the first value whose threshold exceed
     P(noise = values[j] | count) = (thresholds[j] - thresholds[j-1]) / modulus.
 
 Small counts have rows of their own; the last `repeats` rows repeat for ever after (one row for most
-families, 15 for PRAM, 250 for ONS). No float decides a released number, and what `accounting` audits is
+families, 15 for PRAM, 250 for ONS). No float decides a released number, and what `privacy` audits is
 what is looked up here.
 
-Comes from: the families in this folder, or a file. Goes to: `perturb`, `accounting`, `inference`.
+Comes from: the families in this folder, or a file. Goes to: `protect`, `privacy`, `inference`.
 Source: Sadeghi & Chien (2022), eqs 38-42; Fraser & Wooton (2005).
 """
 

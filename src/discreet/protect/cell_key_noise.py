@@ -5,7 +5,7 @@
 Cells with nobody in them have no participants, hence no key: a noise table that would move them is
 refused, and they stay zero.
 
-Comes from: `tabulate`, `keys`, `mechanism`. Goes to: `adjust`, as plain integers that may be seen.
+Comes from: `records/tabulate.py`, `cell_keys`, `noise`. Goes to: `answer`, as plain integers that may be seen.
 Source: Fraser & Wooton (2005); Sadeghi & Chien (2022), section IV.
 """
 

@@ -6,7 +6,7 @@
 A record shows in one cell of each margin, in two when neighbours replace it; a unit with r records may put all of them
 into one cell, which costs r times (epsilon) or r^2 times (rho) as much. A family says which of the two scales it.
 
-Comes from: `Universe`, `Terms`, `[protection.noise]`. Goes to: `perturb` (noise), `tightest` (claims), reports.
+Comes from: `Universe`, `Terms`, `[protection.noise]`. Goes to: `described_noise` (noise), `tightest` (claims), reports.
 Source: Rinott et al. (2018), section 7; docs/methods/dp.md.
 """
 

@@ -5,7 +5,7 @@ occur; here they are placed in a dense array (groups of categories added up), an
 dimension is the sum along its axis. People in a category that is not shown still count in the total: they
 go to one extra place that is dropped at the end. Unsigned addition is exact: key sums stay below 2^64.
 
-Comes from: an `Engine` and a `TableShape`. Goes to: `perturb`, as an `ExactTable`.
+Comes from: an `Engine` and a `TableShape`. Goes to: `protect`, as an `ExactTable`.
 """
 
 from __future__ import annotations

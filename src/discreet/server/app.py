@@ -1,6 +1,6 @@
 """The server: the application with its routes and layers, and the loop that serves it.
 
-Comes from: `cli/serve.py`. Goes to: `api_routes`, `pages`; data only through a `Door`.
+Comes from: `cli/commands/serve.py`. Goes to: `api_routes`, `pages`; data only through a `Door`.
 """
 
 from __future__ import annotations

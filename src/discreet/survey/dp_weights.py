@@ -11,7 +11,7 @@ Sensitivity of the invariant form: N/n for one cell, 2N/n (L1) for a table. With
 one stands for everyone, and the sensitivity is N. An interval under Laplace noise of scale b = Δ/ε reaches
 b·ln(1/α) to both sides.
 
-Comes from: `perturb` in `dp`. Goes to: the release's weighted values.
+Comes from: `protect`, under `dp`. Goes to: the release's weighted values.
 Source: Bailie (2020), section 4.1 and table 2.
 """
 

@@ -9,7 +9,7 @@ with Kish's design effect deff = 1 + relative variance of the weights. A cell wh
 gets status `u`. All is decided in exact rationals; the error is printed in tenths of a percent, rounded up, and
 the share too, to the nearest, a half up.
 
-Comes from: `perturb` and the design. Goes to: the release's status and its two columns of error.
+Comes from: `protect` and the design. Goes to: the release's status and its two columns of error.
 Source: Kish (1965), section 11.7; Kish (1992).
 """
 

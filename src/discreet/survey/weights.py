@@ -11,7 +11,7 @@ average weight. In (c) the rounding to a public grid is what makes it private: n
 unrounded W_k would release W_k modulo w_max. All is fixed point, rounded to the last decimal, halves away
 from zero; the result is the same on every machine.
 
-Comes from: `ExactTable` and `perturb`. Goes to: the release's weighted values.
+Comes from: `ExactTable` and `protect`. Goes to: the release's weighted values.
 Source: (a), (b) Shlomo, Krenzke & Li (2019), eqs 4-5; (c) Rinott et al. (2018), section 8; R cellKey is (b).
 """
 

@@ -1,6 +1,6 @@
 """Options: an option, then DISCREET_*, then `workspace.toml`, then the default; the first that is set wins.
 
-Comes from: the command line, the environment, the workspace. Goes to: `cli`, `server`, `tabulate`.
+Comes from: the command line, the environment, the workspace. Goes to: `cli`, `server`, `records`.
 """
 
 from __future__ import annotations

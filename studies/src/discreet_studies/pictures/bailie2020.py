@@ -1,6 +1,6 @@
 """A picture of Bailie (2020), Table 2: one estimate, published with and without an invariant.
 
-Comes from: `reproduce.bailie2020`, as plain records. Goes to: `discreet reproduce bailie2020 --out`.
+Comes from: `bailie2020`, as plain records. Goes to: `discreet reproduce bailie2020 --out`.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Pictures of Rinott et al. (2018), recomputed: Table 2, Table 3, Figures 1-4 and section 7.
 
-Comes from: `reproduce.rinott2018`, as plain records. Goes to: `discreet reproduce rinott2018 --out`.
+Comes from: `rinott2018`, as plain records. Goes to: `discreet reproduce rinott2018 --out`.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Pictures of Shlomo, Krenzke & Li (2019), recomputed: the PRAM matrices and Figures 1-4.
 
-Comes from: `reproduce.shlomo2019`, as plain records. Goes to: `discreet reproduce shlomo2019 --out`.
+Comes from: `shlomo2019`, as plain records. Goes to: `discreet reproduce shlomo2019 --out`.
 """
 
 from __future__ import annotations
