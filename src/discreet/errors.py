@@ -187,7 +187,7 @@ class NestedGroups(Refused):
 
 
 class TableNotReleased(Refused):
-    """A table that fails the rules on perturbed counts as a whole."""
+    """A table that fails the rules on noisy counts as a whole."""
 
     code = "table-not-released"
     title = "The table is too sparse to be released"

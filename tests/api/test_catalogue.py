@@ -118,7 +118,7 @@ def test_a_table_gives_the_interval_of_a_cell(catalogue):
     found = table.interval("adult", "_T", level=0.9)
     assert found.low <= table.release.value("adult", "_T") <= found.high
     for codes, words in (
-        (("child", "1"), "not released"),
+        (("child", "1"), "has no value"),
         (("adult",), "one code each"),
         (("x", "1"), "one code"),
         (

@@ -15,7 +15,7 @@ import pyarrow.csv as pv
 import pytest
 
 import discreet.answer.verdicts
-from discreet.answer.question import check, opened
+from discreet.answer.question import check, unlock
 from discreet.records.engines.duckdb import DuckDBEngine
 from discreet.rules.noisy_table import NoisyTable
 from discreet.workspace.load import load_dataset
@@ -269,7 +269,7 @@ def test_a_rule_shown_true_counts_would_be_noticed(private_town, looked_at, monk
 
     request = canonical(TableRequest("town", ("area", "age", "sex")), stored.dataset)
     question = check(stored, request)
-    verdict_on(stored, opened(question)[1], request, question.shape)
+    verdict_on(stored, unlock(question)[1], request, question.shape)
     monkeypatch.undo()
     wanted = released(twin, looked_at[0].shape, twin.share("ann", 2))
     assert any((table == wanted).all() for table in right if table.shape == wanted.shape)

@@ -13,7 +13,7 @@ import uvicorn
 
 from discreet.answer.door import Doors
 from discreet.server.app import create_app, listen
-from discreet.workspace.demo import private_census_batches, private_census_description
+from discreet.workspace.demo import dp_census_batches, dp_census_description
 from discreet.workspace.load import load_dataset
 from discreet.workspace.workspace import Workspace
 
@@ -51,7 +51,7 @@ def browsed_workspace(small_folder, tmp_path_factory):
     """The small workspace with one dataset under `dp` beside the others."""
     folder = tmp_path_factory.mktemp("browsed") / "workspace"
     shutil.copytree(small_folder, folder)
-    load_dataset(folder, private_census_description(3000), private_census_batches(3000))
+    load_dataset(folder, dp_census_description(3000), dp_census_batches(3000))
     return Workspace(folder, threads=1)
 
 

@@ -11,8 +11,8 @@ from discreet.cli.main import app
 from discreet.workspace.demo import (
     census_batches,
     census_description,
-    private_census_batches,
-    private_census_description,
+    dp_census_batches,
+    dp_census_description,
     spudlandia_batches,
     spudlandia_description,
 )
@@ -27,7 +27,7 @@ def demo(tmp_path_factory):
     """A small demo workspace."""
     folder = tmp_path_factory.mktemp("demo")
     load_dataset(folder, census_description(20_000), census_batches(20_000))
-    load_dataset(folder, private_census_description(20_000), private_census_batches(20_000))
+    load_dataset(folder, dp_census_description(20_000), dp_census_batches(20_000))
     load_dataset(folder, spudlandia_description(), spudlandia_batches())
     return folder
 

@@ -4,7 +4,7 @@ from scipy.stats.contingency import association
 
 from discreet.errors import BadRequest
 from discreet.inference.association import _noise_moments, _noise_part, cramers_v
-from discreet.inference.bootstrap import perturbed
+from discreet.inference.bootstrap import with_noise
 from discreet.noise import laplace, maxent
 
 FALSE_ALARM = 1e-4
@@ -35,7 +35,7 @@ def test_the_noise_part_is_the_expected_quadratic_form():
 )
 def test_the_corrected_square_is_unbiased_and_the_naive_is_not(noise):
     rng = np.random.default_rng(20)
-    draws = [cramers_v(perturbed(TRUE, noise, rng), noise) for _ in range(1500)]
+    draws = [cramers_v(with_noise(TRUE, noise, rng), noise) for _ in range(1500)]
     truth = association(TRUE, method="cramer") ** 2
     corrected = np.array([draw.estimate**2 for draw in draws])
     naive = np.array([draw.naive**2 for draw in draws])
@@ -53,7 +53,7 @@ def test_noise_moments_are_those_of_the_large_row():
 
 def test_pure_noise_has_no_association():
     noise = laplace(epsilon=0.1, m=10)
-    found = cramers_v(perturbed(np.full((4, 4), 30), noise, np.random.default_rng(3)), noise)
+    found = cramers_v(with_noise(np.full((4, 4), 30), noise, np.random.default_rng(3)), noise)
     assert found.estimate < 0.5 * found.naive
     assert "Noise makes any table look associated" in found.why
 

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 from scipy.stats import binomtest
 
-from discreet.inference.bootstrap import bootstrap_p_value, perturbed, simulated
+from discreet.inference.bootstrap import bootstrap_p_value, simulated, with_noise
 from discreet.inference.independence import independence_test, independence_tests
 from discreet.noise import laplace, maxent
 
@@ -28,7 +28,7 @@ def test_draws_have_the_means_the_noise_and_the_total():
 
 def test_keys_cover_all_of_a_modulus_of_64_bits():
     noise = laplace(epsilon=1.0, modulus=2**64)
-    draws = perturbed(np.full(4000, 100), noise, np.random.default_rng(2))
+    draws = with_noise(np.full(4000, 100), noise, np.random.default_rng(2))
     assert draws.mean() == pytest.approx(100, abs=0.2)
 
 
@@ -37,7 +37,7 @@ def test_its_size_is_nominal_where_the_chi_square_law_fails():
     """Means of 1 to 2 with noise: the bootstrap keeps 5 %."""
     rng = np.random.default_rng(77)
     noise = maxent(D=3, V=1.5, js=0)
-    tables = perturbed(rng.poisson(1.5, (250, 3, 3)), noise, rng)
+    tables = with_noise(rng.poisson(1.5, (250, 3, 3)), noise, rng)
     p_values = [independence_test(t, noise, method="bootstrap", replicates=99).p_value for t in tables]
     rejected = sum(p <= 0.05 for p in p_values)
     assert binomtest(rejected, 250, 0.05, alternative="greater").pvalue > FALSE_ALARM

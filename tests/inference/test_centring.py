@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 from scipy.stats import binomtest, poisson
 
-from discreet.inference.bootstrap import bootstrap_p_value, perturbed, simulated
+from discreet.inference.bootstrap import bootstrap_p_value, simulated, with_noise
 from discreet.inference.centring import _ROOTS, _moments, centred, releasable
 from discreet.inference.channel import channel_of
 from discreet.inference.hierarchical_model import HierarchicalModel
@@ -52,7 +52,7 @@ def test_the_centred_bootstrap_keeps_its_size_at_one_person_a_cell_and_the_plain
     noise, draws, tables = maxent(D=5, V=3, js=2), 79, 250
     model = HierarchicalModel.of([(0,), (1,)], np.ones((5, 5)))
     means = rng.uniform(0.3, 1.7, (tables, 5, 1)) * rng.uniform(0.3, 1.7, (tables, 1, 5))
-    found = ratios(perturbed(rng.poisson(means), noise, rng), noise, model)
+    found = ratios(with_noise(rng.poisson(means), noise, rng), noise, model)
     drawn = np.concatenate([simulated(found.means[t], noise, draws, t) for t in range(tables)])
     again = ratios(drawn, noise, model)
     rejected = {}

@@ -4,7 +4,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import minimize
 
-from discreet.inference.bootstrap import perturbed
+from discreet.inference.bootstrap import with_noise
 from discreet.inference.channel import channel_of
 from discreet.inference.expectation_maximisation import maximise
 from discreet.inference.hierarchical_model import HierarchicalModel
@@ -44,7 +44,7 @@ def directly(likelihood, model):
 def test_it_equals_direct_maximisation(any_noise, name, seed):
     shape, generators = GENERATORS[name]
     rng = np.random.default_rng(seed)
-    released = perturbed(rng.poisson(rng.uniform(6, 30, shape)), any_noise, rng)[None]
+    released = with_noise(rng.poisson(rng.uniform(6, 30, shape)), any_noise, rng)[None]
     likelihood = PoissonLikelihood.of(channel_of(any_noise).evidence(released))
     model = HierarchicalModel.of(generators, np.ones(shape))
     fit = maximise(likelihood, model)
@@ -58,7 +58,7 @@ def test_the_multinomial_form_equals_direct_maximisation(name):
     rng = np.random.default_rng(3)
     noise = laplace(epsilon=0.5, m=6)
     true = rng.poisson(rng.uniform(6, 30, shape))
-    evidence = channel_of(noise).evidence(perturbed(true, noise, rng)[None])
+    evidence = channel_of(noise).evidence(with_noise(true, noise, rng)[None])
     likelihood = MultinomialLikelihood.of(evidence, int(true.sum()))
     model = HierarchicalModel.of(generators, np.ones(shape))
     fit = maximise(likelihood, model)
@@ -81,7 +81,7 @@ def test_without_noise_it_is_the_plain_fit(seed):
 def test_a_batch_is_its_tables_one_by_one():
     rng = np.random.default_rng(8)
     noise = laplace(epsilon=0.3, m=9)
-    released = perturbed(rng.poisson(20, (12, 4, 5)), noise, rng)
+    released = with_noise(rng.poisson(20, (12, 4, 5)), noise, rng)
     model = HierarchicalModel.of([(0,), (1,)], np.ones((4, 5)))
     together = maximise(PoissonLikelihood.of(channel_of(noise).evidence(released)), model)
     for table in range(12):

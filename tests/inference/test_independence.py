@@ -4,7 +4,7 @@ from scipy.stats import chi2_contingency
 
 from discreet.answer.pipeline import release_table
 from discreet.errors import BadRequest
-from discreet.inference.bootstrap import perturbed
+from discreet.inference.bootstrap import with_noise
 from discreet.inference.independence import independence_test, independence_tests
 from discreet.model.request import request_from_text
 from discreet.noise import laplace
@@ -29,7 +29,7 @@ def test_without_noise_it_is_the_plain_test(no_noise):
 def test_many_tables_are_tested_as_each_is():
     rng = np.random.default_rng(9)
     noise = laplace(epsilon=0.2, m=10)
-    tables = perturbed(rng.poisson(40, (20, 3, 4)), noise, rng)
+    tables = with_noise(rng.poisson(40, (20, 3, 4)), noise, rng)
     many = independence_tests(tables, noise)
     for place, table in enumerate(tables):
         one = independence_test(table, noise, method="chi-square")
@@ -41,7 +41,7 @@ def test_many_tables_are_tested_as_each_is():
 
 def test_it_does_not_matter_which_variable_stands_where(any_noise):
     rng = np.random.default_rng(11)
-    table = perturbed(rng.poisson(30, (3, 5)), any_noise, rng)
+    table = with_noise(rng.poisson(30, (3, 5)), any_noise, rng)
     along, across = (independence_test(t, any_noise, method="chi-square") for t in (table, table.T))
     assert along.statistic == pytest.approx(across.statistic, abs=1e-8)
 
@@ -70,7 +70,7 @@ def test_the_multinomial_form_is_close_to_the_poisson_form_where_counts_are_larg
     rng = np.random.default_rng(10)
     noise = laplace(epsilon=0.5, m=7)
     true = rng.poisson(400, (3, 3))
-    table = perturbed(true, noise, rng)
+    table = with_noise(true, noise, rng)
     poisson = independence_test(table, noise)
     given = independence_test(table, noise, model="multinomial", total=int(true.sum()))
     assert given.converged

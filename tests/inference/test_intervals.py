@@ -5,7 +5,7 @@ import pytest
 from scipy.stats import binomtest
 
 from discreet.errors import BadRequest
-from discreet.inference.bootstrap import perturbed
+from discreet.inference.bootstrap import with_noise
 from discreet.inference.intervals import (
     cell_interval,
     cell_intervals,
@@ -49,7 +49,7 @@ def test_the_coverage_of_sums_is_enough_for_every_family(any_noise, cells):
     rng = np.random.default_rng(cells)
     level, draws = 0.9, 60
     counts = rng.poisson(rng.choice([0.5, 3, 25]), cells)
-    found = [sum_interval(perturbed(counts, any_noise, rng), any_noise, level) for _ in range(draws)]
+    found = [sum_interval(with_noise(counts, any_noise, rng), any_noise, level) for _ in range(draws)]
     assert covers_enough(sum(i.low <= counts.sum() <= i.high for i in found), draws, level)
 
 
@@ -58,7 +58,7 @@ def test_the_coverage_of_sums_of_ten_thousand_cells_is_enough_for_every_family(a
     rng = np.random.default_rng(12)
     level, draws = 0.8, 12
     counts = rng.poisson(4, 10_000)
-    found = [sum_interval(perturbed(counts, any_noise, rng), any_noise, level) for _ in range(draws)]
+    found = [sum_interval(with_noise(counts, any_noise, rng), any_noise, level) for _ in range(draws)]
     assert covers_enough(sum(i.low <= counts.sum() <= i.high for i in found), draws, level)
 
 
@@ -67,7 +67,7 @@ def test_the_coverage_of_a_sum_of_ten_thousand_is_nominal_and_no_more_where_the_
     rng = np.random.default_rng(13)
     noise, level, draws = laplace(epsilon=0.5, m=7), 0.8, 300
     counts = rng.poisson(4, 10_000)
-    found = [sum_interval(perturbed(counts, noise, rng), noise, level) for _ in range(draws)]
+    found = [sum_interval(with_noise(counts, noise, rng), noise, level) for _ in range(draws)]
     hits = sum(i.low <= counts.sum() <= i.high for i in found)
     assert binomtest(hits, draws, level).pvalue > FALSE_ALARM
     shorter = sum(i.low + 100 <= counts.sum() <= i.high - 100 for i in found)
@@ -82,7 +82,7 @@ def test_shares_differences_and_ratios_cover_enough_for_every_family(any_noise, 
     whole = np.array([one.sum() + two.sum()])
     hits = dict.fromkeys(("share", "share of whole", "difference", "ratio"), 0)
     for _ in range(draws):
-        a, b, c = (perturbed(counts, any_noise, rng) for counts in (one, two, whole))
+        a, b, c = (with_noise(counts, any_noise, rng) for counts in (one, two, whole))
         found = {
             "share": (share_interval(a, any_noise, rest=b, level=level), one.sum() / whole[0]),
             "share of whole": (share_interval(a, any_noise, whole=c, level=level), one.sum() / whole[0]),
@@ -134,7 +134,7 @@ def test_a_denominator_that_may_be_zero_has_no_upper_end():
 
 
 def test_a_wider_level_gives_a_wider_interval(any_noise):
-    cells = perturbed(np.array([12, 30, 7]), any_noise, np.random.default_rng(1))
+    cells = with_noise(np.array([12, 30, 7]), any_noise, np.random.default_rng(1))
     narrow, wide = (sum_interval(cells, any_noise, level) for level in (0.5, 0.99))
     assert wide.low <= narrow.low <= narrow.high <= wide.high
 

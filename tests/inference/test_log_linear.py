@@ -6,7 +6,7 @@ import pytest
 
 from discreet.answer.pipeline import release_table
 from discreet.errors import BadRequest
-from discreet.inference.bootstrap import perturbed
+from discreet.inference.bootstrap import with_noise
 from discreet.inference.hierarchical_model import HierarchicalModel
 from discreet.inference.log_linear import log_linear_test, naive_ratios, ratios
 from discreet.model.request import request_from_text
@@ -46,7 +46,7 @@ def test_without_noise_both_likelihoods_give_the_plain_statistic(no_noise):
 def test_a_published_table_seen_through_noise_still_fits_and_the_naive_test_rejects(no_noise):
     counts, generators = table_of("rochdale")
     noise = laplace(epsilon=1.0, m=8)
-    released = perturbed(counts, noise, np.random.default_rng(0))
+    released = with_noise(counts, noise, np.random.default_rng(0))
     found = log_linear_test(released, generators, noise, replicates=99)
     assert found.method == "bootstrap"
     assert found.p_value > 0.05
@@ -74,7 +74,7 @@ def test_a_release_is_tested_by_the_names_of_its_variables(town_workspace):
 def test_the_statistic_never_falls_when_the_model_is_smaller():
     rng = np.random.default_rng(4)
     noise = laplace(epsilon=0.5, m=7)
-    tables = perturbed(rng.poisson(25, (40, 3, 3)), noise, rng)
+    tables = with_noise(rng.poisson(25, (40, 3, 3)), noise, rng)
     sizes = [
         ratios(tables, noise, HierarchicalModel.of(g, np.ones((3, 3)))).statistic
         for g in ([(0,), (1,)], [(0,)], [()])

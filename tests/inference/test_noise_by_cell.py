@@ -6,7 +6,7 @@ from scipy.stats import binomtest, chisquare
 
 from discreet.errors import BadRequest
 from discreet.inference.association import cramers_v
-from discreet.inference.bootstrap import perturbed
+from discreet.inference.bootstrap import with_noise
 from discreet.inference.goodness_of_fit import distribution_test
 from discreet.inference.hierarchical_model import HierarchicalModel
 from discreet.inference.independence import independence_test, independence_tests
@@ -39,7 +39,7 @@ def same_for_all(table, shape):
 def test_one_law_for_all_cells_is_the_plain_test(model):
     rng = np.random.default_rng(1)
     true = rng.poisson(30, (3, 4))
-    table, total = perturbed(true, SMALL, rng), int(true.sum()) if model == "multinomial" else None
+    table, total = with_noise(true, SMALL, rng), int(true.sum()) if model == "multinomial" else None
     plain = independence_test(table, SMALL, model=model, total=total, method="chi-square")
     cells = independence_test(
         table, same_for_all(SMALL, (3, 4)), model=model, total=total, method="chi-square"
@@ -105,7 +105,7 @@ def test_it_matters_which_cell_has_which_law():
 
 def independent_tables(rng, tables, shape, people, noise):
     rows, columns = rng.uniform(0.5, 1.5, (tables, shape[0], 1)), rng.uniform(0.5, 1.5, (tables, 1, shape[1]))
-    return perturbed(rng.poisson(people * rows * columns), noise, rng)
+    return with_noise(rng.poisson(people * rows * columns), noise, rng)
 
 
 @pytest.mark.slow
@@ -128,7 +128,7 @@ def test_the_size_is_nominal_under_mixed_laws_and_that_of_the_naive_and_plain_te
 
 def test_a_true_departure_is_found():
     noise = mixed(LONG, np.arange(12).reshape(3, 4) % 3, 1, 2, 6)
-    table = perturbed(np.array([[400, 100, 100, 100], [100, 400, 100, 100], [100, 100, 400, 100]]), noise,
+    table = with_noise(np.array([[400, 100, 100, 100], [100, 400, 100, 100], [100, 100, 400, 100]]), noise,
                       np.random.default_rng(2))  # fmt: skip
     assert independence_test(table, noise, method="moments").p_value < 1e-6
 

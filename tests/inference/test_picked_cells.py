@@ -145,7 +145,7 @@ def test_cells_that_are_not_there_or_not_released_are_refused(by_area):
         picked(by_area, ("N9", "1"))
     status = by_area.status.copy()
     status[0, 0] = 1
-    with pytest.raises(BadRequest, match="not released"):
+    with pytest.raises(BadRequest, match="has no value"):
         picked(replace(by_area, status=status), (by_area.dimensions[0].codes[0], "1"))
     with pytest.raises(BadRequest, match="no count"):
         picked(by_area)

@@ -10,7 +10,7 @@ from discreet.model.exact import ExactTable
 from discreet.model.protection import Protection
 from discreet.model.shape import Dimension, Output, TableShape
 from discreet.noise.table import NoiseRow, NoiseTable
-from discreet.protect.cell_key_noise import perturb
+from discreet.protect.cell_key_noise import add_noise
 from discreet.protect.cell_keys import cell_keys
 from discreet.records.secret import Secret
 
@@ -37,7 +37,7 @@ def test_each_cell_gets_the_noise_of_its_count_and_key(cells):
     sums = np.array([total if count else 0 for count, total in cells], dtype=np.uint64)
     shape = shape_of(len(cells))
     keys = cell_keys(SECRET, "town", Protection(), 2**32)
-    noisy = perturb(ExactTable(shape, counts, sums), keys, NOISE)
+    noisy = add_noise(ExactTable(shape, counts, sums), keys, NOISE)
     for place, count in enumerate(counts.tolist()):
         key = int(keys(sums[place : place + 1], shape, np.array([place]))[0])
         row = NOISE.row(count)
@@ -49,7 +49,7 @@ def test_a_table_that_moves_zeros_is_refused():
     moving = NoiseTable(4, (NoiseRow((-1, 1), (2, 4)),))
     exact = ExactTable(shape_of(1), np.array([3]), np.array([5], dtype=np.uint64))
     with pytest.raises(BadNoiseTable, match="empty cells"):
-        perturb(exact, cell_keys(SECRET, "town", Protection(), 2**32), moving)
+        add_noise(exact, cell_keys(SECRET, "town", Protection(), 2**32), moving)
 
 
 def test_a_key_outside_the_modulus_gives_no_answer():
@@ -58,4 +58,4 @@ def test_a_key_outside_the_modulus_gives_no_answer():
     counts = np.full(50, 3)
     exact = ExactTable(shape_of(50), counts, np.arange(50, dtype=np.uint64))
     with pytest.raises(BadNoiseTable):
-        perturb(exact, cell_keys(SECRET, "town", Protection(), 2**32), small)
+        add_noise(exact, cell_keys(SECRET, "town", Protection(), 2**32), small)

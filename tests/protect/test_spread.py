@@ -161,7 +161,7 @@ def test_a_workload_that_no_margin_answers_is_refused():
     dataset = dataset_of(a=2, b=2)
     with pytest.raises(BadRequest, match="workload"):
         spread_for([Query(("a", "b"), 1.0)], [("a",)], dataset, Fraction(1))
-    with pytest.raises(BadRequest, match="called"):
+    with pytest.raises(BadRequest, match="no measure of error"):
         error_power("median", "epsilon")
 
 

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from scipy.stats import binomtest, norm
 
-from discreet.inference.bootstrap import perturbed
+from discreet.inference.bootstrap import with_noise
 from discreet.inference.independence import independence_tests
 from discreet.noise import NoiseRow, NoiseTable, laplace
 
@@ -45,7 +45,7 @@ def test_the_independent_rows_of_table_3(row):
     noise = laplace(epsilon=expected["epsilon"], m=expected["m"])
     rng = np.random.default_rng(63)
     true = true_tables(rng)
-    found = independence_tests(perturbed(true, noise, rng), noise)
+    found = independence_tests(with_noise(true, noise, rng), noise)
     assert found.converged.all()
     assert (found.df == 81).all()
     aware, naive = rejected(found.p_value), rejected(found.naive_p_value)
@@ -62,7 +62,7 @@ def test_the_independent_rows_of_table_3(row):
 def test_a_wrong_noise_table_does_not_keep_the_size():
     """The same tables tested as if their noise were smaller: found out at once."""
     rng = np.random.default_rng(64)
-    released = perturbed(true_tables(rng, number=200), laplace(epsilon=0.1, m=7), rng)
+    released = with_noise(true_tables(rng, number=200), laplace(epsilon=0.1, m=7), rng)
     found = independence_tests(released, laplace(epsilon=0.7, m=7))
     assert binomtest(rejected(found.p_value), 200, LEVEL, alternative="greater").pvalue < FALSE_ALARM
 
@@ -73,7 +73,7 @@ def test_at_400_people_a_cell_the_size_is_nominal_and_the_naive_size_is_still_in
     rng = np.random.default_rng(65)
     true = true_tables(rng, level)
     assert true.mean() == pytest.approx(400, rel=0.02)
-    found = independence_tests(perturbed(true, noise, rng), noise)
+    found = independence_tests(with_noise(true, noise, rng), noise)
     aware, naive = rejected(found.p_value), rejected(found.naive_p_value)
     assert binomtest(aware, TABLES, LEVEL).pvalue > FALSE_ALARM
     assert binomtest(naive, TABLES, LEVEL, alternative="greater").pvalue < FALSE_ALARM
@@ -87,9 +87,9 @@ def test_noise_costs_power_and_leaves_most_of_it():
     rng = np.random.default_rng(66)
     true = true_tables(rng, interaction=0.7, number=200)
     exact = rejected(independence_tests(true, NO_NOISE).p_value)
-    released = perturbed(true, noise, rng)
+    released = with_noise(true, noise, rng)
     assert exact == rejected(independence_tests(released, noise).p_value) == 200  # as the erratum says: 100 %
     weak = true_tables(rng, interaction=0.35, number=200)
     exact = rejected(independence_tests(weak, NO_NOISE).p_value)
-    aware = rejected(independence_tests(perturbed(weak, noise, rng), noise).p_value)
+    aware = rejected(independence_tests(with_noise(weak, noise, rng), noise).p_value)
     assert 0.75 * exact < aware < exact

@@ -15,12 +15,12 @@ def design(variance: Fraction) -> SurveyDesign:
 
 @pytest.mark.parametrize("name", ["overall-average", "cell-average"])
 def test_the_forms_that_read_exact_weights_say_that_they_are_not_private(name):
-    assert not weight_form(name).private
+    assert not weight_form(name).is_dp
     assert "not differentially private unless all weights are equal" in weight_form(name).promise
 
 
 def test_the_other_forms_can_be_private_and_say_of_what():
-    assert {name for name, form in FORMS.items() if form.private} == {
+    assert {name for name, form in FORMS.items() if form.is_dp} == {
         "largest-weight",
         "public-strata",
         "average-weight",

@@ -1,7 +1,7 @@
 """Which cells of a table are sums of which, and what is done about it.
 
-    independent   every total is perturbed on its own (nothing is done)
-    interior      totals are the sums of the perturbed cells
+    independent   every total has noise of its own (nothing is done)
+    interior      totals are the sums of the noisy cells
     fitted        totals keep their own noise, and the cells are changed to add up to them
 
 Comes from: `answer`. Goes to: the release's values. `axis_tree` has the trees, `fitted` the fitting.

@@ -6,7 +6,7 @@
 
 A method other than a table's imports what it needs when it is called: a table starts without SciPy.
 
-Comes from: a `Workspace`. Goes to: `api`, `cli`, `server`; `assess` opens it with `opened_door`.
+Comes from: a `Workspace`. Goes to: `api`, `cli`, `server`; `assess` opens it with `unlock_door`.
 """
 
 from __future__ import annotations
@@ -184,6 +184,6 @@ def open_doors(folder: Path, *, threads: int | None = None) -> Doors:
     return Doors(Workspace(folder, threads=threads))
 
 
-def opened_door(door: Door) -> StoredDataset:
+def unlock_door(door: Door) -> StoredDataset:
     """What stands behind a door: for `assess`, which shows a custodian risk and utility, alone."""
     return door._stored  # noqa: SLF001 - this is the lock

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from discreet.answer.budget_document import cost_document
-from discreet.answer.question import allow, opened, read
+from discreet.answer.question import allow, read, unlock
 from discreet.answer.verdicts import verdict_on
 from discreet.errors import GroupsOnGeography, Refused, TableNotReleased, TooManyCells, TooManyVariables
 from discreet.protect.dp_protector import DpProtector
@@ -58,7 +58,7 @@ def attempt(stored: StoredDataset, request: TableRequest, asker: Asker | None = 
         question = allow(stored, asked, asker)
     except Refused as refusal:
         return Attempt(asked, refusal=refusal)
-    _, protector = opened(question)
+    _, protector = unlock(question)
     if protector.unpaid:
         return Attempt(asked, question)
     try:
@@ -130,6 +130,6 @@ def _cost(stored: StoredDataset, found: Attempt) -> dict[str, Any]:
     """Under `dp`, what the table would charge: nothing inside the universe, and nothing twice."""
     if stored.dp is None:
         return {}
-    answering = None if found.question is None or found.refusal is not None else opened(found.question)[1]
+    answering = None if found.question is None or found.refusal is not None else unlock(found.question)[1]
     charge = answering.charge if isinstance(answering, DpProtector) else None
     return {"cost": cost_document(charge, stored.dp.plan.terms.composition)}

@@ -170,7 +170,7 @@ class JointMargins:
         if terms.composition != "basic":
             raise BadRequest(
                 f"Margins are charged in epsilon and delta, and the budget's rule is {terms.composition}.",
-                'Only families with rule = "basic" can pay for them.',
+                'Only a budget with rule = "basic" can pay for them.',
             )
         promised = 0.0 if isinstance(plan, Holistic) else plan.delta
         failure = promised + plan.cut_delta

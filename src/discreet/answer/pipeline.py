@@ -18,7 +18,7 @@ import numpy as np
 from discreet.additivity.additivity import add_up
 from discreet.additivity.non_negative import non_negative
 from discreet.answer.notes import mandatory_note
-from discreet.answer.question import check, opened
+from discreet.answer.question import check, unlock
 from discreet.answer.verdicts import verdict_on
 from discreet.model.release import NOT_APPLICABLE, UNRELIABLE, WITHHELD, Release
 from discreet.model.shape import structural_zeros
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
 def answer(question: Question) -> Release:
     """Charge, count, protect and release."""
-    stored, protector = opened(question)
+    stored, protector = unlock(question)
     dataset, shape, asked, kind = question.dataset, question.shape, question.request, question.asked.kind
     protector.pay()
     exact = tabulate(stored.engine, shape, weights=kind.weights)

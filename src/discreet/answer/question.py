@@ -88,7 +88,7 @@ class Question:
         return f"<Question: {self.title}>"
 
 
-def opened(question: Question) -> tuple[StoredDataset, Protector]:
+def unlock(question: Question) -> tuple[StoredDataset, Protector]:
     """What can count a question: for the modules of `answer` alone."""
     return question._stored, question._protector  # noqa: SLF001 - this is the lock
 

@@ -1,4 +1,4 @@
-r"""Slivers: declared groups that differ by a handful of people, reported to the custodian before publishing.
+r"""Slivers: declared groups that differ by a handful of people, reported to the custodian before the version is served.
 
 Whoever may ask for two groups learns about the people in one and not in the other. For every two declared
 unions A and B of a variable's categories (its categories, coarser levels, code lists, everybody):

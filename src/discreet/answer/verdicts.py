@@ -1,6 +1,6 @@
-"""What the rules on perturbed counts say of a request: of its unfiltered table, so that no filter evades them.
+"""What the rules on noisy counts say of a request: of its unfiltered table, so that no filter evades them.
 
-The unfiltered table is made and perturbed only where a rule applies, once for each version and table: a
+The unfiltered table is counted and protected only where a rule applies, once for each version and table: a
 table never changes, so neither does what is said of it. Rules see noisy cells and nothing else.
 
 Comes from: `pipeline`, `dry_run` and `joint_margins`. Goes to: `rules/verdict.py`, and back as a `Verdict`.
@@ -42,7 +42,7 @@ def verdict_on(
         protector: What protects this question; nothing of it may be unpaid.
         asked: The request.
         shape: Its shape.
-        noisy: Its perturbed counts if they are at hand; a table without filters is not counted again.
+        noisy: Its noisy counts if they are at hand; a table without filters is not counted again.
     """
     if not needs_table(stored.rules, asked, stored.dataset):
         return None

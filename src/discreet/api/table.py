@@ -45,7 +45,7 @@ class Table:
         return self.release.notes[0]
 
     def to_pandas(self) -> pd.DataFrame:
-        """One line a cell: codes, labels, `value` (missing where not released) and `status`.
+        """One line a cell: codes, labels, `value` (missing where withheld) and `status`.
 
         A weighted table also has `relative_standard_error` and `noise_share` (of its square), in percent.
         """
@@ -118,7 +118,7 @@ class Table:
         """The interval of one true count, by its codes in the order of the dimensions: `table.interval("1", "_T")`.
 
         Raises:
-            BadRequest: The cell is not there or not released.
+            BadRequest: The cell is not there, or it has no value.
         """
         from discreet.inference.intervals import law_interval  # noqa: PLC0415 - only wanted here
 
@@ -134,7 +134,7 @@ class Table:
             )
         place = tuple(known.index(code) for code, known in zip(codes, lists, strict=True))
         if release.status[place]:
-            raise BadRequest("The cell is not released.", "Choose another.")
+            raise BadRequest("The cell has no value: it is withheld, or it cannot occur.", "Choose another.")
         if not release.measure.is_count or release.values[place] != max(0, int(release.noisy[place])):
             raise BadRequest(
                 "The value shown is no count with noise of its own.",

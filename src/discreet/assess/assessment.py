@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from discreet import privacy
-from discreet.answer.door import opened_door
+from discreet.answer.door import unlock_door
 from discreet.assess.averaging import Averaging, averaging
 from discreet.assess.cases import Case, cases_of
 from discreet.assess.entropy_risk import entropy
@@ -213,7 +213,7 @@ def assess(
         workers: Threads; the outcome does not depend on it.
         progress: Told how far the simulation is.
     """
-    stored = opened_door(door)
+    stored = unlock_door(door)
     current = current_noise(stored, request)
     cases, left_out = cases_of(families, epsilons, delta, current=current, keep_zeros=keep_zeros)
     return assess_subject(

@@ -21,7 +21,7 @@ from dataclasses import asdict, dataclass
 from html import escape
 from typing import TYPE_CHECKING, Any
 
-from discreet.answer.door import opened_door
+from discreet.answer.door import unlock_door
 from discreet.assess.assessment import DEFAULT_DELTA, privacy_of
 from discreet.assess.averaging import averaging
 from discreet.assess.page import page
@@ -111,7 +111,7 @@ class Checklist:
 def five_safes(doors: Doors, dataset_id: str, options: Options) -> Checklist:
     """The checklist of a dataset, as far as the system knows the answers."""
     door = doors.door(dataset_id)
-    stored = opened_door(door)
+    stored = unlock_door(door)
     safes = (
         _projects(stored),
         _people(doors, stored),
@@ -170,7 +170,7 @@ def _accounts(doors: Doors) -> str:
 
 def _settings(doors: Doors, options: Options) -> Safe:
     mode = stat.S_IMODE(doors.folder.stat().st_mode)
-    private = "by its owner only" if not mode & 0o077 else f"by others too (mode {mode:o}): close it"
+    readers = "by its owner only" if not mode & 0o077 else f"by others too (mode {mode:o}): close it"
     local = options.host in {"127.0.0.1", "localhost", "::1"}
     where = (
         "this machine only"
@@ -181,7 +181,7 @@ def _settings(doors: Doors, options: Options) -> Safe:
         "Safe settings",
         "Does the way of access limit misuse?",
         (
-            Item("Where are the records?", KNOWN, f"In the workspace, which can be read {private}. Ids are not stored."),
+            Item("Where are the records?", KNOWN, f"In the workspace, which can be read {readers}. Ids are not stored."),
             Item("Is the secret safe here?", KNOWN, "It is there, long enough, and readable by its owner only: checked."),
             Item("Where is the secret's backup?", OPEN, "Without it no number can be made again; whoever has it and the "
                  "ids can undo the noise."),
@@ -216,7 +216,7 @@ def _data(door: Door) -> Safe:
 
 def _promised(door: Door) -> tuple[Item, ...]:
     """What the protection promises of one count, and of many tables."""
-    stored = opened_door(door)
+    stored = unlock_door(door)
     if stored.dp is not None:
         return (
             Item("What do all tables promise together?", KNOWN, " ".join(door.promise()[:2])),

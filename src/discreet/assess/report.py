@@ -54,7 +54,7 @@ def report(found: Assessment) -> str:
         conclusion_table(found),
         pictures["conclusions"],
         "<h2>The cases, and how epsilon became noise</h2>",
-        settings_table(found),
+        cases_table(found),
         sentences(list(found.left_out)) if found.left_out else "",
         "<h2>How to read this</h2>",
         sentences([*READING, INDEPENDENT, NOT_THE_KEYS, OUTSIDE_DP]),
@@ -152,7 +152,7 @@ def _conclusion_line(o: Outcome, ratio: float) -> list[str]:
     ]
 
 
-def settings_table(found: Assessment) -> str:
+def cases_table(found: Assessment) -> str:
     """What every case is."""
     headers = ["case", "how", "largest change", "largest standard deviation", "empty cells"]
     lines = [

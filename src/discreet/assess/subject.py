@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from discreet.answer.door import opened_door
+from discreet.answer.door import unlock_door
 from discreet.answer.dry_run import attempt
 from discreet.errors import BadRequest
 from discreet.model.release import table_title
@@ -91,7 +91,7 @@ def subject_of(door: Door, request: TableRequest) -> Subject:
     """
     if request.measure != "count":
         raise BadRequest("Weighted tables are not assessed.", "Assess their sample counts: measure count.")
-    stored = opened_door(door)
+    stored = unlock_door(door)
     refusal = attempt(stored, request).refusal
     asked = canonical(replace(request, totals=False), stored.dataset)
     shape = table_shape(asked, stored.dataset)

@@ -22,9 +22,12 @@ def compare_families(
     from discreet.noise.side_by_side import compare
 
     if epsilon is None:
-        raise BadRequest("A comparison needs --epsilon, and --delta or --m.")
+        raise BadRequest(
+            "A comparison needs --epsilon, and --delta or --m.",
+            "Give both, as in --epsilon 1 --delta 0.0001.",
+        )
     if match not in {"closest", "smallest"}:
-        raise BadRequest(f'--match is "{match}"; it must be closest or smallest.')
+        raise BadRequest(f'--match is "{match}".', "Write closest or smallest.")
     common, sides = compare(epsilon, delta=delta, m=m, match="closest" if match == "closest" else "smallest")
     document = {"epsilon": epsilon, "delta": common, "match": match, "families": [asdict(s) for s in sides]}
     if out is not None:

@@ -1,4 +1,4 @@
-"""A table on the screen: as many columns beside each other as fit, the rest below, the stub repeated."""
+"""A table on the screen: as many columns as fit stand beside each other, and the rest below, with the labels repeated."""
 
 from __future__ import annotations
 

@@ -64,4 +64,4 @@ def _unexpected(error: Exception) -> DiscreetError:
 
     place = traceback.extract_tb(error.__traceback__)[-1]
     kind = f"{type(error).__name__} at {Path(place.filename).name}:{place.lineno}"
-    return DiscreetError(f"An unexpected error: {kind}.", "Please report it with what you did.")
+    return DiscreetError(f"An unexpected error happened: {kind}.", "Please report it with what you did.")

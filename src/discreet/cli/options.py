@@ -70,7 +70,7 @@ def chosen_picture(picture: str | None, plot: Path | None, default: str) -> str:
     """
     if picture is not None and plot is None:
         raise BadRequest(
-            "--picture says which picture, and there is none.", "Add --plot FILE.svg or FILE.png."
+            "--picture chooses a picture, and no picture is asked for.", "Add --plot FILE.svg or FILE.png."
         )
     return picture or default
 

@@ -29,13 +29,13 @@ SEED = 2018
 REPLICATES = 499
 
 
-def perturbed(
+def with_noise(
     counts: NDArray[np.int64], noise: NoiseTable | NoiseByCell, rng: np.random.Generator
 ) -> NDArray[np.int64]:
     """Counts with noise of fresh random keys; where laws differ by cell, one table or a batch of them.
 
     >>> from discreet.noise import laplace
-    >>> perturbed(np.array([5]), laplace(epsilon=50.0, m=1), np.random.default_rng(0)).tolist()
+    >>> with_noise(np.array([5]), laplace(epsilon=50.0, m=1), np.random.default_rng(0)).tolist()
     [5]
     """
     if isinstance(noise, NoiseByCell):
@@ -58,7 +58,7 @@ def simulated(
     else:
         shares = means.ravel() / means.sum()
         counts = rng.multinomial(total, shares, draws).reshape(draws, *means.shape)
-    return perturbed(counts.astype(np.int64), noise, rng)
+    return with_noise(counts.astype(np.int64), noise, rng)
 
 
 def bootstrap_p_value(observed: float, drawn: NDArray[np.float64]) -> float:

@@ -49,7 +49,7 @@ def picked(release: Release, *cells: Sequence[str]) -> PickedCells:
     """Some cells of a release, each by its codes in the order of the dimensions.
 
     Raises:
-        BadRequest: A cell that is not there or not released, or two that share people.
+        BadRequest: A cell that is not there or has no value, or two that share people.
     """
     if release.request.measure != "count" or not cells:
         raise BadRequest("There is no count to take.", "Give codes of cells of a table of counts.")
@@ -77,7 +77,10 @@ def _place(release: Release, codes: Sequence[str]) -> tuple[int, ...]:
         )
     place = tuple(known.index(code) for code, known in zip(codes, lists, strict=True))
     if release.missing[place]:
-        raise BadRequest(f"The cell ({', '.join(map(repr, codes))}) is not released.", "Choose another.")
+        raise BadRequest(
+            f"The cell ({', '.join(map(repr, codes))}) has no value: it is withheld, or it cannot occur.",
+            "Choose another.",
+        )
     return place
 
 

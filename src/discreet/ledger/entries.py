@@ -115,7 +115,7 @@ def records_name(dataset: str, version: str, fingerprint: str) -> str:
     return request_key(canonical_request("records", dataset, version, fingerprint))
 
 
-def booked(value: Fraction, unit: Fraction) -> int:
+def charge_units(value: Fraction, unit: Fraction) -> int:
     """A charge in whole units, rounded up."""
     units = -(-value // unit)
     if not 0 <= units <= LARGEST:
@@ -125,7 +125,7 @@ def booked(value: Fraction, unit: Fraction) -> int:
     return int(units)
 
 
-def capped(cap: tuple[Fraction, Fraction]) -> tuple[int, int]:
+def cap_units(cap: tuple[Fraction, Fraction]) -> tuple[int, int]:
     """A cap in whole units, rounded down."""
     loss, failure = int(cap[0] // LOSS_UNIT), int(cap[1] // FAILURE_UNIT)
     if not (0 <= loss <= LARGEST and 0 <= failure <= 10**18):

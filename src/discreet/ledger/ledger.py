@@ -29,8 +29,8 @@ from discreet.ledger.entries import (
     Budget,
     BudgetState,
     Receipt,
-    booked,
-    capped,
+    cap_units,
+    charge_units,
     records_name,
     request_key,
 )
@@ -38,11 +38,11 @@ from discreet.ledger.statements import (
     add,
     declare,
     earlier,
+    no_budget_for_answer,
+    no_budget_for_version,
     record,
     refuse_other_budget,
     refuse_revoked,
-    spent,
-    uncovered,
 )
 from discreet.ledger.tables import BUDGETS, CHARGES, SHARES, VERSIONS
 
@@ -89,7 +89,7 @@ class Ledger:
 
     def allow(self, budget: str, account: str, cap: tuple[Fraction, Fraction]) -> None:
         """Open the ledger of a budget to an account, up to a cap of its own; a later call sets another cap."""
-        loss, failure = capped(cap)
+        loss, failure = cap_units(cap)
         with self.database.transaction() as connection:
             where = (SHARES.c.family == budget) & (SHARES.c.account == account)
             known = connection.execute(select(SHARES).where(where)).one_or_none()
@@ -134,7 +134,7 @@ class Ledger:
             try:
                 receipt = self._charged(connection, charge)
             except BudgetSpent:
-                raise uncovered(connection, charge) from None
+                raise no_budget_for_version(connection, charge) from None
         self._on_step("committed")
         return receipt
 
@@ -153,19 +153,19 @@ class Ledger:
 
     def _charged(self, connection: Connection, charge: Charge) -> Receipt:
         """The charge within a transaction; a refusal undoes all of it."""
-        loss, failure = booked(charge.loss, LOSS_UNIT), booked(charge.failure, FAILURE_UNIT)
+        loss, failure = charge_units(charge.loss, LOSS_UNIT), charge_units(charge.failure, FAILURE_UNIT)
         self._on_step("begun")
         refuse_revoked(connection, charge.account)
         if not record(connection, charge, loss, failure):
             return earlier(connection, charge)
         self._on_step("recorded")
         if not add(connection, BUDGETS, BUDGETS.c.family == charge.budget, loss, failure):
-            raise spent(f'The budget "{charge.budget}"')
+            raise no_budget_for_answer(f'The budget "{charge.budget}"')
         self._on_step("family charged")
         if charge.account is not None:
             share = (SHARES.c.family == charge.budget) & (SHARES.c.account == charge.account)
             if not add(connection, SHARES, share, loss, failure):
-                raise spent(f'The share of the account "{charge.account}"')
+                raise no_budget_for_answer(f'The share of the account "{charge.account}"')
         self._on_step("share charged")
         return Receipt(charge.key, loss * LOSS_UNIT, failure * FAILURE_UNIT, repeat=False)
 

@@ -12,7 +12,7 @@ from sqlalchemy import insert, select, update
 from sqlalchemy.dialects import postgresql, sqlite
 
 from discreet.errors import BadDescription, BadKey, BadRequest, BudgetSpent
-from discreet.ledger.entries import FAILURE_UNIT, LOSS_UNIT, Receipt, booked, capped
+from discreet.ledger.entries import FAILURE_UNIT, LOSS_UNIT, Receipt, cap_units, charge_units
 from discreet.ledger.schema import UNKNOWN_NEIGHBOURS
 from discreet.ledger.tables import ACCOUNTS, BUDGETS, CHARGES, VERSIONS
 from discreet.model.terms import COMPOSITIONS
@@ -29,7 +29,7 @@ def declare(connection: Connection, budget: Budget) -> None:
         raise BadDescription(
             f'The ledger has no rule "{budget.composition}".', f"Use {' or '.join(COMPOSITIONS)}."
         )
-    loss, failure = capped(budget.cap)
+    loss, failure = cap_units(budget.cap)
     known = connection.execute(select(BUDGETS).where(BUDGETS.c.family == budget.name)).one_or_none()
     if known is None:
         row = {"family": budget.name, "rule": budget.composition, "neighbours": budget.neighbours}
@@ -56,7 +56,8 @@ def declare(connection: Connection, budget: Budget) -> None:
         )
     if loss < known.spent_loss or failure < known.spent_failure:
         raise BadDescription(
-            "The new cap is below what is spent already.", "Lower it to what is spent at most."
+            "The new cap is below what is spent already.",
+            "A cap can be lowered to what is spent, and no further.",
         )
     where = BUDGETS.c.family == budget.name
     connection.execute(update(BUDGETS).where(where).values(cap_loss=loss, cap_failure=failure))
@@ -122,7 +123,7 @@ def refuse_revoked(connection: Connection, account: str | None) -> None:
         raise BadKey(f'The account "{account}" is revoked.', "Ask the custodian for another.")
 
 
-def spent(whose: str) -> BudgetSpent:
+def no_budget_for_answer(whose: str) -> BudgetSpent:
     """Why an answer cannot be charged: for whoever asked."""
     return BudgetSpent(
         f"{whose} does not cover this answer; nothing was charged.",
@@ -130,10 +131,10 @@ def spent(whose: str) -> BudgetSpent:
     )
 
 
-def uncovered(connection: Connection, charge: Charge) -> BudgetSpent:
+def no_budget_for_version(connection: Connection, charge: Charge) -> BudgetSpent:
     """Why a version cannot be loaded: for the custodian, who cannot ask for a coarser table."""
     row = connection.execute(select(BUDGETS).where(BUDGETS.c.family == charge.budget)).one()
-    loss, failure = booked(charge.loss, LOSS_UNIT), booked(charge.failure, FAILURE_UNIT)
+    loss, failure = charge_units(charge.loss, LOSS_UNIT), charge_units(charge.failure, FAILURE_UNIT)
     # The charge was added to nothing: the row is what it was before.
     left = [(row.cap_loss - row.spent_loss) * LOSS_UNIT, (row.cap_failure - row.spent_failure) * FAILURE_UNIT]
     names = ("epsilon", "delta") if row.rule == "basic" else ("rho", "distance")

@@ -1,8 +1,7 @@
 """The description of a dataset: what is counted, by which variables, under which protection.
 
 Everything here is public knowledge, declared by the custodian in `dataset.toml`; nothing is read off the
-records. `dataset_toml` reads the file; the whole is checked
-here.
+records. `dataset_toml` reads the file; the whole is checked here.
 
 Comes from: `dataset.toml`. Goes to: every stage.
 """

@@ -1,7 +1,7 @@
 """The exact table: true counts and key sums. Secret; it never leaves.
 
 `ExactTable` cannot be printed, pickled, copied or serialised (`confidential.py`): its repr shows the shape and
-never a count. Only the pipeline turns it into a `Release`, by way of noise.
+never a count. Only `answer` turns it into a `Release`, by way of noise.
 
 Comes from: `records/tabulate.py`. Goes to: `protect`, `survey`, `assess`, and never to a face.
 """

@@ -4,7 +4,7 @@ A set of categories of one level says the same thing at a finer level, always, a
 it takes whole categories. Unrelated variables say nothing about each other.
 
     ancestors   finer category -> its coarser category
-    expressed   the same people at another level, or None where that level cannot say it
+    express   the same people at another level, or None where that level cannot say it
     inside      the categories of another level that lie wholly within a set
 
 Comes from: `Dataset.hierarchies`, which is public. Goes to: `universe`, `cover`.
@@ -55,7 +55,7 @@ def is_at_least_as_fine(dataset: Dataset, fine: str, coarse: str) -> bool:
     return fine == coarse or ancestors(dataset, fine, coarse) is not None
 
 
-def expressed(dataset: Dataset, name: str, labels: NDArray[np.int64], onto: str) -> NDArray[np.int64] | None:
+def express(dataset: Dataset, name: str, labels: NDArray[np.int64], onto: str) -> NDArray[np.int64] | None:
     """Labels of the categories of `name` as labels of the categories of `onto`, the same people under each.
 
     Args:

@@ -18,7 +18,7 @@ METHODS = ("cellkey", "dp")
 #: What only one of the methods knows.
 _ONLY_CELLKEY = ("keys", "modulus", "big_n", "max_variables")
 _ONLY_DP = ("universe", "budget")
-#: How totals relate to their parts: perturbed on their own, sums of perturbed cells, or cells fitted to them.
+#: How totals relate to their parts: with noise of their own, sums of noisy cells, or cells fitted to them.
 ADDITIVITY = ("independent", "interior", "fitted")
 #: How a cell's key follows from the records in it; `protect/cell_keys.py` has the formulas.
 KEY_MODES = ("hashed", "additive", "abs", "participants-and-description")
@@ -39,8 +39,8 @@ class Protection:
         noise: The family and parameters of the noise table, or the file that holds it.
         keys: One of `KEY_MODES`.
         modulus: The number of cell keys; by default that of the noise table's file, or 2^32.
-        additivity: `independent`: totals are perturbed on their own; `interior`: they are sums of perturbed
-            cells; `fitted`: cells are changed to add up to totals that are perturbed on their own.
+        additivity: `independent`: totals have noise of their own; `interior`: they are sums of noisy
+            cells; `fitted`: cells are changed to add up to totals that have noise of their own.
         non_negative: Released counts below zero become zero.
         max_variables: How many variables one table may cross, geography not counted.
         max_cells: How many cells one table may have, totals included.

@@ -1,7 +1,7 @@
 """The release: everything that the public may see of one table.
 
 Values are counts with noise, or what is made from them; `noisy` keeps the counts before any adjustment for display,
-and `law` is the law of their noise. A value that is not released is null with a status:
+and `law` is the law of their noise. A value that is missing is null with a status:
 
     c  withheld by a disclosure rule      z  cannot occur (structural zero)
 
@@ -61,7 +61,7 @@ class Release:
         errors: Of a weighted table, the relative standard error of each cell in tenths of a percent, noise
             included; negative where there is none.
         noise_shares: Beside each error, the noise's share of its variance in tenths of a percent.
-        verdict: What the rules on perturbed counts found, as data; None where none applies.
+        verdict: What the rules on noisy counts found, as data; None where none applies.
         measure: What the numbers say.
     """
 
@@ -106,7 +106,7 @@ class Release:
         return self.values.size
 
     def value(self, *codes: str) -> float | None:
-        """The released value of one cell, by its codes in the order of the dimensions; None if not released."""
+        """The released value of one cell, by its codes in the order of the dimensions; None if it is missing."""
         place = tuple(d.codes.index(code) for d, code in zip(self.dimensions, codes, strict=True))
         return None if self.missing[place] else self.values[place].item()
 

@@ -156,7 +156,7 @@ def shares(
     families, order = _in_order(records, "family"), _in_order(records, "case")
     end = most or max([0.01, *(record["share"] for record in records if record["share"] is not None)])
     scale = alt.Scale(domain=[0, end], nice=most is None)
-    base = alt.Chart(alt.InlineData(values=list(records))).encode(y=_settings_axis(order))
+    base = alt.Chart(alt.InlineData(values=list(records))).encode(y=_cases_axis(order))
     bars = base.mark_bar(height=13).encode(
         x=alt.X("share:Q", scale=scale).title(axis).axis(format=_PERCENT, tickCount=5, grid=True),
         color=_colour(families).legend(None),
@@ -180,7 +180,7 @@ def conclusions(records: Sequence[Record], subtitle: list[str]) -> Any:
         alt.Chart(alt.InlineData(values=list(records)))
         .mark_point(filled=True, size=80, opacity=0.9)
         .encode(
-            y=_settings_axis(order),
+            y=_cases_axis(order),
             yOffset=alt.YOffset("reader:N", sort=readers, scale=alt.Scale(paddingOuter=0.6)),
             x=alt.X("share:Q", scale=alt.Scale(domain=[0, 1]))
             .title("Releases whose test agrees with the true table")
@@ -193,7 +193,7 @@ def conclusions(records: Sequence[Record], subtitle: list[str]) -> Any:
     return themed(dots.properties(width=430, height=height), "What a reader would conclude", subtitle)
 
 
-def _settings_axis(order: list[str]) -> Any:
+def _cases_axis(order: list[str]) -> Any:
     return alt.Y("case:N", sort=order).title(None).axis(labelLimit=200, labelPadding=8)
 
 

@@ -30,7 +30,7 @@ ASSUMPTION = "assuming that AES-256 and HKDF-SHA256 under a secret key cannot be
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """What is promised about everything that will ever be said of a family of datasets, or of one version.
+    """What is promised about everything that will ever be said of the datasets of one budget, or of one version.
 
     Args:
         epsilon: The privacy loss, rounded up.

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from discreet.protect.cell_keys import CellKeys
 
 
-def perturb(exact: ExactTable, keys: CellKeys, noise: NoiseTable) -> NDArray[np.int64]:
+def add_noise(exact: ExactTable, keys: CellKeys, noise: NoiseTable) -> NDArray[np.int64]:
     """The noisy count of every cell; only cells with people in them are looked up.
 
     Raises:

@@ -10,7 +10,7 @@ cell alone, so the same description has the same number in every table, layout a
 Where several levels of a variable are shown, the outputs of one level are answered apart from those of another: they
 hold the same people, so each level is a block of its own.
 
-(structural zeros, which have no noise, are not taken off K here: that would cost more than it gains).
+Structural zeros have no noise. They are not taken off K here: that would cost more than it gains.
 
 Comes from: a `TableShape` and a `Universe`. Goes to: `protect/described_noise.py`; else a refusal by shape.
 """
@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from discreet.errors import OutsideUniverse, TooManyCells
-from discreet.model.level_maps import expressed, is_level_of
+from discreet.model.level_maps import express, is_level_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -232,7 +232,7 @@ def margin_axes(
     by_variable: dict[str, list[tuple[Condition, NDArray[np.int64]]]] = {name: [] for name in margin}
     for condition in conditions:
         onto = next((name for name in margin if is_level_of(dataset, name, condition.name)), None)
-        labels = None if onto is None else expressed(dataset, condition.name, condition.labels, onto)
+        labels = None if onto is None else express(dataset, condition.name, condition.labels, onto)
         if onto is None or labels is None:
             return None
         by_variable[onto].append((condition, labels))

@@ -82,8 +82,8 @@ def require_one_row(table: NoiseTable) -> None:
     """Refuse noise that depends on the count: the law of a sum of cells would depend on what is secret."""
     if len(table.rows) != 1:
         raise BadNoiseTable(
-            f"The noise table of the family {table.family} has {len(table.rows)} rows, one per count.",
-            "For `dp` use a family with one row for every count; docs/reference/dp-universe.md lists them.",
+            f"The noise table of the family {table.family} has {len(table.rows)} rows: its noise depends on the count.",
+            "For `dp` use a family whose noise does not depend on the count; docs/reference/dp-universe.md lists them.",
         )
     if table.keeps_zero:
         raise BadNoiseTable("The noise table never changes a count.", "For `dp` every cell needs noise.")

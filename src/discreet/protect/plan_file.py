@@ -1,6 +1,6 @@
 """The plan of a version as a file: every margin with its share and epsilon, and every noise table once, as integers.
 
-What is looked up years later is what was charged for, whatever a newer program would design.
+Years later the integers that were charged for are still looked up, even if a newer program would design others.
 
 Comes from: `make_plan` at load. Goes to: `noise.json` of a version, and back.
 """
@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from discreet.errors import BadNoiseTable, DiscreetError
 from discreet.model.declared_dp import declared_dp
-from discreet.noise.files import content_hash, from_document, to_document
+from discreet.noise.files import from_document, to_document
 from discreet.noise.identity import mechanism_name
 from discreet.protect.plan import NoisePlan, PlannedTable
 from discreet.protect.tightest import Figure, claim_of
@@ -93,5 +93,7 @@ def _table(table: PlannedTable) -> dict[str, Any]:
 def _planned(entry: Mapping[str, Any], laws: Mapping[str, NoiseTable]) -> PlannedTable:
     noise = laws[entry["noise"]]
     if mechanism_name(noise) != entry["noise"]:
-        raise BadNoiseTable("A noise table of the plan has another name.", content_hash(noise))
+        raise BadNoiseTable(
+            "A noise table of the plan is not the one that was charged.", "Load the dataset again."
+        )
     return PlannedTable(tuple(entry["margin"]), Fraction(entry["share"]), float(entry["epsilon"]), noise)

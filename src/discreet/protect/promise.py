@@ -1,7 +1,7 @@
 """What a protection does and does not promise, in sentences for people.
 
-The numbers are those of the exact audit at epsilon = 1, rounded up; they speak of one count. What many
-tables tell together is said to be promised by nothing.
+The numbers are those of the exact audit at epsilon = 1, rounded up; they speak of one count. They
+also say that nothing is promised about many tables together.
 
 Comes from: the noise table that is looked up. Goes to: the release, its page and its documents.
 """

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from discreet.model.measure import COUNT
 from discreet.noise.table_law import TableLaw
-from discreet.protect.cell_key_noise import perturb
+from discreet.protect.cell_key_noise import add_noise
 from discreet.protect.noisy_cells import NoisyCells
 from discreet.protect.promise import promise
 
@@ -101,7 +101,7 @@ class CellKeyProtector:
 
     def protect(self, exact: ExactTable) -> NoisyCells:
         """Noise looked up by who is in the cell."""
-        return NoisyCells(perturb(exact, self.keys, self.noise), self.law(exact.shape))
+        return NoisyCells(add_noise(exact, self.keys, self.noise), self.law(exact.shape))
 
     def law(self, shape: TableShape) -> TableLaw:
         """One noise table for every cell."""

@@ -108,7 +108,7 @@ def spread_for(
     """
     if len(margins) > MOST_OPTIMISED:
         raise BadRequest(
-            f"The optimum over {len(margins):,} tables is not searched for; {MOST_OPTIMISED:,} are the most.",
+            f"The universe has {len(margins):,} tables; the optimum is searched for up to {MOST_OPTIMISED:,}.",
             "Spread by importance, or declare fewer tables.",
         )
     costs = _costs(workload, margins, dataset, measure, currency)
@@ -127,7 +127,7 @@ def error_power(measure: str, currency: str) -> float:
     """How an error falls with the budget: as its p-th power."""
     powers = {"epsilon": {"variance": 2.0, "absolute": 1.0}, "rho": {"variance": 1.0, "absolute": 0.5}}
     if currency not in powers or measure not in powers[currency]:
-        raise BadRequest(f"No error of noise is called {measure}.", "Use variance or absolute.")
+        raise BadRequest(f'There is no measure of error "{measure}".', "Use variance or absolute.")
     return powers[currency][measure]
 
 

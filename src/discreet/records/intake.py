@@ -173,17 +173,17 @@ def _stage(
             done += batch.num_rows
             progress("Reading and checking records", done, source.records)
             if done > MOST_RECORDS:
-                raise BadData(f"More than {MOST_RECORDS:,} records.", "Split the dataset.")
+                raise BadData(f"{source.name} has more than {MOST_RECORDS:,} records.", "Split the dataset.")
     if not done and not dataset.protection.is_dp:  # under dp, that somebody is there is a secret too
         raise BadData(f"{source.name} has no records.", "Check that it is the right file.")
     _refuse_duplicates(prefixes)
     if units and dataset.protection.is_dp:
         refuse_more_records(np.concatenate(units), declared_dp(dataset)[0].records_per_unit)
     if dataset.survey is not None:
-        private = dataset.protection.is_dp
-        known_size = not private or declared_dp(dataset)[0].known_total
+        is_dp = dataset.protection.is_dp
+        known_size = not is_dp or declared_dp(dataset)[0].known_total
         weights.refuse_others(
-            dataset.survey, dataset.weight_decimals, known_size=known_size, known_weights=not private
+            dataset.survey, dataset.weight_decimals, known_size=known_size, known_weights=not is_dp
         )
 
 

@@ -1,6 +1,6 @@
 """The rules that a custodian declares: read from `[[rule]]`, asked in their order.
 
-Rules by shape refuse before a record is read; rules on counts wait for the perturbed, unfiltered table
+Rules by shape refuse before a record is read; rules on counts wait for the noisy, unfiltered table
 (`verdict`). The rules of `[protection]` (`protection_rules`) come first and always hold.
 
 Comes from: `Dataset.rules`, as plain mappings. Goes to: `workspace` (checked at load, kept at open) and

@@ -1,7 +1,7 @@
 """Counts that already carry their noise: all that a rule on counts may see.
 
-A `NoisyTable` is the perturbed, unfiltered table with its totals; it is made from integers that may be
-published, never from an exact table. `Slices` cuts it into areas: one slice for each area of its
+A `NoisyTable` is the noisy, unfiltered table with its totals; it is made from integers that may be
+released, never from an exact table. `Slices` cuts it into areas: one slice for each area of its
 geography and one for the total over areas; a table without geography is one slice.
 
 Comes from: `protect`, by way of `answer/verdicts.py`. Goes to: `verdict`, which shows it to the rules.
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class NoisyTable:
-    """The perturbed counts of an unfiltered table, totals last.
+    """The noisy counts of an unfiltered table, totals last.
 
     Args:
         shape: Its cells; every variable has its total.

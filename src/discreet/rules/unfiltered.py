@@ -31,7 +31,7 @@ def needs_table(rules: Iterable[Rule], request: TableRequest, dataset: Dataset) 
 
 
 def unfiltered(request: TableRequest, dataset: Dataset) -> TableRequest:
-    """The request whose perturbed table the rules look at: equal for all that see the same levels."""
+    """The request whose noisy table the rules look at: equal for all that see the same levels."""
     names = finest(dataset, request.used)
     chosen = {name for name, _ in (*request.filters, *request.groups)}
     levels = tuple(

@@ -1,6 +1,6 @@
 """The verdict on a table: which areas are withheld, whether the table fails as a whole, and why, as data.
 
-`verdict_of` asks every declared rule, in order, about the perturbed, unfiltered table. A rule withholds the
+`verdict_of` asks every declared rule, in order, about the noisy, unfiltered table. A rule withholds the
 areas that fail it, unless another rule spares them; the total over areas is treated like an area, since it is
 the table without geography. A table whose areas are all withheld fails, and a rule may fail one with too many.
 
@@ -74,7 +74,7 @@ class Verdict:
 
 
 def verdict_of(rules: Iterable[Rule], table: NoisyTable, dataset: Dataset) -> Verdict:
-    """Ask the declared rules about a perturbed, unfiltered table; rules by shape have nothing to say here."""
+    """Ask the declared rules about a noisy, unfiltered table; rules by shape have nothing to say here."""
     slices = slices_of(table, dataset)
     areas, mask = slices.areas(), slices.none()
     reaching = [rule for rule in rules if rule.reach(slices).any()]

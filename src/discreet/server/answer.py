@@ -1,4 +1,4 @@
-"""A question that has been checked, its ETag, and the answer with it or without.
+"""Check a request, tag its answer (ETag), and send the answer only to readers who do not have it.
 
 A release never changes: it is a pure function of the stored version and the canonical request. So its strong
 ETag follows from the question alone,
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 CACHE_CONTROL = "public, max-age=0, must-revalidate"
 
 
-def checked(door: Door, request: TableRequest) -> Question:
+def check(door: Door, request: TableRequest) -> Question:
     """Check a request against its dataset and the rules of shape; nothing is counted yet.
 
     Raises:

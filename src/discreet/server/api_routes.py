@@ -21,7 +21,7 @@ from starlette.responses import Response
 from discreet.errors import BadKey, BadRequest
 from discreet.formats import named_format
 from discreet.inference.independence import independence_test
-from discreet.server.answer import bearer, checked, conditional, strong_tag, tag_of
+from discreet.server.answer import bearer, check, conditional, strong_tag, tag_of
 from discreet.server.datasets import usable
 from discreet.server.documents import DatasetDocument, ListDocument, description, summary
 from discreet.server.independence import IndependenceDocument, independence_document, two_way_release
@@ -90,7 +90,7 @@ def api_router(doors: Doors) -> APIRouter:
         door, asked = doors.door(dataset_id, bearer(request)), read_table(dataset_id, query)
         if _flag(query, "dry_run"):
             return _uncached(door.dry_run(asked))
-        question = checked(door, asked)
+        question = check(door, asked)
         return conditional(
             request,
             tag_of(question, form.name),
@@ -105,10 +105,10 @@ def api_router(doors: Doors) -> APIRouter:
         openapi_extra={"parameters": request_parameters()},
     )
     def independence(request: Request, dataset_id: DatasetId) -> Response:
-        """Whether the two variables of a table are independent; the noise is in the likelihood."""
+        """Whether the two variables of a table are independent; the likelihood contains the noise."""
         refuse_unknown(request.query_params, TABLE_PARAMETERS)
         door = doors.door(dataset_id, bearer(request))
-        question = checked(door, read_table(dataset_id, request.query_params))
+        question = check(door, read_table(dataset_id, request.query_params))
         tag = tag_of(question, "independence")
         return conditional(request, tag, lambda: _independence(door, question), metered=question.metered)
 
@@ -146,7 +146,7 @@ def _add_budget_routes(router: APIRouter, doors: Doors) -> None:
 
 
 def _uncached(document: dict[str, Any]) -> Response:
-    """A document that changes as budgets are spent: nobody keeps it."""
+    """A document that changes as budgets are spent: no cache may keep it."""
     response = _plain_json(document)
     response.headers["cache-control"] = "no-store"
     return response

@@ -80,7 +80,7 @@ def _by_number(release: Release, law: CellLaw) -> Certainty | None:
 
 
 def _has_own_noise(release: Release) -> bool:
-    """Counts that are each perturbed by themselves: totals and parts alike."""
+    """Whether every count has noise of its own: totals and parts alike."""
     protection = release.dataset.protection
     additivity = release.request.additivity or protection.additivity
     return release.measure.is_count and additivity == "independent"

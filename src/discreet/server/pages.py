@@ -17,7 +17,7 @@ from discreet.answer.notes import mandatory_note
 from discreet.errors import DiscreetError, NotFound, Refused, nearest
 from discreet.inference.independence import independence_test
 from discreet.server import snippets
-from discreet.server.answer import checked, conditional, strong_tag, tag_of
+from discreet.server.answer import check, conditional, strong_tag, tag_of
 from discreet.server.certainty import certainty
 from discreet.server.datasets import usable
 from discreet.server.form import filled_form, form_parameters, is_raw, read_form
@@ -53,7 +53,7 @@ def page_router(doors: Doors, options: Options) -> APIRouter:
         query = request.query_params
         try:
             refuse_unknown(query, form_parameters(door.dataset))
-            question = checked(door, read_form(door.dataset, query))
+            question = check(door, read_form(door.dataset, query))
         except DiscreetError as error:
             return _refused(request, door, error)
         if is_raw(query):
@@ -72,7 +72,7 @@ def page_router(doors: Doors, options: Options) -> APIRouter:
         """Whether the two variables of a table are independent."""
         refuse_unknown(request.query_params, TABLE_PARAMETERS)
         door = doors.door(dataset_id)
-        question = checked(door, read_table(dataset_id, request.query_params))
+        question = check(door, read_table(dataset_id, request.query_params))
         tag = tag_of(question, "independence-page", FINGERPRINT)
         return conditional(request, tag, lambda: _independence_page(door, question))
 

@@ -5,7 +5,7 @@ what comes out (post-processing).
 
     public strata     Σ_h w_h · ñ_kh          weights w_h are public; strata are an axis of the table
     average weight    ñ_k · N/n               N and n are public
-    invariant         ñ_k · N/n               n is published exactly; neighbours replace one person
+    invariant         ñ_k · N/n               n is released exactly; neighbours replace one person
 
 Sensitivity of the invariant form: N/n for one cell, 2N/n (L1) for a table. Without the invariant a sample of
 one stands for everyone, and the sensitivity is N. An interval under Laplace noise of scale b = Δ/ε reaches
@@ -37,7 +37,7 @@ def public_strata(
     """Weighted counts from noisy sample counts by stratum, in fixed point.
 
     Args:
-        noisy_by_stratum: Perturbed sample counts; the last axis is the stratum, without a total.
+        noisy_by_stratum: Noisy sample counts; the last axis is the stratum, without a total.
         stratum_weights: The public weight of each stratum, in fixed point.
 
     >>> public_strata(np.array([[2, 1], [0, 3]]), np.array([6_000_000, 7_000_000])).tolist()
@@ -71,7 +71,7 @@ def free_sensitivity(design: SurveyDesign) -> Fraction:
 
 
 def laplace_interval(
-    published: float, sensitivity: Fraction, epsilon: float, confidence: float = 0.9
+    released: float, sensitivity: Fraction, epsilon: float, confidence: float = 0.9
 ) -> tuple[float, float]:
     """The interval for the estimate before the noise, for Laplace noise of scale sensitivity/epsilon.
 
@@ -80,4 +80,4 @@ def laplace_interval(
     (747981, 751051)
     """
     reach = float(sensitivity) / epsilon * log(1 / (1 - confidence))
-    return published - reach, published + reach
+    return released - reach, released + reach

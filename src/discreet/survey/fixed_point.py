@@ -4,7 +4,7 @@ A weight of 666.6667 with four decimals is the integer 6666667. Quotients are ro
 the last decimal, halves away from zero, so that gains and losses are alike. No float takes part, and products
 that would pass 64 bits are never formed.
 
-Comes from: `weights`, `dp_weights`. Goes to: the same.
+Comes from: `weights`, `dp_weights`. Goes to: back to them.
 """
 
 from __future__ import annotations

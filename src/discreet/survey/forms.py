@@ -3,7 +3,7 @@
 Only the last three are differentially private, and only with noise keyed by description (`dp`). Claims treat
 a record's weight as a fixed attribute of the record.
 
-Comes from: the protection's setting. Goes to: the release's promise and the custodian's warnings.
+Comes from: `form` in `[survey]`. Goes to: the release's promise and the custodian's warnings.
 Source: Shlomo, Krenzke & Li (2019), section 2; Bailie (2020), section 4.1.
 """
 
@@ -27,10 +27,10 @@ class WeightForm:
     """One way to a weighted table.
 
     Args:
-        name: The setting's value.
+        name: The name of the form in `dataset.toml`.
         formula: What is released for cell k.
         promise: What it promises, in sentences for the table's page.
-        private: Whether it can be differentially private: it reads noisy counts and public constants only,
+        is_dp: Whether it can be differentially private: it reads noisy counts and public constants only,
             or its noise covers the largest weight.
         by_average: Whether it stands on the overall average weight.
     """
@@ -38,7 +38,7 @@ class WeightForm:
     name: str
     formula: str
     promise: str
-    private: bool
+    is_dp: bool
     by_average: bool = False
 
 
@@ -51,7 +51,7 @@ FORMS = {
             "The weighted count moves by the noise p of the sample count times the overall average weight. "
             "This is not differentially private unless all weights are equal: the exact weighted count "
             "modulo the average weight is released.",
-            private=False,
+            is_dp=False,
             by_average=True,
         ),
         WeightForm(
@@ -60,7 +60,7 @@ FORMS = {
             "The weighted count is the perturbed sample count times the exact average weight of the cell. "
             "This is not differentially private unless all weights are equal: the average weight of the "
             "people in the cell is not perturbed.",
-            private=False,
+            is_dp=False,
         ),
         WeightForm(
             "largest-weight",
@@ -68,21 +68,21 @@ FORMS = {
             "Noise covers the largest weight that a person can have. With noise keyed by description it is "
             "differentially private for one person added or removed, whatever the weights; a person replaced "
             "by another counts as two changes in a table.",
-            private=True,
+            is_dp=True,
         ),
         WeightForm(
             "public-strata",
             "Σ_h w_h · noisy n_kh",
             "Sample counts are perturbed in each stratum and multiplied by the stratum's public weight: "
-            "post-processing of noisy counts, as private as these.",
-            private=True,
+            "post-processing of noisy counts, with the promise of these.",
+            is_dp=True,
         ),
         WeightForm(
             "average-weight",
             "noisy n_k · w̄",
             "The perturbed sample count times the overall average weight, which is public: post-processing "
-            "of noisy counts, as private as these. Differences between people's weights are ignored.",
-            private=True,
+            "of noisy counts, with the promise of these. Differences between people's weights are ignored.",
+            is_dp=True,
             by_average=True,
         ),
         WeightForm(
@@ -90,7 +90,7 @@ FORMS = {
             "noisy n_k · N / n, the sample size n being public",
             "The sample size is published exactly and held fixed: neighbours are samples of the same size "
             "in which one person is replaced. The sensitivity is N/n for one cell and 2N/n for a table.",
-            private=True,
+            is_dp=True,
             by_average=True,
         ),
     )

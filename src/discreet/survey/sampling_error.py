@@ -1,4 +1,4 @@
-"""Sampling error from what is public: perturbed counts, the design, and the variance of the noise.
+"""Sampling error from what is public: noisy counts, the design, and the variance of the noise.
 
 An exact standard error would give the exact count away, so it is computed from the noisy count ñ:
 

@@ -38,7 +38,7 @@ def overall_average(
     """(a) The weighted counts moved by the noise times the overall average weight, in fixed point.
 
     Args:
-        noisy: Perturbed sample counts.
+        noisy: Noisy sample counts.
         counts: Exact sample counts.
         weight_sums: Exact weighted counts, in fixed point.
         design: The public constants.
@@ -52,9 +52,9 @@ def cell_average(
     weight_sums: NDArray[np.int64],
     design: SurveyDesign,
 ) -> NDArray[np.int64]:
-    """(b) The perturbed sample counts times the cell's own average weight, in fixed point.
+    """(b) The noisy sample counts times the cell's own average weight, in fixed point.
 
-    A cell without people has no average: if its count was perturbed, the overall average stands in.
+    A cell without people has no average: if noise changed its count, the overall average stands in.
     """
     filled = counts > 0
     moved = weight_sums + times_ratio(noisy - counts, weight_sums, np.where(filled, counts, 1))
@@ -62,7 +62,7 @@ def cell_average(
 
 
 def on_grid(weight_sums: NDArray[np.int64], grid: int) -> NDArray[np.int64]:
-    """(c) before the noise: weighted counts in steps of a public grid, to be perturbed like counts."""
+    """(c) before the noise: weighted counts in steps of a public grid, which get noise like counts."""
     return nearest_quotient(weight_sums, grid)
 
 

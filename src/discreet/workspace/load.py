@@ -146,7 +146,10 @@ def cell_key_noise(protection: Protection, beside: Path = Path()) -> NoiseTable:
         raise _bad_noise(error) from None
     _refuse_other_keys(table, protection)
     if table.largest == 0:
-        raise BadDescription("The noise table changes no count.", "Use one that protects.")
+        raise BadDescription(
+            "The noise table changes no count.",
+            "Use a noise table that changes counts, or a family in [protection.noise].",
+        )
     return with_kept_zero(table)
 
 

@@ -1,4 +1,4 @@
-"""Options: an option, then DISCREET_*, then `workspace.toml`, then the default; the first that is set wins.
+"""Options of a workspace: the command line, then DISCREET_*, then `workspace.toml`, then the default. The first one wins.
 
 Comes from: the command line, the environment, the workspace. Goes to: `cli`, `server`, `records`.
 """

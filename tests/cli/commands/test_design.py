@@ -5,7 +5,7 @@ import json
 import pytest
 from typer.testing import CliRunner
 
-from discreet.cli.commands.design import designed, read_modulus
+from discreet.cli.commands.design import make_design, read_modulus
 from discreet.cli.main import app
 from discreet.errors import BadRequest, DiscreetError, InfeasibleDesign
 
@@ -137,7 +137,7 @@ def test_a_modulus_that_is_none_is_refused(text):
 
 
 def test_an_epsilon_that_maxent_does_not_have_says_where_to_audit():
-    found = designed("maxent", {"D": 5, "V": 3, "symmetric": True, "epsilon": 0.25}, 2**32, None).document
+    found = make_design("maxent", {"D": 5, "V": 3, "symmetric": True, "epsilon": 0.25}, 2**32, None).document
     assert found["privacy"]["epsilon"] == 0.25
     assert "epsilon" not in found["parameters"]
 
@@ -150,7 +150,8 @@ def test_the_file_carries_its_program_and_the_hash_of_its_integers(tmp_path):
     written = json.loads(file.read_text())
     assert written["provenance"]["program"].startswith("discreet ")
     assert (
-        read_noise_table(file).rows == designed("maxent", {"D": 5, "V": 3.0, "js": 2}, 2**32, None).table.rows
+        read_noise_table(file).rows
+        == make_design("maxent", {"D": 5, "V": 3.0, "js": 2}, 2**32, None).table.rows
     )
     written["rows"][1]["thresholds"][0] += 1
     file.write_text(json.dumps(written))
@@ -165,7 +166,7 @@ def test_a_file_with_lost_values_is_read_as_it_ships(tmp_path):
     wish = {"epsilon": 0.5, "delta": 1e-4}
     result = run("abs", "--epsilon", "0.5", "--delta", "1e-4", "--modulus", "2^8", "--out", str(file))
     assert result.exception is None
-    assert read_noise_table(file).rows == designed("abs", wish, 2**8, None).table.rows
+    assert read_noise_table(file).rows == make_design("abs", wish, 2**8, None).table.rows
 
 
 @pytest.mark.parametrize("picture", ["pmf", "transition", "curve", "quantised"])

@@ -9,7 +9,7 @@ that they include is what the form really adds, in sample counts of the cell:
     cell-average, overall-average, average-weight: V        largest-weight: (V + 1/12)·(w_max/w̄)²
     public-strata: V·Σ w_h² / (average of w_h)², over the strata h in the cell
 
-Comes from: `pipeline`. Goes to: back to it, as plain integers that may be seen.
+Comes from: `pipeline`. Goes back to it as plain integers that may be seen.
 Source: Shlomo, Krenzke & Li (2019), section 2; Bailie (2020), 4.1; `survey/forms.py`.
 """
 
@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from discreet.answer.measures import MeasureKind, Shown
-from discreet.answer.question import opened
+from discreet.answer.question import unlock
 from discreet.errors import BadRequest
 from discreet.model.measure import Measure
 from discreet.model.shape import Dimension, plain_outputs
@@ -199,7 +199,7 @@ class Strata:
 
 def _by_strata(question: Question, survey: Survey) -> Strata:
     """Count the sample stratum by stratum, and put noise on it."""
-    shape, (stored, protector) = question.shape, opened(question)
+    shape, (stored, protector) = question.shape, unlock(question)
     stratum = question.dataset.variable(str(survey.stratum))
     everything = tuple(range(len(stratum)))
     strata = Dimension(

@@ -1,4 +1,4 @@
-"""`discreet attack`: the red team. Invented people, protected in several ways, attacked as anybody could."""
+"""`discreet attack`: the red team. It attacks invented people, protected in several ways, as anybody could."""
 
 from __future__ import annotations
 

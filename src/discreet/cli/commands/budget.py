@@ -28,7 +28,7 @@ def budget(
 ) -> None:
     """What a dataset's universe promises and costs, and what the budget has left.
 
-    Of a dataset.toml the price is told before anything is loaded.
+    A dataset.toml that is not loaded yet shows its price before anything is charged.
     """
     planned = dataset.endswith(".toml")
     found = _planned(Path(dataset), workspace) if planned else _stored(dataset, workspace)

@@ -56,7 +56,7 @@ def design(
         return
     if match is not None:
         raise BadRequest("--match belongs to `discreet design compare`.", "Leave it out.")
-    found = designed(family, given, read_modulus(modulus), quantise)
+    found = make_design(family, given, read_modulus(modulus), quantise)
     if plot is not None:
         _plot(found, plot, drawn)
     if out is not None:
@@ -88,7 +88,7 @@ class Designed(NamedTuple):
     document: dict[str, Any]
 
 
-def designed(family: str, given: dict[str, Any], modulus: int, rounding: str | None) -> Designed:
+def make_design(family: str, given: dict[str, Any], modulus: int, rounding: str | None) -> Designed:
     """The design, its integers, their exact account and, where the family has one, the optimum beside it."""
     from discreet.noise import families
     from discreet.noise.design_document import describe
@@ -185,9 +185,9 @@ def _show(document: dict[str, Any], *, everything: bool) -> None:
     from rich.table import Table
 
     row, modulus = document["rows"][-1], document["modulus"]
-    settings = ", ".join(f"{key} = {_short(value)}" for key, value in document["parameters"].items())
+    parameters = ", ".join(f"{key} = {_short(value)}" for key, value in document["parameters"].items())
     rows = len(document["rows"])
-    output.print(f"[bold]{document['family']}[/bold] {settings}; {modulus} keys, {rows} row(s)")
+    output.print(f"[bold]{document['family']}[/bold] {parameters}; {modulus} keys, {rows} row(s)")
     shown = Table(title="Noise of large counts", box=None)
     for heading in ("noise", "probability", "threshold"):
         shown.add_column(heading, justify="right")

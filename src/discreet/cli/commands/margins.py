@@ -86,7 +86,9 @@ def margins(
         emit_json(_released(table, wanted, method, epsilon, delta, weights, workspace, dry_run=dry_run), out)
         return
     if dry_run:
-        raise BadRequest("A table of counts is charged to nobody.", "Leave out --dry-run.")
+        raise BadRequest(
+            "A table of counts that may be seen is not charged to a budget.", "Leave out --dry-run."
+        )
     drawn = chosen_picture(picture, plot, "errors")
     opened = _open(table)
     chosen = parse_margins(_margins_of(table, wanted), opened.names, opened.shape)
@@ -197,13 +199,13 @@ def _plot(
     if picture == "errors":
         chart = expected_errors(plan.wanted, done.delta, neighbours=plan.neighbours, weights=weights)
     elif picture == "runs":
-        published = isinstance(plan, Holistic) and plan.as_published
+        as_published = isinstance(plan, Holistic) and plan.as_published
         chart = runs_by_epsilon(
             table.counts,
             plan.wanted,
             done.method,
             neighbours=plan.neighbours,
-            as_published=published,
+            as_published=as_published,
             reps=len(done.runs),
             seed=seed,
         )

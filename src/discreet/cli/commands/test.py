@@ -1,6 +1,6 @@
-"""`discreet test`: tests of hypotheses on released counts, the noise in the likelihood.
+"""`discreet test`: tests of hypotheses on released counts; the likelihood contains the noise.
 
-Comes from: a dataset through the pipeline, or a matrix of released counts with its noise table file.
+Comes from: a dataset through its door, or a matrix of released counts with its noise table file.
 Goes to: sentences for people, or `--json`.
 """
 

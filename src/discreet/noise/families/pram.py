@@ -106,13 +106,13 @@ def invariant_matrix(matrix: NDArray[np.float64], frequencies: NDArray[np.float6
     return np.asarray(matrix @ back, dtype=np.float64)
 
 
-def unbiased_estimate(perturbed: NDArray[np.float64], matrix: NDArray[np.float64]) -> NDArray[np.float64]:
+def unbiased_estimate(released: NDArray[np.float64], matrix: NDArray[np.float64]) -> NDArray[np.float64]:
     """t̂ = t* M⁻¹, the unbiased estimate of the original frequencies of cell values."""
     if not np.linalg.cond(matrix) < 1e12:
         raise BadRequest(
             "The transition matrix has no usable inverse: the noise hides the frequencies entirely."
         )
-    return np.asarray(np.linalg.solve(matrix.T, np.asarray(perturbed, dtype=np.float64)), dtype=np.float64)
+    return np.asarray(np.linalg.solve(matrix.T, np.asarray(released, dtype=np.float64)), dtype=np.float64)
 
 
 def _small_weights(epsilon: float, m: int) -> list[list[int]]:

@@ -1,4 +1,4 @@
-"""Declared rules on perturbed counts, area by area: is this area's part of the table too sparse to show?
+"""Declared rules on noisy counts, area by area: is this area's part of the table too sparse to show?
 
 Every rule is a function of `Slices`, that is of counts that already carry their noise. Structural zeros
 are left out. With x the interior cells of an area, n its total, K the cells that can occur:

@@ -13,12 +13,12 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple
 
 from discreet.workspace.demo.census import (
-    PRIVATE_ROWS,
+    DP_ROWS,
     ROWS,
     census_batches,
     census_description,
-    private_census_batches,
-    private_census_description,
+    dp_census_batches,
+    dp_census_description,
 )
 from discreet.workspace.demo.spudlandia import SAMPLE, spudlandia_batches, spudlandia_description
 
@@ -32,8 +32,8 @@ __all__ = [
     "Demo",
     "census_batches",
     "census_description",
-    "private_census_batches",
-    "private_census_description",
+    "dp_census_batches",
+    "dp_census_description",
     "spudlandia_batches",
     "spudlandia_description",
 ]
@@ -50,7 +50,7 @@ class Demo(NamedTuple):
 DEMOS = MappingProxyType(
     {
         "census": Demo(census_description, census_batches, ROWS),
-        "census-dp": Demo(private_census_description, private_census_batches, PRIVATE_ROWS),
+        "census-dp": Demo(dp_census_description, dp_census_batches, DP_ROWS),
         "spudlandia": Demo(spudlandia_description, spudlandia_batches, SAMPLE),
     }
 )

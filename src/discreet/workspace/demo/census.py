@@ -40,10 +40,10 @@ from discreet.workspace.demo.questions import (
     AGE,
     BIRTHPLACE,
     CENSUS_RULES,
+    DP_PROTECTION,
     EDUCATION,
     EMPLOYMENT,
     OCCUPATION,
-    PRIVATE_PROTECTION,
     SEX,
     census_zeros,
 )
@@ -56,8 +56,8 @@ if TYPE_CHECKING:
 ROWS = 1_500_000
 SEED = 2026
 #: The census under `dp` has other persons: no set of records may have two protections.
-PRIVATE_ROWS = 500_000
-PRIVATE_SEED = 2027
+DP_ROWS = 500_000
+DP_SEED = 2027
 CHUNK = 250_000
 ID_BITS = 48
 
@@ -173,14 +173,14 @@ def census_description(rows: int = ROWS, *, seed: int = SEED) -> str:
     return _description(rows, seed, about, CENSUS_RULES + "\n" + PROTECTION)
 
 
-def private_census_batches(
-    rows: int = PRIVATE_ROWS, *, seed: int = PRIVATE_SEED, chunk: int = CHUNK
+def dp_census_batches(
+    rows: int = DP_ROWS, *, seed: int = DP_SEED, chunk: int = CHUNK
 ) -> Iterator[pa.RecordBatch]:
     """The records of the census under `dp`: other persons than those of the other census."""
     return census_batches(rows, seed=seed, chunk=chunk)
 
 
-def private_census_description(rows: int = PRIVATE_ROWS, *, seed: int = PRIVATE_SEED) -> str:
+def dp_census_description(rows: int = DP_ROWS, *, seed: int = DP_SEED) -> str:
     """The text of the `dataset.toml` of the census under `dp`."""
     about = {
         "id": "census-dp",
@@ -188,7 +188,7 @@ def private_census_description(rows: int = PRIVATE_ROWS, *, seed: int = PRIVATE_
         "description": "Another half a million invented persons. All tables of up to two variables, and three of "
         "three, share one privacy budget: everything that is ever said is bounded together.",
     }
-    return _description(rows, seed, about, PRIVATE_PROTECTION)
+    return _description(rows, seed, about, DP_PROTECTION)
 
 
 def _description(rows: int, seed: int, about: dict[str, str], protection: str) -> str:

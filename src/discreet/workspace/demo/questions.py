@@ -153,7 +153,7 @@ def census_zeros() -> list[Zero]:
 
 
 #: The universe and the budget of the census under `dp`.
-PRIVATE_PROTECTION = """
+DP_PROTECTION = """
 [protection]
 method = "dp"
 

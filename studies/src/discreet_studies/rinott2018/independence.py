@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from discreet.inference.bootstrap import perturbed
+from discreet.inference.bootstrap import with_noise
 from discreet.inference.hierarchical_model import HierarchicalModel
 from discreet.inference.independence import independence_tests
 from discreet.inference.likelihood_ratio import chi_square
@@ -131,7 +131,7 @@ def three_tests(
 ) -> dict[str, tuple[Floats, Floats]]:
     """Statistics and p-values of the three tests."""
     noise = laplace(epsilon=epsilon, m=m)
-    found = independence_tests(perturbed(true, noise, rng), noise)
+    found = independence_tests(with_noise(true, noise, rng), noise)
     exact, df = naive_ratios(true, HierarchicalModel.of(((0,), (1,)), np.ones(true.shape[1:])))
     pairs = (
         (exact, chi_square(exact, df)),

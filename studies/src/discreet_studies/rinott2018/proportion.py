@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from discreet.inference.bootstrap import perturbed
+from discreet.inference.bootstrap import with_noise
 from discreet.inference.goodness_of_fit import ProportionTest
 from discreet.noise import NoiseRow, NoiseTable, laplace
 from discreet.noise.families.laplace import end_probability
@@ -99,7 +99,7 @@ def _of_500(what: str, printed: float, exact: float) -> Finding:
 
 def _draws(effort: Effort, hypothesis: float) -> NDArray[np.float64]:
     rng = np.random.default_rng([effort.seed, 4])
-    released = perturbed(rng.binomial(PEOPLE, TRUTH, DRAWS).astype(np.int64), _noise(5), rng)
+    released = with_noise(rng.binomial(PEOPLE, TRUTH, DRAWS).astype(np.int64), _noise(5), rng)
     return np.minimum(_test(5, hypothesis).statistic(released), LARGEST_SHOWN)
 
 

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from discreet.inference.bootstrap import perturbed
+from discreet.inference.bootstrap import with_noise
 from discreet.noise import laplace, normal
 from discreet.noise.families import laplace as discrete_laplace
 from discreet.noise.families import normal as truncated_normal
@@ -175,7 +175,7 @@ def simulate(table: NDArray[np.int64], effort: Effort, stream: int) -> list[Runs
         rng = np.random.default_rng([effort.seed, stream, place])
         noises = (laplace(epsilon=epsilon, m=LAPLACE_M), normal(epsilon=epsilon, m=NORMAL_M[place]))
         for law, noise in zip(LAWS, noises, strict=True):
-            released = np.maximum(perturbed(many, noise, rng), 0)
+            released = np.maximum(with_noise(many, noise, rng), 0)
             test = pearson(released)
             measures = {"p": test.p_value, "V": test.association, **losses(many, released)}
             found.append(Runs(law, epsilon, measures))

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from discreet.inference.bootstrap import perturbed
+from discreet.inference.bootstrap import with_noise
 from discreet.noise import dropadd, laplace, pram
 from discreet.noise.families.pram import invariant_matrix, large_matrix, small_matrix
 from discreet.survey.design import SurveyDesign
@@ -73,10 +73,10 @@ def simulation(kind: str, effort: Effort) -> Simulation:
     # A cell of fewer than half a weight would have nobody in the sample and no weight: keep one person.
     sample = np.maximum(np.rint(population / weights), 1).astype(np.int64)
     noisy = {
-        "DP": np.maximum(perturbed(sample, laplace(epsilon=EPSILON, m=CAP), rng), 0),
+        "DP": np.maximum(with_noise(sample, laplace(epsilon=EPSILON, m=CAP), rng), 0),
         "PRAM": invariant_pram(sample, rng),
-        "PRAM, M as printed": perturbed(sample, pram(epsilon=EPSILON, m=CAP), rng),
-        "Q": perturbed(sample, dropadd(m=CAP), rng),
+        "PRAM, M as printed": with_noise(sample, pram(epsilon=EPSILON, m=CAP), rng),
+        "Q": with_noise(sample, dropadd(m=CAP), rng),
     }
     return Simulation(
         sample, population, {name: _weighted(sample, tables, population) for name, tables in noisy.items()}
