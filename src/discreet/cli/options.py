@@ -19,7 +19,7 @@ KEY_ENVIRONMENT = "DISCREET_KEY"
 WorkspaceOption = Annotated[
     Path | None,
     typer.Option(
-        "--workspace", "-w", help="The workspace's folder; DISCREET_WORKSPACE, or the demo's, by default."
+        "--workspace", "-w", help="The folder of the workspace; by default DISCREET_WORKSPACE, else the demo."
     ),
 ]
 DatasetArgument = Annotated[str, typer.Argument(help="The dataset's id.", autocompletion=complete_dataset)]

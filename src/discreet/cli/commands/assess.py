@@ -42,7 +42,7 @@ def assess(
         str, typer.Option(help="Noise families, current, or noise table files, comma-separated.")
     ] = "laplace,normal,maxent,pram,dropadd,current",
     epsilon: Annotated[str, typer.Option(help="Epsilons, comma-separated.")] = "0.1,0.5,1,2",
-    delta: Annotated[float, typer.Option(help="The delta at which epsilon is meant.")] = 1e-4,
+    delta: Annotated[float, typer.Option(help="The delta at which epsilon is stated.")] = 1e-4,
     keep_zeros: Annotated[
         bool, typer.Option("--keep-zeros", help="Leave empty cells alone in every family.")
     ] = False,
@@ -55,7 +55,10 @@ def assess(
     plot: Annotated[Path | None, typer.Option(help="Write a picture: FILE.svg or FILE.png.")] = None,
     picture: Annotated[str, typer.Option(help="map, boxes, confirmation, zeros or conclusions.")] = "map",
     five_safes: Annotated[
-        bool, typer.Option("--five-safes", help="The Five Safes of the dataset as a checklist instead.")
+        bool,
+        typer.Option(
+            "--five-safes", help="Write the Five Safes of the dataset as a checklist, and no report."
+        ),
     ] = False,
     workspace: WorkspaceOption = None,
     threads: ThreadsOption = None,

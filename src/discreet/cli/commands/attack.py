@@ -22,8 +22,12 @@ COMMAND = Command(attack, EXAMINE)
 
 PeopleOption = Annotated[int | None, typer.Option(help="How many invented people there are.")]
 TargetsOption = Annotated[int | None, typer.Option(help="How many places, each with one target.")]
-EpsilonOption = Annotated[float, typer.Option(help="What the dp target promises, all its tables together.")]
-SeedOption = Annotated[int, typer.Option(help="Of the people and the noise; the same seed, the same study.")]
+EpsilonOption = Annotated[
+    float, typer.Option(help="The epsilon that the dp target promises for all its tables together.")
+]
+SeedOption = Annotated[
+    int, typer.Option(help="Seed of the people and the noise; the same seed gives the same study.")
+]
 AgainstOption = Annotated[
     str | None,
     typer.Option(

@@ -29,7 +29,7 @@ def design(
     context: typer.Context,
     family: str = typer.Argument(help=f"A noise family; or {COMPARE}"),
     epsilon: float | None = typer.Option(
-        None, help="Privacy loss of one cell; for a family without it, where to audit."
+        None, help="Privacy loss of one cell; a family without this parameter is audited at it."
     ),
     delta: float | None = typer.Option(None, help="Probability that epsilon may fail; finds m or D."),
     match: str | None = typer.Option(

@@ -53,14 +53,17 @@ def margins(
     ] = None,
     weights: Annotated[
         str,
-        typer.Option(help='What counts the same: cells or tables; or an importance of each, "AB=5,BC=1".'),
+        typer.Option(
+            help='Whose errors weigh the same: cells or tables; or an importance for each, "AB=5,BC=1".'
+        ),
     ] = "cells",
     reps: Annotated[int | None, typer.Option(help="How many runs; not on a dataset.")] = None,
     seed: Annotated[
         int | None, typer.Option(help="Makes the runs repeatable; not on a dataset, whose noise is keyed.")
     ] = None,
     dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Of a dataset: only the expected errors; nothing is charged.")
+        bool,
+        typer.Option("--dry-run", help="For a dataset: tell the expected errors only, and charge nothing."),
     ] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print the study as JSON.")] = False,
     out: Annotated[Path | None, typer.Option("--out", "-o", help="Write the JSON to this file.")] = None,

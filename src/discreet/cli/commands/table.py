@@ -50,7 +50,7 @@ def table(
         bool,
         typer.Option(
             "--errors",
-            help="Beside each weighted number its relative standard error and the noise's share of it.",
+            help="Show the relative standard error of each weighted number, and the noise's share of it.",
         ),
     ] = False,
     form: Annotated[
