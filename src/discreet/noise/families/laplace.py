@@ -20,31 +20,15 @@ from discreet.errors import InfeasibleDesign
 from discreet.noise.family import DELTA, EPSILON, Family, Match, Parameter, at_smallest_width
 from discreet.noise.ideal import DIGITS, LEAST_BITS, WEIGHT_BITS, IdealTable, row_from_weights
 from discreet.noise.ideal_law import LAW_DIGITS, IdealLaw, missing_mass, reach
-from discreet.noise.quantise import quantise
+from discreet.noise.quantise import table_maker
 from discreet.noise.wishes import LARGEST_M, require_delta, require_epsilon, require_width, smallest_width
 
 if TYPE_CHECKING:
     from fractions import Fraction
 
-    from discreet.noise.table import NoiseRow, NoiseTable
+    from discreet.noise.table import NoiseRow
 
 _GUARD_BITS = 64
-
-
-def laplace(
-    *,
-    epsilon: float,
-    m: int | None = None,
-    delta: float | None = None,
-    modulus: int = 2**32,
-    rounding: str = "exact",
-) -> NoiseTable:
-    """The discrete Laplace noise table; the arguments are those of `ideal_laplace`.
-
-    >>> laplace(epsilon=1.5, m=7).largest
-    7
-    """
-    return quantise(ideal_laplace(epsilon, m, delta=delta, modulus=modulus), modulus, rounding)
 
 
 def ideal_laplace(
@@ -168,6 +152,8 @@ def _law(epsilon: float, last: int) -> list[Decimal]:
 def _sides(epsilon: float, delta: float, _match: Match) -> dict[str, IdealTable]:
     return {"laplace": ideal_laplace(epsilon, delta=delta)}
 
+
+laplace = table_maker("laplace", ideal_laplace)
 
 FAMILY = Family(
     "laplace",
