@@ -116,21 +116,6 @@ def _cut_note(epsilon: float, m: int) -> str:
     )
 
 
-def expected_absolute(epsilon: float, m: int | None = None) -> float:
-    """E|noise|: 2α(mα^(m+1) - (m+1)α^m + 1) / (C_m (1-α)²), α = e^-ε.
-
-    Untruncated it is 2α/(1-α²); the paper's limit lacks the factor 2.
-
-    >>> round(expected_absolute(1.0), 6)
-    0.850918
-    """
-    a = math.exp(-epsilon)
-    if m is None:
-        return 2 * a / (1 - a * a)
-    constant = 1 + 2 * (a - a ** (m + 1)) / (1 - a)
-    return 2 * a * (m * a ** (m + 1) - (m + 1) * a**m + 1) / (constant * (1 - a) ** 2)
-
-
 def _rho(epsilon: float) -> float:
     """Pure epsilon-DP is epsilon^2 / 2 zCDP."""
     return epsilon**2 / 2
