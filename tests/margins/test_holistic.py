@@ -4,10 +4,13 @@ import math
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
 
 from discreet.errors import BadRequest, InfeasibleDesign, TooManyCells
 from discreet.margins.closure import MarginSet, margin_table, margin_tables
-from discreet.margins.holistic import Holistic
+from discreet.margins.holistic import Holistic, nearest
 from discreet.margins.integer_noise import SeededNoise
 from discreet.margins.transforms import FourierTransform
 
@@ -137,3 +140,19 @@ def test_budgets_neighbours_and_tables_that_do_not_fit_are_refused():
     exact = {(0, 1): np.ones((10, 10), dtype=np.int64)}
     with pytest.raises(TooManyCells, match="optimum"):
         Holistic(large, "efron-stein", 1.0).release(exact, SeededNoise(1))
+
+
+tables = arrays(np.float64, st.tuples(st.integers(1, 4), st.integers(1, 4)), elements=st.floats(0, 1000))
+
+
+def test_halves_go_up_even_where_a_solver_left_a_little_less():
+    assert nearest(np.array([0.5, 0.499999, 1.5, 0.49])).tolist() == [1, 1, 2, 0]
+
+
+@given(tables)
+def test_nearest_is_within_half_a_count(table):
+    assert np.abs(nearest(table) - table).max() <= 0.5 + 1e-4
+
+
+def test_a_sparse_table_of_small_cells_vanishes():
+    assert nearest(np.full((10, 10), 0.4)).sum() == 0

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from discreet.errors import InfeasibleDesign
-from discreet.noise.design import least_delta, least_variance, symmetric_delta, symmetric_variance
+from discreet.noise.design import least_delta, least_variance, symmetric_delta, symmetric_moment
 from discreet.noise.families.abs import abs_guide
 
 
@@ -55,7 +55,7 @@ def test_the_least_variance_keeps_delta_with_less_noise_than_the_guide(epsilon, 
     assert frugal.delta <= delta
     assert frugal.V < guide.V
     assert symmetric_delta(guide.D, frugal.gamma * 1.001, epsilon) > delta
-    assert pytest.approx(symmetric_variance(frugal.D, frugal.gamma)) == frugal.V
+    assert pytest.approx(symmetric_moment(frugal.D, frugal.gamma)) == frugal.V
 
 
 def test_a_delta_below_the_least_of_its_support_is_refused():

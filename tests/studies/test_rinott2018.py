@@ -1,6 +1,7 @@
 """Rinott et al. (2018): what the oracle says reproduces agrees, what it says differs does not and is corrected."""
 
 import json
+import math
 from pathlib import Path
 
 import numpy as np
@@ -12,6 +13,7 @@ from discreet_studies.rinott2018.independence import PRINTED as TABLE_3
 from discreet_studies.rinott2018.independence import three_tests, true_tables
 from discreet_studies.rinott2018.risk_utility import TABLE_1, typical_table
 from discreet_studies.rinott2018.small_counts import PRINTED as TABLE_2
+from discreet_studies.rinott2018.small_counts import expected_absolute
 
 pytestmark = pytest.mark.slow
 
@@ -169,3 +171,9 @@ def test_what_the_figures_claim_in_words_holds(exhibits, figure, claims):
     found = [f for f in exhibits[figure].findings if f.printed is not None and "m of normal" not in f.what]
     assert len(found) == claims
     assert all(f.agrees for f in found)
+
+
+def test_the_expected_absolute_noise_has_the_factor_two_that_the_paper_lost():
+    slow = math.fsum(abs(z) * math.exp(-0.5 * abs(z)) for z in range(-400, 401))
+    slow /= math.fsum(math.exp(-0.5 * abs(z)) for z in range(-400, 401))
+    assert expected_absolute(0.5) == pytest.approx(slow, rel=1e-12)

@@ -13,9 +13,8 @@ from scipy.stats import norm
 
 from discreet.inference.plain_fit import fit_log_linear
 from discreet.margins.closure import margin_tables
-from discreet.margins.holistic import Holistic, HolisticRelease
+from discreet.margins.holistic import Holistic, HolisticRelease, nearest
 from discreet.margins.integer_noise import SeededNoise
-from discreet.margins.rounding import nearest
 from discreet.margins.study import study
 from discreet.margins.tables import PAPER_TABLES
 from discreet.pictures.save import render

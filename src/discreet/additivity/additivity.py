@@ -1,10 +1,12 @@
 """Which cells of a table are sums of which, and what is done about it.
 
     independent   every total has noise of its own (nothing is done)
-    interior      totals are the sums of the noisy cells
+    interior      totals are the sums of the noisy leaf cells, whose values are the same in every table; two tables
+                  may then show different totals, of variance n V for n cells of variance V
     fitted        totals keep their own noise, and the cells are changed to add up to them
 
 Comes from: `answer`. Goes to: the release's values. `axis_tree` has the trees, `fitted` the fitting.
+Source: Shlomo, Krenzke & Li (2019), section 2, option 1, for `interior`.
 """
 
 from __future__ import annotations
@@ -13,7 +15,6 @@ from typing import TYPE_CHECKING
 
 from discreet.additivity.axis_tree import Additive, AxisTree
 from discreet.additivity.fitted import fitted
-from discreet.additivity.interior import sums_of_interior
 from discreet.errors import BadRequest
 
 if TYPE_CHECKING:
@@ -38,6 +39,18 @@ def add_up(
         return sums_of_interior(values, structure), ""
     shown, report = fitted(values, structure, impossible=impossible)
     return shown, report.sentence()
+
+
+def sums_of_interior(noisy: NDArray[np.int64], structure: Additive) -> NDArray[np.int64]:
+    """The table whose leaf cells are the noisy ones and whose totals are their sums.
+
+    >>> import numpy as np
+    >>> from discreet.additivity.axis_tree import Additive, AxisTree
+    >>> sums_of_interior(np.array([4, 5, 11]), Additive((AxisTree.plain(2),))).tolist()
+    [4, 5, 9]
+    """
+    structure.check(noisy)
+    return structure.add_up(structure.leaf_cells(noisy))
 
 
 def additive_structure(shape: TableShape) -> Additive:

@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from discreet.additivity.additivity import add_up
-from discreet.additivity.non_negative import non_negative
 from discreet.answer.notes import mandatory_note
 from discreet.answer.question import check, unlock
 from discreet.answer.verdicts import verdict_on
@@ -45,7 +44,8 @@ def answer(question: Question) -> Release:
     withheld = withheld_cells(verdict, shape, dataset, question.additivity)
     shown = kind.show(question, exact, cells)
     impossible = structural_zeros(shape, dataset) | cells.law.impossible
-    display = non_negative(shown.values) if dataset.protection.non_negative else shown.values
+    # For display only: inference gets the noisy cells as they are.
+    display = np.maximum(shown.values, 0) if dataset.protection.non_negative else shown.values
     values, adjustment = add_up(display, shape, question.additivity, impossible)
     return Release(
         dataset=dataset,

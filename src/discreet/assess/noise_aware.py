@@ -15,8 +15,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from discreet.assess.two_way import MAIN_EFFECTS
-from discreet.errors import BadRequest
-from discreet.inference.association import cramers_v
+from discreet.inference.association import strength
 from discreet.inference.channel import WIDEST
 from discreet.inference.hierarchical_model import HierarchicalModel
 from discreet.inference.likelihood_ratio import chi_square
@@ -59,15 +58,11 @@ def aware_tests(
 def corrected_association(
     released: NDArray[np.int64], possible: NDArray[np.bool_], noise: NoiseTable
 ) -> Floats:
-    """Cramer's V with the noise taken out, for tables of one layer without impossible cells; else not a number."""
+    """Cramer's V with the noise taken out, for tables of one layer without impossible cells.
+
+    It is not a number for other tables, and where so few people were released that there is none.
+    """
     if len(possible) > 1 or not possible.all():
         return np.full(len(released), np.nan)
-    return np.array([_corrected(table[0], noise) for table in released])
-
-
-def _corrected(table: NDArray[np.int64], noise: NoiseTable) -> float:
-    """V of one release, or not a number where so few were released that it has none."""
-    try:
-        return cramers_v(table, noise).estimate
-    except BadRequest:
-        return float("nan")
+    found = (strength(table[0], noise) for table in released)
+    return np.array([np.nan if each is None else each.estimate for each in found])

@@ -13,6 +13,7 @@ import os
 import re
 import secrets
 from html import escape
+from importlib.resources import files
 from string import Template
 from typing import TYPE_CHECKING
 
@@ -24,79 +25,14 @@ if TYPE_CHECKING:
 #: What tells one of our pages from any other file.
 MARKER = "<!-- discreet: confidential -->"
 
-_STYLE = """
-:root { color-scheme: light dark; --ground: #fff; --card: #f7f9fb; --ink: #1f2933; --soft: #52606d; --line: #d5dbe1;
-  --grid: #e4e7eb; --warn: #9b1c31; --warn-ground: #fdf0f2; }
-@media (prefers-color-scheme: dark) { :root { --ground: #14181d; --card: #1b2128; --ink: #e6eaee; --soft: #a9b4bf;
-  --line: #39434d; --grid: #2a323a; --warn: #ff9aa9; --warn-ground: #35191f; } }
-* { box-sizing: border-box; }
-body { margin: 0; background: var(--ground); color: var(--ink); line-height: 1.5;
-  font: 16px/1.55 Inter, "Source Sans 3", "Helvetica Neue", Arial, sans-serif; }
-main { max-width: 66rem; margin: 0 auto; padding: 1.5rem 1.25rem 3rem; }
-h1 { font-size: 1.6rem; line-height: 1.25; margin: 1rem 0 .25rem; }
-h2 { font-size: 1.15rem; margin: 2.25rem 0 .5rem; padding-top: .75rem; border-top: 1px solid var(--line); }
-h3 { font-size: 1rem; margin: 1.25rem 0 .25rem; }
-p, ul { margin: .5rem 0; max-width: 46rem; overflow-wrap: anywhere; }
-ul { padding-left: 1.25rem; }
-li { margin: .25rem 0; }
-.soft, figcaption { color: var(--soft); font-size: .9rem; }
-.confidential { background: var(--warn-ground); color: var(--warn); border: 1px solid currentColor; font-weight: 600;
-  padding: .6rem 1rem; border-radius: .4rem; max-width: none; }
-.scroll { overflow-x: auto; margin: .75rem 0; }
-table { border-collapse: collapse; font-size: .88rem; font-variant-numeric: tabular-nums; }
-caption { text-align: left; color: var(--soft); padding-bottom: .4rem; }
-th, td { padding: .3rem .6rem; text-align: right; border-bottom: 1px solid var(--line); vertical-align: top; }
-tbody td { white-space: nowrap; }
-thead th { vertical-align: bottom; border-bottom: 2px solid var(--line); font-weight: 600; }
-th:first-child, td.words, th.words { text-align: left; }
-tbody th { font-weight: 500; white-space: nowrap; position: sticky; left: 0; background: var(--ground); }
-tbody td.words { min-width: 16rem; white-space: normal; }
-small { color: var(--soft); white-space: nowrap; }
-figure { margin: 1rem 0; overflow-x: auto; }
-figure svg { height: auto; max-width: 100%; min-width: 30rem; display: block; }
-figure svg [fill="white"] { fill: var(--ground); }
-figure svg [stroke="white"] { stroke: var(--ground); }
-figure svg [fill="#1F2933"] { fill: var(--ink); }
-figure svg [stroke="#1F2933"] { stroke: var(--ink); }
-figure svg [fill="#52606D"] { fill: var(--soft); }
-figure svg [stroke="#E4E7EB"] { stroke: var(--grid); }
-figure svg [stroke="#9AA5B1"] { stroke: var(--line); }
-.pair { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(100%, 27rem), 1fr)); gap: 0 1.5rem; }
-.pair figure svg { min-width: 24rem; }
-.known { border-left: 3px solid #009e73; padding-left: .75rem; }
-.open { border-left: 3px solid #d55e00; padding-left: .75rem; }
-.answer { border-bottom: 1px dotted var(--soft); min-height: 2rem; margin: .25rem 0 .75rem; }
-footer { margin-top: 2.5rem; }
-@media print { body { font-size: 10pt; } main { max-width: none; padding: 0; } figure, tr, li { break-inside: avoid; }
-  h2 { break-after: avoid; } table { font-size: 8pt; } th, td { padding: .15rem .35rem; } td.words { min-width: 8rem; }
-  .scroll, figure { overflow: visible; } figure svg { min-width: 0; } }
-"""
-
-_PAGE = Template("""<!doctype html>
-$marker
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<meta name="robots" content="noindex">
-<title>$title</title>
-<style>$style</style>
-</head>
-<body>
-<main>
-<p class="confidential" role="note">$notice</p>
-$body
-<footer><p class="confidential">$notice</p></footer>
-</main>
-</body>
-</html>
-""")
-
 
 def page(title: str, notice: str, body: str) -> str:
     """A whole page; title and notice are text, the body is HTML."""
-    return _PAGE.substitute(
-        marker=MARKER, title=escape(title), style=_STYLE, notice=escape(notice), body=body
+    template, style = (
+        files("discreet.assess").joinpath(f"page.{kind}").read_text("utf-8") for kind in ("html", "css")
+    )
+    return Template(template).substitute(
+        marker=MARKER, title=escape(title), style=style, notice=escape(notice), body=body
     )
 
 

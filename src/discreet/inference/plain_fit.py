@@ -129,12 +129,3 @@ def fit_log_linear(table: ArrayLike, generators: Sequence[Sequence[int]]) -> Log
         model.degrees_of_freedom(model.possible),
         model.degrees_of_freedom(fit.present[0]),
     )
-
-
-def total_variation(first: Floats, second: Floats) -> float:
-    """½ Σ |p - q|; the L1 distance, which papers print too, is twice this.
-
-    >>> total_variation(np.array([0.5, 0.5]), np.array([1.0, 0.0]))
-    0.5
-    """
-    return 0.5 * float(np.abs(first - second).sum())

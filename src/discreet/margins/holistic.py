@@ -30,7 +30,6 @@ from discreet.margins.fourier import fourier_coefficients, margin_from_fourier, 
 from discreet.margins.integer_noise import laplace_noise
 from discreet.margins.laplace_sum import LaplaceSum
 from discreet.margins.linear_program import fit_table
-from discreet.margins.rounding import nearest
 from discreet.margins.sensitivity import (
     coefficient_scaling,
     epsilon_of_published,
@@ -53,6 +52,8 @@ if TYPE_CHECKING:
 
 #: The linear program needs the full table; larger ones are refused.
 MOST_CELLS = 100_000
+#: Solvers leave differences of this size: halves are halves within it.
+_HALF = 1e-5
 
 
 @dataclass(frozen=True, eq=False)
@@ -211,3 +212,12 @@ class Holistic:
         else:
             factor = published_sensitivity(self.wanted, self.basis) / self.epsilon
         return self.wanted.cells(margin) * factor * math.log(count / failure) + count
+
+
+def nearest(table: NDArray[np.float64]) -> NDArray[np.int64]:
+    """Every cell to its nearest whole number, halves upward (step 6): a sparse table of small cells loses people.
+
+    >>> nearest(np.array([0.49, 0.5, 1.2])).tolist()
+    [0, 1, 1]
+    """
+    return np.floor(table + 0.5 + _HALF).astype(np.int64)

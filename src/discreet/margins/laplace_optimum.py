@@ -84,8 +84,7 @@ class _Objective:
         )
 
     def __call__(self, logs: NDArray[np.float64]) -> tuple[float, NDArray[np.float64]]:
-        share = np.exp(logs - logs.max())
-        share /= share.sum()
+        share = _shares(logs)
         each = self.epsilon * share
         precision = self.reach @ (2 * np.sinh(each / 2) ** 2)
         sd = np.sqrt(self.shares @ (1 / precision))
@@ -102,13 +101,11 @@ class _Objective:
             found.append(self._without_small(solved.x, asked))
         values = [self(logs)[0] for logs in found]
         best = found[int(np.argmin(values))]
-        share = np.exp(best - best.max())
-        share /= share.sum()
+        share = _shares(best)
         return {part: float(s) for part, s in zip(self.parts, share, strict=True) if s > 0}
 
     def _without_small(self, logs: NDArray[np.float64], asked: NDArray[np.bool_]) -> NDArray[np.float64]:
-        share = np.exp(logs - logs.max())
-        share /= share.sum()
+        share = _shares(logs)
         keep = (share >= LEAST_SHARE) | (asked & ~self._covered(share))
         return np.where(keep, logs, -np.inf)
 
@@ -117,3 +114,8 @@ class _Objective:
         measured = share >= LEAST_SHARE
         contains = (self.reach > 0) & ~np.eye(len(self.parts), dtype=bool)
         return np.asarray((contains & measured).any(axis=1))
+
+
+def _shares(logs: NDArray[np.float64]) -> NDArray[np.float64]:
+    share = np.exp(logs - logs.max())
+    return np.asarray(share / share.sum())

@@ -67,10 +67,10 @@ def symmetric_delta(D: int, gamma: float, epsilon: float) -> float:
     return float(p[0] + np.maximum(p[1:] - math.exp(epsilon) * p[:-1], 0).sum())
 
 
-def symmetric_variance(D: int, gamma: float) -> float:
-    """The variance of p(z) ∝ exp(-γ z²) on [-D, D] (eq. 24)."""
+def symmetric_moment(D: int, gamma: float, power: int = 2) -> float:
+    """The variance, or another even moment, of p(z) ∝ exp(-γ z²) on [-D, D] (eq. 24)."""
     weights = [math.exp(-gamma * z * z) for z in range(1, D + 1)]
-    return 2 * math.fsum(z * z * w for z, w in enumerate(weights, 1)) / (2 * math.fsum(weights) + 1)
+    return 2 * math.fsum(z**power * w for z, w in enumerate(weights, 1)) / (2 * math.fsum(weights) + 1)
 
 
 def least_delta(epsilon: float, D: int) -> SymmetricDesign:
@@ -83,7 +83,7 @@ def least_delta(epsilon: float, D: int) -> SymmetricDesign:
     low, high = float(grid[max(best - 1, 0)]), float(grid[min(best + 1, _GRID - 1)])
     gamma = _golden(low, high, D, epsilon)
     delta = symmetric_delta(D, gamma, epsilon)
-    return SymmetricDesign("least delta for this D", epsilon, delta, D, gamma, symmetric_variance(D, gamma))
+    return SymmetricDesign("least delta for this D", epsilon, delta, D, gamma, symmetric_moment(D, gamma))
 
 
 def _golden(low: float, high: float, D: int, epsilon: float) -> float:
@@ -118,4 +118,4 @@ def least_variance(epsilon: float, delta: float, D: int) -> SymmetricDesign:
         low, high = (middle, high) if symmetric_delta(D, middle, epsilon) <= delta else (low, middle)
     reached = symmetric_delta(D, low, epsilon)
     goal = "least variance for this D, epsilon and delta"
-    return SymmetricDesign(goal, epsilon, reached, D, low, symmetric_variance(D, low))
+    return SymmetricDesign(goal, epsilon, reached, D, low, symmetric_moment(D, low))

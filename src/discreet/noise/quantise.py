@@ -11,13 +11,14 @@ Source: Sadeghi & Chien (2022), section V (eqs 38-46); the exact rounding is our
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal, get_args
+from inspect import Parameter, signature
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from discreet.errors import BadNoiseTable, BadRequest, nearest
 from discreet.noise.table import LARGEST_MODULUS, NoiseRow, NoiseTable
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from discreet.noise.ideal import IdealRow, IdealTable
 
@@ -53,6 +54,31 @@ def quantise(ideal: IdealTable, modulus: int, rounding: str = "exact") -> NoiseT
     if ideal.notes:
         parameters["notes"] = list(ideal.notes)
     return NoiseTable(modulus, rows, ideal.repeats, ideal.family, parameters)
+
+
+def table_maker(
+    name: str, ideal: Callable[..., IdealTable], rounding: str = "exact"
+) -> Callable[..., NoiseTable]:
+    """The function from the parameters of a design to its noise table: all by name, with a modulus and a rounding.
+
+    >>> from discreet.noise import laplace
+    >>> laplace(epsilon=1.5, m=7, modulus=2**16).largest
+    7
+    """
+    own = signature(ideal).parameters
+    asked = [each.replace(kind=Parameter.KEYWORD_ONLY) for each in own.values() if each.name != "modulus"]
+    default = rounding
+
+    def make(*, modulus: int = 2**32, rounding: str = default, **parameters: Any) -> NoiseTable:
+        cut = {"modulus": modulus} if "modulus" in own else {}
+        return quantise(ideal(**parameters, **cut), modulus, rounding)
+
+    *added, _ = signature(make).parameters.values()
+    make.__signature__ = signature(make).replace(parameters=[*asked, *added])  # type: ignore[attr-defined]
+    make.__name__ = make.__qualname__ = name
+    make.__module__ = ideal.__module__
+    make.__doc__ = f"The noise table of a design; the arguments are those of `{ideal.__name__}`."
+    return make
 
 
 def _ceiling_row(row: IdealRow, modulus: int, _count: int) -> NoiseRow:

@@ -7,25 +7,23 @@
 
 A shipped table is cut, so its own rho is infinite; the claim is about the ideal law, and the shipped table's distance
 to it is added to delta (`distance`). Charges may be chosen adaptively as long as their rho add up to at most a
-cap fixed beforehand: that is the filter.
+cap fixed beforehand: the ledger sees to that.
 
 Comes from: `plan`, `ledger`. Goes to: `tightest`.
 Source: Bun & Steinke (2016); Canonne, Kamath & Steinke (2020) for delta; Feldman & Zrnic (2021) and Whitehouse et al.
-(2023) for the filter.
+(2023) for adaptive charges.
 """
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
-from fractions import Fraction
 from typing import TYPE_CHECKING
 
-from discreet.errors import BadRequest, BudgetSpent
+from discreet.errors import BadRequest
 from discreet.noise.families import ideal_law
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from fractions import Fraction
 
     from discreet.noise.table import NoiseTable
 
@@ -61,15 +59,6 @@ def zcdp_delta(rho: float, epsilon: float) -> float:
     return min(1.0, math.exp(min(0.0, float(found.fun), log_delta(guess))) * (1 + 1e-12))
 
 
-def zcdp_epsilon(rho: float, delta: float) -> float:
-    """The smallest epsilon with zcdp_delta(rho, epsilon) <= delta, rounded up."""
-    if not 0 < delta < 1:
-        raise BadRequest(f"Delta is {delta}.", "Give a number between 0 and 1.")
-    return _bisect(
-        lambda epsilon: zcdp_delta(rho, epsilon) <= delta, rho + 2 * math.sqrt(rho * -math.log(delta))
-    )
-
-
 def rho_for(epsilon: float, delta: float) -> float:
     """The largest rho that keeps (epsilon, delta), rounded down.
 
@@ -93,48 +82,3 @@ def with_distance(delta: float, epsilon: float, cells: int, distance: Fraction) 
     """A delta of the ideal law as one of the shipped table: each of the cells may be off by the distance."""
     moved = (1 + math.exp(min(epsilon, 700.0))) * cells * float(distance)
     return min(1.0, (delta + moved) * (1 + 1e-12))
-
-
-@dataclass(frozen=True, slots=True)
-class ZcdpFilter:
-    """A cap on rho for charges that are chosen one after the other, each perhaps in view of earlier answers.
-
-    Args:
-        cap: The rho that is never exceeded, fixed beforehand.
-        spent: The sum of the charges so far.
-
-    >>> ZcdpFilter(Fraction(1)).charge(Fraction(1, 4)).left
-    Fraction(3, 4)
-    """
-
-    cap: Fraction
-    spent: Fraction = Fraction(0)
-
-    @property
-    def left(self) -> Fraction:
-        """What may still be charged."""
-        return self.cap - self.spent
-
-    def charge(self, rho: Fraction) -> ZcdpFilter:
-        """The filter after a charge; one that does not fit is refused before anything is answered."""
-        if rho < 0:
-            raise BadRequest(f"A charge of {rho} is below 0.")
-        if rho > self.left:
-            raise BudgetSpent(
-                f"The charge of rho = {float(rho):.3g} is more than the {float(self.left):.3g} that is left.",
-                "Ask for a coarser table, or one that was answered before.",
-            )
-        return ZcdpFilter(self.cap, self.spent + rho)
-
-    def epsilon(self, delta: float) -> float:
-        """What the whole cap promises at a delta, whatever was asked."""
-        return zcdp_epsilon(float(self.cap), delta)
-
-
-def _bisect(holds: Callable[[float], bool], high: float) -> float:
-    """The smallest argument at which a condition holds, from above."""
-    low = 0.0
-    for _ in range(100):
-        middle = (low + high) / 2
-        low, high = (low, middle) if holds(middle) else (middle, high)
-    return high

@@ -8,8 +8,7 @@ what comes out (post-processing).
     invariant         ñ_k · N/n               n is released exactly; neighbours replace one person
 
 Sensitivity of the invariant form: N/n for one cell, 2N/n (L1) for a table. Without the invariant a sample of
-one stands for everyone, and the sensitivity is N. An interval under Laplace noise of scale b = Δ/ε reaches
-b·ln(1/α) to both sides.
+one stands for everyone, and the sensitivity is N.
 
 Comes from: `protect`, under `dp`. Goes to: the release's weighted values.
 Source: Bailie (2020), section 4.1 and table 2.
@@ -17,8 +16,6 @@ Source: Bailie (2020), section 4.1 and table 2.
 
 from __future__ import annotations
 
-from fractions import Fraction
-from math import log
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -58,26 +55,3 @@ def invariant(noisy: NDArray[np.int64], design: SurveyDesign) -> NDArray[np.int6
     one person, so a table's noise must cover a change of 2 in its counts.
     """
     return average_weight(noisy, design)
-
-
-def invariant_sensitivity(design: SurveyDesign, *, table: bool) -> Fraction:
-    """How far one person replaced moves the estimate: N/n in one cell, 2N/n in a table (L1)."""
-    return design.average_weight * (2 if table else 1)
-
-
-def free_sensitivity(design: SurveyDesign) -> Fraction:
-    """How far one person replaced can move the estimate if nothing is invariant: the population, N."""
-    return Fraction(design.weight_total, design.scale)
-
-
-def laplace_interval(
-    released: float, sensitivity: Fraction, epsilon: float, confidence: float = 0.9
-) -> tuple[float, float]:
-    """The interval for the estimate before the noise, for Laplace noise of scale sensitivity/epsilon.
-
-    >>> low, high = laplace_interval(749_516, Fraction(1_000_000, 1500), 1)
-    >>> round(low), round(high)
-    (747981, 751051)
-    """
-    reach = float(sensitivity) / epsilon * log(1 / (1 - confidence))
-    return released - reach, released + reach

@@ -22,6 +22,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from numpy.typing import NDArray
 
     from discreet.survey.design import SurveyDesign
@@ -51,16 +53,19 @@ def relative_standard_errors(
     >>> relative_standard_errors(np.array([0, 4, 100]), design, Fraction(3)).tolist()
     [-1, 661, 99]
     """
+    return _of_each(
+        noisy,
+        lambda count: _root_rounded_up(
+            (sampling_variance(count, design) + noise_variance) * WHOLE**2 / count**2
+        ),
+    )
+
+
+def _of_each(noisy: NDArray[np.int64], figure: Callable[[int], int]) -> NDArray[np.int64]:
+    """A figure of each cell, worked out once for equal counts; there is none for a count of zero or less."""
     values, places = np.unique(noisy, return_inverse=True)
-    errors = np.array([_error(int(count), design, noise_variance) for count in values], dtype=np.int64)
-    return errors[places].reshape(noisy.shape)
-
-
-def _error(count: int, design: SurveyDesign, noise_variance: Fraction) -> int:
-    if count <= 0:
-        return NO_ERROR
-    square = (sampling_variance(count, design) + noise_variance) * WHOLE**2 / count**2
-    return _root_rounded_up(square)
+    figures = [figure(count) if count > 0 else NO_ERROR for count in values.tolist()]
+    return np.array(figures, dtype=np.int64)[places].reshape(noisy.shape)
 
 
 def _root_rounded_up(square: Fraction) -> int:
@@ -79,15 +84,9 @@ def noise_shares(
     >>> noise_shares(np.array([0, 4, 100]), design, Fraction(3)).tolist()
     [-1, 430, 31]
     """
-    values, places = np.unique(noisy, return_inverse=True)
-    shares = np.array([_share(int(count), design, noise_variance) for count in values], dtype=np.int64)
-    return shares[places].reshape(noisy.shape)
-
-
-def _share(count: int, design: SurveyDesign, noise_variance: Fraction) -> int:
-    if count <= 0:
-        return NO_ERROR
-    return int(noise_share(count, design, noise_variance) * WHOLE + Fraction(1, 2))
+    return _of_each(
+        noisy, lambda count: int(noise_share(count, design, noise_variance) * WHOLE + Fraction(1, 2))
+    )
 
 
 def noise_share(count: int, design: SurveyDesign, noise_variance: Fraction) -> Fraction:

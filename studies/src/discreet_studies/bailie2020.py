@@ -10,23 +10,18 @@ Source: Bailie (2020), sections 3.3 and 4.1, Table 2.
 
 from __future__ import annotations
 
+from fractions import Fraction
 from math import exp, log
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from discreet.survey.design import SurveyDesign
-from discreet.survey.dp_weights import (
-    free_sensitivity,
-    invariant,
-    invariant_sensitivity,
-    laplace_interval,
-)
+from discreet.survey.dp_weights import invariant
 from discreet_studies.exhibit import Exhibit, Exhibits, Finding
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from fractions import Fraction
 
     from discreet_studies.exhibit import Effort
 
@@ -41,6 +36,29 @@ PUBLISHED = {
     "n = 1500": (749_516, (747_981, 751_051)),
 }
 _DESIGN = SurveyDesign(SAMPLE, POPULATION, 0, POPULATION)
+
+
+def invariant_sensitivity(design: SurveyDesign, *, table: bool) -> Fraction:
+    """How far one person replaced moves the estimate: N/n in one cell, 2N/n in a table (L1)."""
+    return design.average_weight * (2 if table else 1)
+
+
+def free_sensitivity(design: SurveyDesign) -> Fraction:
+    """How far one person replaced can move the estimate if nothing is invariant: the population, N."""
+    return Fraction(design.weight_total, design.scale)
+
+
+def laplace_interval(
+    published: float, sensitivity: Fraction, epsilon: float, confidence: float = 0.9
+) -> tuple[float, float]:
+    """The interval for the estimate before the noise, for Laplace noise of scale sensitivity/epsilon.
+
+    >>> low, high = laplace_interval(749_516, Fraction(1_000_000, 1500), 1)
+    >>> round(low), round(high)
+    (747981, 751051)
+    """
+    reach = float(sensitivity) / epsilon * log(1 / (1 - confidence))
+    return published - reach, published + reach
 
 
 def table_2(effort: Effort) -> Exhibit:  # noqa: ARG001 - nothing here is simulated

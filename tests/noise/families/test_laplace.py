@@ -10,7 +10,6 @@ from discreet.errors import InfeasibleDesign
 from discreet.noise import laplace
 from discreet.noise.families.laplace import (
     end_probability,
-    expected_absolute,
     ideal_laplace,
     last_key_m,
     smallest_m,
@@ -34,15 +33,6 @@ def test_a_delta_finds_the_smallest_m_that_keeps_it(epsilon, exponent):
     m = smallest_m(epsilon, delta)
     assert end_probability(epsilon, m) <= delta
     assert m == 1 or end_probability(epsilon, m - 1) > delta
-
-
-def test_the_expected_absolute_noise_has_the_factor_two_that_the_paper_lost():
-    slow = math.fsum(abs(z) * math.exp(-0.5 * abs(z)) for z in range(-400, 401))
-    slow /= math.fsum(math.exp(-0.5 * abs(z)) for z in range(-400, 401))
-    assert expected_absolute(0.5) == pytest.approx(slow, rel=1e-12)
-    row = ideal_laplace(0.5, 7).last
-    obvious = math.fsum(abs(z) * p for z, p in zip(row.values, row.probabilities, strict=True))
-    assert expected_absolute(0.5, 7) == pytest.approx(obvious, rel=1e-12)
 
 
 @pytest.mark.parametrize("modulus", [2**8, 2**16, 2**32, 2**64])

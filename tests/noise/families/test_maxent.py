@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from scipy.optimize import LinearConstraint, minimize
 
 from discreet.errors import InfeasibleDesign
-from discreet.noise.design import symmetric_variance
+from discreet.noise.design import symmetric_moment
 from discreet.noise.entropy_row import solve_row
 from discreet.noise.families.maxent import (
     ideal_maxent,
@@ -200,7 +200,7 @@ def test_gamma_of_a_variance_equals_figure_1(D, V, gamma):
 @given(D=st.integers(1, 40), share=st.floats(1e-4, 0.9999))
 def test_the_symmetric_form_has_its_variance_and_is_symmetric_and_falls(D, share):
     V = share * D * (D + 1) / 3
-    assert symmetric_variance(D, symmetric_gamma(D, V)) == pytest.approx(V, rel=1e-9)
+    assert symmetric_moment(D, symmetric_gamma(D, V)) == pytest.approx(V, rel=1e-9)
 
 
 @pytest.mark.parametrize("V", [0, -1, 10, 10.5, math.inf])

@@ -22,22 +22,19 @@ TABLE = NoiseTable(
 )
 
 
-def through_json(table, **extra):
-    return from_document(json.loads(json.dumps(to_document(table, **extra), allow_nan=False)))
+def through_json(table):
+    return from_document(json.loads(json.dumps(to_document(table), allow_nan=False)))
 
 
 def test_a_document_has_the_keys_that_design_promises_and_gives_the_table_back():
-    document = to_document(
-        TABLE, privacy={"epsilon": 1.0, "delta": Fraction(1, 4), "worst_pair": (0, 1)}, notes=["n"]
-    )
-    assert list(document)[:8] == [
+    document = to_document(TABLE)
+    assert list(document)[:7] == [
         "family",
         "parameters",
         "modulus",
         "rows",
         "repeats",
         "moments",
-        "privacy",
         "notes",
     ]
     assert document["rows"][1] == {
@@ -47,8 +44,6 @@ def test_a_document_has_the_keys_that_design_promises_and_gives_the_table_back()
         "thresholds": [64, 192, 256],
     }
     assert document["moments"] == {"bias": 0.0, "variance": 0.5, "entropy": pytest.approx(1.5 * math.log(2))}
-    assert document["privacy"] == {"epsilon": 1.0, "delta": 0.25, "worst_pair": [0, 1]}
-    assert "alternative" not in document
     again = from_document(json.loads(json.dumps(document)))
     assert again == TABLE
     assert dict(again.parameters) == {"D": 1, "V": 0.5}
@@ -74,13 +69,6 @@ def test_the_hash_covers_the_integers_and_nothing_else():
     longer = NoiseTable(256, TABLE.rows, 2, "maxent")
     assert content_hash(renamed) == content_hash(TABLE)
     assert content_hash(longer) != content_hash(TABLE)
-
-
-def test_probabilities_of_the_design_may_be_given_by_value():
-    ideal = [{0: 1.0}, {-2: 0.001, -1: 0.249, 0: 0.5, 1: 0.25}]
-    assert to_document(TABLE, probabilities=ideal)["rows"][1]["probabilities"] == [0.249, 0.5, 0.25]
-    with pytest.raises(BadNoiseTable, match="count 1 has 3 values and 2 probabilities"):
-        to_document(TABLE, probabilities=[[1.0], [0.5, 0.5]])
 
 
 def test_values_without_a_key_are_left_out():

@@ -48,7 +48,7 @@ def test_no_masters_degree_before_twenty():
 def test_the_share_without_an_occupation_is_what_the_table_says():
     occupation = people.occupation_weights()[..., 1:, :8, people.STUDENT, :]
     shares = occupation[..., people.NO_OCCUPATION] / occupation.sum(axis=-1)
-    stated = np.array(people._NO_OCCUPATION[people.STUDENT])
+    stated = people._FIGURES["no_occupation"][people.STUDENT]
     assert shares == pytest.approx(np.broadcast_to(stated[:, None], shares.shape))
 
 

@@ -16,11 +16,10 @@ import numpy as np
 
 from discreet.attacks.averaging import KINDS, attack
 from discreet.attacks.bound import error_bound, exact_bound
-from discreet.attacks.knowledge import PROTECTIONS, UNPROTECTED
-from discreet.attacks.success import CONFIDENCE, root_mean_square, share
-from discreet.attacks.trials.grid import grid_up_to
-from discreet.attacks.trials.noise_words import noise_in_words
+from discreet.attacks.knowledge import PROTECTIONS
+from discreet.attacks.success import root_mean_square, share
 from discreet.attacks.trials.population import CELL, town
+from discreet.attacks.trials.study import FALSE_ALARM, framed, grid_up_to, noise_in_words
 from discreet.attacks.trials.targets import Budget, targets
 
 if TYPE_CHECKING:
@@ -36,8 +35,6 @@ KNOWS = (
     "that every child is single (a declared structural zero)",
     "nothing of the counts",
 )
-#: The chance that a study calls a sound `dp` server broken, all its points together.
-FALSE_ALARM = 1e-4
 _LAST_BIT = 1e-9
 
 
@@ -85,19 +82,15 @@ class AveragingStudy:
                     "curves": curves,
                 }
             )
-        return {
+        about = {
             "attack": "averaging",
             "source": "Rinott et al. (2018), section 2.2",
             "people": self.people,
             "targets": self.targets,
             "ways": self.ways,
             "seed": self.seed,
-            "confidence": CONFIDENCE,
-            "false_alarm": FALSE_ALARM,
-            "knows": list(KNOWS),
-            "results": [each for each in results if each["protection"] != UNPROTECTED],
-            "baseline": next((each for each in results if each["protection"] == UNPROTECTED), None),
         }
+        return framed(about, KNOWS, results)
 
     def scored(
         self, knowledge: Knowledge, found: Estimates, truth: NDArray[np.int64]

@@ -16,11 +16,10 @@ import numpy as np
 
 from discreet.attacks.bob import attack
 from discreet.attacks.bound import optimum, success_bound
-from discreet.attacks.knowledge import PROTECTIONS, UNPROTECTED
-from discreet.attacks.success import CONFIDENCE, share
-from discreet.attacks.trials.grid import grid_up_to
-from discreet.attacks.trials.noise_words import noise_in_words
+from discreet.attacks.knowledge import PROTECTIONS
+from discreet.attacks.success import share
 from discreet.attacks.trials.population import SCENE, TRAITS, works
+from discreet.attacks.trials.study import FALSE_ALARM, framed, grid_up_to, noise_in_words
 from discreet.attacks.trials.targets import Budget, targets
 
 if TYPE_CHECKING:
@@ -37,8 +36,6 @@ KNOWS = (
     "Bob's sex, age, education, birthplace and household",
     "nothing of his salary: it is above the line with probability 1/2",
 )
-#: The chance that a study calls a sound `dp` server broken, all its points together.
-FALSE_ALARM = 1e-4
 _TIE = 1e-6
 
 
@@ -76,7 +73,7 @@ class BobStudy:
             progress(knowledge.protection)
             found = attack(interface, knowledge, SCENE, bobs, self.pairs)
             results.append(self.scored(knowledge, found, truth))
-        return {
+        about = {
             "attack": "bob",
             "source": "Rinott et al. (2018), section 2.2",
             "people": self.people,
@@ -84,12 +81,8 @@ class BobStudy:
             "pairs": self.pairs,
             "seed": self.seed,
             "prior": 0.5,
-            "confidence": CONFIDENCE,
-            "false_alarm": FALSE_ALARM,
-            "knows": list(KNOWS),
-            "results": [each for each in results if each["protection"] != UNPROTECTED],
-            "baseline": next((each for each in results if each["protection"] == UNPROTECTED), None),
         }
+        return framed(about, KNOWS, results)
 
     def scored(self, knowledge: Knowledge, found: Findings, truth: NDArray[np.bool_]) -> dict[str, Any]:
         """One protection's curve."""

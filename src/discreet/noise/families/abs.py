@@ -12,37 +12,18 @@ Source: Sadeghi & Chien (2022), Proposition 3 and section III-D.
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from discreet.errors import InfeasibleDesign
-from discreet.noise.design import SymmetricDesign, least_delta, least_variance, symmetric_variance
+from discreet.noise.design import SymmetricDesign, least_delta, least_variance, symmetric_moment
 from discreet.noise.family import DELTA, EPSILON, Family, Match, Parameter, at_smallest_width
 from discreet.noise.ideal import IdealTable, row_from_logs
-from discreet.noise.quantise import quantise
+from discreet.noise.quantise import table_maker
 from discreet.noise.wishes import require_delta, require_epsilon, require_width, smallest_width
-
-if TYPE_CHECKING:
-    from discreet.noise.table import NoiseTable
 
 _WIDEST = 2_000
 #: |ι| as a share of its largest value 2ε/(4D²-1); Example 1 of the paper takes a tenth.
 _SHARE = 10
-
-
-def abs_noise(
-    *,
-    epsilon: float,
-    D: int | None = None,
-    delta: float | None = None,
-    modulus: int = 2**32,
-    rounding: str = "ceiling",
-) -> NoiseTable:
-    """The ABS noise table of an ε; the arguments are those of `ideal_abs`.
-
-    >>> abs_noise(epsilon=0.5, delta=1e-4).row(0).thresholds[:3]
-    (425760, 1126343, 2255949)
-    """
-    return quantise(ideal_abs(epsilon, D, delta=delta), modulus, rounding)
 
 
 def ideal_abs(epsilon: float, D: int | None = None, *, delta: float | None = None) -> IdealTable:
@@ -110,7 +91,7 @@ def abs_guide(epsilon: float, delta: float | None = None, D: int | None = None) 
     require_width("D", D)
     gamma = guide_gamma(epsilon, D)
     return SymmetricDesign(
-        "ABS guide", epsilon, guide_delta(epsilon, D), D, gamma, symmetric_variance(D, gamma)
+        "ABS guide", epsilon, guide_delta(epsilon, D), D, gamma, symmetric_moment(D, gamma)
     )
 
 
@@ -141,6 +122,8 @@ def _sides(epsilon: float, delta: float, _match: Match) -> dict[str, IdealTable]
     optimum = least_variance(epsilon, delta, guide.last.values[-1])
     return {"abs": guide, "abs, least variance": optimum.ideal()}
 
+
+abs_noise = table_maker("abs_noise", ideal_abs, rounding="ceiling")
 
 FAMILY = Family(
     "abs",

@@ -13,26 +13,13 @@ from __future__ import annotations
 
 import math
 from fractions import Fraction
-from typing import TYPE_CHECKING
 
 from discreet.errors import InfeasibleDesign
 from discreet.noise.family import Family, Parameter
 from discreet.noise.ideal import IdealRow, IdealTable, point_row, row_from_weights
-from discreet.noise.quantise import quantise
-
-if TYPE_CHECKING:
-    from discreet.noise.table import NoiseTable
+from discreet.noise.quantise import table_maker
 
 _MOST_ROWS = 100_000
-
-
-def dropadd(*, m: int = 7, percent: float = 1, modulus: int = 2**32, rounding: str = "exact") -> NoiseTable:
-    """The drop/add-up-to-q noise table; the arguments are those of `ideal_dropadd`.
-
-    >>> dropadd().row(100).values, dropadd().row(101).values
-    ((-1, 0, 1), (-2, -1, 0, 1, 2))
-    """
-    return quantise(ideal_dropadd(m, percent), modulus, rounding)
 
 
 def ideal_dropadd(m: int = 7, percent: float = 1) -> IdealTable:
@@ -58,6 +45,8 @@ def ideal_dropadd(m: int = 7, percent: float = 1) -> IdealTable:
 def _uniform(q: int) -> IdealRow:
     return row_from_weights(range(-q, q + 1), [1] * (2 * q + 1))
 
+
+dropadd = table_maker("dropadd", ideal_dropadd)
 
 FAMILY = Family(
     "dropadd",

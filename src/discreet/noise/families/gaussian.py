@@ -21,7 +21,7 @@ from discreet.noise.design import symmetric_delta
 from discreet.noise.family import DELTA, Family, Match, Parameter
 from discreet.noise.ideal import DIGITS, IdealTable, row_from_logs
 from discreet.noise.ideal_law import LAW_DIGITS, IdealLaw, missing_mass, reach
-from discreet.noise.quantise import quantise
+from discreet.noise.quantise import table_maker
 from discreet.noise.wishes import require_delta, require_epsilon
 
 if TYPE_CHECKING:
@@ -30,23 +30,6 @@ if TYPE_CHECKING:
     from discreet.noise.table import NoiseRow, NoiseTable
 
 _WIDEST = 20_000
-
-
-def gaussian(
-    *,
-    epsilon: float | None = None,
-    delta: float | None = None,
-    V: float | None = None,
-    m: int | None = None,
-    modulus: int = 2**32,
-    rounding: str = "exact",
-) -> NoiseTable:
-    """The discrete Gaussian noise table; the arguments are those of `ideal_gaussian`.
-
-    >>> gaussian(V=4).largest
-    12
-    """
-    return quantise(ideal_gaussian(epsilon, delta, V=V, m=m, modulus=modulus), modulus, rounding)
 
 
 def ideal_gaussian(
@@ -151,6 +134,8 @@ def _at_epsilon(epsilon: float, delta: float) -> tuple[NoiseTable, str]:
 def _sides(epsilon: float, delta: float, _match: Match) -> dict[str, IdealTable]:
     return {"gaussian": ideal_gaussian(epsilon, delta, modulus=2**64)}
 
+
+gaussian = table_maker("gaussian", ideal_gaussian)
 
 FAMILY = Family(
     "gaussian",

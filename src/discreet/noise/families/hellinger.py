@@ -19,7 +19,7 @@ from discreet.errors import InfeasibleDesign
 from discreet.noise.families.exponential import exponential_rows, in_words
 from discreet.noise.family import EPSILON, Family, Parameter
 from discreet.noise.ideal import IdealTable
-from discreet.noise.quantise import quantise
+from discreet.noise.quantise import table_maker
 from discreet.noise.wishes import require_epsilon
 
 if TYPE_CHECKING:
@@ -27,22 +27,6 @@ if TYPE_CHECKING:
 
 _CUT = 1e-6
 _MOST_ENTRIES = 1_000_000
-
-
-def hellinger(
-    *,
-    epsilon: float,
-    largest: int = 50,
-    top: int | None = None,
-    modulus: int = 2**32,
-    rounding: str = "exact",
-) -> NoiseTable:
-    """The Hellinger-type noise table; the arguments are those of `ideal_hellinger`.
-
-    >>> hellinger(epsilon=2, largest=10).row(0).values[0]
-    0
-    """
-    return quantise(ideal_hellinger(epsilon, largest, top=top), modulus, rounding)
 
 
 def ideal_hellinger(epsilon: float, largest: int = 50, *, top: int | None = None) -> IdealTable:
@@ -92,6 +76,8 @@ def _at_epsilon(epsilon: float, _delta: float) -> tuple[NoiseTable, str]:
     table = hellinger(epsilon=epsilon)
     return table, in_words(table)
 
+
+hellinger = table_maker("hellinger", ideal_hellinger)
 
 FAMILY = Family(
     "hellinger",

@@ -20,31 +20,15 @@ from discreet.errors import InfeasibleDesign
 from discreet.noise.family import DELTA, EPSILON, Family, Match, Parameter, at_smallest_width
 from discreet.noise.ideal import DIGITS, LEAST_BITS, WEIGHT_BITS, IdealTable, row_from_weights
 from discreet.noise.ideal_law import LAW_DIGITS, IdealLaw, missing_mass, reach
-from discreet.noise.quantise import quantise
+from discreet.noise.quantise import table_maker
 from discreet.noise.wishes import LARGEST_M, require_delta, require_epsilon, require_width, smallest_width
 
 if TYPE_CHECKING:
     from fractions import Fraction
 
-    from discreet.noise.table import NoiseRow, NoiseTable
+    from discreet.noise.table import NoiseRow
 
 _GUARD_BITS = 64
-
-
-def laplace(
-    *,
-    epsilon: float,
-    m: int | None = None,
-    delta: float | None = None,
-    modulus: int = 2**32,
-    rounding: str = "exact",
-) -> NoiseTable:
-    """The discrete Laplace noise table; the arguments are those of `ideal_laplace`.
-
-    >>> laplace(epsilon=1.5, m=7).largest
-    7
-    """
-    return quantise(ideal_laplace(epsilon, m, delta=delta, modulus=modulus), modulus, rounding)
 
 
 def ideal_laplace(
@@ -132,21 +116,6 @@ def _cut_note(epsilon: float, m: int) -> str:
     )
 
 
-def expected_absolute(epsilon: float, m: int | None = None) -> float:
-    """E|noise|: 2α(mα^(m+1) - (m+1)α^m + 1) / (C_m (1-α)²), α = e^-ε.
-
-    Untruncated it is 2α/(1-α²); the paper's limit lacks the factor 2.
-
-    >>> round(expected_absolute(1.0), 6)
-    0.850918
-    """
-    a = math.exp(-epsilon)
-    if m is None:
-        return 2 * a / (1 - a * a)
-    constant = 1 + 2 * (a - a ** (m + 1)) / (1 - a)
-    return 2 * a * (m * a ** (m + 1) - (m + 1) * a**m + 1) / (constant * (1 - a) ** 2)
-
-
 def _rho(epsilon: float) -> float:
     """Pure epsilon-DP is epsilon^2 / 2 zCDP."""
     return epsilon**2 / 2
@@ -168,6 +137,8 @@ def _law(epsilon: float, last: int) -> list[Decimal]:
 def _sides(epsilon: float, delta: float, _match: Match) -> dict[str, IdealTable]:
     return {"laplace": ideal_laplace(epsilon, delta=delta)}
 
+
+laplace = table_maker("laplace", ideal_laplace)
 
 FAMILY = Family(
     "laplace",

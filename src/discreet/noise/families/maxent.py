@@ -19,7 +19,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from discreet.errors import BadRequest, InfeasibleDesign
-from discreet.noise.design import least_variance, symmetric_variance
+from discreet.noise.design import least_variance, symmetric_moment
 from discreet.noise.entropy_row import solve_row
 from discreet.noise.families.abs import guide_support
 from discreet.noise.family import Family, Parameter
@@ -93,9 +93,9 @@ def symmetric_gamma(D: int, V: float) -> float:
         )
     low, high, gamma = 0.0, _upper_gamma(D, V), min(0.5 / V, 50.0)
     for _ in range(200):
-        current = symmetric_variance(D, gamma)
+        current = symmetric_moment(D, gamma)
         low, high = (gamma, high) if current > V else (low, gamma)
-        fourth = _symmetric_moment(D, gamma, 4) - current**2
+        fourth = symmetric_moment(D, gamma, 4) - current**2
         proposal = gamma + current * math.log(current / V) / fourth if fourth > 0 else math.inf
         proposal = proposal if low < proposal < high else (low + high) / 2
         if abs(proposal - gamma) <= 1e-16 * gamma or proposal in (low, high):
@@ -104,14 +104,9 @@ def symmetric_gamma(D: int, V: float) -> float:
     return gamma
 
 
-def _symmetric_moment(D: int, gamma: float, power: int) -> float:
-    weights = [math.exp(-gamma * z * z) for z in range(1, D + 1)]
-    return 2 * math.fsum(z**power * w for z, w in enumerate(weights, 1)) / (2 * math.fsum(weights) + 1)
-
-
 def _upper_gamma(D: int, V: float) -> float:
     high = 1.0
-    while symmetric_variance(D, high) > V:
+    while symmetric_moment(D, high) > V:
         high *= 2
     return high
 

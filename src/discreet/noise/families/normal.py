@@ -13,34 +13,14 @@ from __future__ import annotations
 
 import math
 from decimal import Decimal
-from typing import TYPE_CHECKING
 
 from discreet.errors import InfeasibleDesign
 from discreet.noise.family import DELTA, EPSILON, Family, Match, Parameter, at_smallest_width
 from discreet.noise.ideal import DIGITS, IdealTable, row_from_logs
-from discreet.noise.quantise import quantise
+from discreet.noise.quantise import table_maker
 from discreet.noise.wishes import require_delta, require_epsilon, require_width, smallest_width
 
-if TYPE_CHECKING:
-    from discreet.noise.table import NoiseTable
-
 _WIDEST = 5_000
-
-
-def normal(
-    *,
-    epsilon: float,
-    m: int | None = None,
-    delta: float | None = None,
-    modulus: int = 2**32,
-    rounding: str = "exact",
-) -> NoiseTable:
-    """The truncated normal noise table; the arguments are those of `ideal_normal`.
-
-    >>> normal(epsilon=1.5, m=12).largest
-    12
-    """
-    return quantise(ideal_normal(epsilon, m, delta=delta), modulus, rounding)
 
 
 def ideal_normal(epsilon: float, m: int | None = None, *, delta: float | None = None) -> IdealTable:
@@ -100,6 +80,8 @@ def matched_m(epsilon: float, delta: float, match: Match = "smallest") -> int:
 def _sides(epsilon: float, delta: float, match: Match) -> dict[str, IdealTable]:
     return {"normal": ideal_normal(epsilon, matched_m(epsilon, delta, match))}
 
+
+normal = table_maker("normal", ideal_normal)
 
 FAMILY = Family(
     "normal",

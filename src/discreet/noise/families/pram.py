@@ -12,7 +12,7 @@ Source: Shlomo, Krenzke & Li (2019), sections 2.2 and 3.2 (Tables 2 and 3); Will
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -20,33 +20,14 @@ from discreet.errors import BadRequest, InfeasibleDesign, nearest
 from discreet.noise.families.laplace import ideal_laplace
 from discreet.noise.family import Family, Parameter
 from discreet.noise.ideal import IdealRow, IdealTable, point_row, row_from_weights
-from discreet.noise.quantise import quantise
+from discreet.noise.quantise import table_maker
 from discreet.noise.wishes import require_epsilon
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from discreet.noise.table import NoiseTable
-
-Sign = Literal["printed", "invariant"]
 _SIGNS = ("printed", "invariant")
 _WIDEST = 500
-
-
-def pram(
-    *,
-    epsilon: float = 2.0,
-    m: int = 7,
-    sign: str = "printed",
-    modulus: int = 2**32,
-    rounding: str = "exact",
-) -> NoiseTable:
-    """The PRAM noise table; the arguments are those of `ideal_pram`.
-
-    >>> pram().repeats
-    15
-    """
-    return quantise(ideal_pram(epsilon, m, sign), modulus, rounding)
 
 
 def ideal_pram(epsilon: float = 2.0, m: int = 7, sign: str = "printed") -> IdealTable:
@@ -151,6 +132,8 @@ def _noise_row(weights: list[int], i: int, direction: int) -> IdealRow:
 def _as_matrix(weights: list[list[int]]) -> NDArray[np.float64]:
     return np.array([[weight / sum(row) for weight in row] for row in weights])
 
+
+pram = table_maker("pram", ideal_pram)
 
 FAMILY = Family(
     "pram",

@@ -1,9 +1,9 @@
 """Our own noise table document: JSON that a person can read and a machine can check.
 
-It has the design (family, parameters, probabilities before quantisation), the integers that are looked up
-(modulus, rows with values and cumulative thresholds, repeats), what they do (moments of the last row) and
-promise (privacy), where they come from (provenance) and a SHA-256 of the integers, so that a changed digit
-is refused and two files can be compared by one line.
+It has the design (family, parameters, probabilities), the integers that are looked up (modulus, rows with values
+and cumulative thresholds, repeats), what they do (moments of the last row), where they come from (provenance) and
+a SHA-256 of the integers, so that a changed digit is refused and two files can be compared by one line. What
+`discreet design` writes has more (`design_document`): the probabilities before quantisation and the privacy.
 
 Comes from: `discreet design --out`, or any noise table. Goes to: `dataset.toml`, `discreet audit`.
 The hash covers modulus, rows and repeats (and the key order of imported files), nothing else.
@@ -22,7 +22,7 @@ from discreet.errors import BadNoiseTable
 from discreet.noise.arranged_table import ArrangedRow, ArrangedTable, make_table
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Mapping
 
     from discreet.noise.table import NoiseRow, NoiseTable
 
@@ -32,39 +32,27 @@ BIAS_TOLERANCE = 1e-9
 SUM_TOLERANCE = 1e-6
 
 
-def to_document(
-    table: NoiseTable,
-    *,
-    probabilities: Sequence[Sequence[float] | Mapping[int, float]] | None = None,
-    privacy: Mapping[str, Any] | None = None,
-    alternative: Mapping[str, Any] | None = None,
-    notes: Sequence[str] = (),
-    provenance: Mapping[str, Any] | None = None,
-) -> dict[str, Any]:
-    """The document of a table, ready for `json.dumps`.
-
-    Args:
-        table: The integers.
-        probabilities: Of each row before quantisation, one for each value or by value; by default those of
-            the integers themselves.
-        privacy: What an audit found: neighbours, epsilon, delta, both directions, worst pair.
-        alternative: Another design for the same wish.
-        notes: Sentences for people.
-        provenance: Where the table comes from; the version of this program is added.
-    """
+def to_document(table: NoiseTable) -> dict[str, Any]:
+    """The document of a table, ready for `json.dumps`; its probabilities are those of the integers."""
     document: dict[str, Any] = {
         "family": table.family,
         "parameters": plain(table.parameters),
         "modulus": table.modulus,
-        "rows": [_row_document(count, row, probabilities) for count, row in enumerate(table.rows)],
+        "rows": [
+            {
+                "count": count,
+                "values": list(row.values),
+                "probabilities": [float(p) for p in row.probabilities().values()],
+                "thresholds": list(row.thresholds),
+            }
+            for count, row in enumerate(table.rows)
+        ],
         "repeats": table.repeats,
         "moments": moments(table.rows[-1]),
-        "privacy": plain(privacy) if privacy is not None else None,
-        "alternative": plain(alternative) if alternative is not None else None,
-        "notes": list(notes),
+        "notes": [],
         "format": FORMAT,
         "version": VERSION,
-        "provenance": {"program": f"discreet {__version__}"} | plain(provenance or {}),
+        "provenance": {"program": f"discreet {__version__}"},
         "content_sha256": content_hash(table),
     }
     if isinstance(table, ArrangedTable):
@@ -72,7 +60,7 @@ def to_document(
             {"count": count, "values": list(row.values), "thresholds": list(row.thresholds)}
             for count, row in enumerate(table.arranged)
         ]
-    return {key: value for key, value in document.items() if value is not None}
+    return document
 
 
 def from_document(document: Mapping[str, Any]) -> NoiseTable:
@@ -136,27 +124,6 @@ def plain(value: Any) -> Any:
     if hasattr(value, "tolist"):
         return plain(value.tolist())
     return [plain(each) for each in value] if hasattr(value, "__iter__") else str(value)
-
-
-def _row_document(
-    count: int, row: NoiseRow, probabilities: Sequence[Sequence[float] | Mapping[int, float]] | None
-) -> dict[str, Any]:
-    law = [float(p) for p in row.probabilities().values()]
-    if probabilities is not None:
-        given = probabilities[count]
-        law = (
-            [float(given[value]) for value in row.values] if hasattr(given, "keys") else [*map(float, given)]
-        )
-        if len(law) != len(row.values):
-            raise BadNoiseTable(
-                f"The row of count {count} has {len(row.values)} values and {len(law)} probabilities."
-            )
-    return {
-        "count": count,
-        "values": list(row.values),
-        "probabilities": law,
-        "thresholds": list(row.thresholds),
-    }
 
 
 def _field(document: Mapping[str, Any], name: str, kind: type) -> Any:

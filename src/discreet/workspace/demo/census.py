@@ -35,12 +35,10 @@ from discreet.workspace.demo.geography import (
     region_variable,
 )
 from discreet.workspace.demo.people import AGE_CLASS, BANDS, people
-from discreet.workspace.demo.places import COUNTRY
+from discreet.workspace.demo.places import COUNTRY, data_text
 from discreet.workspace.demo.questions import (
     AGE,
     BIRTHPLACE,
-    CENSUS_RULES,
-    DP_PROTECTION,
     EDUCATION,
     EMPLOYMENT,
     OCCUPATION,
@@ -170,7 +168,8 @@ def census_description(rows: int = ROWS, *, seed: int = SEED) -> str:
         "description": "Everybody in an invented country by place, sex, age, work, education and "
         "birthplace. Made for trying out tables: the dependence looks real, the persons are not.",
     }
-    return _description(rows, seed, about, CENSUS_RULES + "\n" + PROTECTION)
+    # Rules chosen so that every one shows itself. The noise leaves no counts of 1 and 2: small are those up to 4.
+    return _description(rows, seed, about, f"{data_text('census_rules.toml')}\n{PROTECTION}")
 
 
 def dp_census_batches(
@@ -188,7 +187,7 @@ def dp_census_description(rows: int = DP_ROWS, *, seed: int = DP_SEED) -> str:
         "description": "Another half a million invented persons. All tables of up to two variables, and three of "
         "three, share one privacy budget: everything that is ever said is bounded together.",
     }
-    return _description(rows, seed, about, DP_PROTECTION)
+    return _description(rows, seed, about, "\n" + data_text("census_dp.toml"))
 
 
 def _description(rows: int, seed: int, about: dict[str, str], protection: str) -> str:

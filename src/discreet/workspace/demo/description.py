@@ -48,13 +48,13 @@ class Zero:
     where: Mapping[str, Sequence[str]]
 
 
-def coded(labels: Iterable[str], *, start: int = 1) -> tuple[Category, ...]:
-    """Categories with running numbers as codes.
+def coded(labels: str) -> tuple[Category, ...]:
+    """Categories with running numbers as codes, from their labels between semicolons.
 
-    >>> [category.code for category in coded(["Male", "Female"])]
+    >>> [category.code for category in coded("Male; Female")]
     ['1', '2']
     """
-    return tuple(Category(str(number), label) for number, label in enumerate(labels, start))
+    return tuple(Category(str(number), label) for number, label in enumerate(labels.split("; "), 1))
 
 
 def toml_string(text: str) -> str:

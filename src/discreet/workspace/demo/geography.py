@@ -11,6 +11,7 @@ Comes from: `places`, and the seed. Goes to: `census`, which fills the areas wit
 
 from __future__ import annotations
 
+import tomllib
 from dataclasses import dataclass
 from enum import IntEnum
 from typing import TYPE_CHECKING
@@ -20,7 +21,7 @@ import numpy as np
 from discreet.workspace.demo.apportion import apportion
 from discreet.workspace.demo.chance import PLACES, Dice, normals, words
 from discreet.workspace.demo.description import Category, Variable
-from discreet.workspace.demo.places import DISTRICTS, REGIONS, Character
+from discreet.workspace.demo.places import DISTRICTS, REGIONS, Character, data_text
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -63,43 +64,8 @@ class Economy(IntEnum):
 
 ORIGIN_LEVELS = 4
 
-_KINDS: dict[Character, tuple[float, ...]] = {
-    # town, suburb, estate, inner city, campus, retirement, village, garrison
-    "capital": (0.180, 0.24, 0.16, 0.32, 0.050, 0.04, 0.005, 0.005),
-    "city": (0.300, 0.24, 0.14, 0.12, 0.050, 0.08, 0.065, 0.005),
-    "industrial": (0.320, 0.18, 0.28, 0.07, 0.030, 0.06, 0.055, 0.005),
-    "coastal": (0.280, 0.16, 0.08, 0.04, 0.020, 0.30, 0.110, 0.010),
-    "rural": (0.280, 0.12, 0.06, 0.02, 0.010, 0.13, 0.370, 0.010),
-    "border": (0.340, 0.20, 0.14, 0.07, 0.025, 0.08, 0.135, 0.010),
-}
-# Campuses, inner cities and garrisons gather in few districts: their weights vary most between districts.
-_DISTRICT_SPREAD = np.array([0.2, 0.4, 0.4, 0.7, 1.0, 0.5, 0.4, 1.5])
-_MILIEU_OF_KIND = np.array(
-    [
-        # deprived, ordinary, prosperous, campus
-        [0.20, 0.60, 0.20, 0.0],
-        [0.03, 0.42, 0.55, 0.0],
-        [0.75, 0.25, 0.00, 0.0],
-        [0.30, 0.35, 0.35, 0.0],
-        [0.00, 0.00, 0.00, 1.0],
-        [0.15, 0.60, 0.25, 0.0],
-        [0.08, 0.57, 0.35, 0.0],
-        [0.20, 0.80, 0.00, 0.0],
-    ]
-)
-_ORIGIN_OF_KIND = np.array(
-    [
-        # born elsewhere: few, some, many, very many
-        [0.35, 0.45, 0.17, 0.03],
-        [0.30, 0.50, 0.17, 0.03],
-        [0.25, 0.35, 0.28, 0.12],
-        [0.03, 0.17, 0.45, 0.35],
-        [0.05, 0.30, 0.50, 0.15],
-        [0.55, 0.38, 0.06, 0.01],
-        [0.70, 0.28, 0.02, 0.00],
-        [0.50, 0.40, 0.10, 0.00],
-    ]
-)
+#: Which kinds a region has, and what an area of a kind is like; the file says what each table is.
+_FIGURES = tomllib.loads(data_text("geography.toml"))
 _ECONOMY_OF_CHARACTER: dict[Character, Economy] = {
     "capital": Economy.CAPITAL,
     "industrial": Economy.INDUSTRIAL,
@@ -158,15 +124,15 @@ def draw_areas(rows: int, seed: int) -> Areas:
     sizes = apportion(rows, np.exp(SPREAD_OF_SIZES * normals(chance[:, 0])))
     kind = Dice.with_weights(_kind_weights(seed)).throw(district.astype(np.int64), chance[:, 1])
     kinds = kind.astype(np.int64)
-    milieu = Dice.with_weights(_MILIEU_OF_KIND).throw(kinds, chance[:, 2])
-    origin = Dice.with_weights(_ORIGIN_OF_KIND).throw(kinds, chance[:, 3])
+    milieu = Dice.with_weights(np.array(_FIGURES["milieu_of_kind"])).throw(kinds, chance[:, 2])
+    origin = Dice.with_weights(np.array(_FIGURES["origin_of_kind"])).throw(kinds, chance[:, 3])
     return Areas(sizes.cumsum(), district, region, kind, milieu, origin, _economies()[region, kind])
 
 
 def _kind_weights(seed: int) -> NDArray[np.float64]:
     """The weights of the kinds in each district: its region's mix, tilted by a draw of its own."""
-    tilt = np.exp(_DISTRICT_SPREAD * normals(words(seed, PLACES, 0, DISTRICTS)))
-    mix = np.array([_KINDS[region.character] for region in REGIONS])
+    tilt = np.exp(np.array(_FIGURES["district_spread"]) * normals(words(seed, PLACES, 0, DISTRICTS)))
+    mix = np.array([_FIGURES["kinds"][region.character] for region in REGIONS])
     weights: NDArray[np.float64] = mix[region_of_district()] * tilt
     return weights
 

@@ -8,121 +8,46 @@ Source: the variables of Rinott et al. (2018), section 3.
 
 from __future__ import annotations
 
+from itertools import combinations
+
 from discreet.workspace.demo.description import Category, Variable, Zero, coded
 from discreet.workspace.demo.people import BANDS
 from discreet.workspace.demo.places import COUNTRY
 
 AGES = [f"{5 * band}-{5 * band + 4}" for band in range(BANDS - 1)] + ["100+"]
-SEX = Variable("sex", "Sex", coded(["Male", "Female"]))
+SEX = Variable("sex", "Sex", coded("Male; Female"))
 AGE = Variable(
     "age", "Age in years", tuple(Category(band, band.replace("-", "\N{EN DASH}")) for band in AGES)
 )
 EMPLOYMENT = Variable(
     "employment",
     "Employment status",
-    coded(
-        [
-            "Employed",
-            "Unemployed",
-            "In education",
-            "Retired or otherwise inactive",
-            "Not applicable (under 15)",
-        ]
-    ),
+    coded("Employed; Unemployed; In education; Retired or otherwise inactive; Not applicable (under 15)"),
 )
 OCCUPATION = Variable(
     "occupation",
     "Occupation, current or last in the past five years",
     coded(
-        [
-            "Managers",
-            "Professionals",
-            "Technicians and associate professionals",
-            "Clerical support workers",
-            "Service and sales workers",
-            "Skilled agricultural, forestry and fishery workers",
-            "Craft and related trades workers",
-            "Plant and machine operators",
-            "Elementary occupations",
-            "Armed forces",
-            "No occupation in the past five years",
-            "Not applicable (under 15)",
-        ]
+        "Managers; Professionals; Technicians and associate professionals; Clerical support workers; "
+        "Service and sales workers; Skilled agricultural, forestry and fishery workers; "
+        "Craft and related trades workers; Plant and machine operators; Elementary occupations; "
+        "Armed forces; No occupation in the past five years; Not applicable (under 15)"
     ),
 )
 EDUCATION = Variable(
     "education",
     "Highest education completed",
     coded(
-        [
-            "None",
-            "Primary",
-            "Lower secondary",
-            "Upper secondary, general",
-            "Upper secondary, vocational",
-            "Short-cycle tertiary",
-            "Bachelor's degree",
-            "Master's degree or doctorate",
-            "Not applicable (under 15)",
-        ]
+        "None; Primary; Lower secondary; Upper secondary, general; Upper secondary, vocational; "
+        "Short-cycle tertiary; Bachelor's degree; Master's degree or doctorate; "
+        "Not applicable (under 15)"
     ),
 )
 BIRTHPLACE = Variable(
     "birthplace",
     "Country of birth",
-    coded([COUNTRY, "Neighbouring countries", "Rest of Europe", "Asia", "Africa, the Americas and Oceania"]),
+    coded(f"{COUNTRY}; Neighbouring countries; Rest of Europe; Asia; Africa, the Americas and Oceania"),
 )
-
-#: What the census office does not release: chosen so that every rule shows itself. The noise leaves no
-#: counts of 1 and 2, so small counts are those up to 4.
-CENSUS_RULES = """\
-[[rule]]
-kind = "max-variables"
-most = 2
-level = "area"
-
-[[rule]]
-kind = "forbidden-combination"
-variables = ["occupation", "education"]
-level = "area"
-
-[[rule]]
-kind = "nested-groups"
-fewer_than = 2
-variables = ["region", "district", "area"]
-filters = true
-
-[[rule]]
-kind = "share-of-zeros"
-most = 0.75
-from_variables = 2
-
-[[rule]]
-kind = "share-of-ones"
-most = 0.65
-up_to = 4
-from_variables = 2
-
-[[rule]]
-kind = "marginal-dominance"
-most = 0.99
-from_variables = 2
-
-[[rule]]
-kind = "attribute-disclosure"
-most = 0.6
-from_variables = 2
-
-[[rule]]
-kind = "mean-cell-size"
-least = 1
-rescue = 50
-from_variables = 2
-
-[[rule]]
-kind = "blocked-areas"
-most = 0.5
-"""
 
 _UNDER_15, _FROM_15 = AGES[:3], AGES[3:]
 
@@ -139,38 +64,10 @@ def census_zeros() -> list[Zero]:
         zeros.append(
             Zero(f"From 15 on everybody has an answer for {what}", {"age": _FROM_15, name: codes[-1:]})
         )
-    for one, other in (
-        ("employment", "occupation"),
-        ("employment", "education"),
-        ("occupation", "education"),
-    ):
+    for one, other in combinations(stated, 2):
         for child, adult in ((one, other), (other, one)):
             label = f"Not applicable for {words_for[child]} means under 15, hence for {words_for[adult]} too"
             zeros.append(Zero(label, {child: stated[child][-1:], adult: stated[adult][:-1]}))
     zeros.append(Zero("Who is employed has an occupation", {"employment": ["1"], "occupation": ["11"]}))
     zeros.append(Zero("No master's degree before the age of 20", {"age": ["15-19"], "education": ["8"]}))
     return zeros
-
-
-#: The universe and the budget of the census under `dp`.
-DP_PROTECTION = """
-[protection]
-method = "dp"
-
-[protection.noise]
-family = "laplace"
-
-[protection.universe]
-variables = ["sex", "age", "employment", "occupation", "education", "birthplace", "region", "district"]
-up_to = 2
-tables = [["sex", "age", "employment"], ["sex", "age", "region"], ["sex", "age", "education"]]
-
-[protection.budget]
-family = "halvern-2027"
-epsilon = 2.0
-delta = 1e-9
-cap_epsilon = 5.0
-cap_delta = 1e-6
-answer_cost = 0.25
-spread = "optimised"
-"""

@@ -48,7 +48,7 @@ LIKES = Variable("likes", "Likes potatoes", (Category("1", "Yes"), Category("0",
 FREQUENCY = Variable(
     "frequency",
     "How often potatoes are eaten",
-    coded(["Less than once a day", "Daily", "More than once a day"]),
+    coded("Less than once a day; Daily; More than once a day"),
 )
 VARIABLES = [AGE, GENDER, STATE, LIKES, FREQUENCY]
 

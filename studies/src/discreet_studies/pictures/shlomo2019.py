@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from discreet.pictures.boxes import box_layers, five_numbers, outside
 from discreet.pictures.library import alt
 from discreet.pictures.theme import BLUE, GREEN, INK, ORANGE, SOFT_INK, themed
+from discreet_studies.pictures.boxes import box_layers, five_numbers, outside
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from discreet.noise.design import least_delta, symmetric_delta, symmetric_variance
+from discreet.noise.design import least_delta, symmetric_delta, symmetric_moment
 from discreet.noise.families.maxent import ideal_symmetric, symmetric_gamma
 from discreet.noise.quantise import quantise
 from discreet.privacy.audit import curve
@@ -118,7 +118,7 @@ def _design_point(D: int, epsilon: float) -> dict[str, Any]:
         "analytic": analytic,
         "least": least.delta,
         "excess": max(0.0, analytic / least.delta - 1),
-        "V": symmetric_variance(D, gamma),
+        "V": symmetric_moment(D, gamma),
         "V_least": least.V,
     }
 

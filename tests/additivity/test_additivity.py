@@ -2,8 +2,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from discreet.additivity.additivity import sums_of_interior
 from discreet.additivity.axis_tree import Additive, AxisTree
-from discreet.additivity.interior import sums_of_interior
 
 
 def test_leaf_cells_keep_their_values_and_totals_become_their_sums():

@@ -1,4 +1,4 @@
-from discreet.attacks.trials.grid import grid_up_to
+from discreet.attacks.trials.study import grid_up_to
 
 
 def test_the_grid_starts_at_one_ends_at_the_last_and_ascends():

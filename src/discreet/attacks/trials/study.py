@@ -1,0 +1,73 @@
+"""What the studies of all attacks share: where a curve is told, the noise that was met, and the frame of the JSON.
+
+Comes from: `averaging_study`, `bob_study`. Goes to: the same, hence `discreet attack`.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from discreet.attacks.knowledge import DP, UNPROTECTED
+from discreet.attacks.success import CONFIDENCE
+from discreet.protect.tightest import claim_of, figures
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from discreet.attacks.knowledge import Knowledge
+
+#: The chance that a study calls a sound `dp` server broken, all its points together.
+FALSE_ALARM = 1e-4
+
+
+def framed(about: dict[str, Any], knows: Sequence[str], results: list[dict[str, Any]]) -> dict[str, Any]:
+    """The JSON of a study: what was tried, what the attacker knew, and the results with the baseline apart."""
+    return {
+        **about,
+        "confidence": CONFIDENCE,
+        "false_alarm": FALSE_ALARM,
+        "knows": list(knows),
+        "results": [each for each in results if each["protection"] != UNPROTECTED],
+        "baseline": next((each for each in results if each["protection"] == UNPROTECTED), None),
+    }
+
+
+def grid_up_to(most: int) -> list[int]:
+    """The numbers of questions at which a curve is told: 1, 2, 3, 4, 6, 8, 12, 16, ... and the last.
+
+    >>> grid_up_to(20)
+    [1, 2, 3, 4, 6, 8, 12, 16, 20]
+    """
+    steps = sorted(
+        {n for power in range(most.bit_length() + 1) for n in (2**power, 3 * 2**power // 2) if n <= most}
+    )
+    return steps if steps[-1] == most else [*steps, most]
+
+
+def noise_in_words(knowledge: Knowledge) -> dict[str, Any]:
+    """What is public about the noise of a protection: family and parameters, or what is promised under `dp`."""
+    if knowledge.protection == UNPROTECTED:
+        return {"noise": None}
+    if knowledge.protection != DP:
+        noise = knowledge.law
+        return {
+            "noise": {
+                "family": noise.family,
+                "parameters": {key: value for key, value in noise.parameters.items() if value is not None},
+                "variance": float(noise.rows[-1].variance()),
+            }
+        }
+    plan = knowledge.declared
+    return {
+        "noise": {
+            "family": plan.tables[0].noise.family,
+            "tables": [list(table.margin) for table in plan.tables],
+            "variance": float(plan.tables[-1].noise.rows[0].variance()),
+        },
+        "claim": {
+            "epsilon": float(plan.terms.epsilon),
+            "delta": float(plan.terms.delta),
+            "neighbours": plan.terms.neighbours,
+            "sentence": claim_of(plan, "basic", figures(plan)["basic"]).sentence,
+        },
+    }
