@@ -183,7 +183,7 @@ def zeros(patch):
         cells.noisy[exact.counts == 0] = 0
         return cells
 
-    patch.setattr("discreet.protect.dp_protector.describe_noise", spared)
+    patch.setattr("discreet.protect.dp_protector.described_noise", spared)
 
 
 def no_fingerprint(patch):

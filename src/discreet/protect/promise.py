@@ -65,8 +65,8 @@ def dp_promise(plan: NoisePlan) -> tuple[str, ...]:
     sentences = [] if claim is None else [claim.sentence]
     return (
         *sentences,
-        f'Everything that is ever said of the budget "{terms.name}", all versions and ledgers together, '
-        f"stays within epsilon {float(terms.cap_epsilon):g} and delta {float(terms.cap_delta):g}.",
+        f'All answers ever given under the budget "{terms.name}", for all its datasets and versions together, '
+        f"stay within epsilon {float(terms.cap_epsilon):g} and delta {float(terms.cap_delta):g}.",
         f"Every cell of {plan.d} released tables, empty ones included, has its own noise of the family "
         f"{plan.tables[0].noise.family}, keyed by the description of the cell, with a standard deviation {between}. "
         "Any other cell is the sum of such cells and has the sum of their noise.",
