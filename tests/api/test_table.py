@@ -1,6 +1,5 @@
 """A table in Python: frames, files, notebooks, and what may be concluded from it."""
 
-import pandas as pd
 import pytest
 
 import discreet
@@ -25,6 +24,8 @@ def test_to_pandas_has_codes_labels_values_and_status(catalogue):
 
 
 def test_to_csv_is_what_pandas_reads_back(catalogue, tmp_path):
+    import pandas as pd
+
     table = catalogue.table("town", rows=["age"], columns=["sex"])
     assert table.to_csv(tmp_path / "table.csv") is None
     frame = pd.read_csv(tmp_path / "table.csv", dtype=str, keep_default_na=False)

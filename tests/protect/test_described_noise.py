@@ -192,11 +192,12 @@ def test_another_version_or_other_records_have_other_noise(dataset, secret, chan
 @pytest.mark.parametrize(
     ("table", "words"),
     [
-        (build("maxent", {"D": 5, "V": 3, "js": 2}), "rows"),
-        (build("hellinger", {"epsilon": 1.0}), "rows"),
-        (NoiseTable(4, (NoiseRow((0,), (4,)),)), "never changes"),
+        (lambda: build("maxent", {"D": 5, "V": 3, "js": 2}), "rows"),
+        (lambda: build("hellinger", {"epsilon": 1.0}), "rows"),
+        (lambda: NoiseTable(4, (NoiseRow((0,), (4,)),)), "never changes"),
     ],
 )
 def test_noise_that_depends_on_the_count_or_is_none_is_refused(dataset, secret, table, words):
+    noise = {("sex",): table()}
     with pytest.raises(BadNoiseTable, match=words):
-        DescriptionNoise(secret, dataset, "1", "f", {("sex",): table})
+        DescriptionNoise(secret, dataset, "1", "f", noise)

@@ -3,8 +3,6 @@ from pathlib import Path
 
 import duckdb
 import numpy as np
-import pandas as pd
-import polars as pl
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -30,6 +28,12 @@ def as_arrow(records: pa.Table, path: Path) -> Path:
     return path
 
 
+def as_polars(records: pa.Table) -> object:
+    import polars as pl
+
+    return pl.from_arrow(records)
+
+
 SOURCES = {
     "csv": lambda records, folder: as_csv(records, folder / "town.csv"),
     "parquet": lambda records, folder: as_parquet(records, folder / "town.parquet"),
@@ -38,7 +42,7 @@ SOURCES = {
     "arrow stream": lambda records, folder: records.to_reader(max_chunksize=700),
     "batches": lambda records, folder: iter(records.to_batches(max_chunksize=313)),
     "pandas": lambda records, folder: records.to_pandas(),
-    "polars": lambda records, folder: pl.from_arrow(records),
+    "polars": lambda records, folder: as_polars(records),
     "shuffled": lambda records, folder: records.take(np.random.default_rng(2).permutation(len(records))),
     "pandas categories": lambda records, folder: records.to_pandas().astype(
         dict.fromkeys(["region", "area", "sex", "age", "job"], "category")
@@ -139,6 +143,8 @@ categories = ["1", "2"]
 """
 
     def load(self, weights, tmp_path):
+        import pandas as pd
+
         frame = pd.DataFrame({"id": range(len(weights)), "sex": "1", "weight": weights})
         load_dataset(tmp_path, self.DESCRIPTION, frame)
         stored = Workspace(tmp_path).stored("survey")

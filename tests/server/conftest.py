@@ -8,7 +8,6 @@ from html.parser import HTMLParser
 from typing import TYPE_CHECKING
 
 import numpy as np
-import pandas as pd
 import pytest
 from fastapi.testclient import TestClient
 
@@ -20,6 +19,8 @@ from discreet.workspace.workspace import Workspace
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+    import pandas as pd
 
 DISTRICTS = 48
 
@@ -83,6 +84,8 @@ max_cells = 5000
 
 def people_records(count: int = 617) -> pd.DataFrame:
     """Records from a seed."""
+    import pandas as pd
+
     random = np.random.default_rng(20260101)
     weight = np.tile([1.0, 1.7], DISTRICTS // 2)
     district = random.choice(np.arange(1, DISTRICTS + 1), count, p=weight / weight.sum())
@@ -118,6 +121,8 @@ id_column = "id"
 
 def hostile_records(count: int = 300) -> pd.DataFrame:
     """A few of each."""
+    import pandas as pd
+
     random = np.random.default_rng(7)
     return pd.DataFrame(
         {
