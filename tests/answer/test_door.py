@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from discreet.answer.door import Door, Doors, open_doors, opened_door
+from discreet.answer.door import Door, Doors, open_doors, unlock_door
 from discreet.answer.pipeline import release_table
 from discreet.errors import BadKey, BadRequest, UnknownDataset
 from discreet.model.request import TableRequest
@@ -33,7 +33,7 @@ def test_a_door_holds_nothing_that_a_face_could_read_records_through(doors):
     ]
     assert not hasattr(door, "__dict__")
     assert repr(door) == f"<Door of town {door.digest[:8]}>"
-    assert opened_door(door).dataset is door.dataset
+    assert unlock_door(door).dataset is door.dataset
 
 
 def test_a_dataset_without_a_budget_has_none_to_tell(doors):
@@ -57,4 +57,4 @@ def test_who_asks_is_known_by_the_key_and_a_wrong_one_opens_nothing(town, tmp_pa
 
 
 def test_nobody_needs_no_role_and_an_account_needs_the_one_that_is_named(doors):
-    assert Door(opened_door(doors.door("town"))).require("custodian") is None
+    assert Door(unlock_door(doors.door("town"))).require("custodian") is None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from discreet.cli.commands.design import make_design
 from discreet.noise.families import families
 
 

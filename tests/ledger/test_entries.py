@@ -11,9 +11,9 @@ from discreet.ledger.entries import (
     LOSS_UNIT,
     BudgetState,
     Charge,
-    booked,
     canonical_request,
-    capped,
+    cap_units,
+    charge_units,
     records_name,
     request_key,
 )
@@ -21,23 +21,25 @@ from discreet.ledger.entries import (
 
 def test_a_charge_is_rounded_up_and_a_cap_down():
     third = Fraction(1, 3)
-    assert (booked(third, LOSS_UNIT) - 1) * LOSS_UNIT < third < booked(third, LOSS_UNIT) * LOSS_UNIT
-    loss, failure = capped((third, third))
+    assert (
+        (charge_units(third, LOSS_UNIT) - 1) * LOSS_UNIT < third < charge_units(third, LOSS_UNIT) * LOSS_UNIT
+    )
+    loss, failure = cap_units((third, third))
     assert loss * LOSS_UNIT < third < (loss + 1) * LOSS_UNIT
     assert failure * FAILURE_UNIT < third < (failure + 1) * FAILURE_UNIT
-    assert booked(Fraction(1, 10), LOSS_UNIT) == 10**11 == capped((Fraction(1, 10), Fraction(0)))[0]
+    assert charge_units(Fraction(1, 10), LOSS_UNIT) == 10**11 == cap_units((Fraction(1, 10), Fraction(0)))[0]
 
 
 @pytest.mark.parametrize("value", [-LOSS_UNIT, (LARGEST + 1) * LOSS_UNIT])
 def test_a_charge_outside_what_a_ledger_can_hold_is_refused(value):
     with pytest.raises(BadRequest, match="cannot be booked"):
-        booked(value, LOSS_UNIT)
+        charge_units(value, LOSS_UNIT)
 
 
 @pytest.mark.parametrize("cap", [(Fraction(-1), Fraction(0)), (Fraction(1), Fraction(11, 10))])
 def test_a_cap_below_zero_or_a_failure_above_one_is_refused(cap):
     with pytest.raises(BadDescription, match="cannot be booked"):
-        capped(cap)
+        cap_units(cap)
 
 
 def test_names_tell_parts_apart_however_they_are_joined():

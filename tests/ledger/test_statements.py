@@ -7,7 +7,7 @@ import pytest
 from discreet.errors import BadDescription, BadRequest
 from discreet.ledger.entries import Budget, Charge
 from discreet.ledger.ledger import Ledger
-from discreet.ledger.statements import add, declare, record, uncovered
+from discreet.ledger.statements import add, declare, no_budget_for_version, record
 from discreet.ledger.tables import BUDGETS
 
 CENSUS = BUDGETS.c.family == "census"
@@ -58,5 +58,5 @@ def test_a_budget_keeps_what_it_declared(ledger, changes, words):
 def test_a_custodian_is_told_the_cost_and_what_is_left(ledger):
     with ledger.database.transaction() as connection:
         add(connection, BUDGETS, CENSUS, 10**12 // 4, 0)
-        told = str(uncovered(connection, Charge("census", "a", Fraction(3, 2), Fraction(0))))
+        told = str(no_budget_for_version(connection, Charge("census", "a", Fraction(3, 2), Fraction(0))))
     assert "it costs epsilon 1.5, delta 0, and epsilon 0.75, delta 1e-06 is left" in told

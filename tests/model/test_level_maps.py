@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from discreet.model.dataset_toml import parse_dataset
-from discreet.model.level_maps import ancestors, expressed, inside, is_at_least_as_fine, is_level_of
+from discreet.model.level_maps import ancestors, express, inside, is_at_least_as_fine, is_level_of
 
 
 @pytest.fixture(scope="module")
@@ -23,10 +23,10 @@ def test_each_area_has_its_region_and_a_region_has_no_area(dataset):
 
 
 def test_labels_go_down_to_every_part_and_up_only_where_parts_agree(dataset):
-    assert expressed(dataset, "region", np.array([7, 8]), "area").tolist() == [7, 7, 8, 8, 8]
-    assert expressed(dataset, "area", np.array([7, 7, 8, 8, 8]), "region").tolist() == [7, 8]
-    assert expressed(dataset, "area", np.array([7, 6, 8, 8, 8]), "region") is None
-    assert expressed(dataset, "area", np.arange(5), "sex") is None
+    assert express(dataset, "region", np.array([7, 8]), "area").tolist() == [7, 7, 8, 8, 8]
+    assert express(dataset, "area", np.array([7, 7, 8, 8, 8]), "region").tolist() == [7, 8]
+    assert express(dataset, "area", np.array([7, 6, 8, 8, 8]), "region") is None
+    assert express(dataset, "area", np.arange(5), "sex") is None
 
 
 def test_a_region_is_inside_only_if_all_its_areas_are_kept(dataset):

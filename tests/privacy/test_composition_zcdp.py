@@ -1,23 +1,20 @@
 """zCDP: from rho to epsilon and back, from the safe side; truncated tables keep the distance to their ideal."""
 
 import math
-from fractions import Fraction
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from discreet.errors import BadRequest, BudgetSpent
+from discreet.errors import BadRequest
 from discreet.noise import gaussian, laplace
 from discreet.privacy.audit import delta as exact_delta
 from discreet.privacy.composition_zcdp import (
-    ZcdpFilter,
     ideal_rho,
     rho_for,
     with_distance,
     zcdp_delta,
-    zcdp_epsilon,
 )
 from discreet.privacy.distance import distance_to_ideal
 from discreet.privacy.gaussian import gaussian_delta_above
@@ -44,16 +41,11 @@ def test_zcdp_of_a_gaussian_is_above_its_exact_curve_and_near_it():
 
 
 @settings(max_examples=40)
-@given(st.floats(1e-4, 5), st.floats(1e-12, 0.1))
-def test_zcdp_epsilon_and_rho_are_inverse_from_the_safe_side(rho, delta):
-    epsilon = zcdp_epsilon(rho, delta)
-    assert zcdp_delta(rho, epsilon) <= delta
-    assert epsilon <= rho + 2 * math.sqrt(rho * math.log(1 / delta)) * (1 + 1e-12)
-    back = rho_for(epsilon, delta)
-    assert zcdp_delta(back, epsilon) <= delta
-    assert back >= rho * (1 - 1e-6)
-    if epsilon > 1e-6:
-        assert back == pytest.approx(rho, rel=1e-6)
+@given(st.floats(1e-3, 10), st.floats(1e-12, 0.1))
+def test_rho_is_the_largest_that_keeps_epsilon_and_delta(epsilon, delta):
+    rho = rho_for(epsilon, delta)
+    assert zcdp_delta(rho, epsilon) <= delta < zcdp_delta(rho * (1 + 1e-6), epsilon)
+    assert rho + 2 * math.sqrt(rho * math.log(1 / delta)) >= epsilon * (1 - 1e-9)
 
 
 def test_any_order_gives_a_valid_delta_and_the_best_is_found():
@@ -64,23 +56,10 @@ def test_any_order_gives_a_valid_delta_and_the_best_is_found():
         assert zcdp_delta(rho, epsilon) == pytest.approx(min(1.0, math.exp(logs.min())), rel=1e-6)
 
 
-def test_the_filter_adds_up_and_stops():
-    filter_ = ZcdpFilter(Fraction(1, 2))
-    for _ in range(5):
-        filter_ = filter_.charge(Fraction(1, 10))
-    assert filter_.left == 0
-    with pytest.raises(BudgetSpent):
-        filter_.charge(Fraction(1, 10**9))
-    with pytest.raises(BadRequest):
-        filter_.charge(Fraction(-1))
-    assert filter_.epsilon(1e-6) == zcdp_epsilon(0.5, 1e-6)
-
-
 @pytest.mark.parametrize(
     "wrong",
     [
         lambda: zcdp_delta(-1.0, 1.0),
-        lambda: zcdp_epsilon(1.0, 0.0),
         lambda: rho_for(0.0, 0.1),
         lambda: gaussian_delta_above(1.0, -1.0),
     ],

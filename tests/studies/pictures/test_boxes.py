@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from discreet.pictures.boxes import five_numbers, outside
+from discreet_studies.pictures.boxes import five_numbers, outside
 
 
 def test_whiskers_end_at_runs_and_not_at_their_reach():
