@@ -9,7 +9,6 @@ import pyarrow as pa
 import pytest
 
 import discreet
-from discreet.answer.dry_run import dry_run
 from discreet.answer.pipeline import release_table
 from discreet.answer.question import check
 from discreet.errors import (
@@ -30,6 +29,7 @@ from discreet.workspace.load import load_dataset
 from discreet.workspace.workspace import Workspace
 
 INSIDE = TableRequest("town", ("sex",), ("age",))
+
 OUTSIDE = TableRequest("town", ("sex",), ("job",), ("area",))
 
 
@@ -178,21 +178,6 @@ def test_the_family_cap_ends_all_spending(private_town):
     with pytest.raises(BudgetSpent, match='budget "town"'):
         release_table(stored, TableRequest("town", tables[10]), asker)
     assert spent(private_town.folder) <= 9
-
-
-def test_a_dry_run_reads_no_unpaid_table_and_says_its_cost(private_town, monkeypatch):
-    workspace = opened(private_town)
-    stored = workspace.stored("town")
-    asker = workspace.asker(share(private_town.folder, "ann", 2))
-    monkeypatch.setattr(type(stored.engine), "aggregate", lambda *_: pytest.fail("a record was read"))
-    found = dry_run(stored, OUTSIDE, asker)
-    assert found["allowed"]
-    assert found["cost"]["epsilon"] == pytest.approx(0.5)
-    assert dry_run(stored, INSIDE)["cost"] == {"epsilon": 0, "delta": 0}
-    refused = dry_run(stored, OUTSIDE)
-    assert not refused["allowed"]
-    assert refused["verdict"]["rules"][0]["code"] == "outside-universe"
-    assert refused["suggestion"] is not None
 
 
 @pytest.mark.parametrize("harm", ["missing", "other", "damaged"])

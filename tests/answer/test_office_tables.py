@@ -5,9 +5,7 @@ from decimal import Decimal
 from pathlib import Path
 
 import numpy as np
-import pandas as pd
 import pytest
-from cell_key_perturbation.create_perturbed_table import create_perturbed_table
 
 import discreet
 from discreet.errors import BadData, BadDescription
@@ -34,6 +32,8 @@ def load(folder, text, records):
 
 def ons_ptable(keys, rng):
     """A made-up ONS table: any noise for any key, never below zero people."""
+    import pandas as pd
+
     noise = np.maximum(rng.integers(-2, 3, (750, keys)), -np.arange(1, 751)[:, None])
     return pd.DataFrame(
         {
@@ -46,6 +46,9 @@ def ons_ptable(keys, rng):
 
 @pytest.mark.parametrize("keys", [256, pytest.param(4096, marks=pytest.mark.slow)])
 def test_an_ons_table_and_ons_keys_give_the_ons_packages_counts(keys, tmp_path):
+    import pandas as pd
+    from cell_key_perturbation.create_perturbed_table import create_perturbed_table
+
     rng = np.random.default_rng(keys)
     ptable = ons_ptable(keys, rng)
     ptable.to_csv(tmp_path / "ptable.csv", index=False)
@@ -75,6 +78,8 @@ def test_an_ons_table_and_ons_keys_give_the_ons_packages_counts(keys, tmp_path):
 
 def test_cellkeys_decimal_keys_and_table_give_cellkeys_counts(tmp_path):
     """R cellKey 1.0.3: every cell that it released, totals included (tests/oracles/cellkey.json)."""
+    import pandas as pd
+
     oracle = json.loads((ORACLES / "cellkey.json").read_text())
     lines = ["i,j,p,v,lb,ub"]
     for row in oracle["table"]:
@@ -96,6 +101,8 @@ def test_cellkeys_decimal_keys_and_table_give_cellkeys_counts(tmp_path):
 
 @pytest.mark.parametrize("key", [None, -1, 2**32, "x"])
 def test_a_record_key_that_is_none_is_refused(key, tmp_path):
+    import pandas as pd
+
     ons_ptable(256, np.random.default_rng(1)).to_csv(tmp_path / "ptable.csv", index=False)
     records = pd.DataFrame({"id": [1, 2], "key": ["5", key], "sex": ["1", "2"]})
     with pytest.raises(BadData, match="record key"):
@@ -111,6 +118,8 @@ def test_a_record_key_that_is_none_is_refused(key, tmp_path):
     ],
 )
 def test_a_noise_file_that_does_not_fit_is_refused(protection, noise, message, tmp_path):
+    import pandas as pd
+
     ons_ptable(256, np.random.default_rng(1)).to_csv(tmp_path / "ptable.csv", index=False)
     records = pd.DataFrame({"id": [1, 2], "key": [5, 6], "sex": ["1", "2"]})
     text = description({"sex": "12"}, protection=protection, noise=noise)
@@ -133,6 +142,8 @@ def test_a_noise_file_that_does_not_fit_is_refused(protection, noise, message, t
     ],
 )
 def test_a_protection_names_any_family(noise, tmp_path):
+    import pandas as pd
+
     rng = np.random.default_rng(3)
     records = pd.DataFrame(
         {"id": range(90), "key": rng.integers(0, 2**32, 90), "sex": rng.choice(["1", "2"], 90)}

@@ -4,7 +4,6 @@ import json
 from dataclasses import replace
 
 import numpy as np
-import pandas as pd
 import pytest
 
 import discreet
@@ -107,6 +106,8 @@ def test_a_level_that_a_filter_cuts_is_a_union_like_any_other(town, tmp_path):
 
 
 def test_noise_that_changes_nothing_and_keys_that_hardly_differ_are_refused(tmp_path):
+    import pandas as pd
+
     rng = np.random.default_rng(1)
     frame = pd.DataFrame({"id": range(2000), "sex": rng.choice(["1", "2"], 2000), "key": 0})
     variable = '[[variable]]\nname = "sex"\ncategories = ["1", "2"]\n'

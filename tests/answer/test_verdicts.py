@@ -6,7 +6,7 @@ import random
 import numpy as np
 import pytest
 
-from discreet.answer.dry_run import attempt, dry_run, suggestion
+from discreet.answer.dry_run import suggestion
 from discreet.answer.pipeline import release_table
 from discreet.errors import DiscreetError, TableNotReleased
 from discreet.formats import named_format
@@ -82,32 +82,6 @@ def test_the_numbers_that_are_shown_are_those_without_rules(stored):
     without = release_table(replace(stored, rules=(), verdicts={}), request_from_text("census", **SPARSE))
     shown = ~with_rules.missing
     assert (with_rules.values[shown] == without.values[shown]).all()
-
-
-def test_a_dry_run_tells_size_and_verdict_and_no_number(stored):
-    told = dry_run(stored, request_from_text("census", **SPARSE))
-    assert set(told) == {"cells", "allowed", "verdict", "suggestion"}
-    assert set(told["verdict"]) == {"passed", "blocked", "total", "table_error", "rules"}
-    assert told["cells"] == ask(stored, **SPARSE).cells
-    assert told["allowed"]
-    refused = dry_run(stored, request_from_text("census", rows=["sex", "age", "education", "employment"]))
-    assert not refused["allowed"]
-    assert refused["verdict"]["rules"][0]["code"] == "too-many-variables"
-    assert refused["verdict"]["rules"][0]["advice"]
-    assert refused["suggestion"]
-
-
-def test_a_dry_run_that_a_rule_of_shape_refuses_asks_no_engine(stored):
-    from dataclasses import replace
-
-    class NoEngine:
-        def aggregate(self, query):
-            raise AssertionError("the engine was asked")
-
-    quiet = replace(stored, engine=NoEngine(), verdicts={})
-    assert (
-        attempt(quiet, TableRequest("census", ("sex", "age", "education", "employment"))).refusal is not None
-    )
 
 
 def random_request(names, dataset, source):

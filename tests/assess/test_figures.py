@@ -9,6 +9,7 @@ from discreet.errors import BadRequest
 from discreet.pictures.save import render
 
 COUNTS = np.array([[[2, 30, 1, 14], [0, 61, 9, 3], [7, 12, 40, 5]]])
+
 EVERYWHERE = np.ones(COUNTS.shape, dtype=bool)
 
 
@@ -31,31 +32,6 @@ def values(chart):
 @pytest.mark.parametrize("name", FIGURES)
 def test_every_picture_is_drawn(found, name):
     assert render(figure(found, name), "svg").startswith(b"<svg")
-
-
-def test_the_boxes_are_the_quantiles_of_the_draws(found):
-    records = {
-        (r["measure"], r["family"], r["place"]): r for r in values(figure(found, "boxes")) if "median" in r
-    }
-    box = records[(BOXES["hellinger"], "laplace", "0.5")]
-    drawn = found.outcomes[0].draws["hellinger"]
-    assert box["median"] == pytest.approx(np.median(drawn))
-    assert (box["low"], box["high"]) == pytest.approx(tuple(np.quantile(drawn, (0.05, 0.95))))
-    per_cell = records[(BOXES["l1"], "laplace", "0.5")]
-    assert per_cell["median"] == pytest.approx(np.median(found.outcomes[0].draws["l1"]) / 12)
-    assert (BOXES["l1"], "pram", "no epsilon") in records
-
-
-def test_the_map_has_every_setting_where_its_means_are(found):
-    records = {(r["family"], r["place"]): r for r in values(figure(found, "map"))}
-    assert len(records) == len(found.outcomes)
-    outcome = found.outcomes[1]
-    place = records[("laplace", "2")]
-    assert place["risk"] == outcome.simulated["rm"].mean
-    assert place["loss"] == outcome.simulated["hellinger"].mean
-    assert {k for k, r in records.items() if r["unbeaten"]} == {
-        (o.case.family, "" if o.case.epsilon is None else f"{o.case.epsilon:g}") for o in found.unbeaten()
-    }
 
 
 def test_bars_show_exact_expectations(found):

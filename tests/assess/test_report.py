@@ -9,10 +9,7 @@ import pytest
 from discreet.answer.door import Door
 from discreet.assess import Subject, assess, assess_subject, cases_of
 from discreet.assess.assessment import CONFIDENTIAL, OUTSIDE_DP
-from discreet.assess.page import MARKER, grid, picture, write_page
 from discreet.assess.report import report
-from discreet.assess.sentences import conclusion, summary
-from discreet.errors import BadRequest
 from discreet.model.request import TableRequest
 
 VOID = {"meta", "br", "link", "img", "input", "hr"}
@@ -103,47 +100,6 @@ def test_what_is_written_about_people_is_escaped():
     for tag in ("<b>", "<i>", "<u>"):
         assert tag not in page
     assert "&lt;b&gt;&amp;" in page
-
-
-def test_sentences_say_what_a_reader_would_conclude():
-    counts = np.random.default_rng(3).poisson(10, (1, 10, 10))
-    subject = Subject(counts, np.ones(counts.shape, dtype=bool))
-    cases, left_out = cases_of(["laplace", "hellinger"], [0.3, 8.0], 1e-4)
-    found = assess_subject(subject, cases, reps=12, left_out=left_out)
-    said = " ".join(conclusion(found))
-    assert "no association is seen" in said
-    assert "misled in more than one release of ten under laplace 0.3" in said
-    assert "Under every case" not in said
-    assert "100 cells that can occur" in " ".join(summary(found))
-
-
-def test_a_page_is_written_whole_for_its_owner_and_over_nothing_else(tmp_path, html):
-    path = tmp_path / "report.html"
-    write_page(html, path)
-    assert path.stat().st_mode & 0o777 == 0o600
-    write_page(html + " ", path)
-    assert path.read_text("utf-8") == html + " "
-    assert [entry.name for entry in tmp_path.iterdir()] == ["report.html"]
-    other = tmp_path / "thesis.html"
-    other.write_text("years of work")
-    with pytest.raises(BadRequest, match="there already"):
-        write_page(html, other)
-    assert other.read_text() == "years of work"
-    assert MARKER in html[:60]
-
-
-def test_pictures_of_one_page_do_not_share_ids():
-    svg = b'<svg width="9"><clipPath id="a"></clipPath><g clip-path="url(#a)"></g><use href="#a"/></svg>'
-    text = picture(svg, 'A "map"', 3)
-    assert 'id="p3-a"' in text
-    assert "url(#p3-a)" in text
-    assert 'href="#p3-a"' in text
-    assert 'aria-label="A &quot;map&quot;"' in text
-
-
-def test_a_grid_names_its_lines():
-    text = grid("About", ["case", "how"], [["a<b", "words"]], words=frozenset({1}))
-    assert '<th scope="row">a&lt;b</th><td class="words">words</td>' in text
 
 
 def test_a_simulated_mean_has_the_digits_that_its_error_allows(found):

@@ -4,11 +4,9 @@ from fractions import Fraction
 
 import pytest
 
-from discreet.attacks.interface import Notebook
 from discreet.attacks.knowledge import CELLKEY, Knowledge, spent
 from discreet.attacks.trials.averaging_study import AveragingStudy
 from discreet.attacks.trials.population import town
-from discreet.attacks.trials.targets import TrueCounts
 from discreet.errors import BadRequest
 from discreet.model.request import TableRequest
 
@@ -61,18 +59,3 @@ def test_an_unknown_protection_and_a_missing_law_are_refused(knowledge):
         _ = knowledge.law
     with pytest.raises(BadRequest, match="no universe"):
         _ = Knowledge(knowledge.dataset, CELLKEY).declared
-
-
-def test_a_question_is_asked_once(knowledge):
-    people = town(1_000, 20, seed=1)[0]
-    asked = []
-
-    class Counting(TrueCounts):
-        def ask(self, request):
-            asked.append(request)
-            return super().ask(request)
-
-    notebook = Notebook(Counting(knowledge.dataset, people))
-    for rows in (("age",), ("area",), ("age",)):
-        notebook.ask(TableRequest(knowledge.dataset.id, rows))
-    assert notebook.asked == len(asked) == 2

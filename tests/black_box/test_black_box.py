@@ -13,6 +13,7 @@ import math
 import re
 import shutil
 from dataclasses import replace
+from functools import cache
 
 import numpy as np
 import pyarrow as pa
@@ -89,6 +90,7 @@ most = 0.5
 LAW = {k: math.tanh(EPSILON / 2) * math.exp(-EPSILON * abs(k)) for k in range(-80, 81)}
 
 
+@cache
 def records(*parts):
     """One record in each of the named parts of every area; none at all without parts."""
     part = [part for _ in range(AREAS) for part in parts]
@@ -100,9 +102,6 @@ def records(*parts):
             **{k: pa.array(v, pa.string()) for k, v in columns.items()},
         }
     )
-
-
-EMPTY, ONE, FIRST, OTHER = records(), records("1", "2"), records("1"), records("2")
 
 
 # What comes over HTTP -------------------------------------------------------------------------------------------
@@ -315,12 +314,12 @@ QUESTIONS = {name: (none, name) for name in TABLES} | {name: (fault, "a") for na
 @pytest.fixture(scope="module")
 def empty(collect):
     same = {"one key": (one_key, "a"), "one key b": (one_key, "b")}
-    return collect(SECRETS, DESCRIPTION, EMPTY, QUESTIONS | same)
+    return collect(SECRETS, DESCRIPTION, records(), QUESTIONS | same)
 
 
 @pytest.fixture(scope="module")
 def one(collect):
-    return collect(SECRETS, DESCRIPTION, ONE, QUESTIONS)
+    return collect(SECRETS, DESCRIPTION, records("1", "2"), QUESTIONS)
 
 
 @pytest.mark.parametrize("name", TABLES)
@@ -365,7 +364,7 @@ def charged(site_of, folder, fault):
     with pytest.MonkeyPatch.context() as patch:
         fault(patch)
         _figures.cache_clear()
-        site = watch(site_of, folder, b"\x5a" * 16 + bytes(range(16)), DESCRIPTION, data=EMPTY)
+        site = watch(site_of, folder, b"\x5a" * 16 + bytes(range(16)), DESCRIPTION, data=records())
     _figures.cache_clear()
     loss, failure = site.state().spent
     site.close()
@@ -387,7 +386,7 @@ def test_all_tables_together_keep_what_the_ledger_was_charged(empty, one, home, 
 @pytest.fixture(scope="module")
 def moved(collect):
     questions = {"right": (none, "a"), "wrong": (zeros, "a")}
-    return [collect(MOVED, DESCRIPTION, data, questions) for data in (FIRST, OTHER)]
+    return [collect(MOVED, DESCRIPTION, data, questions) for data in (records("1"), records("2"))]
 
 
 def test_a_record_that_moved_costs_twice_and_not_more(moved):
@@ -404,16 +403,16 @@ def test_a_record_that_moved_costs_twice_and_not_more(moved):
 
 def test_versions_never_share_noise(collect):
     questions = {"right": (none, "a"), "wrong": (no_version, "a")}
-    first = collect(FEW, DESCRIPTION, ONE, questions)
-    second = collect(FEW, SECOND, ONE, questions, first_version=DESCRIPTION)
+    first = collect(FEW, DESCRIPTION, records("1", "2"), questions)
+    second = collect(FEW, SECOND, records("1", "2"), questions, first_version=DESCRIPTION)
     assert agrees_by_chance(first["right"] - 1, second["right"] - 1)
     assert not agrees_by_chance(first["wrong"] - 1, second["wrong"] - 1)
 
 
 def test_scales_never_share_noise(collect):
     questions = {"right": (none, "a"), "wrong": (no_epsilon, "a")}
-    first = collect(FEW, DESCRIPTION, ONE, questions)
-    second = collect(FEW, SHARPER, ONE, questions)
+    first = collect(FEW, DESCRIPTION, records("1", "2"), questions)
+    second = collect(FEW, SHARPER, records("1", "2"), questions)
     assert independent(first["right"], second["right"])
     assert not independent(first["wrong"], second["wrong"])
 
@@ -423,7 +422,7 @@ def test_scales_never_share_noise(collect):
 
 def test_what_is_withheld_tells_no_more_than_promised(collect):
     questions = {"right": (none, "a"), "wrong": (true_counts, "a")}
-    nobody, somebody = (collect(FEW, RULED, data, questions) for data in (EMPTY, FIRST))
+    nobody, somebody = (collect(FEW, RULED, data, questions) for data in (records(), records("1")))
     withheld = {
         name: tuple((side[name] == -1000).reshape(-1, 2).all(axis=1) for side in (nobody, somebody))
         for name in questions

@@ -5,7 +5,7 @@ import sys
 
 import pytest
 
-from discreet.cli.registry import PANELS, command_names
+from discreet.cli.registry import command_names
 
 
 @pytest.mark.parametrize(
@@ -69,19 +69,6 @@ def test_an_unexpected_error_shows_its_kind_and_never_its_text(folder):
     assert done.returncode == 70
     assert "RuntimeError" in done.stderr
     assert "738251" not in done.stderr + done.stdout
-
-
-def test_help_shows_every_command_in_its_panel(run_here):
-    told = run_here("--help").stdout
-    places = [told.index(f"─ {panel} ─") for panel in PANELS]
-    assert places == sorted(places)
-    make_tables = told[places[0] : places[1]]
-    assert all(f"│ {name} " in make_tables for name in ("describe", "load", "margins", "table"))
-    assert all(f"│ {name} " in told for name in command_names())
-
-
-def test_a_mistyped_command_is_told_the_nearest(run_here):
-    assert "Did you mean 'table'?" in run_here("tabel").stderr
 
 
 @pytest.mark.parametrize("command", command_names())

@@ -94,10 +94,3 @@ def test_what_is_no_two_way_table_is_refused(table):
 def test_many_tables_are_one_array():
     with pytest.raises(BadRequest, match="tables x rows x columns"):
         independence_tests([[1, 2], [3, 4]], laplace(epsilon=1.0, m=5))
-
-
-def test_a_document_has_what_is_promised():
-    document = independence_test([[52, 31], [30, 55]], laplace(epsilon=0.5, m=7)).document()
-    wanted = {"statistic", "df", "p_value", "naive", "model", "method", "converged"}
-    assert wanted <= set(document)
-    assert {"statistic", "p_value"} <= set(document["naive"])

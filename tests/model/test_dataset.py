@@ -1,7 +1,4 @@
-import pytest
-
-from discreet.errors import BadDescription
-from discreet.model.dataset_toml import parse_dataset, parse_modulus
+from discreet.model.dataset_toml import parse_dataset
 
 
 def test_the_description_of_the_town_is_read_whole(town):
@@ -11,49 +8,3 @@ def test_the_description_of_the_town_is_read_whole(town):
     assert dataset.finest_geography == "area"
     assert dataset.lineage == "town"
     assert dataset.variable("job").not_stated == "9"
-
-
-@pytest.mark.parametrize(
-    ("old", "new", "message"),
-    [
-        ('id = "town"', 'id = "../town"', "not usable"),
-        ('name = "sex"', 'name = "count"', 'cannot be called "count"'),
-        ('name = "sex"', 'name = "se x"', "not usable"),
-        ('name = "sex"', 'name = "AGE"', "differ in capitals"),
-        ('code = "2", label = "Female"', 'code = "1", label = "Female"', "twice"),
-        ('code = "2", label = "Female"', 'code = "_T", label = "Female"', "reserved for totals"),
-        ('code = "2", label = "Female"', 'code = " 2", label = "Female"', "blanks"),
-        ('code = "2", label = "Female"', "code = 2", "without a code in quotes"),
-        ('not_stated = "9"', 'not_stated = "8"', "not among its categories"),
-        ('parent = "N" }, {', 'parent = "X" }, {', "does not have"),
-        (', parent = "N" }, {', " }, {", "'N1' of \"area\" has no parent"),
-        ('levels = ["region", "area"]', 'levels = ["region", "aera"]', "is no variable"),
-        ('levels = ["region", "area"]', 'levels = ["region"]', "two or more"),
-        ('where = { age = ["child"]', 'where = { agee = ["child"]', "names the variable"),
-        ('where = { age = ["child"]', 'where = { age = ["chold"]', "names ['chold']"),
-        ('unit = "persons"', "unit = 3", "in quotes"),
-        ('unit = "persons"', 'unitt = "persons"', 'unknown key "unitt"'),
-        ('id_column = "person"', "", "lacks `id_column`"),
-        ('keys = "hashed"', 'keys = "hash"', 'Did you mean "hashed"?'),
-        ('keys = "hashed"', 'keys = "abs"\nmodulus = 512', "modulus = 256"),
-        ('family = "maxent"', 'family = "maxent"\nfile = "noise.json"', "or both"),
-        ('unit = "persons"', "key_decimals = 10", "between 0 and 9"),
-        ("max_variables = 3", "max_variables = 0", "at least 1"),
-        ("max_variables = 3", 'max_variables = "3"', "whole number"),
-        ("max_variables = 3", 'modulus = "2^65"', "The key modulus"),
-        ('family = "maxent"', "", "no family"),
-        ("[[variable]]", "[[variable", "not valid TOML"),
-    ],
-)
-def test_a_wrong_description_is_refused_with_what_to_do(town, old, new, message):
-    assert old in town.description
-    with pytest.raises(BadDescription) as raised:
-        parse_dataset(town.description.replace(old, new, 1))
-    assert message in str(raised.value)
-
-
-def test_a_modulus_may_be_written_as_a_power():
-    assert parse_modulus("2^64") == 2**64
-    assert parse_modulus(256) == 256
-    with pytest.raises(BadDescription):
-        parse_modulus("many")

@@ -1,6 +1,6 @@
 import pytest
 
-from discreet.errors import BadDescription, BadRequest
+from discreet.errors import BadRequest
 from discreet.model.dataset_toml import parse_dataset
 from discreet.model.levels import coarse_to_fine, level_groups, level_names
 from discreet.model.request import canonical, request_from_text
@@ -83,25 +83,3 @@ def test_levels_that_do_not_nest_are_refused(town):
     dataset = parse_dataset(town.description.replace("[[structural_zero]]", more + "[[structural_zero]]", 1))
     with pytest.raises(BadRequest, match="do not nest"):
         canonical(request_from_text("town", rows=["age"], levels=["age=grown,young"]), dataset)
-
-
-@pytest.mark.parametrize(
-    ("old", "new", "message"),
-    [
-        ('variable = "age"', 'variable = "aeg"', "is of the variable"),
-        ('members = ["adult", "old"]', 'members = ["adult", "odl"]', "does not have"),
-        ('members = ["adult", "old"]', "members = []", "empty"),
-        ('members = ["adult", "old"]', 'members = ["old", "old"]', "shares a member"),
-        ('name = "grown"', 'name = "sex"', "something else"),
-        ('code = "grown"', 'code = "_T"', "code of its own"),
-        (
-            '[{ code = "grown", label = "Grown up", members = ["adult", "old"] }]',
-            '["grown"]',
-            "without code and members",
-        ),
-    ],
-)
-def test_a_wrong_code_list_is_refused(town, old, new, message):
-    with pytest.raises(BadDescription) as raised:
-        parse_dataset(town.description.replace(old, new, 1))
-    assert message in str(raised.value)

@@ -7,7 +7,6 @@ import pytest
 
 from discreet.errors import BadDescription
 from discreet.model.dataset_toml import parse_dataset
-from discreet.model.terms import parse_terms
 from discreet.model.universe import (
     canonical_margin,
     contains,
@@ -157,37 +156,3 @@ def _moved(text):
     head, protection = text.split("[protection]", 1)
     cut = protection.index("\n[[structural_zero]]")
     return head + protection[cut:] + "\n[protection]" + protection[:cut]
-
-
-def test_terms_are_read_as_the_decimals_that_were_written():
-    terms = parse_terms({"family": "census", "epsilon": 0.1, "delta": 1e-9, "cap_epsilon": 3})
-    assert (terms.epsilon, terms.delta, terms.cap_epsilon) == (Fraction(1, 10), Fraction(1, 10**9), 3)
-    assert (terms.changes, terms.known_total) == (1, False)
-    known = parse_terms({"family": "census", "epsilon": 1, "neighbours": "replace-one", "invariants": ["n"]})
-    assert (known.changes, known.known_total) == (2, True)
-
-
-@pytest.mark.parametrize(
-    ("entry", "words"),
-    [
-        ({"epsilon": 1}, "lacks `name`"),
-        ({"family": "f"}, "lacks `epsilon`"),
-        ({"family": "f", "epsilon": 1, "eps": 1}, "unknown key"),
-        ({"family": "f", "epsilon": 0}, "above 0"),
-        ({"family": "f", "epsilon": "1"}, "Give a number"),
-        ({"family": "f", "epsilon": True}, "Give a number"),
-        ({"family": "f", "epsilon": 1, "delta": 1}, "below 1"),
-        ({"family": "f", "epsilon": 2, "cap_epsilon": 1}, "cap"),
-        ({"family": "f", "epsilon": 1, "neighbours": "bounded"}, "neighbours"),
-        ({"family": "f", "epsilon": 1, "invariants": ["n"]}, "replace-one"),
-        ({"family": "f", "epsilon": 1, "invariants": ["m"]}, "invariant"),
-        ({"family": "f", "epsilon": 1, "invariants": "n"}, "invariants"),
-        ({"family": "f", "epsilon": 1, "records_per_unit": 0}, "1 to 1000"),
-        ({"family": "f", "epsilon": 1, "records_per_unit": 1.5}, "whole number"),
-        ({"family": "", "epsilon": 1}, "no name"),
-        ({"family": 3, "epsilon": 1}, "quotes"),
-    ],
-)
-def test_terms_that_promise_nothing_are_refused(entry, words):
-    with pytest.raises(BadDescription, match=words):
-        parse_terms(entry)

@@ -3,7 +3,6 @@ from __future__ import annotations
 import math
 
 import numpy as np
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import isotonic_regression
@@ -12,8 +11,6 @@ from discreet.noise.bounded_law import BoundedLaw, isotonic
 from discreet.noise.row_problem import (
     SMALLEST_PROBABILITY,
     RowProblem,
-    feasible_variances,
-    largest_p_stay,
 )
 
 
@@ -45,13 +42,3 @@ def test_free_blocks_follow_theta_where_nothing_binds():
     blocks = law.blocks(np.array([-2.0, -1.0, -3.0]))
     assert [block.level for block in blocks] == [-2.0, -1.0, -3.0]
     assert all(block.free for block in blocks)
-
-
-def test_the_limits_of_a_row_come_from_its_constraints():
-    problem = RowProblem((-1, 0, 1, 2, 3, 4, 5), variance=3.0, monotone=False, equality=True)
-    low, high = feasible_variances(problem)
-    assert low == pytest.approx(0, abs=1e-5)
-    assert high == pytest.approx(5, abs=1e-5)  # five sixths at -1, one sixth at 5
-    assert largest_p_stay(problem) == pytest.approx(0.4, abs=1e-5)
-    assert largest_p_stay(RowProblem((-1, 2), variance=2.0)) is None
-    assert feasible_variances(RowProblem((1, 2), variance=2.0)) is None

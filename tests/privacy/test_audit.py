@@ -122,12 +122,6 @@ def test_a_delta_that_no_epsilon_keeps_is_said_with_the_mass_that_forbids_it():
     assert result.above_D.delta <= Fraction(3, 10)
 
 
-def test_a_delta_above_one_in_the_population_is_a_problem():
-    assert any("1/N for N = 5" in problem for problem in audit(SMALL, epsilon=1.0, population=5).problems)
-    assert not any("1/N" in problem for problem in audit(SMALL, epsilon=1.0, population=1).problems)
-    assert not any("1/N" in problem for problem in audit(SMALL, epsilon=1.0).problems)
-
-
 def test_the_designs_own_epsilon_is_used_when_none_is_given():
     designed = NoiseTable(4, SMALL.rows, parameters={"epsilon": 0.7})
     assert audit(designed).epsilon == 0.7
@@ -155,23 +149,6 @@ def test_a_one_point_table_and_a_modulus_of_two_to_the_64_are_audited():
     edge = NoiseTable(2**64, (NoiseRow((-1, 0, 1), (1, 2**64 - 1, 2**64)),))
     assert audit(edge, epsilon=1e6).delta == Fraction(1, 2**64)
     assert delta(edge, epsilon=0) == Fraction(2**64 - 2, 2**64)
-
-
-def test_rows_with_bias_without_noise_and_below_zero_are_named():
-    rows = (NoiseRow((0,), (4,)), NoiseRow((-1,), (4,)), NoiseRow((0,), (4,)), NoiseRow((-4, 4), (2, 4)))
-    result = audit(NoiseTable(4, rows), epsilon=1.0)
-    found = " ".join(result.problems)
-    notes = " ".join(result.notes)
-    assert "mean is not zero for count 1; the largest bias is -1, at count 1" in found
-    assert "No noise at all for count 2" in found
-    assert "Zero stays zero" in notes
-    assert "Counts up to 3 can become negative" in notes
-    unchanged = audit(NoiseTable(4, (NoiseRow((0,), (4,)),)), epsilon=1.0).problems
-    assert unchanged == ("No noise at all for every count: released as counted.",)
-
-
-def test_a_sound_table_has_no_problems(by_hand):
-    assert audit(by_hand.laplace(1.5, 7), epsilon=1.5).problems == ()
 
 
 def test_counts_above_d_are_audited_for_the_same_neighbours_as_all_counts():

@@ -2,14 +2,22 @@ from __future__ import annotations
 
 import math
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy import stats
 from scipy.integrate import quad
 from scipy.stats import norm
 
 from discreet.errors import InfeasibleDesign
-from discreet.privacy.gaussian import gaussian_delta, gaussian_mu
+from discreet.noise.families.rounded_normal import rounded_normal
+from discreet.privacy.audit import delta as exact_delta
+from discreet.privacy.composition_zcdp import (
+    zcdp_delta,
+)
+from discreet.privacy.distance import distance_to_ideal
+from discreet.privacy.gaussian import composed_mu, gaussian_delta, gaussian_delta_above, gaussian_mu
 
 
 @pytest.mark.parametrize(("mu", "epsilon"), [(0.3, 0.1), (1.0, 1.0), (1.0, 3.0), (4.0, 2.0)])
@@ -40,3 +48,26 @@ def test_budgets_that_mean_nothing_are_refused(epsilon, delta):
 
 def test_no_noise_at_all_loses_nothing_when_nothing_moves():
     assert gaussian_delta(0.0, 1.0) == 0.0
+
+
+def test_the_gaussian_curve_is_the_known_one():
+    for mu, epsilon in ((0.3, 0.1), (1.0, 1.0), (2.0, 4.0), (0.05, 0.2)):
+        direct = stats.norm.cdf(mu / 2 - epsilon / mu) - math.exp(epsilon) * stats.norm.cdf(
+            -mu / 2 - epsilon / mu
+        )
+        assert gaussian_delta_above(mu, epsilon) == pytest.approx(direct, rel=1e-6, abs=1e-15)
+        assert gaussian_delta_above(mu, epsilon) >= direct * (1 - 1e-12) or direct < 1e-14
+    assert composed_mu([2.0, 2.0], changes=2) == pytest.approx(math.sqrt(2))
+    assert (gaussian_delta_above(0.0, 1.0), zcdp_delta(0.0, 1.0)) == (0.0, 0.0)
+
+
+def test_the_gaussian_curve_bounds_a_shipped_rounded_normal():
+    """Exact audit of the integers against the trade-off; a mu that is 1 % too small does not bound it."""
+    V = 9.0
+    table = rounded_normal(V)
+    close = 0
+    for epsilon in np.linspace(0.05, 2.0, 40):
+        exact = float(exact_delta(table, epsilon=float(epsilon)))
+        assert exact <= gaussian_delta_above(1 / 3, float(epsilon)) + 4 * float(distance_to_ideal(table))
+        close += exact > gaussian_delta_above(0.99 / 3, float(epsilon))
+    assert close > 0

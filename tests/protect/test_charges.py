@@ -5,12 +5,24 @@ from fractions import Fraction
 
 import pytest
 
+from discreet.answer.budget_document import budget_document
+from discreet.errors import BadDescription, BudgetSpent
+from discreet.ledger.entries import Budget
+from discreet.ledger.ledger import Ledger
+from discreet.ledger.statements import declare
 from discreet.model.dataset_toml import parse_dataset
 from discreet.model.terms import parse_terms
 from discreet.model.universe import parse_universe
 from discreet.noise import gaussian, laplace
 from discreet.privacy.claim import group_delta
-from discreet.protect.charges import answer_charge, answer_cost, version_charge_name
+from discreet.privacy.composition_zcdp import with_distance, zcdp_delta
+from discreet.protect.charges import (
+    answer_charge,
+    answer_cost,
+    budget_cap,
+    version_charge,
+    version_charge_name,
+)
 from discreet.protect.plan import interactive_table, make_plan
 
 LAPLACE = {"family": "laplace"}
@@ -29,6 +41,21 @@ def terms_of(**changes):
 def plan(dataset):
     universe = parse_universe({"variables": ["sex", "age"], "up_to": 2}, dataset)
     return make_plan(dataset, universe, terms_of(), LAPLACE)
+
+
+UNIVERSE = {"variables": ["sex", "age", "job"], "up_to": 2}
+
+
+def declare_budget(ledger, *declared):
+    """Set a cap as a load does, without a version."""
+    with ledger.database.transaction() as connection:
+        declare(connection, Budget(*declared))
+
+
+def plan_of(dataset, noise=None, universe=None, **terms):
+    promised = parse_terms({"family": "census", "epsilon": 1.0, "delta": 1e-9, **terms})
+    declared = parse_universe(universe or UNIVERSE, dataset, known_total=promised.known_total)
+    return make_plan(dataset, declared, promised, noise or {"family": "laplace"})
 
 
 def test_a_person_of_several_records_costs_so_many_times_as_much():
@@ -77,3 +104,64 @@ def test_an_answer_of_anything_else_has_another_name(plan, dataset, changed):
     }
     assert named() == named()
     assert named(**others[changed]) != named()
+
+
+def test_publishing_charges_the_family_once_and_a_change_charges_again(dataset, tmp_path):
+    plan = plan_of(dataset, cap_epsilon=2.0, cap_delta=1e-6)
+    ledger = Ledger.create(tmp_path / "ledger.sqlite")
+    declare_budget(ledger, "census", budget_cap(plan.terms))
+
+    def publish(version, fingerprint):
+        charge = version_charge(plan, dataset, version, fingerprint)
+        assert fingerprint not in charge.request
+        return ledger.charge_version(charge, dataset.id, version, fingerprint)
+
+    first = publish("1", "fffe")
+    assert not first.repeat
+    assert publish("1", "fffe").repeat
+    with pytest.raises(BadDescription, match="other records"):
+        publish("1", "fffd")
+    assert not publish("2", "fffe").repeat
+    with pytest.raises(BudgetSpent):
+        publish("3", "fffe")
+    with pytest.raises(BudgetSpent):
+        publish("3", "fffd")  # the refused charge left no name behind
+    document = budget_document(plan, dataset, ledger.state("census"))
+    assert document["spent"]["epsilon"] == pytest.approx(2 * first.loss)
+    assert document["left"]["epsilon"] < 0.01
+
+
+def test_the_zcdp_rule_books_rho_and_distance_within_the_cap(dataset):
+    plan = plan_of(dataset, {"family": "gaussian"}, rule="zcdp", cap_epsilon=3.0, cap_delta=1e-6)
+    cap = budget_cap(plan.terms)
+    assert zcdp_delta(float(cap[0]), 3.0) <= 5e-7
+    assert with_distance(zcdp_delta(float(cap[0]), 3.0), 3.0, 1, cap[1]) <= 1e-6 * (1 + 1e-9)
+    cost = version_charge(plan, dataset, "1", "f")
+    rho = sum(float(table.share) for table in plan.tables)
+    assert float(cost.loss) == pytest.approx(rho, rel=1e-9)
+    assert cost.loss < cap[0]
+    assert 0 < cost.failure < cap[1]
+    unknown = plan_of(dataset, {"family": "normal", "delta": 1e-6})
+    with pytest.raises(BadDescription, match="no ideal law"):
+        answer_cost(plan.terms, unknown.tables[0].noise, 0.1)
+
+
+def test_one_margin_is_charged_whole_whoever_asks_and_however(dataset, tmp_path):
+    plan = plan_of(dataset, cap_epsilon=2.0, cap_delta=1e-6)
+    ledger = Ledger.create(tmp_path / "ledger.sqlite")
+    declare_budget(ledger, "census", budget_cap(plan.terms))
+    for account in ("ann", "bob"):
+        ledger.allow("census", account, (Fraction(1, 4), Fraction(1, 10**6)))
+    table = interactive_table(plan.terms, ("age", "area", "sex"), Fraction(1, 4), {"family": "laplace"})
+    first = ledger.charge(answer_charge(plan, dataset, "1", "f", table, "ann"))
+    again = ledger.charge(answer_charge(plan, dataset, "1", "f", table, "bob"))
+    assert (first.repeat, again.repeat) == (False, True)
+    assert first.loss == Fraction(1, 4)
+    finer = interactive_table(plan.terms, ("age", "area", "sex"), Fraction(1, 5), {"family": "laplace"})
+    with pytest.raises(BudgetSpent):
+        ledger.charge(answer_charge(plan, dataset, "1", "f", finer, "ann"))
+    wider = plan.universe.with_margin(("age", "area", "sex"))
+    assert wider.margins[-1] == ("age", "area", "sex")
+    assert wider.with_margin(("age", "area", "sex")) is wider
+    with pytest.raises(BadDescription, match="rule"):
+        interactive_table(plan.terms, ("age",), Fraction(1, 4), {"family": "gaussian"})

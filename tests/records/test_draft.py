@@ -1,4 +1,3 @@
-import pandas as pd
 import pyarrow.parquet as pq
 import pytest
 
@@ -24,6 +23,8 @@ def test_a_draft_loads_as_it_is(town, tmp_path):
 
 
 def test_age_bands_are_ordered_as_people_count(tmp_path):
+    import pandas as pd
+
     path = tmp_path / "ages.csv"
     bands = ["10-14", "5-9", "100+", "0-4"]
     pd.DataFrame({"id": range(40), "age": bands * 10}).to_csv(path, index=False)
@@ -31,6 +32,8 @@ def test_age_bands_are_ordered_as_people_count(tmp_path):
 
 
 def test_hostile_column_names_and_values_stay_data(tmp_path):
+    import pandas as pd
+
     path = tmp_path / "hostile.csv"
     name = 'x"; DROP TABLE records; --'
     values = ['a"b', "=cmd()", "<script>", "‮bidi", "line\nbreak", "]]\n[evil]"]
@@ -43,6 +46,8 @@ def test_hostile_column_names_and_values_stay_data(tmp_path):
 
 
 def test_a_weight_and_a_measurement_are_not_variables(tmp_path):
+    import pandas as pd
+
     path = tmp_path / "survey.csv"
     frame = pd.DataFrame(
         {
@@ -62,6 +67,8 @@ def test_a_weight_and_a_measurement_are_not_variables(tmp_path):
 
 
 def test_a_column_that_is_left_out_says_its_own_reason(tmp_path):
+    import pandas as pd
+
     path = tmp_path / "tiny.csv"
     path.write_text("id,sex,age\n1,m,3\n2,f,4\n3,m,5\n")
     assert "# Left out: age (a different value in every record)\n" in describe_file(path)
@@ -70,6 +77,8 @@ def test_a_column_that_is_left_out_says_its_own_reason(tmp_path):
 
 
 def test_remarks_that_name_people_are_left_out(tmp_path):
+    import pandas as pd
+
     path = tmp_path / "remarks.csv"
     remarks = ["", "refused once"] * 40 + [f"called back at {n}" for n in range(40)]
     wards = [f"w{n % 30}" for n in range(120)]
@@ -81,12 +90,16 @@ def test_remarks_that_name_people_are_left_out(tmp_path):
 
 
 def test_a_few_rare_values_are_categories_all_the_same(tmp_path):
+    import pandas as pd
+
     path = tmp_path / "rare.csv"
     pd.DataFrame({"id": range(20), "tongue": ["a"] * 17 + ["b", "c", "d"]}).to_csv(path, index=False)
     assert [variable.name for variable in parse_dataset(describe_file(path)).variables] == ["tongue"]
 
 
 def test_a_file_without_an_id_says_so(tmp_path):
+    import pandas as pd
+
     path = tmp_path / "noid.csv"
     pd.DataFrame({"sex": ["1", "2"] * 25}).to_csv(path, index=False)
     assert "add a stable id" in describe_file(path)

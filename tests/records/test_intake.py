@@ -3,13 +3,11 @@ from pathlib import Path
 
 import duckdb
 import numpy as np
-import pandas as pd
-import polars as pl
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from discreet.errors import BadData, BadDescription, NotFound
+from discreet.errors import BadData
 from discreet.workspace.load import load_dataset
 from discreet.workspace.workspace import Workspace
 
@@ -30,6 +28,12 @@ def as_arrow(records: pa.Table, path: Path) -> Path:
     return path
 
 
+def as_polars(records: pa.Table) -> object:
+    import polars as pl
+
+    return pl.from_arrow(records)
+
+
 SOURCES = {
     "csv": lambda records, folder: as_csv(records, folder / "town.csv"),
     "parquet": lambda records, folder: as_parquet(records, folder / "town.parquet"),
@@ -38,7 +42,7 @@ SOURCES = {
     "arrow stream": lambda records, folder: records.to_reader(max_chunksize=700),
     "batches": lambda records, folder: iter(records.to_batches(max_chunksize=313)),
     "pandas": lambda records, folder: records.to_pandas(),
-    "polars": lambda records, folder: pl.from_arrow(records),
+    "polars": lambda records, folder: as_polars(records),
     "shuffled": lambda records, folder: records.take(np.random.default_rng(2).permutation(len(records))),
     "pandas categories": lambda records, folder: records.to_pandas().astype(
         dict.fromkeys(["region", "area", "sex", "age", "job"], "category")
@@ -126,47 +130,6 @@ def test_a_refused_load_leaves_the_served_version_alone(town, tmp_path):
     assert Workspace(tmp_path / "workspace").stored("town").digest == before
 
 
-@pytest.mark.parametrize(
-    ("name", "content", "error"),
-    [
-        ("town.parquet", b"not parquet", BadData),
-        ("town.arrow", b"not arrow", BadData),
-        ("town.csv", b"\xff\xfe\x00bad\x00", BadData),
-        ("town.csv", b"", BadData),
-        ("town.xyz", b"a,b", BadData),
-        ("town.csv", b"person,region\n1,N\n", BadDescription),
-    ],
-)
-def test_a_file_that_cannot_be_read_is_refused(name, content, error, town, tmp_path):
-    path = tmp_path / name
-    path.write_bytes(content)
-    with pytest.raises(error) as raised:
-        load_dataset(tmp_path / "workspace", town.description, path)
-    assert raised.value.advice
-    assert not list((tmp_path / "workspace" / "datasets" / "town").glob("[!.]*"))
-
-
-def test_a_file_that_is_not_there_is_said_so(town, tmp_path):
-    with pytest.raises(NotFound):
-        load_dataset(tmp_path / "workspace", town.description, tmp_path / "nothing.csv")
-
-
-def test_a_csv_with_a_ragged_line_is_refused_whole(town, tmp_path):
-    path = as_csv(town.records, tmp_path / "town.csv")
-    lines = path.read_text().splitlines()
-    lines[2000] = lines[2000].rsplit(",", 2)[0]
-    path.write_text("\n".join(lines))
-    with pytest.raises(BadData):
-        load_dataset(tmp_path / "workspace", town.description, path)
-
-
-@pytest.mark.parametrize("separator", [";", "\t", "|"])
-def test_a_csv_may_be_separated_otherwise(separator, town, digest, tmp_path):
-    path = tmp_path / "town.csv"
-    path.write_text(town.records.to_pandas().to_csv(index=False, sep=separator), "utf-8-sig")
-    assert town.load(tmp_path / "workspace", records=path).stored("town").digest == digest
-
-
 class TestWeights:
     DESCRIPTION = """
 id = "survey"
@@ -180,6 +143,8 @@ categories = ["1", "2"]
 """
 
     def load(self, weights, tmp_path):
+        import pandas as pd
+
         frame = pd.DataFrame({"id": range(len(weights)), "sex": "1", "weight": weights})
         load_dataset(tmp_path, self.DESCRIPTION, frame)
         stored = Workspace(tmp_path).stored("survey")

@@ -1,7 +1,6 @@
 """Every declared rule is read or refused with advice, and following a refusal's advice leads to a table."""
 
 import inspect
-from dataclasses import FrozenInstanceError, fields
 
 import pytest
 
@@ -98,69 +97,11 @@ def test_a_rule_by_shape_sees_the_request_its_shape_and_the_description_alone(ki
     assert list(inspect.signature(kind.refuse).parameters) == ["self", "request", "shape", "dataset"]
 
 
-def test_rules_are_values(rules):
-    (rule,) = rules({"kind": "max-variables", "most": 2})
-    assert (rule,) == rules({"kind": "max-variables", "most": 2})
-    with pytest.raises(FrozenInstanceError):
-        rule.most = 3
-
-
-@pytest.mark.parametrize(
-    ("section", "says"),
-    [
-        ({}, "kind None"),
-        ({"kind": "max-variable", "most": 2}, 'Did you mean "max-variables"'),
-        ({"kind": "max-variables"}, "lacks `most`"),
-        ({"kind": "max-variables", "most": -1}, "at least 0"),
-        ({"kind": "max-variables", "most": True}, "whole number"),
-        ({"kind": "max-variables", "most": 2, "levle": "area"}, 'Did you mean "level"'),
-        ({"kind": "max-variables", "most": 2, "level": "sex"}, "Known: area, region"),
-        ({"kind": "max-cells", "most": 0}, "at least 1"),
-        ({"kind": "forbidden-combination", "variables": ["age"]}, "two or more"),
-        ({"kind": "forbidden-combination", "variables": ["age", "age"]}, "once"),
-        ({"kind": "forbidden-combination", "variables": "age"}, "List one or more"),
-        ({"kind": "forbidden-combination", "variables": ["age", "jobb"]}, 'Did you mean "job"'),
-        ({"kind": "mandatory-variables", "variable": "jobb", "needs": ["age"]}, 'Did you mean "job"'),
-        ({"kind": "minimum-area-size", "variable": "area", "least": 9, "figures": {}}, "Write figures"),
-        (
-            {"kind": "minimum-area-size", "variable": "area", "least": 9, "figures": {"N1": -1}},
-            "whole number",
-        ),
-        ({"kind": "minimum-area-size", "variable": "area", "least": 9, "figures": {"N9": 1}}, "Did you mean"),
-        ({"kind": "free-groups", "allowed": "no"}, "true or false"),
-        ({"kind": "nested-groups", "fewer_than": 1}, "at least 2"),
-        ({"kind": "share-of-zeros", "most": 1.5}, "between 0 and 1"),
-        ({"kind": "share-of-ones", "most": 0.5, "up_to": 0}, "at least 1"),
-        ({"kind": "mean-cell-size", "least": 0}, "above 0"),
-        ({"kind": "mean-cell-size", "least": 1, "rescue": float("inf")}, "above 0"),
-        ({"kind": "mean-cell-size", "least": 1, "rescues": ["max-cells"]}, "share-of-zeros"),
-        ({"kind": "blocked-areas", "most": "half"}, "between 0 and 1"),
-    ],
-)
-def test_a_section_that_cannot_be_used_is_refused_with_advice(section, says, rules):
-    with pytest.raises(BadDescription, match=says) as raised:
-        rules(section)
-    assert raised.value.advice
-
-
-def test_a_level_needs_a_geography(dataset):
-    from dataclasses import replace
-
-    flat = replace(dataset, hierarchies=())
-    with pytest.raises(BadDescription, match="no geography"):
-        parse_rules([{"kind": "max-cells", "most": 9, "level": "area"}], flat)
-
-
 def test_free_groups_are_no_rule_under_dp(private_town):
     from discreet.model.dataset_toml import parse_dataset
 
     with pytest.raises(BadDescription, match="need no rule"):
         parse_rules([{"kind": "free-groups"}], parse_dataset(private_town.description))
-
-
-def test_every_key_of_every_rule_has_a_reader():
-    for kind in kinds().values():
-        assert all("reader" in each.metadata for each in fields(kind)), kind
 
 
 def test_rules_are_evaluated_in_their_order(rules, ask, dataset):
@@ -174,34 +115,3 @@ def test_rules_are_evaluated_in_their_order(rules, ask, dataset):
 def test_the_limits_of_the_protection_hold_without_any_rule(ask, dataset):
     asked = ask(rows=["area"], groups=["area=N1+S1"])
     assert first_refusal(*asked, dataset).code == "groups-on-geography"
-
-
-@pytest.mark.parametrize(
-    "filters", [["age=old", "job=1"], ["age=adult,old", "job=0,1,2"]], ids=["one", "many"]
-)
-def test_a_filter_does_not_evade_a_combination(filters, rules, ask, dataset):
-    forbidden = rules({"kind": "forbidden-combination", "variables": ["age", "job"]})
-    assert (
-        first_refusal(*ask(rows=["sex"], filters=filters), dataset, forbidden).code == "forbidden-combination"
-    )
-
-
-def test_a_rule_on_a_coarse_level_holds_for_the_finer_ones(rules, ask, dataset):
-    forbidden = rules({"kind": "forbidden-combination", "variables": ["region", "job"]})
-    assert first_refusal(*ask(rows=["area"], columns=["job"]), dataset, forbidden) is not None
-    at_region = rules({"kind": "max-variables", "most": 0, "level": "region"})
-    assert first_refusal(*ask(rows=["area"], columns=["job"]), dataset, at_region) is not None
-    assert first_refusal(*ask(rows=["job"]), dataset, at_region) is None
-
-
-def test_what_is_mandatory_must_stand_in_the_table(rules, ask, dataset):
-    needs = rules({"kind": "mandatory-variables", "variable": "job", "needs": ["region"]})
-    assert first_refusal(*ask(rows=["sex"], filters=["job=1"]), dataset, needs) is not None
-    assert first_refusal(*ask(rows=["job"], columns=["region"]), dataset, needs) is None
-    assert first_refusal(*ask(rows=["job"], columns=["area"]), dataset, needs) is None
-    assert first_refusal(*ask(rows=["sex"]), dataset, needs) is None
-
-
-def test_nothing_is_advised_where_nothing_is_allowed(ask, dataset):
-    request, _ = ask(rows=["sex"])
-    assert nearest_allowed(request, dataset, (), lambda _: Refused("No.")) is None

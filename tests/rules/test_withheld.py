@@ -14,7 +14,6 @@ from discreet.model.dataset_toml import parse_dataset
 from discreet.model.request import TableRequest, canonical
 from discreet.model.shape import table_shape
 from discreet.rules.declared import first_refusal, parse_rules
-from discreet.rules.edits import larger_areas
 from discreet.rules.noisy_table import NoisyTable
 from discreet.rules.places import ancestors, finer
 from discreet.rules.unfiltered import needs_table, unfiltered, unfiltered_shape
@@ -22,8 +21,11 @@ from discreet.rules.verdict import verdict_of
 from discreet.rules.withheld import lay_out, withheld_cells
 
 ZEROS = {"kind": "share-of-zeros", "most": 0.5}
+
 ONES = {"kind": "share-of-ones", "most": 0.4}
+
 GEOGRAPHIES = ["region", "area"]
+
 OTHERS = ["sex", "age", "job"]
 
 
@@ -234,15 +236,6 @@ class TestLevels:
         assert noisy(coarse, 1).noisy.shape == (3,)
         filtered = replace(coarse, filters=(("job", ("1", "2")),))
         assert unfiltered(filtered, dataset) == TableRequest("town", rows=("job",))
-
-
-def test_larger_areas_are_larger_whatever_the_levels(ask, dataset):
-    (fewer,) = larger_areas(ask(**TestLevels.mixed)[0], dataset)
-    assert fewer.levels == (("area", ("region",)),)
-    (none,) = larger_areas(fewer, dataset)
-    assert (none.variables, none.levels) == (("sex", "age"), ())
-    (region,) = larger_areas(ask(rows=["area"], columns=["sex"])[0], dataset)
-    assert region.variables == ("region", "sex")
 
 
 def test_a_verdict_of_another_geography_is_refused(ask, noisy, rules, dataset):

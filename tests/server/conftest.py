@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
+from html.parser import HTMLParser
 from typing import TYPE_CHECKING
 
 import numpy as np
-import pandas as pd
 import pytest
 from fastapi.testclient import TestClient
 
@@ -20,8 +20,12 @@ from discreet.workspace.workspace import Workspace
 if TYPE_CHECKING:
     from pathlib import Path
 
+    import pandas as pd
+
 DISTRICTS = 48
+
 AGES = ("0-14", "15-64", "65+")
+
 HOSTILE = {
     "a,b": "<script>alert('label')</script>",
     "c+d=e": '"><img src=x onerror=alert(1)>',
@@ -29,7 +33,9 @@ HOSTILE = {
     "x\\y": "nul \x00 and bell \x07",
     "<b>": "\u202eright to left\u2069\u2069",
 }
+
 HOSTILE_LABEL = "<b>Hostile</b> & \u202elabels"
+
 HOSTILE_SOURCE = '"/><script>source()</script>'
 
 
@@ -78,6 +84,8 @@ max_cells = 5000
 
 def people_records(count: int = 617) -> pd.DataFrame:
     """Records from a seed."""
+    import pandas as pd
+
     random = np.random.default_rng(20260101)
     weight = np.tile([1.0, 1.7], DISTRICTS // 2)
     district = random.choice(np.arange(1, DISTRICTS + 1), count, p=weight / weight.sum())
@@ -113,6 +121,8 @@ id_column = "id"
 
 def hostile_records(count: int = 300) -> pd.DataFrame:
     """A few of each."""
+    import pandas as pd
+
     random = np.random.default_rng(7)
     return pd.DataFrame(
         {
@@ -199,3 +209,48 @@ def watched(small_workspace):
 @pytest.fixture
 def watched_client(watched, small_settings):
     return TestClient(create_app(Doors(watched), small_settings))
+
+
+class Page(HTMLParser):
+    """A page as a list of elements, with the text inside each, and a check that every tag is closed."""
+
+    VOID = frozenset({"meta", "link", "img", "input", "br", "hr"})
+
+    def __init__(self, response):
+        super().__init__()
+        self.elements = []
+        self.open = []
+        self.feed(response.text)
+        self.close()
+        assert not self.open, self.open
+
+    def handle_starttag(self, tag, attributes):
+        element = {"tag": tag, "text": "", **dict(attributes)}
+        self.elements.append(element)
+        if tag not in self.VOID:
+            self.open.append(element)
+
+    def handle_endtag(self, tag):
+        assert self.open.pop()["tag"] == tag
+
+    def handle_data(self, data):
+        for element in self.open:
+            element["text"] += data
+
+    def all(self, tag, **attributes):
+        names = {name.rstrip("_"): value for name, value in attributes.items()}
+        return [e for e in self.elements if e["tag"] == tag and all(e.get(k) == v for k, v in names.items())]
+
+    def texts(self, tag, **attributes):
+        return [" ".join(element["text"].split()) for element in self.all(tag, **attributes)]
+
+
+class BrokenWorkspace:
+    def __init__(self, exception):
+        self.exception = exception
+
+    def ids(self):
+        return ["people"]
+
+    def stored(self, dataset_id):
+        raise self.exception

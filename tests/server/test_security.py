@@ -6,14 +6,14 @@ from dataclasses import replace
 
 import pytest
 from fastapi.testclient import TestClient
-from starlette.exceptions import HTTPException
 
 from discreet.answer.door import Doors
-from discreet.errors import SecretUnusable
 from discreet.noise.table import NoiseRow, NoiseTable
 from discreet.records.engine import AggregateQuery
 from discreet.server.app import create_app
 from discreet.server.security import CONTENT_SECURITY_POLICY, MAX_QUERY_BYTES
+
+from .conftest import BrokenWorkspace
 
 ADDRESSES = [
     "/",
@@ -60,17 +60,6 @@ def test_a_query_as_long_as_the_limit_is_read_and_one_longer_is_not(client):
     assert (page.status_code, page.headers["content-type"]) == (414, "text/html; charset=utf-8")
 
 
-class BrokenWorkspace:
-    def __init__(self, exception):
-        self.exception = exception
-
-    def ids(self):
-        return ["people"]
-
-    def stored(self, dataset_id):
-        raise self.exception
-
-
 @pytest.mark.parametrize("address", ["/api/datasets/people/table?rows=sex", "/datasets/people"])
 def test_nothing_of_an_unexpected_exception_is_told(small_settings, caplog, address):
     caplog.set_level(logging.DEBUG)
@@ -91,30 +80,6 @@ def test_two_incidents_have_two_numbers(small_settings):
     details = [client.get("/api/datasets/people").json() for _ in range(2)]
     assert details[0]["code"] == "internal"
     assert details[0]["detail"] != details[1]["detail"]
-
-
-@pytest.mark.parametrize("address", ["/api/datasets", "/api/datasets/people", "/", "/datasets/people"])
-def test_the_state_of_the_server_is_told_to_its_log_only(small_settings, caplog, address):
-    error = SecretUnusable("The secret can be read by others.", "Run chmod 600.")
-    response = TestClient(create_app(Doors(BrokenWorkspace(error)), small_settings)).get(address)
-    assert response.status_code == 503
-    assert "chmod" not in response.text
-    assert "read by others" not in response.text
-    assert "secret-unusable" in response.text
-    assert "read by others" in caplog.text
-
-
-def test_an_http_error_of_the_framework_becomes_a_problem(small_workspace, small_settings):
-    app = create_app(Doors(small_workspace), small_settings)
-
-    @app.get("/api/teapot")
-    def teapot(cups: int):
-        raise HTTPException(418, "short and stout")
-
-    client = TestClient(app)
-    assert client.get("/api/teapot?cups=2").json()["code"] == "bad-request"
-    unread = client.get("/api/teapot?cups=two").json()
-    assert (unread["status"], unread["detail"]) == (400, 'The parameter "cups" cannot be read.')
 
 
 # A noise table that never leaves a count unchanged: every number that leaves differs from the truth by 3.

@@ -1,7 +1,6 @@
 """The noise that is released follows the published table, and a table that is 5 % wrong is found out."""
 
 import numpy as np
-import pandas as pd
 import pytest
 from scipy import stats
 
@@ -37,6 +36,8 @@ js = 2
 
 @pytest.fixture(scope="module")
 def records():
+    import pandas as pd
+
     rng = np.random.default_rng(17)
     size = rng.poisson(8, AREAS)
     area = np.repeat(np.arange(AREAS), size)

@@ -7,7 +7,6 @@ import pytest
 
 from discreet.errors import BadDescription
 from discreet.survey.design import SurveyDesign, relative_variance
-from discreet.survey.fixed_point import nearest_quotient, times_ratio
 
 
 def test_kish_design_effect_is_one_plus_the_relative_variance():
@@ -32,8 +31,3 @@ def test_the_sampling_fraction_is_never_above_one():
 def test_a_design_that_contradicts_itself_is_refused(wrong):
     with pytest.raises(BadDescription):
         SurveyDesign(*wrong)
-
-
-def test_quotients_are_rounded_halves_away_from_zero():
-    assert nearest_quotient(np.array([1, -1, 3, -3, 2]), 2).tolist() == [1, -1, 2, -2, 1]
-    assert times_ratio(np.array([1, -1]), np.array([5, 5]), np.array([2, 2])).tolist() == [3, -3]

@@ -2,11 +2,10 @@
 
 import pytest
 
-from discreet.answer.budgets import budget_before
 from discreet.answer.pipeline import release_table
 from discreet.errors import BadDescription
-from discreet.model import defaults, protection, terms
-from discreet.model.dataset_toml import names_of, parse_dataset
+from discreet.model import defaults, protection
+from discreet.model.dataset_toml import names_of
 from discreet.model.request import TableRequest
 from discreet.workspace.lineage import lineage_defaults
 from discreet.workspace.load import load_dataset
@@ -94,18 +93,6 @@ def test_the_same_description_under_other_defaults_is_another_version(
         digests.append(Workspace(folder).stored("town").digest)
         second_revision()
     assert digests[0] != digests[1]
-
-
-def test_a_budget_is_told_before_a_load_by_the_lineage_s_own_defaults(private_town, monkeypatch):
-    text = private_town.description.replace("delta = 1e-9\n", "")
-    private_town.load(private_town.folder / "other", text).close()
-    monkeypatch.setitem(
-        defaults.FORMER, 2, lambda document: document["protection"]["budget"].setdefault("delta", 1e-9)
-    )
-    told = budget_before(private_town.folder / "other", text)
-    assert lineage_defaults(private_town.folder / "other", text) == 1
-    assert told["family"] == "town"
-    assert terms.parse_terms(parse_dataset(text, 1).protection.budget).delta == pytest.approx(1e-9)
 
 
 def test_names_are_read_before_anything_else():

@@ -93,16 +93,6 @@ def test_people_see_the_row_the_moments_and_the_promise():
     assert "-DP for one cell" in shown
 
 
-def test_compare_sets_the_families_side_by_side():
-    found = document("compare", "--epsilon", "1.5", "--m", "7")
-    by_name = {side["family"]: side for side in found["families"]}
-    assert by_name["normal"]["parameters"]["m"] == 12
-    assert by_name["laplace"]["within"][5][0] == pytest.approx(0.635, abs=5e-4)
-    shown = run("compare", "--epsilon", "1.5", "--m", "7").stdout
-    assert "laplace" in shown
-    assert "0.64" in shown
-
-
 @pytest.mark.parametrize(
     ("words", "error", "reason"),
     [
@@ -134,12 +124,6 @@ def test_a_modulus_is_read_as_people_write_it(text, number):
 def test_a_modulus_that_is_none_is_refused(text):
     with pytest.raises(BadRequest, match="not usable"):
         read_modulus(text)
-
-
-def test_an_epsilon_that_maxent_does_not_have_says_where_to_audit():
-    found = make_design("maxent", {"D": 5, "V": 3, "symmetric": True, "epsilon": 0.25}, 2**32, None).document
-    assert found["privacy"]["epsilon"] == 0.25
-    assert "epsilon" not in found["parameters"]
 
 
 def test_the_file_carries_its_program_and_the_hash_of_its_integers(tmp_path):

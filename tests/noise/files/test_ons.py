@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import numpy as np
-import pandas as pd
 import pytest
 
 from discreet.errors import BadNoiseTable
@@ -9,12 +8,21 @@ from discreet.noise.files import ons, read_noise_table, write_noise_table
 from discreet.noise.table import NoiseRow, NoiseTable
 from discreet.privacy import audit
 
-ons_package = pytest.importorskip("cell_key_perturbation.create_perturbed_table")
-ons_tables = pytest.importorskip("cell_key_perturbation.utils.generate_test_ptable")
+
+@pytest.fixture
+def ons_package():
+    return pytest.importorskip("cell_key_perturbation.create_perturbed_table")
+
+
+@pytest.fixture
+def ons_tables():
+    return pytest.importorskip("cell_key_perturbation.utils.generate_test_ptable")
 
 
 def random_ons_table(keys, seed):
     """Noise in no order at all: every (count, key) has its own value."""
+    import pandas as pd
+
     rng = np.random.default_rng(seed)
     counts = np.repeat(np.arange(1, 751), keys)
     noise = np.maximum(rng.integers(-4, 5, counts.size), -counts)
@@ -23,6 +31,8 @@ def random_ons_table(keys, seed):
 
 def microdata(keys, seed, size=12_000):
     """Small cells and cells of thousands, so that rows are reused."""
+    import pandas as pd
+
     rng = np.random.default_rng(seed)
     region = rng.choice(6, size, p=[0.6, 0.25, 0.1, 0.04, 0.009, 0.001])
     return pd.DataFrame(
@@ -45,7 +55,7 @@ def ours(table, data, variables):
 
 @pytest.mark.parametrize("keys", [256, pytest.param(4096, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("variables", [["region"], ["region", "age"], ["region", "age", "sex"]])
-def test_released_counts_equal_those_of_the_ons_package_cell_by_cell(tmp_path, keys, variables):
+def test_released_counts_equal_those_of_the_ons_package_cell_by_cell(ons_package, tmp_path, keys, variables):
     theirs, data = ons_table_of(keys, tmp_path)[1], microdata(keys, seed=7)
     table = ons_table_of(keys, tmp_path)[0]
     released = ons_package.create_perturbed_table(
@@ -81,7 +91,7 @@ def test_the_reuse_rule_is_that_of_the_package_for_every_large_count(tmp_path):
     assert (len(table.rows), table.repeats) == (751, 250)
 
 
-def test_the_rounding_table_of_ons_is_read_and_its_bias_is_shown(tmp_path):
+def test_the_rounding_table_of_ons_is_read_and_its_bias_is_shown(ons_tables, tmp_path):
     ons_tables.generate_ptable_10_5_rule().to_csv(tmp_path / "ten_five.csv", index=False)
     table = read_noise_table(tmp_path / "ten_five.csv")
     result = audit(table, epsilon=1.0)

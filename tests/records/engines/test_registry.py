@@ -36,6 +36,7 @@ TABLES = [
     {"rows": ["age"], "groups": {"age": [["adult", "old"]]}, "totals": False},
     {"rows": ["job"], "columns": ["region"], "filters": {"age": ["child"]}},
 ]
+
 WEIGHTED = 'weight_column = "weight"\nid_column = "person"'
 
 
@@ -132,16 +133,6 @@ def test_http_and_the_page_answer_from_it(held_by):
         return [answer.text for answer in found]
 
     assert answers(held_by("toy")) == answers(held_by("duckdb"))
-
-
-def test_the_first_that_names_an_engine_wins(town, tmp_path):
-    plain = parse_dataset(town.description)
-    named = parse_dataset(town.description + '\n[engine]\nkind = "toy"\n')
-    assert engine_wanted(tmp_path, plain) == ""
-    (tmp_path / "workspace.toml").write_text('[engine]\nkind = "one"\n')
-    assert engine_wanted(tmp_path, plain) == "one"
-    assert engine_wanted(tmp_path, named) == "toy"
-    assert engine_wanted(tmp_path, named, "duckdb") == "duckdb"
 
 
 @pytest.mark.parametrize("where", ["dataset.toml", "workspace.toml"])

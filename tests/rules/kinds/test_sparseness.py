@@ -14,6 +14,7 @@ from discreet.rules.withheld import withheld_cells
 
 #: Two areas of region, by sex (down) and age (along): the first is dense, the second is sparse.
 DENSE = [[9, 9, 9], [9, 9, 9]]
+
 #: kind: (its section, the counts of an area that it withholds).
 SPARSE = {
     "share-of-zeros": ({"most": 0.5}, [[9, 0, 0], [0, 0, 9]]),
@@ -66,38 +67,6 @@ def test_a_table_without_geography_is_one_area(kind, ask, noisy, rules, dataset)
 def test_every_kind_on_counts_is_tested_here():
     looking = {kind.kind for kind in kinds().values() if kind.implements("withholds")}
     assert looking == {*SPARSE, "minimum-area-size"}
-
-
-def test_the_verdict_is_plain_data(two_regions, rules, dataset):
-    import json
-
-    table, _ = two_regions
-    section, sparse = SPARSE["share-of-zeros"]
-    verdict = verdict_of(rules({"kind": "share-of-zeros", **section}), table(DENSE, sparse), dataset)
-    assert json.loads(json.dumps(verdict.as_json())) == {
-        "passed": 1,
-        "blocked": 1,
-        "total": 2,
-        "table_error": None,
-        "rules": [
-            {
-                "code": "share-of-zeros",
-                "message": "In 1 of 2 areas more than 50% of the cells are empty.",
-                "advice": "Take a variable out, filters included, or use larger areas or none.",
-            }
-        ],
-    }
-
-
-def test_a_large_mean_cell_rescues_from_the_rules_that_it_lists(two_regions, rules, dataset):
-    table, _ = two_regions
-    zeros = {"kind": "share-of-zeros", "most": 0.5}
-    sparse, rich = SPARSE["share-of-zeros"][1], [[999, 0, 0], [0, 0, 999]]
-    mean = {"kind": "mean-cell-size", "least": 1, "rescue": 100}
-    verdict = verdict_of(rules(zeros, mean), table(rich, sparse), dataset)
-    assert verdict.mask[:2].tolist() == [False, True]
-    unlisted = {**mean, "rescues": ["share-of-ones"]}
-    assert verdict_of(rules(zeros, unlisted), table(rich, sparse), dataset).mask[:2].all()
 
 
 def test_structural_zeros_are_not_sparse(ask, noisy, rules, dataset):

@@ -15,7 +15,7 @@ from discreet.workspace.demo.geography import (
     draw_areas,
     region_variable,
 )
-from discreet.workspace.demo.places import DISTRICTS, REGIONS
+from discreet.workspace.demo.places import DISTRICTS
 
 
 @pytest.mark.parametrize("rows", [1, 7, 1_000, 60_000, 1_500_000])
@@ -53,12 +53,6 @@ def test_codes_and_names_are_unique_and_every_parent_exists():
         assert len({category.label for category in variable.categories}) == len(variable.codes)
     for coarse, fine in pairwise(variables):
         assert {category.parent for category in fine.categories} == set(coarse.codes)
-
-
-def test_there_are_eleven_regions_whose_shares_add_up():
-    assert len(REGIONS) == 11
-    assert DISTRICTS == 110
-    assert sum(region.share for region in REGIONS) == pytest.approx(1)
 
 
 def test_positions_of_areas_agree_with_their_codes():

@@ -3,15 +3,18 @@ from __future__ import annotations
 import hashlib
 import tomllib
 from functools import cache
+from typing import TYPE_CHECKING
 
 import numpy as np
-import pandas as pd
 import pyarrow as pa
 import pytest
 from scipy.stats import chi2_contingency
 
 from discreet.workspace.demo import spudlandia as survey
 from discreet.workspace.demo import spudlandia_batches, spudlandia_description
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 FALSE_ALARM = 1e-6
 
@@ -88,6 +91,8 @@ def test_raking_meets_the_known_age_groups_and_sexes():
 
 
 def test_ids_are_unique_and_independent_of_the_state():
+    import pandas as pd
+
     frame = respondents()
     assert frame["person_id"].is_unique
     halves = pd.crosstab(np.arange(1_500) < 750, frame["state"])
@@ -96,6 +101,8 @@ def test_ids_are_unique_and_independent_of_the_state():
 
 @pytest.mark.parametrize("pair", [("likes", "frequency"), ("state", "frequency"), ("state", "likes")])
 def test_taste_habit_and_state_depend_on_each_other(pair):
+    import pandas as pd
+
     assert chi2_contingency(pd.crosstab(*(respondents()[name] for name in pair))).pvalue < FALSE_ALARM
 
 

@@ -4,7 +4,6 @@ import json
 from fractions import Fraction
 
 import numpy as np
-import pandas as pd
 import pytest
 from typer.testing import CliRunner
 
@@ -17,6 +16,8 @@ RECORDS = 900
 
 
 def survey_records():
+    import pandas as pd
+
     rng = np.random.RandomState(4)
     state = rng.choice(["A", "B"], RECORDS, p=[0.6, 0.4])
     weight = np.where(state == "A", 30, 10) + rng.randint(0, 500, RECORDS) / 100

@@ -1,0 +1,39 @@
+"""A load cautions the custodian, and the caution is said before anything is served."""
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pytest
+
+from discreet.answer.load import load_dataset
+from discreet.workspace.workspace import Workspace
+
+
+@pytest.fixture
+def almost_empty(town):
+    """Records in which the area N2 has two people."""
+    two = town.records.filter(pc.equal(town.records["area"], "N2")).slice(0, 2)
+    rest = town.records.filter(pc.not_equal(town.records["area"], "N2"))
+    return pa.concat_tables([rest, two])
+
+
+def test_groups_that_differ_by_two_people_are_named_before_the_version_is_served(
+    town, tmp_path, almost_empty
+):
+    folder, said = tmp_path / "w", []
+
+    def caution(sentence):
+        assert not list(folder.rglob("current*"))
+        said.append(sentence)
+
+    digest = load_dataset(folder, town.description, almost_empty, caution=caution)
+    assert any("'N1' of \"area\" and 'N' of \"region\" differ by 2 people" in sentence for sentence in said)
+    assert Workspace(folder).stored("town").digest == digest
+
+
+def test_records_without_slivers_and_records_under_dp_get_no_caution(
+    town, private_town, tmp_path, almost_empty
+):
+    said = []
+    load_dataset(tmp_path / "plain", town.description, town.records, caution=said.append)
+    load_dataset(tmp_path / "dp", private_town.description, almost_empty, caution=said.append)
+    assert said == []

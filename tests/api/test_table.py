@@ -1,0 +1,78 @@
+"""A table in Python: frames, files, notebooks, and what may be concluded from it."""
+
+import pytest
+
+import discreet
+from discreet.errors import BadRequest
+
+
+@pytest.fixture
+def catalogue(town_workspace):
+    with discreet.open(town_workspace.folder) as opened:
+        yield opened
+
+
+def test_to_pandas_has_codes_labels_values_and_status(catalogue):
+    frame = catalogue.table("town", rows=["age"], columns=["job"]).to_pandas()
+    assert list(frame.columns) == ["age", "age_label", "job", "job_label", "value", "status"]
+    assert frame["value"].dtype == "Int64"
+    assert len(frame) == 20
+    impossible = frame[(frame["age"] == "child") & (frame["job"] == "1")]
+    assert impossible["value"].isna().all()
+    assert impossible["status"].tolist() == ["z"]
+    assert not frame[frame["status"] == ""]["value"].isna().any()
+
+
+def test_to_csv_is_what_pandas_reads_back(catalogue, tmp_path):
+    import pandas as pd
+
+    table = catalogue.table("town", rows=["age"], columns=["sex"])
+    assert table.to_csv(tmp_path / "table.csv") is None
+    frame = pd.read_csv(tmp_path / "table.csv", dtype=str, keep_default_na=False)
+    assert frame["value"].tolist() == [str(value) for value in table.to_pandas()["value"]]
+    assert (tmp_path / "table.csv").read_text("utf-8") == table.to_csv()
+    table.save(tmp_path / "table.json")
+    assert (tmp_path / "table.json").read_text("utf-8") == table.to_json_stat()
+
+
+def test_a_notebook_shows_the_table_with_its_note_and_legend(catalogue):
+    html = catalogue.table("town", rows=["age"], columns=["job"])._repr_html_()
+    assert "randomly adjusted" in html
+    assert "[z] Not applicable" in html
+    assert html.count("<tr>") == 5
+    assert "Persons by age and job" in html
+
+
+def test_a_long_table_is_shown_in_part_and_says_so(catalogue):
+    html = catalogue.table("town", rows=["area", "age", "job"])._repr_html_()
+    assert "Shown in part" in html
+
+
+def test_a_table_tests_its_own_independence(catalogue):
+    from discreet.inference import independence_test
+
+    table = catalogue.table("town", rows=["sex"], columns=["age"])
+    found = table.test_independence()
+    assert found == independence_test(table.release)
+    assert found.df == 2
+    assert table.test_independence(method="bootstrap", replicates=19).method == "bootstrap"
+    with pytest.raises(BadRequest, match="two variables"):
+        catalogue.table("town", rows=["sex"]).test_independence()
+
+
+def test_a_table_gives_the_interval_of_a_cell(catalogue):
+    table = catalogue.table("town", rows=["age"], columns=["job"])
+    found = table.interval("adult", "_T", level=0.9)
+    assert found.low <= table.release.value("adult", "_T") <= found.high
+    for codes, words in (
+        (("child", "1"), "has no value"),
+        (("adult",), "one code each"),
+        (("x", "1"), "one code"),
+        (
+            (0.95,),
+            "There is no cell (0.95). Give one code each of age, job, such as table.interval('child', '0')",
+        ),
+    ):
+        with pytest.raises(BadRequest) as error:
+            table.interval(*codes)
+        assert words in str(error.value)

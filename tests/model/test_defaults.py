@@ -1,0 +1,31 @@
+"""A lineage keeps the defaults of its first load: what has changed since is stated, what is stated wins."""
+
+import pytest
+
+from discreet.model import defaults
+from discreet.model.defaults import newest_defaults, with_former_defaults
+
+
+@pytest.fixture
+def two_changes(monkeypatch):
+    """The default of `a` was 1 before revision 2, and that of `b` was 2 before revision 3."""
+    changes = {
+        2: lambda document: document.setdefault("a", 1),
+        3: lambda document: document.setdefault("b", 2),
+    }
+    monkeypatch.setattr(defaults, "FORMER", changes)
+
+
+@pytest.mark.usefixtures("two_changes")
+def test_only_what_changed_after_the_revision_is_filled_in():
+    assert newest_defaults() == 3
+    assert with_former_defaults({}, 1) == {"a": 1, "b": 2}
+    assert with_former_defaults({}, 2) == {"b": 2}
+    assert with_former_defaults({}, 3) == {}
+
+
+@pytest.mark.usefixtures("two_changes")
+def test_what_is_stated_wins_and_the_description_is_not_changed():
+    document = {"a": 7}
+    assert with_former_defaults(document, 1) == {"a": 7, "b": 2}
+    assert document == {"a": 7}

@@ -1,0 +1,33 @@
+"""Fields of delimited files are read exactly as written, and a wrong one is named by its line."""
+
+from decimal import Decimal
+
+import pytest
+
+from discreet.errors import BadNoiseTable
+from discreet.noise.files.delimited import decimal, is_number, split_lines, whole
+
+
+@pytest.mark.parametrize("mark", [";", ",", "\t", " "])
+def test_the_first_line_decides_the_separator_and_numbers_count_blank_lines(mark):
+    text = f'\ufeff"i"{mark}v\n\n1{mark}"2"\n'
+    assert split_lines(text) == [(1, ("i", "v")), (3, ("1", "2"))]
+    assert split_lines("\n \n") == []
+
+
+def test_numbers_are_not_rounded_and_a_decimal_comma_is_a_point():
+    assert decimal("0,1000000000000000055", 1, "p") == Decimal("0.1000000000000000055")
+    assert whole("3.0", 1, "v") == 3
+    assert whole("-12345678901234567890", 1, "v") == -12345678901234567890
+
+
+@pytest.mark.parametrize("text", ["x", "", "nan", "inf"])
+def test_what_is_no_number_is_named_by_its_line(text):
+    assert not is_number(text)
+    with pytest.raises(BadNoiseTable, match="Line 7: p is"):
+        decimal(text, 7, "p")
+
+
+def test_a_half_is_no_whole_number():
+    with pytest.raises(BadNoiseTable, match="must be a whole number"):
+        whole("2.5", 7, "v")

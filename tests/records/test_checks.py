@@ -1,0 +1,76 @@
+"""Records must nest, stay out of what cannot occur, and bear out what is declared of their weights."""
+
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+from discreet.errors import BadData
+from discreet.model.dataset_toml import parse_dataset
+from discreet.model.survey import Survey
+from discreet.records.checks import WeightSums, record_checks
+
+
+@pytest.fixture(scope="module")
+def check(town):
+    checks = record_checks(parse_dataset(town.description))
+
+    def run(**codes):
+        columns = {"region": [0], "area": [0], "age": [1], "job": [1], "sex": [0]} | codes
+        for each in checks:
+            each({name: np.array(values) for name, values in columns.items()})
+
+    return run
+
+
+def test_records_as_they_are_declared_pass(check):
+    check()
+    check(age=[0], job=[0])
+
+
+def test_an_area_in_another_region_is_named_with_both(check):
+    with pytest.raises(BadData, match="\"area\" 'S1' occurs within \"region\" 'N'"):
+        check(area=[2])
+
+
+def test_a_child_with_a_job_lies_in_a_structural_zero(check):
+    with pytest.raises(BadData, match="'Children have no job': age = 'child', job = '1'"):
+        check(age=[0])
+
+
+def declared(**changes):
+    facts = {"sample_size": 3, "population_size": Fraction(6), "largest_weight": Fraction(4)}
+    return Survey(**{"form": "cell-average", "relative_variance": Fraction(1, 2)} | facts | changes)
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"sample_size": 4}, "sample_size is 4; there are 3"),
+        ({"population_size": Fraction(7)}, "the weights add up to 6"),
+        ({"largest_weight": Fraction(3)}, "a weight of 4 occurs"),
+        ({"relative_variance": Fraction(1, 4)}, "it is 0.5000"),
+    ],
+)
+def test_weights_that_contradict_the_survey_are_refused(changes, words):
+    sums = WeightSums()
+    for chunk in ([10, 10], [40]):
+        sums.add(np.array(chunk))
+    assert sums.refuse_others(declared(), 1) is None
+    with pytest.raises(BadData, match=words):
+        sums.refuse_others(declared(**changes), 1)
+
+
+def test_what_is_not_public_is_not_compared_but_a_bound_always_is():
+    sums = WeightSums()
+    sums.add(np.array([1, 1, 4]))
+    wrong = declared(sample_size=9, population_size=Fraction(99))
+    assert sums.refuse_others(wrong, 0, known_size=False, known_weights=False) is None
+    with pytest.raises(BadData, match="largest_weight"):
+        sums.refuse_others(declared(largest_weight=Fraction(2)), 0, known_size=False, known_weights=False)
+
+
+def test_squares_beyond_64_bits_are_added_exactly():
+    sums = WeightSums()
+    sums.add(np.array([2**40, 2**40]))
+    assert sums.squares == 2**81

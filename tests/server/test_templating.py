@@ -1,0 +1,47 @@
+"""Pages: no label becomes markup, and nothing is loaded from elsewhere."""
+
+import pytest
+
+from .conftest import Page
+
+HOSTILE_ADDRESSES = [
+    "/",
+    "/datasets/hostile",
+    "/datasets/hostile?rows=bad&columns=good",
+    "/datasets/hostile?rows=good&layers=bad",
+    "/datasets/hostile?rows=good&filter=bad%3D%3Cb%3E",
+    "/datasets/hostile?rows=%3Cscript%3Ealert(3)%3C/script%3E",
+    "/datasets/hostile?rows=good&group=%22%3E%3Cscript%3E%3D1",
+    "/datasets/hostile?%3Cscript%3E=1",
+    "/datasets/hostile/variables/bad",
+    "/datasets/%3Cscript%3E",
+    "/errors/%3Cscript%3E",
+]
+
+
+@pytest.mark.parametrize("address", HOSTILE_ADDRESSES)
+def test_no_label_code_or_address_becomes_markup(client, address):
+    response = client.get(address)
+    page = Page(response)
+    assert not [e for e in page.elements if e["tag"] in {"script", "b", "i"}]
+    assert [e["src"] for e in page.all("img")] == ["/static/mark.svg"]
+    assert not [name for e in page.elements for name in e if name.startswith("on") or name == "style"]
+    assert not set(response.text) & set(map(chr, [*range(9), *range(11, 32), 127]))
+
+
+def test_labels_stand_in_a_direction_of_their_own_and_close_what_they_open(client):
+    page = Page(client.get("/datasets/hostile?rows=bad"))
+    labels = page.texts("th", scope="row")
+    assert "nul \ufffd and bell \ufffd" in labels
+    assert "\u202eright to left\u202c" in labels
+    rows = [i for i, e in enumerate(page.elements) if e["tag"] == "th" and e.get("scope") == "row"]
+    assert all(page.elements[i + 1]["tag"] == "bdi" for i in rows)
+
+
+def test_pages_load_nothing_from_elsewhere_and_run_no_script(client):
+    for address in ("/", "/datasets/people", "/errors"):
+        page = Page(client.get(address))
+        assert not page.all("script")
+        sources = [e.get("href", "") for e in page.all("link")] + [e["src"] for e in page.all("img")]
+        assert all(source.startswith("/static/") for source in sources)
+        assert all(client.get(source).status_code == 200 for source in sources)

@@ -1,0 +1,36 @@
+"""Where the ledger is: made when it is first needed, and never made anew where something was charged."""
+
+import pytest
+
+from discreet.errors import LedgerUnusable
+from discreet.workspace.ledger_place import (
+    LEDGER,
+    accounts_of,
+    has_ledger,
+    ledger_for_loading,
+    ledger_place,
+    open_ledger,
+)
+
+
+def test_a_file_of_the_workspace_unless_an_option_names_a_database(tmp_path, monkeypatch):
+    assert ledger_place(tmp_path) == tmp_path / LEDGER
+    monkeypatch.setenv("DISCREET_LEDGER", "postgresql+psycopg://me@/ledger")
+    assert ledger_place(tmp_path) == "postgresql+psycopg://me@/ledger"
+
+
+def test_the_first_account_makes_the_ledger_and_reading_makes_none(tmp_path):
+    with pytest.raises(LedgerUnusable):
+        open_ledger(tmp_path)
+    assert not has_ledger(tmp_path)
+    accounts_of(tmp_path).create("ann", "reader")
+    assert has_ledger(tmp_path)
+    assert [each.account for each in accounts_of(tmp_path).listing()] == ["ann"]
+
+
+def test_a_lost_ledger_of_charged_datasets_is_not_made_anew(private_town):
+    (private_town.folder / LEDGER).unlink()
+    for asked in (ledger_for_loading, accounts_of):
+        with pytest.raises(LedgerUnusable, match="datasets were charged to it"):
+            asked(private_town.folder)
+    assert not has_ledger(private_town.folder)

@@ -1,0 +1,97 @@
+"""A load makes a version whole or not at all, and checks what it is told before it reads a record."""
+
+import subprocess
+import sys
+import threading
+
+import pytest
+
+from discreet.answer.pipeline import release_table
+from discreet.errors import BadDescription
+from discreet.model.request import TableRequest
+from discreet.workspace.load import load_dataset
+from discreet.workspace.workspace import Workspace
+
+REQUEST = TableRequest("town", ("sex",), ("age",))
+
+
+@pytest.fixture
+def workspace(town, tmp_path):
+    return town.load(tmp_path / "workspace")
+
+
+def version_of(workspace):
+    return workspace.folder / "datasets" / "town" / workspace.stored("town").digest
+
+
+def test_the_same_records_and_description_are_the_same_version(town, workspace):
+    before = version_of(workspace)
+    load_dataset(workspace.folder, town.description, town.records)
+    assert version_of(Workspace(workspace.folder)) == before
+    assert len(list(before.parent.glob("?" * 32))) == 1
+
+
+def test_a_reader_never_sees_a_half_loaded_version(town, workspace):
+    """Loads of two versions in turn, a reader all the while: every answer is whole and from one of the two."""
+    labels, errors, stop = set(), [], threading.Event()
+
+    def read():
+        while not stop.is_set():
+            try:
+                labels.add(release_table(Workspace(workspace.folder).stored("town"), REQUEST).dataset.label)
+            except Exception as error:  # noqa: BLE001 - any error is a finding
+                errors.append(repr(error))
+
+    reader = threading.Thread(target=read)
+    reader.start()
+    for turn in range(6):
+        load_dataset(workspace.folder, town.description.replace("A town", f"Town {turn % 2}"), town.records)
+    stop.set()
+    reader.join()
+    assert not errors
+    assert labels <= {"A town", "Town 0", "Town 1"}
+
+
+def test_an_interrupted_load_leaves_the_old_version_and_is_swept_up(town, workspace):
+    """A process that is killed in the middle of a load: nothing of it is ever served."""
+    program = (
+        "import os, sys; from pathlib import Path; import discreet.workspace.load as w\n"
+        "w._point = lambda *a: os._exit(9)\n"
+        "import pyarrow.parquet as pq\n"
+        "text = Path(sys.argv[2]).read_text().replace('A town', 'Half a town')\n"
+        "w.load_dataset(Path(sys.argv[1]), text, Path(sys.argv[3]))"
+    )
+    import pyarrow.parquet as pq
+
+    pq.write_table(town.records, workspace.folder / "r.parquet")
+    (workspace.folder / "d.toml").write_text(town.description)
+    arguments = [workspace.folder, workspace.folder / "d.toml", workspace.folder / "r.parquet"]
+    assert subprocess.run([sys.executable, "-c", program, *map(str, arguments)], check=False).returncode == 9
+    assert Workspace(workspace.folder).stored("town").dataset.label == "A town"
+    (workspace.folder / "datasets" / "town" / ".loading-dead").mkdir()
+    load_dataset(workspace.folder, town.description, town.records)
+    assert not list((workspace.folder / "datasets" / "town").glob(".loading*"))
+
+
+@pytest.mark.parametrize(
+    ("noise", "message"),
+    [
+        ('family = "maxnet"', 'Did you mean "maxent"'),
+        ('family = "maxent"\nD = 5', "needs V"),
+        ('family = "maxent"\nD = 5\nV = 3\nW = 2', 'no parameter "W"'),
+    ],
+)
+def test_a_protection_that_cannot_be_is_refused_before_a_record_is_read(town, tmp_path, noise, message):
+    text = town.description.split("[protection.noise]")[0] + "[protection.noise]\n" + noise
+    with pytest.raises(BadDescription) as raised:
+        load_dataset(tmp_path / "workspace", text, iter(()))
+    assert message in str(raised.value)
+
+
+def test_rules_are_checked_at_load_and_read_once_at_open(town, tmp_path):
+    rule = '\n[[rule]]\nkind = "max-variables"\nmost = 2\nlevel = "{}"\n'
+    with pytest.raises(BadDescription, match='"max-variables" has level'):
+        town.load(tmp_path / "bad", town.description + rule.format("arae"))
+    workspace = town.load(tmp_path / "good", town.description + rule.format("area"))
+    (read,) = workspace.stored("town").rules
+    assert (read.kind, read.most, read.level) == ("max-variables", 2, "area")
