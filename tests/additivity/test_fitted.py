@@ -50,6 +50,7 @@ def test_every_total_equals_the_sum_of_its_parts_and_nothing_is_negative(table, 
     assert values.dtype == np.int64
 
 
+@pytest.mark.slow
 @given(noisy_tables())
 @OPTIONS
 def test_the_same_cells_give_the_same_values_whatever_their_memory_order(table):
@@ -84,6 +85,7 @@ def test_an_additive_table_is_left_alone(table):
     assert report.largest_change == 0
 
 
+@pytest.mark.slow
 @given(noisy_tables(), st.integers(0, 2**32))
 @OPTIONS
 def test_structural_zeros_stay_zero(table, seed):
@@ -96,6 +98,7 @@ def test_structural_zeros_stay_zero(table, seed):
     assert not values[impossible].any()
 
 
+@pytest.mark.slow
 @given(st.integers(0, 2**32), st.integers(1, 4))
 @settings(max_examples=30, deadline=None)
 def test_noise_far_above_the_counts_is_fitted_in_steps_larger_than_one(seed, ways):
@@ -167,6 +170,7 @@ def test_a_hundred_thousand_cells_finish_within_the_pass_limit():
         assert np.abs(values - noisy)[(slice(None), *one_way)].max() <= 2
 
 
+@pytest.mark.slow
 @given(st.integers(0, 2**32), st.integers(2, 5))
 @settings(max_examples=4, deadline=None)
 def test_over_a_batch_of_tables_fitted_is_closer_than_proportional_rounding(seed, ways):

@@ -135,7 +135,7 @@ def test_an_account_with_a_share_pays_once_and_then_it_is_free_for_everybody(pri
     first = release_table(workspace.stored("town"), OUTSIDE, asker)
     # What is paid for beyond the declared tables is in the family's cap, not in the claim of the declared ones.
     assert first.promise[0].startswith("All answers from the declared tables of this version together")
-    assert "all versions and ledgers together" in first.promise[1]
+    assert "for all its datasets and versions together" in first.promise[1]
     assert spent(folder) - before == pytest.approx(Fraction(1, 2), abs=1e-9)
     again = release_table(Workspace(folder).stored("town"), OUTSIDE)
     assert named_format("json").write(first) == named_format("json").write(again)

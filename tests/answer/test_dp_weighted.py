@@ -82,6 +82,7 @@ def weighted(rows, columns=()):
     return TableRequest("survey", rows, columns, measure="weighted")
 
 
+@pytest.mark.slow
 def test_the_average_weight_times_noisy_counts(tmp_path):
     release = release_table(stored(tmp_path, "average-weight"), weighted(("likes",)))
     assert release.values.tolist() == [max(0, 40 * n) for n in release.noisy.tolist()]

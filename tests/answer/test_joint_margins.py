@@ -31,6 +31,7 @@ def spent(folder):
         ledger.close()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", METHODS)
 def test_margins_are_released_charged_and_free_when_asked_again(private_town, method):
     before = spent(private_town.folder)

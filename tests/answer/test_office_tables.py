@@ -99,6 +99,7 @@ def test_cellkeys_decimal_keys_and_table_give_cellkeys_counts(tmp_path):
     assert compared == 75
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("key", [None, -1, 2**32, "x"])
 def test_a_record_key_that_is_none_is_refused(key, tmp_path):
     import pandas as pd
@@ -127,6 +128,7 @@ def test_a_noise_file_that_does_not_fit_is_refused(protection, noise, message, t
         load(tmp_path, text, records)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "noise",
     [

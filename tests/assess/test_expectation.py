@@ -68,6 +68,7 @@ def test_the_means_are_the_sums_of_the_definition(noise):
     assert found.shown_small == pytest.approx(slow(counts, noise, lambda _, b: 1 <= b <= SMALL), abs=1e-9)
 
 
+@pytest.mark.slow
 def test_exact_mean_losses_equal_the_simulation(noise):
     (draws,) = simulate(SUBJECT, [noise], REPS, seed=7)
     found = expected(SUBJECT.flat, noise)
@@ -80,6 +81,7 @@ def test_exact_mean_losses_equal_the_simulation(noise):
         assert abs(draws[name].mean() - exact) <= Z * draws[name].std() / math.sqrt(REPS) + 1e-12
 
 
+@pytest.mark.slow
 def test_the_root_of_the_mean_square_bounds_the_mean_hellinger_distance(noise):
     (draws,) = simulate(SUBJECT, [noise], REPS, seed=8)
     found = expected(SUBJECT.flat, noise)

@@ -29,6 +29,7 @@ def values(chart):
     return [record for records in chart.to_dict()["datasets"].values() for record in records]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", FIGURES)
 def test_every_picture_is_drawn(found, name):
     assert render(figure(found, name), "svg").startswith(b"<svg")

@@ -30,6 +30,7 @@ def test_the_optimum_of_several_tables_is_the_exact_composition():
     assert optimum([table.rows[0]] * 2) == pytest.approx((1 + exact) / 2, abs=1e-9)
 
 
+@pytest.mark.slow
 @given(st.floats(0.05, 1.5), st.integers(1, 6))
 def test_no_optimum_passes_the_bound_of_its_epsilon(epsilon, tables):
     rows = [laplace(epsilon=epsilon, modulus=2**64).rows[0]] * tables

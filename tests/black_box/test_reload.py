@@ -72,6 +72,7 @@ def test_renamed_codes_need_a_new_version_and_renamed_labels_do_not(private_town
     assert spent(private_town.folder) == cost
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "changed",
     [

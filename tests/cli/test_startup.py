@@ -30,6 +30,7 @@ def imported(tmp_path):
     return modules
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "words",
     [["--help"], ["--version"], ["tabel"], ["table", "--nope"], ["table", "--help"], ["attack", "--help"]],

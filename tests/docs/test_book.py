@@ -52,6 +52,7 @@ def alike(first: bytes, second: bytes) -> bool:
     return all(abs(a - b) <= PIXELS for a, b in zip(*numbers, strict=True))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("part", "body"), list(every_part()))
 def test_a_page_shows_what_its_commands_print(part, body, run):
     made = make(part, BOOK, run)

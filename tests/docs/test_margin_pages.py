@@ -36,6 +36,7 @@ def test_the_python_of_a_page_runs(path):
         exec(compile(code, path.name, "exec"), {"__name__": path.stem})  # noqa: S102 - our own pages
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "line", [line for path in PAGES for block in blocks(path, "sh") for line in block.strip().splitlines()]
 )

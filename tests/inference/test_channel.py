@@ -19,6 +19,7 @@ def slow_evidence(released, noise):
     return found
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("released", [0, 1, 3, 7, 40, 1000])
 def test_evidence_is_what_the_rows_say(any_noise, released):
     expected = slow_evidence(released, any_noise)
@@ -32,6 +33,7 @@ def test_evidence_is_what_the_rows_say(any_noise, released):
     np.testing.assert_allclose(found.chance[0][inside], [expected[n] for n in sorted(expected)], rtol=1e-12)
 
 
+@pytest.mark.slow
 @given(st.lists(st.integers(0, 400), min_size=1, max_size=20), st.integers(0, 2**32 - 1))
 def test_what_was_released_always_allows_the_truth(counts, key):
     noise = families.build("pram", {})

@@ -32,6 +32,7 @@ def test_the_power_at_the_papers_critical_value_is_936():
     assert test.rejection(3.36, 0.5) == pytest.approx(0.936014, abs=1e-6)
 
 
+@pytest.mark.slow
 def test_the_statistic_is_that_of_a_direct_search(any_noise):
     test = ProportionTest(30, any_noise, 0.4)
 

@@ -44,6 +44,7 @@ def test_the_coverage_would_not_be_enough_for_intervals_one_shorter():
     assert chances[(low + 1 <= count) & (count <= high - 1)].sum() < level
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("cells", [2, 30, 1000])
 def test_the_coverage_of_sums_is_enough_for_every_family(any_noise, cells):
     rng = np.random.default_rng(cells)
@@ -74,6 +75,7 @@ def test_the_coverage_of_a_sum_of_ten_thousand_is_nominal_and_no_more_where_the_
     assert not covers_enough(shorter, draws, level)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("scale", [0.5, 20])
 def test_shares_differences_and_ratios_cover_enough_for_every_family(any_noise, scale):
     rng = np.random.default_rng(7)

@@ -25,6 +25,7 @@ def slow(released, mu, total, noise):
     return np.log(whole), means / whole
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("released", "total"), [([3, 4, 5], 12), ([0, 9, 0], 9), ([6, 5, 4], 14)])
 @pytest.mark.parametrize("scale", [0.2, 1.0, 7.0])
 def test_it_is_the_sum_over_all_tables_with_the_total_whatever_the_scale(any_noise, released, total, scale):

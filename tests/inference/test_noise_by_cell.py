@@ -133,6 +133,7 @@ def test_a_true_departure_is_found():
     assert independence_test(table, noise, method="moments").p_value < 1e-6
 
 
+@pytest.mark.slow
 def test_the_bootstrap_of_mixed_laws_agrees_with_the_law_of_matched_moments():
     noise = mixed(LONG, np.arange(12).reshape(3, 4) % 3, 1, 2, 6)
     table = independent_tables(np.random.default_rng(5), 1, (3, 4), 60, noise)[0]

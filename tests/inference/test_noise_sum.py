@@ -27,6 +27,7 @@ def tail(law, t):
     return 1.0 if t <= law.first else float(law.at_least()[t - law.first])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("counts", [(0, 1), (2, 3), (5, 14, 9), (1, 1, 1, 1)])
 def test_the_true_noise_lies_between_the_two_laws_whatever_is_released(any_noise, counts):
     values, chances = true_tail(counts, any_noise)

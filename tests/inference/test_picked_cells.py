@@ -54,6 +54,7 @@ def test_the_law_of_a_sum_is_the_convolution_of_its_cells():
     )
 
 
+@pytest.mark.slow
 def test_intervals_cover_enough_and_shorter_ones_do_not():
     rng = np.random.default_rng(20)
     level, draws = 0.8, 200

@@ -83,6 +83,7 @@ def slow_means(counts, design, support):
     return found.reshape(counts.shape)
 
 
+@pytest.mark.slow
 @settings(max_examples=40, deadline=None)
 @given(sparse_tables())
 def test_support_means_statistic_and_freedom_are_those_of_a_slow_fit(drawn):

@@ -42,6 +42,7 @@ def test_counts_in_the_millions_lose_no_digits():
     assert likelihood.unrestricted()[1][0, 0] == pytest.approx(5_000_000, rel=1e-6)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("released", [0, 5, 14, 40])
 def test_the_unrestricted_maximum_is_that_of_a_direct_search(any_noise, released):
     likelihood = PoissonLikelihood.of(channel_of(any_noise).evidence([[released]]))

@@ -19,6 +19,7 @@ def slow(released, noise, prior):
     return {n: t / whole for n, t in terms.items() if t > 0}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("released", [0, 4, 20])
 @pytest.mark.parametrize(
     ("prior", "law"),

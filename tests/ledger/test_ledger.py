@@ -351,6 +351,7 @@ def _killed_at_random(place, folder, seed, started):
         started.set()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("step", [*STEPS, "charged", "released"])
 def test_a_kill_at_a_named_step_leaves_no_uncharged_release(place, tmp_path, step):
     for n in range(3):
@@ -368,6 +369,7 @@ def test_a_kill_at_a_named_step_leaves_no_uncharged_release(place, tmp_path, ste
     assert again.repeat == after
 
 
+@pytest.mark.slow
 def test_kills_at_random_leave_no_uncharged_release(place, tmp_path):
     rng = random.Random(3)
     for seed in range(20):

@@ -96,6 +96,7 @@ def test_on_czech_at_epsilon_one_infeasible_programs_are_as_frequent_as_in_a_pla
     assert abs(ours.mean() - plain.mean()) < Z * off
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["czech", "journey"])
 def test_measured_errors_before_the_program_match_the_formula(papers, name):
     table, wanted = papers[name]

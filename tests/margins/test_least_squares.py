@@ -72,6 +72,7 @@ def test_released_margins_agree_with_each_other():
     assert margin_table(plain[0, 1], (1,)) != pytest.approx(margin_table(plain[1, 2], (0,)))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("law", ["laplace", "gaussian"])
 @pytest.mark.parametrize("consistent", [False, True])
 def test_measured_errors_and_intervals_match_their_formulas(law, consistent):

@@ -60,6 +60,7 @@ def rewritten(rng, dataset):
     )
 
 
+@pytest.mark.slow
 def test_ten_thousand_rewrites_have_one_canonical_form(dataset):
     rng = random.Random(11)
     asked = [rewritten(rng, dataset) for _ in range(REWRITES)]

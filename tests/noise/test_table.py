@@ -37,6 +37,7 @@ def tables(draw):
     return NoiseTable(modulus, tuple(rows), repeats=draw(st.integers(1, len(rows))))
 
 
+@pytest.mark.slow
 @given(tables(), st.data())
 @settings(max_examples=300)
 def test_the_lookup_is_exact_for_every_modulus(table, data):

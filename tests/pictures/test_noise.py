@@ -36,6 +36,7 @@ def values(specification):
     return [record for records in specification["datasets"].values() for record in records]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("table", TABLES)
 def test_every_picture_of_every_kind_of_table_is_drawn(table):
     charts = [noise.pmf(table), noise.transition(table), noise.delta_curve(table, epsilon=1.0)]

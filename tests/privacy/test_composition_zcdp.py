@@ -40,6 +40,7 @@ def test_zcdp_of_a_gaussian_is_above_its_exact_curve_and_near_it():
         assert zcdp_delta(rho, epsilon) < loose
 
 
+@pytest.mark.slow
 @settings(max_examples=40)
 @given(st.floats(1e-3, 10), st.floats(1e-12, 0.1))
 def test_rho_is_the_largest_that_keeps_epsilon_and_delta(epsilon, delta):

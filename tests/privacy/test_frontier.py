@@ -3,6 +3,7 @@ from __future__ import annotations
 import math
 from fractions import Fraction
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -33,6 +34,7 @@ def noise_tables(draw):
 EPSILONS = [0.0, 0.05, 0.3, math.log(3), 1.5, 4.0, 20.0]
 
 
+@pytest.mark.slow
 @given(noise_tables(), st.sampled_from(EPSILONS))
 @settings(max_examples=300, deadline=None)
 def test_the_fast_audit_equals_the_slow_obvious_one(by_hand, table, at):

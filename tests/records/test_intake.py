@@ -55,6 +55,7 @@ def digest(town, town_workspace):
     return town_workspace.stored("town").digest
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("source", SOURCES)
 def test_every_source_gives_the_same_version(source, town, digest, tmp_path):
     workspace = town.load(tmp_path / "workspace", records=SOURCES[source](town.records, tmp_path))
@@ -110,6 +111,7 @@ BAD_RECORDS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", BAD_RECORDS)
 @pytest.mark.parametrize("source", ["arrow table", "csv"])
 def test_bad_records_get_a_clear_error_and_leave_nothing(kind, source, town, tmp_path):

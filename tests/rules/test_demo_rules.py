@@ -103,6 +103,7 @@ def random_request(rng):
         return random_request(rng)
 
 
+@pytest.mark.slow
 def test_a_thousand_questions_get_a_table_or_advice_that_leads_to_one():
     dataset, rules = census()
     rng = np.random.default_rng(SEED)

@@ -42,6 +42,7 @@ def test_an_address_that_does_not_exist_is_named():
         listen("no such host", 8000)
 
 
+@pytest.mark.slow
 def test_it_says_one_line_answers_and_ends_quietly(small_folder):
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))

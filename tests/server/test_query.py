@@ -1,5 +1,6 @@
 """Any query at all: it is answered or refused, and never breaks the server."""
 
+import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -32,6 +33,7 @@ ANY_QUERY = settings(
 )
 
 
+@pytest.mark.slow
 @ANY_QUERY
 @given(query=QUERIES)
 def test_the_api_answers_or_refuses_any_query(client, query):
@@ -43,6 +45,7 @@ def test_the_api_answers_or_refuses_any_query(client, query):
         assert response.json()["advice"]
 
 
+@pytest.mark.slow
 @ANY_QUERY
 @given(query=QUERIES)
 def test_the_page_answers_or_refuses_any_query(client, query):
@@ -52,6 +55,7 @@ def test_the_page_answers_or_refuses_any_query(client, query):
     assert '<form class="builder"' in response.text
 
 
+@pytest.mark.slow
 @ANY_QUERY
 @given(query=QUERIES)
 def test_what_the_form_sends_and_the_permalink_show_the_same_table(client, query):

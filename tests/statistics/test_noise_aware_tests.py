@@ -38,6 +38,7 @@ def same_share(number, tables, percent, of_tables):
     return abs(here - there) <= Z * np.sqrt(pooled * (1 - pooled) * (1 / tables + 1 / of_tables))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("row", sorted(ORACLE["table3"]))
 def test_the_independent_rows_of_table_3(row):
     expected = ORACLE["table3"][row]

@@ -75,6 +75,7 @@ def p_value(observed, probabilities):
     return stats.chisquare(counts[keep], expected[keep]).pvalue
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("keys", ["hashed", "participants-and-description", "additive"])
 def test_the_noise_of_every_row_follows_the_table(records, tmp_path, keys):
     counts, noise, table = changes(records, tmp_path / "workspace", keys)
@@ -85,6 +86,7 @@ def test_the_noise_of_every_row_follows_the_table(records, tmp_path, keys):
         assert p_value(observed, law) > FALSE_ALARM
 
 
+@pytest.mark.slow
 def test_a_table_that_is_five_percent_wrong_is_rejected(records, tmp_path):
     """The same test on all counts from 3 up, against a law whose chance of no change is 5 % too small."""
     counts, noise, table = changes(records, tmp_path / "workspace", "hashed")

@@ -1,5 +1,7 @@
 """Exhibits computed here or in other processes are the same, and pictures travel as bytes."""
 
+import pytest
+
 from discreet_studies.compute import compute, compute_all
 from discreet_studies.exhibit import Effort
 
@@ -7,6 +9,7 @@ QUICK = Effort(quick=True)
 JOBS = [("bailie2020", "table 2"), ("shlomo2019", "table 4"), ("bailie2020", "section 4")]
 
 
+@pytest.mark.slow
 def test_processes_give_what_one_process_gives_in_the_order_of_the_jobs():
     heard = []
     alone = compute_all(JOBS, QUICK, draw=False, processes=1, report=heard.append)

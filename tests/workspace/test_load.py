@@ -31,6 +31,7 @@ def test_the_same_records_and_description_are_the_same_version(town, workspace):
     assert len(list(before.parent.glob("?" * 32))) == 1
 
 
+@pytest.mark.slow
 def test_a_reader_never_sees_a_half_loaded_version(town, workspace):
     """Loads of two versions in turn, a reader all the while: every answer is whole and from one of the two."""
     labels, errors, stop = set(), [], threading.Event()

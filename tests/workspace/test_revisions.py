@@ -49,6 +49,7 @@ def test_a_new_version_says_its_revisions(workspace, secret):
     assert read_version(place, secret).revisions == Revisions(1, 1)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("protection", ["cellkey", "dp"])
 def test_a_version_of_before_revisions_has_the_same_name_and_numbers(
     town, private_town, tmp_path, secret, protection
@@ -73,6 +74,7 @@ def test_the_revisions_cannot_be_taken_away_or_changed(workspace, monkeypatch):
             Workspace(workspace.folder).stored("town")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "text", ["", "[]", "1", '{"arithmetic": "x", "defaults": 1}', '{"arithmetic": 1, "other": 1}']
 )

@@ -90,6 +90,7 @@ def test_what_an_attacker_works_out_about_dp_is_what_its_releases_say(people):
     assert len(set(asked)) == 3
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("protection", [CELLKEY, DP])
 def test_the_same_seed_gives_the_same_noise_and_another_seed_another(people, protection):
     def released(seed):

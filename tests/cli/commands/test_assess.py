@@ -31,6 +31,7 @@ def test_json_alone_is_on_standard_output_and_a_seed_repeats_it(folder):
     assert invoke(*TABLE, *QUICK, "--seed", "3", "--json", "-w", folder).stdout != first.stdout
 
 
+@pytest.mark.slow
 def test_the_report_and_a_picture_are_written(folder, tmp_path):
     report, plot = tmp_path / "report.html", tmp_path / "zeros.svg"
     done = invoke(

@@ -38,6 +38,7 @@ def test_the_json_of_both_attacks_has_the_documented_keys():
     assert set(words[0]) == set(parts[0]) == {"ways", "queries", "error", "low", "high", "expected", "exact"}
 
 
+@pytest.mark.slow
 def test_under_dp_the_bound_and_the_claim_are_told():
     words = ["--people", "400", "--targets", "20", "--against", "dp", "--epsilon", "0.5", "--json"]
     (bob,) = json.loads(invoke("bob", *words, "--pairs", "2").stdout)["results"]

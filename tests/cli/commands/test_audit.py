@@ -96,6 +96,7 @@ def test_neighbours_cells_and_groups_are_passed_on(file):
     assert together["delta"] == float(delta(TABLE, epsilon=1.0, group=2))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("picture", ["curve", "pmf", "transition", "quantised"])
 @pytest.mark.parametrize("ending", ["svg", "png"])
 def test_every_picture_is_written_in_both_formats(file, tmp_path, picture, ending):

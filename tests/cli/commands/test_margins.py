@@ -47,6 +47,7 @@ def test_json_goes_to_a_file(tmp_path):
     assert json.loads(path.read_text(encoding="utf-8"))["method"] == "optimum"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("picture", ["errors", "runs"])
 def test_a_picture_is_written(tmp_path, picture):
     path = tmp_path / "p.svg"

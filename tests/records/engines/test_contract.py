@@ -144,6 +144,7 @@ class TestEveryEngine:
         assert as_dict(engine.aggregate(QUERIES[1])) == {}
         engine.close()
 
+    @pytest.mark.slow
     def test_a_sum_of_keys_beyond_what_a_float_holds_is_exact(self, kind, wide, tmp_path):
         """2^21 + 3 records with the largest key: the sum is odd and above 2^53."""
         dataset, _ = wide

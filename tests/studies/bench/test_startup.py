@@ -3,10 +3,13 @@
 import subprocess
 import sys
 
+import pytest
+
 from discreet_studies.bench.part import Wish
 from discreet_studies.bench.startup import commands, load_town, measure
 
 
+@pytest.mark.slow
 def test_every_command_is_timed_once(tmp_path):
     said = []
     results = list(measure(Wish(repeats=1, say=said.append)))
