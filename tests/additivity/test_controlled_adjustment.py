@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -11,6 +12,7 @@ def aims_of(table: np.ndarray) -> dict[tuple[int, ...], np.ndarray]:
     return {margin: table.sum(axis=margin) for margin in summed_over(table.ndim)}
 
 
+@pytest.mark.slow
 @given(st.integers(0, 2**32), st.integers(3, 4))
 @settings(max_examples=40, deadline=None)
 def test_it_ends_within_its_passes_with_non_negative_integers_and_the_wanted_total(seed, ways):

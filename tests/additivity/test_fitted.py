@@ -40,6 +40,7 @@ def noisy_tables(draw) -> tuple[np.ndarray, Additive]:
     return true + random.integers(-4, 5, true.shape) * (true > 0), structure
 
 
+@pytest.mark.slow
 @given(noisy_tables(), st.booleans())
 @OPTIONS
 def test_every_total_equals_the_sum_of_its_parts_and_nothing_is_negative(table, keep_zeros):
@@ -63,6 +64,7 @@ def test_the_same_cells_give_the_same_values_whatever_their_memory_order(table):
     assert (noisy == before).all()
 
 
+@pytest.mark.slow
 @given(st.integers(0, 2**32), st.integers(1, 5))
 @OPTIONS
 def test_the_grand_total_keeps_its_noisy_value_unless_that_is_negative(seed, ways):

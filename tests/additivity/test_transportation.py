@@ -3,6 +3,7 @@ from __future__ import annotations
 from itertools import product
 
 import numpy as np
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import LinearConstraint, linprog, milp
@@ -57,6 +58,7 @@ def test_the_change_is_the_least_that_highs_finds(problem, keep_zeros):
     assert abs(cost(found.cells, wish, keep_zeros=keep_zeros) - least) < 1e-6
 
 
+@pytest.mark.slow
 @given(problems(most=2, largest=7))
 @OPTIONS
 def test_no_table_of_two_by_two_is_nearer(problem):

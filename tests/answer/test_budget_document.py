@@ -37,6 +37,7 @@ def plan_of(dataset, noise=None, universe=None, **terms):
     return make_plan(dataset, declared, promised, noise or {"family": "laplace"})
 
 
+@pytest.mark.slow
 def test_the_budget_document_has_the_promised_keys(dataset):
     document = budget_document(plan_of(dataset), dataset)
     for key in ("family", "cap", "neighbours", "invariants", "tables", "d", "total", "spent", "left"):

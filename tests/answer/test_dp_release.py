@@ -208,6 +208,7 @@ def test_a_ledger_that_disappears_while_serving_ends_all_answers(private_town):
         release_table(stored, INSIDE)
 
 
+@pytest.mark.slow
 def test_a_version_belongs_to_its_records(private_town):
     changed = private_town.records.slice(1)
     with pytest.raises(BadDescription, match="other records"):
@@ -303,6 +304,7 @@ def test_what_belongs_to_the_other_method_is_refused(private_town, tmp_path, lin
         load_dataset(tmp_path / "w", strange, private_town.records)
 
 
+@pytest.mark.slow
 def test_gaussian_noise_under_the_zcdp_rule_is_published_and_asked_beyond(private_town, tmp_path):
     gaussian = private_town.description.replace(
         "[protection.universe]", '[protection.noise]\nfamily = "gaussian"\n\n[protection.universe]'

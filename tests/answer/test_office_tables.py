@@ -110,6 +110,7 @@ def test_a_record_key_that_is_none_is_refused(key, tmp_path):
         load(tmp_path, description({"sex": "12"}), records)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("protection", "noise", "message"),
     [

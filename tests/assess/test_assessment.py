@@ -38,6 +38,7 @@ def test_every_setting_is_assessed_in_order(found):
     assert found.truth.df == 3
 
 
+@pytest.mark.slow
 def test_a_seed_gives_the_same_assessment_however_many_workers(stored, found):
     again = assess(Door(stored), REQUEST, **SMALL, workers=3)
     assert json.dumps(again.as_json()) == json.dumps(found.as_json())

@@ -86,10 +86,12 @@ def test_it_has_every_part_and_says_how_epsilon_was_understood(html, found):
     assert "secret and the real keys are not used" in html
 
 
+@pytest.mark.slow
 def test_the_same_assessment_gives_the_same_page(found, html):
     assert report(found) == html
 
 
+@pytest.mark.slow
 def test_what_is_written_about_people_is_escaped():
     counts = np.array([[[4, 9], [12, 7]]])
     subject = Subject(

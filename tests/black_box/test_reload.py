@@ -42,6 +42,7 @@ def test_codes_that_change_places_with_their_records_need_a_new_version(private_
         load_dataset(private_town.folder, private_town.description.replace(SEX, swapped), records)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("more", [', { code = "3", label = "Other" }]', ', { code = "0", label = "Other" }]'])
 def test_one_more_category_is_no_free_second_draw_of_the_noise(private_town, more):
     before = noisy(private_town)

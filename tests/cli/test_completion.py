@@ -21,6 +21,7 @@ def complete(run_process):
     return offered
 
 
+@pytest.mark.slow
 def test_commands_are_completed(complete):
     assert complete("discreet t") == ["table", "test"]
     assert complete("discreet att") == ["attack"]
@@ -32,6 +33,7 @@ def test_options_are_completed(complete):
     assert complete("discreet --ver") == ["--version"]
 
 
+@pytest.mark.slow
 def test_datasets_and_variables_of_the_workspace_are_completed(complete, folder):
     there = {"DISCREET_WORKSPACE": str(folder)}
     assert complete("discreet table to", **there) == ["town"]

@@ -49,6 +49,7 @@ def test_a_command_imports_no_other_command(imported):
     }
 
 
+@pytest.mark.slow
 def test_a_cell_key_table_imports_only_what_counts_and_protects_it(imported, folder):
     found = imported(RUN, "table", "town", "--rows", "sex", "--columns", "age", "-w", folder)
     assert {"duckdb", "discreet.protect.cell_keys"} <= found

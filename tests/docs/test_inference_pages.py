@@ -18,6 +18,7 @@ def text_of(page):
     return (DOCS / "methods" / f"{page}.md").read_text("utf-8")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("page", PAGES)
 def test_the_python_of_a_page_runs(page):
     found = re.findall(r"```python\n(.*?)```", text_of(page), re.DOTALL)

@@ -36,6 +36,7 @@ def test_the_python_of_a_page_runs(name, monkeypatch):
         exec(compile(code, f"{name}.md", "exec"), {"__name__": name})  # noqa: S102 - our own pages
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "line",
     [line for name in NAMES for block in blocks(name, "sh") for line in block.strip().splitlines()],

@@ -30,6 +30,7 @@ def test_the_noise_part_is_the_expected_quadratic_form():
     assert _noise_part(counts, variance) == pytest.approx(expected, rel=1e-12)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "noise", [laplace(epsilon=0.2, m=12), maxent(D=10, V=20, js=2)], ids=["laplace", "maxent"]
 )

@@ -25,6 +25,7 @@ def test_without_noise_the_moments_are_those_of_the_poisson_deviance(no_noise):
         assert variance[place] == pytest.approx(square - mean**2, rel=1e-5)
 
 
+@pytest.mark.slow
 def test_for_large_means_they_are_those_of_the_chi_square_law(any_noise):
     expected, variance = _moments(any_noise)
     assert expected[-1] == pytest.approx(1, abs=0.15)

@@ -39,6 +39,7 @@ def directly(likelihood, model):
     return max(-best.fun, -polished.fun)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", sorted(GENERATORS))
 @pytest.mark.parametrize("seed", [1, 2])
 def test_it_equals_direct_maximisation(any_noise, name, seed):

@@ -70,6 +70,7 @@ def slow_log_likelihood(table, noise, means):
     return total
 
 
+@pytest.mark.slow
 def test_mixed_laws_agree_with_direct_maximisation():
     noise = mixed(SMALL, [[0, 1, 2], [2, 1, 3]], 1, 2, 5, 0)
     table = np.array([[31, 18, 44], [29, 37, 40]])

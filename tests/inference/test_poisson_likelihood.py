@@ -18,6 +18,7 @@ def slow(released, mu, noise):
     return np.log(whole), sum(n * t for n, t in terms.items()) / whole
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("released", "mu"), [(0, 0.3), (4, 6.0), (30, 25.0), (45, 45.0)])
 def test_it_is_the_sum_over_all_counts(any_noise, released, mu):
     evidence = channel_of(any_noise).evidence([[released]])

@@ -37,6 +37,7 @@ def test_a_declared_table_is_tested_by_its_one_law(catalogue):
     assert table.test_independence().statistic == pytest.approx(plain.statistic, abs=1e-12)
 
 
+@pytest.mark.slow
 def test_impossible_cells_and_their_group_have_no_part_beyond_what_can_occur(catalogue):
     table = catalogue.table("town", rows="age", columns="job", groups={"job": [["1", "2"], ["0"], ["9"]]})
     seen = observed(table.release)

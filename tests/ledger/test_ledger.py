@@ -171,6 +171,7 @@ def test_a_revoked_account_is_not_served(place):
     assert ledger.state("census").spent[0] == TENTH
 
 
+@pytest.mark.slow
 @settings(max_examples=15, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     st.lists(

@@ -252,6 +252,7 @@ def _open_at_once(place, go, results):
     results.put((ledger.state("census").spent[0], len(ledger.state("census").charges)))
 
 
+@pytest.mark.slow
 def test_many_processes_that_open_an_old_ledger_at_once_migrate_it_once(place):
     old_ledger(place, 0)
     go, results = FORK.Event(), FORK.SimpleQueue()

@@ -19,6 +19,7 @@ from discreet.margins.fourier import fourier_coefficients
 from .conftest import efron_stein_vectors, margin_sets, random_counts
 
 
+@pytest.mark.slow
 @settings(max_examples=30, deadline=None)
 @given(margin_sets(variables=(2, 5), categories=(2, 5), cells=150))
 def test_coefficients_are_the_conditional_expectations_of_equation_five(wanted):

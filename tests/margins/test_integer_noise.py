@@ -50,6 +50,7 @@ def test_laplace_noise_has_its_law_whether_or_not_it_is_taken_apart(scale):
     assert sum(p * abs(v) for v, p in law.items()) == pytest.approx(noise.mean_absolute, rel=1e-9)
 
 
+@pytest.mark.slow
 @settings(max_examples=20, deadline=None)
 @given(st.floats(0.1, 1e6))
 def test_no_table_of_laplace_noise_is_large(scale):

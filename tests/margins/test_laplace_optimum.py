@@ -52,6 +52,7 @@ def test_a_replacement_needs_no_noise_on_the_total():
     assert plan.noise[()] is None
 
 
+@pytest.mark.slow
 def test_measured_errors_match_the_formula():
     wanted = MarginSet(("A", "B", "C"), (3, 4, 10), ((0, 1), (1, 2), (0, 2)))
     exact = margin_tables(random_counts(wanted), wanted)

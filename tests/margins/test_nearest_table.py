@@ -55,6 +55,7 @@ def problem(wanted, fourier, seed, noise=2.0):
     return transform, exact + rng.laplace(0, noise * np.abs(exact).max() / 10 + 0.1, exact.shape)
 
 
+@pytest.mark.slow
 @settings(max_examples=25, deadline=None)
 @given(margin_sets(variables=(2, 4), categories=(2, 4), cells=60), st.booleans(), st.integers(0, 999))
 def test_the_second_stage_is_the_nearest_of_all_tables_that_reach_b(wanted, fourier, seed):

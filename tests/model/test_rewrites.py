@@ -78,6 +78,7 @@ def test_a_different_question_has_another_form(dataset):
     assert canonical(narrower, dataset).identity != one.identity
 
 
+@pytest.mark.slow
 def test_rewrites_have_the_same_numbers(dataset, secret):
     universe = parse_universe(
         {"tables": [["age", "job", "region", "sex"]], "variables": [], "up_to": 0}, dataset

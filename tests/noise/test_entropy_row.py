@@ -41,6 +41,7 @@ def slow_row(problem):
     return found.x if found.success else None
 
 
+@pytest.mark.slow
 @settings(max_examples=60, deadline=None)
 @given(
     D=st.integers(2, 6),

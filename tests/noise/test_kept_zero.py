@@ -1,4 +1,5 @@
 import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -17,6 +18,7 @@ def tables(draw):
     return make_table(modulus, rows, repeats=repeats, family="any", parameters={"D": 5})
 
 
+@pytest.mark.slow
 @given(tables(), st.lists(st.integers(1, 200), min_size=1, max_size=20), st.integers(0, 3))
 def test_only_the_row_of_zero_changes(table, counts, key):
     kept = with_kept_zero(table)

@@ -18,6 +18,7 @@ def records_of(specification, chart):
     return specification["datasets"][chart["data"]["name"]]
 
 
+@pytest.mark.slow
 def test_expected_errors_are_those_of_the_advice():
     chart = expected_errors(WANTED, epsilons=(0.5, 1.0))
     specification = chart.to_dict()

@@ -87,6 +87,7 @@ def test_where_not_all_combinations_are_tried_the_result_is_an_upper_bound_and_s
 masses = st.lists(st.tuples(st.integers(0, 500), st.integers(0, 500)), min_size=8, max_size=40)
 
 
+@pytest.mark.slow
 @given(masses, st.floats(0, 3), st.integers(2, 12))
 @settings(max_examples=200, deadline=None)
 def test_coarsening_never_lowers_a_divergence_and_keeps_all_keys(some, epsilon, most):

@@ -59,6 +59,7 @@ class TestLossDistribution:
             assert exact <= losses.delta(epsilon) <= exact + 1e-4
         assert losses.epsilon(1e-2) == pytest.approx(exact_epsilon(table, delta=1e-2, cells=3), abs=1e-3)
 
+    @pytest.mark.slow
     def test_gaussian_tables_meet_the_gaussian_curve(self):
         losses = LossDistribution({rounded_normal(50.0): 20, rounded_normal(100.0): 40})
         mu = composed_mu([50.0] * 20 + [100.0] * 40)

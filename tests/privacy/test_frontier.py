@@ -64,6 +64,7 @@ def test_the_pair_that_is_named_has_the_delta_that_is_stated(by_hand, table, at)
     assert abs(point.delta - slow) <= slow / 10**30 + Fraction(1, 10**80)
 
 
+@pytest.mark.slow
 @given(noise_tables(), st.fractions(0, 1))
 @settings(max_examples=200, deadline=None)
 def test_epsilon_is_the_smallest_that_keeps_delta_and_errs_upward(table, wanted):

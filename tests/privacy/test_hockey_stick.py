@@ -31,6 +31,7 @@ def as_fractions(law, modulus):
     return {y: Fraction(keys, modulus) for y, keys in law.items()}
 
 
+@pytest.mark.slow
 @given(two_laws(), st.sampled_from([0.0, 1e-9, 0.1, 0.5, math.log(2), 1.0, 2.0, 7.5, 44.0]))
 @settings(max_examples=300, deadline=None)
 def test_one_sort_gives_what_adding_up_positive_parts_gives(by_hand, laws, epsilon):

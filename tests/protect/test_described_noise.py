@@ -154,6 +154,7 @@ def test_empty_cells_are_noised_and_structural_zeros_are_not(stored, dataset, se
     assert (cells.noisy[cells.law.terms == 1] != exact.counts[cells.law.terms == 1]).mean() > 0.5
 
 
+@pytest.mark.slow
 @hypothesis_settings(max_examples=30)
 @given(layout=st.permutations(["sex", "age", "job"]), rows=st.integers(1, 3))
 def test_a_cell_has_the_same_number_in_every_layout_and_slice(stored, dataset, secret, layout, rows):

@@ -51,6 +51,6 @@ def test_under_dp_the_lifetime_cap_and_the_noise_of_every_margin_are_told(town):
         {"family": "laplace"},
     )
     told = " ".join(dp_promise(plan))
-    assert 'said of the budget "census"' in told
+    assert 'under the budget "census"' in told
     assert "stay within epsilon 3 and delta 1e-09" in told
     assert f"Every cell of {plan.d} released tables, empty ones included" in told

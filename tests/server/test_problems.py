@@ -11,6 +11,7 @@ from discreet.server.app import create_app
 from .conftest import BrokenWorkspace, Page
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", all_errors(), ids=lambda kind: kind.code)
 def test_every_error_code_has_a_page_that_explains_it(client, kind):
     page = Page(client.get(f"/errors/{kind.code}"))

@@ -65,6 +65,7 @@ def test_what_the_form_sends_and_the_permalink_show_the_same_table(client, query
         assert again.status_code == 200, "a permalink is clean: it never redirects again"
 
 
+@pytest.mark.slow
 @ANY_QUERY
 @given(raw=st.binary(max_size=40))
 def test_bytes_that_are_no_text_are_refused_too(client, raw):

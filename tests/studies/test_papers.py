@@ -53,6 +53,7 @@ def test_what_differs_says_why(paper, name):
         assert finding.agrees is not False or finding.why, finding.what
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("paper", "name"), [("rinott2018", "figure 2"), ("shlomo2019", "figure 1")])
 def test_a_seed_repeats_and_another_seed_does_not(paper, name):
     make = PAPERS[paper].exhibits()[name]

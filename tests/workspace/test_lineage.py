@@ -45,6 +45,7 @@ def numbers(folder, dataset="town"):
     return release_table(Workspace(folder).stored(dataset), request).values.tolist()
 
 
+@pytest.mark.slow
 def test_a_lineage_keeps_the_defaults_of_its_first_load(town, tmp_path, bare, second_revision):
     folder = tmp_path / "w"
     town.load(folder, bare).close()

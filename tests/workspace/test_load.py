@@ -53,6 +53,7 @@ def test_a_reader_never_sees_a_half_loaded_version(town, workspace):
     assert labels <= {"A town", "Town 0", "Town 1"}
 
 
+@pytest.mark.slow
 def test_an_interrupted_load_leaves_the_old_version_and_is_swept_up(town, workspace):
     """A process that is killed in the middle of a load: nothing of it is ever served."""
     program = (

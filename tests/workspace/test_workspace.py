@@ -47,6 +47,7 @@ def test_a_restart_answers_the_same(town, workspace):
     assert release_table(Workspace(workspace.folder).stored("town"), REQUEST).values.tolist() == once
 
 
+@pytest.mark.slow
 def test_another_process_answers_the_same(workspace):
     once = release_table(workspace.stored("town"), REQUEST).values.tolist()
     program = (

@@ -78,6 +78,7 @@ def cells(frame, release):
         yield place, frame[inside]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("form", ["cell-average", "overall-average", "largest-weight", "average-weight"])
 def test_each_form_is_what_its_formula_says(form, frame, tmp_path):
     release = (
@@ -99,6 +100,7 @@ def test_each_form_is_what_its_formula_says(form, frame, tmp_path):
         assert int(release.values[place]) == max(0, half_away(Fraction(exact, 100))), (form, place)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "parts",
     [

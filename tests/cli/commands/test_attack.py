@@ -58,6 +58,7 @@ def test_people_see_the_curves_and_the_proofs():
     assert "unprotected: exactly right in the end: 100% by other words, 100% by regroupings." in result.stdout
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("words", [["bob", "--pairs", "3"], ["averaging", "--ways", "3"]])
 def test_a_picture_and_a_file_are_written(tmp_path, words):
     picture, document = tmp_path / "p.svg", tmp_path / "study.json"

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 
 def test_the_budget_of_a_draft_warns_that_its_load_would_leave_nothing(say, tmp_path):
     told = say("budget").stdout
@@ -22,6 +24,7 @@ def test_a_load_tells_what_is_left(say):
     assert "nothing of it is left" in say("load").stderr
 
 
+@pytest.mark.slow
 def test_a_load_that_is_not_covered_tells_a_custodian_price_and_rest(say):
     assert say("load", more="cap_epsilon = 1.5\ncap_delta = 1e-6").returncode == 0
     refused = say("load", version="2", more="cap_epsilon = 1.5\ncap_delta = 1e-6")

@@ -153,6 +153,7 @@ def test_a_file_with_lost_values_is_read_as_it_ships(tmp_path):
     assert read_noise_table(file).rows == make_design("abs", wish, 2**8, None).table.rows
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("picture", ["pmf", "transition", "curve", "quantised"])
 def test_a_design_can_be_seen(picture, tmp_path):
     file = tmp_path / "noise.svg"

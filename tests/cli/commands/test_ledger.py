@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import pytest
 
+
+@pytest.mark.slow
 def test_a_share_is_for_accounts_that_may_spend_it(say, tmp_path, run_here):
     more = "cap_epsilon = 3.0\ncap_delta = 1e-6\nanswer_cost = 0.25"
     assert say("load", more=more).returncode == 0

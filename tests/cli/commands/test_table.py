@@ -4,7 +4,10 @@ import csv
 import io
 import json
 
+import pytest
 
+
+@pytest.mark.slow
 def test_csv_alone_is_on_standard_output(run_process, folder):
     done = run_process("table", "town", "--rows", "sex", "--columns", "age", "--format", "csv", "-w", folder)
     assert done.returncode == 0

@@ -201,6 +201,7 @@ def allowed_in(path):
     return named.union(*(NOT_A_FAMILY.get(place, set()) for place in places))
 
 
+@pytest.mark.slow
 def test_no_other_module_names_a_family():
     others = [path for path in SOURCE.rglob("*.py") if path.parent != SOURCE / "noise" / "families"]
     found = {path: set(named_in(path)) & set(families.names()) for path in others}

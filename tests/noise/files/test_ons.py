@@ -91,6 +91,7 @@ def test_the_reuse_rule_is_that_of_the_package_for_every_large_count(tmp_path):
     assert (len(table.rows), table.repeats) == (751, 250)
 
 
+@pytest.mark.slow
 def test_the_rounding_table_of_ons_is_read_and_its_bias_is_shown(ons_tables, tmp_path):
     ons_tables.generate_ptable_10_5_rule().to_csv(tmp_path / "ten_five.csv", index=False)
     table = read_noise_table(tmp_path / "ten_five.csv")

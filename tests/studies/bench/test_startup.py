@@ -18,6 +18,7 @@ def test_every_command_is_timed_once(tmp_path):
     assert len(said) == len(results)
 
 
+@pytest.mark.slow
 def test_the_table_that_is_timed_is_a_table(tmp_path):
     load_town(tmp_path)
     (words,) = (words for what, words in commands(tmp_path).items() if what.startswith("a table"))
