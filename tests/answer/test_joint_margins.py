@@ -9,10 +9,11 @@ from typer.testing import CliRunner
 
 from discreet.answer.joint_margins import JointMargins, dataset_margins
 from discreet.cli.main import app
-from discreet.errors import BadRequest, BudgetSpent, TooManyCells, UnknownVariable
+from discreet.errors import BadRequest, BudgetSpent, Refused, TooManyCells, UnknownVariable
 from discreet.ledger.ledger import Ledger
 from discreet.margins import optimum
 from discreet.workspace.ledger_place import accounts_of, open_ledger
+from discreet.workspace.load import load_dataset
 from discreet.workspace.workspace import Workspace
 
 METHODS = ("efron-stein", "independent", "independent-consistent", "optimum")
@@ -140,3 +141,42 @@ def test_the_command_line_releases_and_refuses_what_belongs_to_studies(private_t
         refused = run(private_town.folder, "--margins", "sex*age", *option)
         assert isinstance(refused.exception, BadRequest)
         assert option[0] in refused.exception.message
+
+
+def ruled(private_town, tmp_path, rule):
+    """The town under one more rule, in a workspace of its own."""
+    description = private_town.description.replace("[protection]", f"[[rule]]\n{rule}\n\n[protection]", 1)
+    load_dataset(tmp_path / "ruled", description, private_town.records)
+    return tmp_path / "ruled"
+
+
+def test_a_margin_that_a_rule_of_shape_refuses_is_neither_charged_nor_read(
+    private_town, tmp_path, monkeypatch
+):
+    folder = ruled(private_town, tmp_path, 'kind = "forbidden-combination"\nvariables = ["sex", "age"]')
+    before = spent(folder)
+    asked = wish(folder, "sex*age,age*job")
+    monkeypatch.setattr(type(asked.stored.engine), "aggregate", lambda *_: pytest.fail("a record was read"))
+    with pytest.raises(Refused):
+        asked.release()
+    assert spent(folder) == before
+
+
+def test_what_a_rule_on_counts_withholds_is_null_and_everything_else_as_without_it(private_town, tmp_path):
+    rule = 'kind = "minimum-area-size"\nvariable = "area"\nleast = 400\nfigures = { N2 = 150, S3 = 150 }'
+    strict = wish(ruled(private_town, tmp_path, rule), "area*sex", "independent").release()
+    (release,) = strict.releases.values()
+    assert release.notes[0].startswith("Counts in this table have been randomly adjusted")
+    assert release.verdict["blocked"] == int(release.missing.any(axis=1).sum()) > 0
+    (listed,) = strict.document()["runs"][0]["margins"].values()
+    shown = np.array([[cell is not None for cell in line] for line in listed])
+    assert (shown == ~release.missing).all()
+    assert shown.any()
+
+
+def test_a_margin_of_which_nothing_may_be_shown_is_null_throughout(private_town, tmp_path):
+    rule = 'kind = "share-of-ones"\nmost = 0\nup_to = 100000\nlevel = "area"\nfrom_variables = 1'
+    found = wish(ruled(private_town, tmp_path, rule), "area*sex,sex*age", "independent").release()
+    margins = found.document()["runs"][0]["margins"]
+    assert {cell for line in margins["area*sex"] for cell in line} == {None}
+    assert None not in {cell for line in margins["sex*age"] for cell in line}
