@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test test-fast mutants wheel-test setup bench book lint lock clean
+.PHONY: demo test test-fast mutants wheel-test setup bench book golden-workspace lint lock clean
 
 ## demo: build the demo workspace on first use and serve the table builder on 127.0.0.1:8000
 demo: $(VENV)/.installed
@@ -35,6 +35,10 @@ bench: setup
 ## book: make the tables and pictures of docs/book again (two minutes)
 book: setup
 	@$(BIN)/python scripts/build-book
+
+## golden-workspace: make tests/golden/workspace-0.2.tar.xz anew and write its answers down: published numbers change
+golden-workspace: setup
+	@$(BIN)/python scripts/golden-workspace
 
 ## lint: style, types, format, and the workflows if npm is here
 lint: setup

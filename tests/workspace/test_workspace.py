@@ -25,7 +25,14 @@ def version_of(workspace):
 
 def test_the_layout_is_as_documented(workspace):
     names = {path.name for path in version_of(workspace).iterdir()}
-    assert names == {"dataset.toml", "data.duckdb", "noise.json", "secret.check", "version.json"}
+    assert names == {
+        "dataset.toml",
+        "data.duckdb",
+        "noise.json",
+        "records.seal",
+        "secret.check",
+        "version.json",
+    }
     assert (workspace.folder / "datasets" / "town" / "current").read_text().strip() == version_of(
         workspace
     ).name

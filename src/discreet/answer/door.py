@@ -18,7 +18,7 @@ from discreet.model.measure import COUNT
 from discreet.workspace.workspace import Workspace
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
     from fractions import Fraction
     from pathlib import Path
 
@@ -173,6 +173,19 @@ class Doors:
         """
         stored = self._workspace.stored(dataset_id)
         return Door(stored, self._workspace.asker(key))
+
+    def verify(self, dataset_id: str, pace: Callable[[int], None] = lambda _bytes: None) -> str:
+        """Read all stored records of a dataset and compare them with their seal; returns the version's digest.
+
+        Args:
+            dataset_id: The dataset. Where it fails, these doors do not answer for it until it is sound again.
+            pace: Called with the number of bytes after every chunk that was read; it may wait.
+
+        Raises:
+            UnknownDataset: With the nearest match.
+            SecretUnusable, WorkspaceUnusable: The version is not the one that was loaded.
+        """
+        return self._workspace.verify(dataset_id, pace)
 
     def close(self) -> None:
         """Let go of all records, and of the ledger."""

@@ -93,6 +93,17 @@ class Catalogue:
         """What the budget of a dataset has spent, and by whom; the workspace's folder is open to custodians only."""
         return self._doors.door(dataset).ledger()
 
+    def verify(self, dataset: str) -> str:
+        """Read all stored records of a dataset and compare them with their seal: see docs/reference/versions.md.
+
+        Returns:
+            The digest of the version, which is sound.
+
+        Raises:
+            SecretUnusable, WorkspaceUnusable: The version is not the one that was loaded.
+        """
+        return self._doors.verify(dataset)
+
     def dry_run(self, dataset: str, **parts: Any) -> dict[str, Any]:
         """How large a table is and what the rules say of it, without its numbers; takes what `table` takes.
 

@@ -4,7 +4,8 @@ A loaded version never changes a number. Where the arithmetic has to change, for
 number here: new versions get the new arithmetic, and a version that was loaded before keeps its own as long as this
 program knows it. A version of an arithmetic that this program does not know is not served.
 
-    revision 1   everything up to now; versions that were loaded before revisions had numbers
+    revision 1   0.1, which was never released, and versions without a number; given up: their records are not sealed
+    revision 2   today's
 
 To change a number that a version answers: add the next revision to `KNOWN`, keep the old way for the old revision or
 take that one out of `KNOWN`, and say so in docs/reference/versions.md.
@@ -16,7 +17,7 @@ Source: docs/decisions/0007-versions.md.
 from __future__ import annotations
 
 #: The revisions that this program can answer by. A new version gets the newest.
-KNOWN = frozenset({1})
+KNOWN = frozenset({2})
 
 
 def newest_arithmetic() -> int:

@@ -78,6 +78,10 @@ class SparseCells(Confidential):
 class Engine(Protocol):
     """Where the records are and where they are counted."""
 
+    @property
+    def tag(self) -> str:
+        """The tag that was stored beside the records; empty where there is none. Constant cost."""
+
     def aggregate(self, query: AggregateQuery) -> SparseCells:
         """Run one aggregate; exact integers, in any order of groups."""
 
@@ -92,9 +96,10 @@ class EngineKind:
     Args:
         name: What people type.
         summary: What it is, in a few words.
-        store: `store(staged, dataset, folder)` keeps the records of a new version. `staged` is an Arrow file with
+        store: `store(staged, dataset, folder, tag)` keeps the records of a new version. `staged` is an Arrow file with
             the columns of `storage_schema(dataset)`, in the order of the source; it is removed afterwards. Records
-            kept in `folder` move and vanish with it, since the folder is renamed or removed as the load ends.
+            kept in `folder` move and vanish with it, since the folder is renamed or removed as the load ends; every
+            file in it is sealed, and may not change afterwards. `tag` is kept beside the records and given back.
         open: `open(folder, dataset, threads)` opens a stored version, read-only; its folder has its last name now.
             `threads` is a wish (None: as many as there are cores), and no number depends on it.
         needs: What must be installed for it.
@@ -102,7 +107,7 @@ class EngineKind:
 
     name: str
     summary: str
-    store: Callable[[Path, Dataset, Path], None]
+    store: Callable[[Path, Dataset, Path, str], None]
     open: Callable[[Path, Dataset, int | None], Engine]
     needs: Extra | None = None
 

@@ -9,6 +9,7 @@ Comes from: a source and a `Dataset`. Goes to: the engine that keeps the version
 
 from __future__ import annotations
 
+import errno
 import json
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -22,6 +23,7 @@ from discreet.model.revision import newest_arithmetic
 from discreet.records.checks import WeightSums, record_checks
 from discreet.records.fingerprint import Fingerprint
 from discreet.records.record_keys import MOST_RECORDS, record_keys
+from discreet.records.record_tag import record_tag
 from discreet.records.sources import open_source, quoted
 from discreet.records.storage import (
     MEMORY_LIMIT,
@@ -51,6 +53,8 @@ if TYPE_CHECKING:
 CHUNK = 250_000
 #: So many records have at least so many different record keys, whatever the office's key modulus.
 MANY_RECORDS, FEWEST_KEYS = 1000, 100
+#: What DuckDB says where the disk of the workspace or of its temporary files is full.
+FULL_DISK = ("No space left", "not enough space", "File too large", "quota exceeded")
 
 
 class Loaded(NamedTuple):
@@ -91,10 +95,12 @@ def load_records(
         source = open_source(reading, records)
         _check_columns(source, dataset)
         _stage(reading, source, dataset, secret, fingerprint, staged, progress)
+        digest = fingerprint.digest(description)
         progress("Storing records", 0, 1)
-        kind.store(staged, dataset, folder)
+        kind.store(staged, dataset, folder, record_tag(secret, digest))
         progress("Storing records", 1, 1)
-    except duckdb.Error:
+    except duckdb.Error as error:
+        _raise_full_disk(error)
         raise BadData(
             "The records could not be read to the end.",
             "Check that the file is complete, in UTF-8, and that every line has the same columns.",
@@ -102,7 +108,13 @@ def load_records(
     finally:
         reading.close()
         staged.unlink(missing_ok=True)
-    return Loaded(fingerprint.digest(description), fingerprint.of_records(_meaning(dataset)))
+    return Loaded(digest, fingerprint.of_records(_meaning(dataset)))
+
+
+def _raise_full_disk(error: duckdb.Error) -> None:
+    """DuckDB tells a full disk in words only; Python's own writes tell it by a number."""
+    if any(words in str(error) for words in FULL_DISK):
+        raise OSError(errno.ENOSPC, "No space left on device") from None
 
 
 def _meaning(dataset: Dataset) -> str:
@@ -110,12 +122,11 @@ def _meaning(dataset: Dataset) -> str:
 
     Noise is looked up by codes and records are stored by position, so a list of codes that is longer, shorter or in
     another order would move noise to other counts: it makes other records, which need a version of their own. So does
-    another arithmetic than the first, which would put other noise on the same counts.
+    another arithmetic, which would put other noise on the same counts.
     """
     listed: list[object] = []
     listed += sorted((variable.name, variable.codes) for variable in dataset.variables)
-    if newest_arithmetic() > 1:
-        listed.append(newest_arithmetic())
+    listed.append(newest_arithmetic())
     return json.dumps(listed, separators=(",", ":"), ensure_ascii=True)
 
 

@@ -21,6 +21,7 @@ from discreet.server.api_routes import api_router
 from discreet.server.openapi import install_openapi
 from discreet.server.pages import page_router
 from discreet.server.problems import install
+from discreet.server.record_watch import RecordWatch
 from discreet.server.security import LastResort, Limits, SecurityHeaders
 from discreet.server.templating import STATIC
 
@@ -68,7 +69,8 @@ def serve(doors: Doors, options: Options) -> None:
         timeout_graceful_shutdown=SECONDS_TO_FINISH,
     )
     try:
-        _Announced(config, _address(listening)).run(sockets=[listening])
+        with RecordWatch(doors):
+            _Announced(config, _address(listening)).run(sockets=[listening])
     except KeyboardInterrupt:
         pass
     finally:

@@ -66,5 +66,5 @@ def _loaded(folder: Path) -> Iterator[tuple[str, Revisions]]:
         try:
             revisions = read_revisions(place.parent)
         except WorkspaceUnusable:
-            revisions = None  # the version is not served, and can be loaded again
-        yield place.read_text("utf-8"), revisions or Revisions()
+            revisions = Revisions()  # the version is not served, and can be loaded again
+        yield place.read_text("utf-8"), revisions

@@ -1,6 +1,6 @@
 """Loading records into a workspace: a new version beside the others, charged if it must be, then current by a rename.
 
-    describe -> noise -> read and store -> seal -> charge (dp) -> settle -> point
+    describe -> noise -> read and store -> seal -> keep -> charge (dp) -> settle -> verify -> point
 
 Nothing is left behind when a load is refused, and the version that was served is still served. Under `dp` the whole
 claim of the universe is charged to the budget before the version can be seen by anybody; a load that dies after the
@@ -14,6 +14,7 @@ from __future__ import annotations
 import os
 import secrets
 import shutil
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -35,9 +36,11 @@ from discreet.records.engine import DEFAULT_ENGINE, engine_kind
 from discreet.records.intake import load_records
 from discreet.records.secret import create_secret, read_secret
 from discreet.rules.declared import parse_rules
+from discreet.workspace.disk import full_disk_told, keep, keep_names
 from discreet.workspace.engine_place import engine_wanted, open_engine
 from discreet.workspace.ledger_place import ledger_for_loading
 from discreet.workspace.lineage import lineage_defaults, refuse_other_method
+from discreet.workspace.records_seal import seal_records, verify_records
 from discreet.workspace.revisions import Revisions
 from discreet.workspace.schema import mark_workspace, refuse_newer_workspace
 from discreet.workspace.version import (
@@ -51,7 +54,7 @@ from discreet.workspace.version import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
     from discreet.model.dataset import Dataset
     from discreet.model.protection import Protection
@@ -92,30 +95,39 @@ def load_dataset(
     _refuse_additive_weights(dataset, parse_rules(dataset.rules, dataset))
     noise = noise_of(dataset, beside)
     home = folder / "datasets" / dataset.id
+    with full_disk_told(dataset.id), _loading(folder, home) as (secret, loading):
+        refuse_other_method(folder, dataset)
+        named_by = description + noise_hash(noise) + revisions.text
+        loaded = load_records(records, dataset, named_by, secret, loading, kind, progress)
+        _refuse_second_engine(home / loaded.digest, wanted, secret)
+        seal = seal_records(loading, secret, loaded.digest)
+        version = Version(dataset, description, noise, revisions, seal, loaded.fingerprint, kind.name)
+        write_version(loading, version, loaded.digest, secret)
+        keep(loading)
+        if isinstance(noise, NoisePlan):
+            _charge(folder, version, noise)
+        version = _settle(loading, home / loaded.digest, version, secret)
+        if inspect is not None:
+            _look(inspect, home / loaded.digest, version, secret)
+        _point(home, loaded.digest)
+    return loaded.digest
+
+
+@contextmanager
+def _loading(folder: Path, home: Path) -> Iterator[tuple[Secret, Path]]:
+    """The secret and an empty folder for a new version, which is gone afterwards; one load of a dataset at a time."""
     home.mkdir(parents=True, exist_ok=True)
     folder.chmod(0o700)
     mark_workspace(folder)
     secret = _the_secret(folder)
     with FileLock(home / ".lock"):
         _sweep(home)
-        refuse_other_method(folder, dataset)
         loading = home / f".loading-{secrets.token_hex(8)}"
         loading.mkdir(mode=0o700)
         try:
-            named_by = description + noise_hash(noise) + revisions.in_digest
-            loaded = load_records(records, dataset, named_by, secret, loading, kind, progress)
-            _refuse_second_engine(home / loaded.digest, wanted, secret)
-            version = Version(dataset, description, noise, loaded.fingerprint, kind.name, revisions)
-            write_version(loading, version, loaded.digest, secret)
-            if isinstance(noise, NoisePlan):
-                _charge(folder, version, noise)
-            version = _settle(loading, home / loaded.digest, version, secret)
-            if inspect is not None:
-                _look(inspect, home / loaded.digest, version)
-            _point(home, loaded.digest)
+            yield secret, loading
         finally:
             shutil.rmtree(loading, ignore_errors=True)
-    return loaded.digest
 
 
 def noise_of(dataset: Dataset, beside: Path = Path()) -> NoiseTable | NoisePlan:
@@ -180,9 +192,9 @@ def _charge(folder: Path, version: Version, plan: NoisePlan) -> None:
         ledger.close()
 
 
-def _look(inspect: Inspect, place: Path, version: Version) -> None:
+def _look(inspect: Inspect, place: Path, version: Version, secret: Secret) -> None:
     """Let a version be looked at before it is served."""
-    engine = open_engine(place, version)
+    engine = open_engine(place, version, secret)
     try:
         inspect(version.dataset, engine)
     finally:
@@ -203,13 +215,18 @@ def _the_secret(folder: Path) -> Secret:
 
 
 def _settle(loading: Path, place: Path, version: Version, secret: Secret) -> Version:
-    """Move a version to its place, unless it is there already and sound; tells the version that stands there."""
+    """Move a version to its place, unless it is there already and sound; tells the version that stands there.
+
+    Either way all stored records are read again and compared with their seal before they are served.
+    """
     there = _sound_version(place, secret)
     if there is not None:
         return there
     if place.exists():
         place.rename(place.parent / f".loading-{secrets.token_hex(8)}")
     loading.rename(place)
+    keep_names(place.parent)
+    verify_records(place, version.records, secret)
     return version
 
 
@@ -217,7 +234,8 @@ def _sound_version(place: Path, secret: Secret) -> Version | None:
     """The version that is already there, if it can be served as it is."""
     try:
         version = read_version(place, secret)
-        open_engine(place, version).close()
+        verify_records(place, version.records, secret)
+        open_engine(place, version, secret).close()
     except (DiscreetError, OSError):
         return None
     return version
@@ -256,8 +274,12 @@ def _sweep(home: Path) -> None:
 def _point(home: Path, digest: str) -> None:
     """Replace `current` in one step, after what it points to is on disk."""
     pointer = home / f".current-{secrets.token_hex(8)}"
-    with pointer.open("w", encoding="ascii") as file:
-        file.write(digest + "\n")
-        file.flush()
-        os.fsync(file.fileno())
-    pointer.replace(home / "current")
+    try:
+        with pointer.open("w", encoding="ascii") as file:
+            file.write(digest + "\n")
+            file.flush()
+            os.fsync(file.fileno())
+        pointer.replace(home / "current")
+    finally:
+        pointer.unlink(missing_ok=True)
+    keep_names(home)

@@ -1,6 +1,6 @@
 """The revisions that a version was loaded under: of the arithmetic that answers it, and of the defaults it left out.
 
-    version.json   {"arithmetic": 1, "defaults": 1}, written at load and sealed
+    version.json   {"arithmetic": 2, "defaults": 1}, written at load and sealed
 
 A version without the file was loaded before revisions had numbers: both are 1. A revision that this program does not
 know is refused before anything else of the version is read.
@@ -45,14 +45,9 @@ class Revisions:
         """
         return json.dumps(asdict(self), sort_keys=True)
 
-    @property
-    def in_digest(self) -> str:
-        """What a version's name covers: nothing of the first revisions, so that versions keep their names."""
-        return "" if self == Revisions() else self.text
 
-
-def read_revisions(folder: Path) -> Revisions | None:
-    """The revisions of a version; None where it was loaded before they had numbers.
+def read_revisions(folder: Path) -> Revisions:
+    """The revisions of a version; the first where it was loaded before they had numbers.
 
     Raises:
         WorkspaceUnusable: They cannot be read.
@@ -61,7 +56,7 @@ def read_revisions(folder: Path) -> Revisions | None:
         found = json.loads((folder / REVISIONS).read_text("utf-8"))
         return Revisions(**{key: int(value) for key, value in found.items()})
     except FileNotFoundError:
-        return None
+        return Revisions()
     except (OSError, ValueError, TypeError, AttributeError):
         raise WorkspaceUnusable(
             f"The revisions of version {folder.name[:8]} cannot be read.", "Load the dataset again."

@@ -2,11 +2,14 @@
 
     dataset.toml           the description
     noise.json             what protects it, as integers: one noise table (cellkey) or the noise plan (dp)
-    version.json           the revisions of arithmetic and defaults; versions of the first days have none
-    secret.check           tells whether the secret is the one of the load, and whether the three above are unchanged
+    version.json           the revisions of arithmetic and defaults
+    records.seal           keyed hashes of the files with the records (`records_seal.py`)
     records.fingerprint    under dp: the keyed fingerprint that the noise of the records depends on
     engine                 the kind of engine that keeps the records, where it is not duckdb
+    secret.check           tells whether the secret is the one of the load, and whether all of the above is unchanged
     data.duckdb            the records, where duckdb keeps them
+
+Nothing else may stand there.
 
 Comes from: `load`. Goes to: `Workspace`, which serves it.
 """
@@ -24,7 +27,8 @@ from discreet.noise.files import content_hash, read_noise_table, write_noise_tab
 from discreet.protect.plan import NoisePlan
 from discreet.protect.plan_file import plan_text, read_plan
 from discreet.records.engine import DEFAULT_ENGINE
-from discreet.workspace.revisions import REVISIONS, Revisions, read_revisions, refuse_unknown_revisions
+from discreet.workspace.records_seal import RECORDS_SEAL, read_records_seal, refuse_foreign_files
+from discreet.workspace.revisions import REVISIONS, read_revisions, refuse_unknown_revisions
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -32,6 +36,8 @@ if TYPE_CHECKING:
     from discreet.model.dataset import Dataset
     from discreet.noise.table import NoiseTable
     from discreet.records.secret import Secret
+    from discreet.workspace.records_seal import RecordsSeal
+    from discreet.workspace.revisions import Revisions
 
 DESCRIPTION = "dataset.toml"
 NOISE = "noise.json"
@@ -50,17 +56,26 @@ class Version:
         dataset: The description.
         description: Its text.
         noise: The noise table, or the noise plan.
+        revisions: What it was loaded under.
+        records: The seal of the files with the records.
         fingerprint: Under `dp`, of the records. Never show it.
         kept_by: The kind of engine that keeps the records.
-        revisions: What it was loaded under; None where they were not written down yet, and were the first.
     """
 
     dataset: Dataset
     description: str
     noise: NoiseTable | NoisePlan
+    revisions: Revisions
+    records: RecordsSeal
     fingerprint: str = ""
     kept_by: str = DEFAULT_ENGINE
-    revisions: Revisions | None = None
+
+    @property
+    def own_files(self) -> frozenset[str]:
+        """The names of its files but those of the records."""
+        under_dp = {FINGERPRINT} if isinstance(self.noise, NoisePlan) else set()
+        elsewhere = {ENGINE} if self.kept_by != DEFAULT_ENGINE else set()
+        return frozenset({DESCRIPTION, NOISE, REVISIONS, RECORDS_SEAL, SECRET_CHECK} | under_dp | elsewhere)
 
     def __repr__(self) -> str:
         return f"<Version of {self.dataset.id}>"
@@ -83,8 +98,8 @@ def write_version(folder: Path, version: Version, digest: str, secret: Secret) -
         write_noise_table(version.noise, folder / NOISE)
     if version.kept_by != DEFAULT_ENGINE:
         (folder / ENGINE).write_text(f"{version.kept_by}\n", "utf-8")
-    if version.revisions is not None:
-        (folder / REVISIONS).write_text(version.revisions.text, "utf-8")
+    (folder / REVISIONS).write_text(version.revisions.text, "utf-8")
+    (folder / RECORDS_SEAL).write_text(version.records.text, "utf-8")
     (folder / SECRET_CHECK).write_text(_seal(secret, digest, version), "ascii")
 
 
@@ -93,13 +108,14 @@ def read_version(folder: Path, secret: Secret) -> Version:
 
     Raises:
         SecretUnusable: It was loaded with another secret.
-        WorkspaceUnusable: It is not complete, was changed after the load, or was loaded by a newer program.
+        WorkspaceUnusable: It is not complete, was changed after the load, was loaded by a newer program, or its
+            folder holds something foreign.
     """
     revisions = read_revisions(folder)
-    refuse_unknown_revisions(folder, revisions or Revisions())
+    refuse_unknown_revisions(folder, revisions)
     try:
         description = (folder / DESCRIPTION).read_text("utf-8")
-        dataset = parse_dataset(description, (revisions or Revisions()).defaults)
+        dataset = parse_dataset(description, revisions.defaults)
     except (OSError, UnicodeDecodeError):
         raise WorkspaceUnusable(
             f'The version {folder.name[:8]} of "{folder.parent.name}" is not complete.',
@@ -107,12 +123,24 @@ def read_version(folder: Path, secret: Secret) -> Version:
         ) from None
     refuse_other_secret(folder, secret)
     noise, fingerprint = _read_noise(folder, dataset)
-    version = Version(dataset, description, noise, fingerprint, _read_engine(folder), revisions)
+    records = read_records_seal(folder)
+    version = Version(dataset, description, noise, revisions, records, fingerprint, _read_engine(folder))
     if (folder / SECRET_CHECK).read_text("ascii", errors="replace") != _seal(secret, folder.name, version):
         raise WorkspaceUnusable(
             f"Version {folder.name[:8]} was changed after it was loaded.", "Load the dataset again."
         )
+    _refuse_other_dataset(folder, dataset)
+    refuse_foreign_files(folder, records, version.own_files, secret)
     return version
+
+
+def _refuse_other_dataset(folder: Path, dataset: Dataset) -> None:
+    """A whole version in the folder of another dataset would be served under a wrong name."""
+    if folder.parent.name != dataset.id:
+        raise WorkspaceUnusable(
+            f'Version {folder.name[:8]} is one of "{dataset.id}", and stands in the folder of "{folder.parent.name}".',
+            "Load the dataset again.",
+        )
 
 
 def refuse_other_secret(folder: Path, secret: Secret) -> None:
@@ -146,10 +174,15 @@ def _read_engine(folder: Path) -> str:
 
 
 def _seal(secret: Secret, digest: str, version: Version) -> str:
-    """Two values that only the secret of the load gives: of the version's name, and of what protects it."""
-    parts = (digest, version.description, noise_hash(version.noise))
-    fingerprint = (version.fingerprint,) if isinstance(version.noise, NoisePlan) else ()
-    elsewhere = (f"engine {version.kept_by}",) if version.kept_by != DEFAULT_ENGINE else ()
-    revisions = () if version.revisions is None else (version.revisions.text,)
-    sealed = secret.derive("version-seal", *parts, *fingerprint, *elsewhere, *revisions)
+    """Two values that only the secret of the load gives: of the version's name, and of all its files."""
+    sealed = secret.derive(
+        "version-seal",
+        digest,
+        version.description,
+        noise_hash(version.noise),
+        version.fingerprint if isinstance(version.noise, NoisePlan) else "",
+        f"engine {version.kept_by}",
+        version.revisions.text,
+        version.records.text,
+    )
     return f"{secret.derive('secret-check', digest).hex()}\n{sealed.hex()}\n"

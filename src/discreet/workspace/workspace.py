@@ -19,7 +19,14 @@ import threading
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from discreet.errors import NotFound, UnknownDataset, WorkspaceUnusable, nearest
+from discreet.errors import (
+    DiscreetError,
+    NotFound,
+    SecretUnusable,
+    UnknownDataset,
+    WorkspaceUnusable,
+    nearest,
+)
 from discreet.ledger.group_meter import Asker
 from discreet.protect.cell_keys import cell_keys
 from discreet.protect.plan import NoisePlan
@@ -28,10 +35,12 @@ from discreet.records.secret import read_secret
 from discreet.rules.declared import parse_rules
 from discreet.workspace.engine_place import open_engine
 from discreet.workspace.ledger_place import ledger_place, open_ledger
+from discreet.workspace.records_seal import verify_records
 from discreet.workspace.schema import refuse_newer_workspace
 from discreet.workspace.version import DIGEST, read_version
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
 
     from discreet.ledger.database import LedgerDatabase
@@ -87,6 +96,7 @@ class Workspace:
         self.folder = folder
         self._threads = threads
         self._open: dict[str, StoredDataset] = {}
+        self._refused: dict[str, DiscreetError] = {}
         self._accounts: LedgerDatabase | None = None
         self._ledger: Ledger | None = None
         self._opening = threading.Lock()
@@ -103,13 +113,42 @@ class Workspace:
             UnknownDataset: With the nearest match.
             SecretUnusable, WorkspaceUnusable, LedgerUnusable: Nothing is answered.
         """
-        if dataset_id not in self.ids():
-            raise UnknownDataset(f'There is no dataset "{dataset_id}".', nearest(dataset_id, self.ids()))
         digest = self._current(dataset_id)
         with self._opening:  # the server asks from many threads
+            if digest in self._refused:
+                raise self._refused[digest]
             if digest not in self._open:
                 self._open[digest] = self._read(dataset_id, digest)
             return self._open[digest]
+
+    def verify(self, dataset_id: str, pace: Callable[[int], None] = lambda _bytes: None) -> str:
+        """Read all stored records of the current version and compare them with their seal; returns its digest.
+
+        A version that fails is not served any more, until a later call finds it sound.
+
+        Args:
+            dataset_id: The dataset.
+            pace: Called with the number of bytes after every chunk that was read; it may wait.
+
+        Raises:
+            UnknownDataset: With the nearest match.
+            SecretUnusable, WorkspaceUnusable: The version is not the one that was loaded.
+        """
+        digest = self._current(dataset_id)
+        folder = self.folder / "datasets" / dataset_id / digest
+        try:
+            secret = read_secret(self.folder / "secret")
+            version = read_version(folder, secret)
+            verify_records(folder, version.records, secret, pace)
+            open_engine(folder, version, secret, self._threads).close()
+        except (SecretUnusable, WorkspaceUnusable) as error:
+            with self._opening:
+                self._refused[digest] = error
+                self._open.pop(digest, None)  # an answer under way ends; no other begins
+            raise
+        with self._opening:
+            self._refused.pop(digest, None)
+        return digest
 
     def asker(self, key: str | None) -> Asker | None:
         """Whose API key it is, or nobody's without one.
@@ -137,6 +176,8 @@ class Workspace:
             self._ledger.close()
 
     def _current(self, dataset_id: str) -> str:
+        if dataset_id not in self.ids():
+            raise UnknownDataset(f'There is no dataset "{dataset_id}".', nearest(dataset_id, self.ids()))
         digest = (
             (self.folder / "datasets" / dataset_id / "current").read_text("ascii", errors="replace").strip()
         )
@@ -150,7 +191,7 @@ class Workspace:
         version = read_version(folder, secret)
         dataset = version.dataset
         protector = self._protector(version, secret)
-        engine = open_engine(folder, version, self._threads)
+        engine = open_engine(folder, version, secret, self._threads)
         return StoredDataset(dataset, digest, engine, protector, parse_rules(dataset.rules, dataset))
 
     def _protector(self, version: Version, secret: Secret) -> Protector:

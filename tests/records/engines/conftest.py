@@ -13,7 +13,7 @@ from discreet.records import engine as engines
 from discreet.records.engine import EngineKind, SparseCells
 from discreet.records.storage import RECORD_KEY, WEIGHT
 
-RECORDS = "records.arrow"
+RECORDS, TAG = "records.arrow", "tag"
 
 
 class ToyEngine:
@@ -22,6 +22,7 @@ class ToyEngine:
     def __init__(self, path):
         try:
             self.records = pa.ipc.open_file(path).read_all()
+            self.tag = path.with_name(TAG).read_text()
         except (OSError, pa.ArrowException):
             raise WorkspaceUnusable("The toy is broken.", "Load the dataset again.") from None
 
@@ -47,8 +48,9 @@ class ToyEngine:
         return sums
 
 
-def _store(staged, _dataset, folder):
+def _store(staged, _dataset, folder, tag):
     shutil.copy(staged, folder / RECORDS)
+    (folder / TAG).write_text(tag)
 
 
 TOY = EngineKind(

@@ -70,7 +70,7 @@ def stage(folder, records):
 def kept(kind, dataset, records, folder):
     """The folder of a version: stored while it loads, renamed, and without what was staged."""
     staged = stage(folder / "loading", records)
-    kind.store(staged, dataset, folder / "loading")
+    kind.store(staged, dataset, folder / "loading", "a tag")
     staged.unlink()
     return (folder / "loading").rename(folder / "version")
 

@@ -146,7 +146,14 @@ def test_a_file_that_names_the_engine_is_heard(town, tmp_path, where):
 
 def test_a_version_of_duckdb_names_no_engine(held_by):
     names = {path.name for path in version_of(held_by("duckdb")).iterdir()}
-    assert names == {"dataset.toml", "data.duckdb", "noise.json", "secret.check", "version.json"}
+    assert names == {
+        "dataset.toml",
+        "data.duckdb",
+        "noise.json",
+        "records.seal",
+        "secret.check",
+        "version.json",
+    }
 
 
 @pytest.mark.parametrize("change", [lambda p: p.unlink(), lambda p: p.write_text("duckdb\n")])

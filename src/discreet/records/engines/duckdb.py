@@ -2,6 +2,7 @@
 
     records   one row a record, sorted by the finest geography
     rollup    counts and sums by all variables but the finer geography, where that is much smaller
+    seal      the tag of the version (`records/record_tag.py`)
 
 The roll-up holds the same sums as the records, added up once: a table over its variables is exact and
 several times faster from it. It is as confidential as the records.
@@ -38,6 +39,7 @@ if TYPE_CHECKING:
 DATABASE = "data.duckdb"
 RECORDS = "records"
 ROLLUP = "rollup"
+SEAL = "seal"
 PERFECT_HASH_BITS = 18
 #: A roll-up is kept where it has at most one row for so many records.
 ROLLUP_GAIN = 4
@@ -65,6 +67,7 @@ class DuckDBEngine:
         if threads is not None:
             self._connection.execute(f"SET threads = {int(threads)}")
         self._local = threading.local()
+        self._refuse_foreign_tables(path)
         self._rollup = self._rollup_columns()
 
     def aggregate(self, query: AggregateQuery) -> SparseCells:
@@ -89,6 +92,22 @@ class DuckDBEngine:
     def _rollup_columns(self) -> frozenset[str]:
         sql = "SELECT column_name FROM duckdb_columns() WHERE table_name = ? AND NOT internal"
         return frozenset(name for (name,) in self._connection.execute(sql, [ROLLUP]).fetchall())
+
+    @property
+    def tag(self) -> str:
+        """The tag that was stored beside the records."""
+        found = self._cursor().execute(f"SELECT tag FROM {SEAL} LIMIT 2").fetchall()
+        return str(found[0][0]) if len(found) == 1 else ""
+
+    def _refuse_foreign_tables(self, path: Path) -> None:
+        sql = "SELECT table_name FROM information_schema.tables"
+        names = {name for (name,) in self._connection.execute(sql).fetchall()}
+        if not {RECORDS, SEAL} <= names <= {RECORDS, ROLLUP, SEAL}:
+            self._connection.close()
+            raise WorkspaceUnusable(
+                f"The stored records {path.parent.name}/{path.name} do not have the tables of a load.",
+                "Load the dataset again.",
+            )
 
     def close(self) -> None:
         """Close the file."""
@@ -144,8 +163,8 @@ def rollup_variables(dataset: Dataset) -> list[str]:
     return [variable.name for variable in dataset.variables if variable.name not in finer]
 
 
-def store(staged: Path, dataset: Dataset, folder: Path) -> None:
-    """Write staged records to the database of a version, sorted, with their roll-up."""
+def store(staged: Path, dataset: Dataset, folder: Path, tag: str) -> None:
+    """Write staged records to the database of a version, sorted, with their roll-up and tag, all in its one file."""
     path = folder / DATABASE
     database = duckdb.connect(str(path), config={"memory_limit": MEMORY_LIMIT, "temp_directory": str(folder)})
     database.execute("SET enable_progress_bar = false")
@@ -155,6 +174,9 @@ def store(staged: Path, dataset: Dataset, folder: Path) -> None:
         database.execute(f"CREATE TABLE {RECORDS} AS SELECT * FROM staged{order}")
         database.unregister("staged")
         _roll_up(database, dataset)
+        database.execute(f"CREATE TABLE {SEAL} (tag VARCHAR)")
+        database.execute(f"INSERT INTO {SEAL} VALUES (?)", [tag])
+        database.execute("CHECKPOINT")  # a log beside the file would be replayed by whoever opens it
 
 
 def _roll_up(database: duckdb.DuckDBPyConnection, dataset: Dataset) -> None:

@@ -1,0 +1,58 @@
+"""`discreet verify`: read all stored records and compare them with the seals of their loads."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+from rich.text import Text
+
+from discreet.cli.completion import complete_dataset
+from discreet.cli.console import emit_json, output
+from discreet.cli.options import WorkspaceOption, open_workspace
+from discreet.cli.registry import OPERATE, Command
+from discreet.errors import EXIT_OURS, DiscreetError, UnknownDataset
+
+if TYPE_CHECKING:
+    from discreet.answer.door import Doors
+
+
+def verify(
+    dataset: Annotated[
+        str | None,
+        typer.Argument(help="A dataset; all of the workspace by default.", autocompletion=complete_dataset),
+    ] = None,
+    workspace: WorkspaceOption = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the outcome as JSON.")] = False,
+) -> None:
+    """Read all stored records and compare them with the seals of their loads; what fails is not served."""
+    doors, _options = open_workspace(workspace)
+    try:
+        found = [_verified(doors, name) for name in ([dataset] if dataset else doors.ids())]
+    finally:
+        doors.close()
+    if as_json:
+        emit_json({"workspace": str(doors.folder), "datasets": found})
+    else:
+        for each in found:
+            output.print(Text(_sentence(each)), soft_wrap=True)
+    if not all(each["sound"] for each in found):
+        raise typer.Exit(EXIT_OURS)
+
+
+COMMAND = Command(verify, OPERATE)
+
+
+def _verified(doors: Doors, name: str) -> dict[str, Any]:
+    try:
+        return {"dataset": name, "sound": True, "version": doors.verify(name)}
+    except UnknownDataset:
+        raise
+    except DiscreetError as error:
+        return {"dataset": name, "sound": False, "reason": error.message, "advice": error.advice}
+
+
+def _sentence(found: dict[str, Any]) -> str:
+    if found["sound"]:
+        return f"{found['dataset']}: version {found['version'][:8]} is as it was loaded"
+    return f"{found['dataset']}: not sound. {found['reason']} {found['advice']}".rstrip()

@@ -1,0 +1,59 @@
+"""What a load asks of the disk: to keep a version before it is served, and to say so when it is full.
+
+Comes from: `load`. Goes to: the disk; the custodian, as an error.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+from discreet.errors import WorkspaceUnusable
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+#: What a write meets on a full disk: no space, no quota, a limit on the size of files.
+FULL = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
+
+
+def keep(folder: Path) -> None:
+    """Wait until everything below a folder is on disk, names included."""
+    for path in [*folder.rglob("*"), folder]:
+        _sync(path)
+
+
+def keep_names(folder: Path) -> None:
+    """Wait until the names in a folder are on disk, after a rename."""
+    _sync(folder)
+
+
+def _sync(path: Path) -> None:
+    if os.name != "posix" and path.is_dir():
+        return  # a folder cannot be opened there
+    handle = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
+@contextmanager
+def full_disk_told(dataset_id: str) -> Iterator[None]:
+    """Turn a full disk into a sentence that says what is served now, and what to do.
+
+    Raises:
+        WorkspaceUnusable: The disk is full.
+    """
+    try:
+        yield
+    except OSError as error:
+        if error.errno not in FULL:
+            raise
+        raise WorkspaceUnusable(
+            f'The disk is full: the load of "{dataset_id}" was given up, and what was served before is still served.',
+            "Make room on the disk of the workspace, and load again.",
+        ) from None

@@ -1,0 +1,177 @@
+"""The seal of a version's stored records: which files an engine left in its folder, and their keyed hashes.
+
+    records.seal   {"data.duckdb": {"size": ..., "ends": ..., "whole": ...}}, itself sealed by `secret.check`
+    ends           BLAKE2b of the first and the last 64 KiB; compared whenever a version is opened, at constant cost
+    whole          BLAKE2b of all bytes; compared at load, by `discreet verify` and by `serve` in the background
+
+Both are keyed by the secret and the version's name. All tables in a file are covered: records, roll-ups and whatever
+stands beside them. A database that is written to gets another head, so that an honest change is seen at once; whoever
+changes single bytes in the middle is found by the whole hash.
+
+Comes from: `load` (sealed), `version` (read). Goes to: `version`, `Workspace.verify`.
+Source: docs/decisions/0008-sealed-records.md.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import stat
+from dataclasses import asdict, dataclass
+from types import MappingProxyType
+from typing import TYPE_CHECKING
+
+from discreet.errors import WorkspaceUnusable
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+    from pathlib import Path
+
+    from discreet.records.secret import Secret
+
+    #: Told how many bytes were read; it may wait.
+    Pace = Callable[[int], None]
+
+RECORDS_SEAL = "records.seal"
+END = 64 * 1024
+CHUNK = 1024 * 1024
+
+
+@dataclass(frozen=True, slots=True)
+class FileSeal:
+    """One file: its size, the keyed hash of both ends, and of the whole."""
+
+    size: int
+    ends: str
+    whole: str
+
+
+@dataclass(frozen=True, slots=True)
+class RecordsSeal:
+    """All files that an engine left in a version's folder; none where it keeps the records elsewhere.
+
+    Args:
+        files: By name, relative to the folder.
+    """
+
+    files: Mapping[str, FileSeal]
+
+    @property
+    def text(self) -> str:
+        """What is stored and sealed."""
+        return json.dumps({name: asdict(self.files[name]) for name in sorted(self.files)}, indent=1) + "\n"
+
+
+def seal_records(folder: Path, secret: Secret, digest: str) -> RecordsSeal:
+    """Seal everything that stands in a folder: nothing but an engine has written to it yet."""
+    key = _key(secret, digest)
+    files = {
+        name: FileSeal(size, _ends(folder / name, size, key), _whole(folder / name, key))
+        for name, size in _sizes(folder).items()
+    }
+    return RecordsSeal(MappingProxyType(files))
+
+
+def read_records_seal(folder: Path) -> RecordsSeal:
+    """The seal that was written at load.
+
+    Raises:
+        WorkspaceUnusable: It is missing or cannot be read.
+    """
+    try:
+        found = json.loads((folder / RECORDS_SEAL).read_text("utf-8"))
+        return RecordsSeal(MappingProxyType({name: FileSeal(**value) for name, value in found.items()}))
+    except (OSError, ValueError, TypeError, AttributeError):
+        raise WorkspaceUnusable(
+            f"The seal of the records of version {folder.name[:8]} cannot be read.", "Load the dataset again."
+        ) from None
+
+
+def refuse_foreign_files(folder: Path, seal: RecordsSeal, own: frozenset[str], secret: Secret) -> None:
+    """Refuse a folder with a file too many, or with records of another size, beginning or end. The cost is constant.
+
+    Args:
+        folder: The version's.
+        seal: Of its records.
+        own: The names of the version's other files.
+        secret: The workspace's.
+
+    Raises:
+        WorkspaceUnusable: The records are not those of the load.
+    """
+    sizes, key = _sizes(folder), _key(secret, folder.name)
+    for name in sorted(sizes.keys() - own - seal.files.keys()):
+        raise WorkspaceUnusable(
+            f'Version {folder.name[:8]} of "{folder.parent.name}" has a file that was not there at its load: {name!r}.',
+            "Remove the file, or load the dataset again.",
+        )
+    for name, file in seal.files.items():
+        if sizes.get(name) != file.size or _ends(folder / name, file.size, key) != file.ends:
+            raise other_records(folder)
+
+
+def verify_records(folder: Path, seal: RecordsSeal, secret: Secret, pace: Pace = lambda _bytes: None) -> None:
+    """Read all stored records and compare their keyed hash with the seal.
+
+    Args:
+        folder: The version's.
+        seal: Of its records.
+        secret: The workspace's.
+        pace: Called after every chunk that was read.
+
+    Raises:
+        WorkspaceUnusable: They are not those of the load, or cannot be read.
+    """
+    key = _key(secret, folder.name)
+    try:
+        sound = all(_whole(folder / name, key, pace) == file.whole for name, file in seal.files.items())
+    except OSError:
+        sound = False
+    if not sound:
+        raise other_records(folder)
+
+
+def other_records(folder: Path) -> WorkspaceUnusable:
+    """What is said of a version whose stored records are not those of its load."""
+    return WorkspaceUnusable(
+        f'The stored records of version {folder.name[:8]} of "{folder.parent.name}" are not those of its load.',
+        "Load the dataset again.",
+    )
+
+
+def _key(secret: Secret, digest: str) -> bytes:
+    return secret.derive("records-hash", digest)
+
+
+def _sizes(folder: Path) -> dict[str, int]:
+    """Every file below a folder and its size; a link or a device is as foreign as a file too many."""
+    found = {}
+    for path in folder.rglob("*"):
+        status = path.lstat()
+        if not stat.S_ISDIR(status.st_mode):
+            regular = stat.S_ISREG(status.st_mode)
+            found[path.relative_to(folder).as_posix()] = status.st_size if regular else -1
+    return found
+
+
+def _ends(path: Path, size: int, key: bytes) -> str:
+    found = _hash(key)
+    with path.open("rb") as file:
+        found.update(file.read(END))
+        file.seek(max(size - END, 0), os.SEEK_SET)
+        found.update(file.read(END))
+    return found.hexdigest()
+
+
+def _whole(path: Path, key: bytes, pace: Pace = lambda _bytes: None) -> str:
+    found = _hash(key)
+    with path.open("rb") as file:
+        while chunk := file.read(CHUNK):
+            found.update(chunk)
+            pace(len(chunk))
+    return found.hexdigest()
+
+
+def _hash(key: bytes) -> hashlib.blake2b:
+    return hashlib.blake2b(key=key, digest_size=32, person=b"discreet-stored")
