@@ -37,3 +37,17 @@ def test_records_without_slivers_and_records_under_dp_get_no_caution(
     load_dataset(tmp_path / "plain", town.description, town.records, caution=said.append)
     load_dataset(tmp_path / "dp", private_town.description, almost_empty, caution=said.append)
     assert said == []
+
+
+def test_a_variable_that_looks_like_an_id_is_asked_about(town, tmp_path):
+    """The household number of a survey: 600 of them for 3,000 people."""
+    count = len(town.records)
+    records = town.records.append_column("household", pa.array([f"h{n % 600}" for n in range(count)]))
+    codes = ", ".join(f'"h{n}"' for n in range(600))
+    text = town.description.replace(
+        "[[hierarchy]]", f'[[variable]]\nname = "household"\ncategories = [{codes}]\n\n[[hierarchy]]', 1
+    )
+    said = []
+    load_dataset(tmp_path / "w", text, records, caution=said.append)
+    (asked,) = [sentence for sentence in said if "is it an id?" in sentence]
+    assert asked.startswith("household has 600 categories for 3,000 records: is it an id?")

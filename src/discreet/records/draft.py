@@ -17,7 +17,8 @@ import duckdb
 
 from discreet.errors import BadData
 from discreet.model.variable import RESERVED_NAMES
-from discreet.records.default_protection import PROTECTION
+from discreet.records.default_protection import PROTECTION, RULES
+from discreet.records.id_like import FEWEST_A_CATEGORY, named_as_id, too_fine
 from discreet.records.sources import open_source, quoted
 
 if TYPE_CHECKING:
@@ -25,9 +26,10 @@ if TYPE_CHECKING:
 
     from discreet.records.sources import Source
 
-#: A column with more different values than this is taken for a variable only if it nests within another.
+#: A column with more different values than this is no variable of a draft, nor is one that looks like an id.
 MOST_CATEGORIES = 400
-MOST_AREAS = 100_000
+#: In more values than this nobody looks for those of one record.
+MOST_VALUES = 100_000
 #: With more values than this, most of them of one record, a column holds names or remarks: those name people.
 MOST_SINGLE = 20
 NOT_STATED = "not-stated"
@@ -44,6 +46,7 @@ WEIGHTS = "# Weighted tables need [survey]: see docs/reference/dataset-toml.md."
 @dataclass(frozen=True, slots=True)
 class _Column:
     name: str
+    records: int
     distinct: int
     unique: bool
     single: bool
@@ -75,8 +78,10 @@ def _look_at(source: Source, name: str) -> _Column:
         f"coalesce(bool_or({number} != floor({number})) AND bool_and({text} IS NULL OR {number} IS NOT NULL), false)"
     ).fetchall()[0]
     distinct, records, filled, fractional = row
-    single = MOST_SINGLE < distinct <= MOST_AREAS and 2 * _single_values(source, text) > distinct
-    return _Column(name, distinct, distinct == records > 1, single, filled < records, bool(fractional))
+    single = MOST_SINGLE < distinct <= MOST_VALUES and 2 * _single_values(source, text) > distinct
+    return _Column(
+        name, records, distinct, distinct == records > 1, single, filled < records, bool(fractional)
+    )
 
 
 def _single_values(source: Source, text: str) -> int:
@@ -86,31 +91,40 @@ def _single_values(source: Source, text: str) -> int:
 
 
 def _draft(source: Source, columns: list[_Column], path: Path) -> str:
-    id_column = next((c for c in columns if c.unique and "id" in c.name.lower()), None)
-    id_column = id_column or next((c for c in columns if c.unique and not c.fractional), None)
+    id_column = _id_column(columns)
     weight = next((c for c in columns if "weight" in c.name.lower() or c.name.lower() in {"wt", "w"}), None)
     rest = [c for c in columns if c not in (id_column, weight)]
-    possible = [c for c in rest if c.distinct <= MOST_AREAS and not (c.fractional or c.unique or c.single)]
-    parents = _nesting(source, possible)
-    variables = [c for c in possible if c.distinct <= MOST_CATEGORIES or c.name in parents]
+    variables = [c for c in rest if not _why_left_out(c)]
+    parents = _nesting(source, variables)
     names = _variable_names(variables)
     sections = [
         _variable(source, column, names[column.name], parents.get(column.name)) for column in variables
     ]
     left_out = [f"{c.name} ({_why_left_out(c)})" for c in rest if c not in variables]
     hierarchies = _hierarchies(parents, names)
-    return _top(path, id_column, weight, left_out) + "".join(sections) + hierarchies + "\n" + PROTECTION
+    top = _top(path, id_column, weight, left_out)
+    return "\n".join([top + "".join(sections) + hierarchies, PROTECTION, RULES])
+
+
+def _id_column(columns: list[_Column]) -> _Column | None:
+    """The id: another value in every record, whole or text; one that is called so before others."""
+    possible = [c for c in columns if c.unique and not c.fractional]
+    return next((c for c in possible if named_as_id(c.name)), next(iter(possible), None))
 
 
 def _why_left_out(column: _Column) -> str:
-    """Why a column is no variable in the draft; in a small file it may well be one."""
-    if column.fractional:
-        return "not whole numbers"
-    if column.unique:
-        return "a different value in every record"
-    if column.single:
-        return "most values stand in one record only"
-    return f"{column.distinct:,} different values"
+    """Why a column is no variable in the draft, or nothing where it is one; in a small file it may well be one."""
+    reasons = {
+        "not whole numbers": column.fractional,
+        "a different value in every record": column.unique,
+        "its name says that it is an id": named_as_id(column.name),
+        "most values stand in one record only": column.single,
+        f"{column.distinct:,} different values, fewer than {FEWEST_A_CATEGORY} records each: is it an id?": too_fine(
+            column.records, column.distinct
+        ),
+        f"{column.distinct:,} different values": column.distinct > MOST_CATEGORIES,
+    }
+    return next((reason for reason, holds in reasons.items() if holds), "")
 
 
 def _nesting(source: Source, columns: list[_Column]) -> dict[str, str]:
@@ -163,8 +177,7 @@ def _top(path: Path, id_column: _Column | None, weight: _Column | None, left_out
     lines.append(f"id_column = {_text(id_column.name if id_column else '')}")
     if weight is not None:
         lines += [f"weight_column = {_text(weight.name)}", "weight_decimals = 4", WEIGHTS]
-    if left_out:
-        lines.append(f"# Left out: {_one_line(', '.join(left_out))}")
+    lines += [f"# Left out: {_one_line(each)}" for each in left_out]
     return "\n".join(lines) + "\n"
 
 
