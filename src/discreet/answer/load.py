@@ -9,14 +9,17 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from discreet.answer.slivers import cautions
+from discreet.model.dataset_toml import parse_dataset
 from discreet.records.engine import AggregateQuery
 from discreet.records.id_like import id_caution
+from discreet.workspace.corrections import KEEP_KEYS, NEW_LINEAGE
 from discreet.workspace.load import load_dataset as load_version
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from discreet.model.dataset import Dataset
+    from discreet.records.changes import Changes
     from discreet.records.engine import Engine
     from discreet.records.intake import Progress
 
@@ -29,8 +32,9 @@ def load_dataset(
     beside: Path = Path(),
     caution: Callable[[str], None] = lambda _sentence: None,
     engine: str | None = None,
+    corrections: str = KEEP_KEYS,
 ) -> str:
-    """Load records into a workspace, creating it if need be; returns the new version's digest.
+    """Load records into a workspace, creating it if need be; returns the digest of the version that is served.
 
     Args:
         folder: The workspace.
@@ -38,16 +42,37 @@ def load_dataset(
         records: A path, frame, table or stream.
         progress: Told as the load goes on.
         beside: The folder of the description: a noise table's file is looked for there.
-        caution: Told, for the custodian's eyes only, of variables that look like ids and of declared groups that
-            differ by a few people.
+        caution: Told, for the custodian's eyes only, of what changed against the version that is served, of variables
+            that look like ids and of declared groups that differ by a few people.
         engine: The engine that keeps the records; by default the one that `[engine]` names, or DuckDB.
+        corrections: `keep-keys`, `collect` or `new-lineage` (`workspace/corrections.py`).
     """
+
+    def compare(changes: Changes) -> None:
+        if changes.any:
+            caution(changes_sentence(changes, corrections, is_dp=parse_dataset(description).protection.is_dp))
 
     def inspect(dataset: Dataset, records: Engine) -> None:
         for sentence in (*_id_cautions(dataset, records), *cautions(dataset, records)):
             caution(sentence)
 
-    return load_version(folder, description, records, progress, beside, inspect, engine)
+    return load_version(folder, description, records, progress, beside, inspect, engine, corrections, compare)
+
+
+def changes_sentence(changes: Changes, corrections: str, *, is_dp: bool) -> str:
+    """What changed against the version that is served, and what it means for those people."""
+    told = f"{changes.added:,} records added, {changes.removed:,} removed, {changes.changed:,} changed"
+    if changes.left_out:
+        told += f" ({', '.join(changes.left_out)} not compared)"
+    told = f"Against the version that is served: {told}."
+    if is_dp:
+        return f"{told} Every version has noise of its own, which its charge covers."
+    if corrections == NEW_LINEAGE:
+        return f"{told} All numbers change; whoever averages both versions is nearer to the truth."
+    return (
+        f"{told} Whoever has tables of both versions can find these people: every cell without them keeps its "
+        "number. --corrections collect publishes nothing yet; --corrections new-lineage changes all numbers."
+    )
 
 
 def _id_cautions(dataset: Dataset, engine: Engine) -> Iterator[str]:

@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
@@ -141,7 +142,14 @@ def open_workspace(
     return Catalogue(open_doors(chosen, threads=options.threads), key)
 
 
-def load(folder: str | Path, description: str | Path, records: object, *, engine: str | None = None) -> str:
+def load(
+    folder: str | Path,
+    description: str | Path,
+    records: object,
+    *,
+    engine: str | None = None,
+    corrections: str = "keep-keys",
+) -> str:
     """Load records into a workspace, creating it if need be.
 
     Args:
@@ -149,13 +157,23 @@ def load(folder: str | Path, description: str | Path, records: object, *, engine
         description: The `dataset.toml`, as a path.
         records: A CSV, Parquet or Arrow file, an Arrow table, or a pandas or Polars frame.
         engine: The engine that keeps the records; by default the one that `[engine]` names, or DuckDB.
+        corrections: Where records differ from those that are served: `keep-keys` serves them, `collect` compares them
+            and serves nothing yet, `new-lineage` serves them with other keys: all numbers change.
 
     Returns:
-        The digest that names the new version.
+        The digest that names the version that is served. Cautions for the custodian go to the log `discreet.load`.
     """
     path = Path(description)
     with description_named(path):
-        return load_dataset(Path(folder), path.read_text("utf-8"), records, beside=path.parent, engine=engine)
+        return load_dataset(
+            Path(folder),
+            path.read_text("utf-8"),
+            records,
+            beside=path.parent,
+            caution=logging.getLogger("discreet.load").warning,
+            engine=engine,
+            corrections=corrections,
+        )
 
 
 def _request(

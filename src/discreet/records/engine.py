@@ -35,7 +35,10 @@ DEFAULT_ENGINE = "duckdb"
 
 @dataclass(frozen=True, slots=True)
 class AggregateQuery:
-    """One aggregate: group by these variables, keep only these codes, sum weights or not."""
+    """One aggregate: group by these variables, keep only these codes, sum weights or not.
+
+    A load that compares records groups by the columns of keys and weights, too (`records/changes.py`).
+    """
 
     group_by: tuple[str, ...]
     filters: tuple[tuple[str, tuple[int, ...]], ...] = ()
@@ -100,7 +103,8 @@ class EngineKind:
             the columns of `storage_schema(dataset)`, in the order of the source; it is removed afterwards. Records
             kept in `folder` move and vanish with it, since the folder is renamed or removed as the load ends; every
             file in it is sealed, and may not change afterwards. `tag` is kept beside the records and given back.
-        open: `open(folder, dataset, threads)` opens a stored version, read-only; its folder has its last name now.
+        open: `open(folder, dataset, threads)` opens a stored version, read-only; its folder has its last name now, or
+            that of the load where records are compared before they are served.
             `threads` is a wish (None: as many as there are cores), and no number depends on it.
         needs: What must be installed for it.
     """

@@ -1,4 +1,4 @@
-"""What a lineage keeps from its first load: one method for ever, and the defaults of that day.
+"""What a lineage keeps from its first load: one method for ever, and the defaults of that day; and its newest keys.
 
 Comes from: `load` and `cli`, with a description that is not loaded yet. Goes to: `dataset_toml` (which defaults).
 """
@@ -39,6 +39,14 @@ def lineage_defaults(folder: Path, description: str) -> int:
             "Use the newer version of Discreet that loaded it.",
         )
     return min(found, default=newest_defaults())
+
+
+def lineage_keys(folder: Path, dataset: Dataset) -> int:
+    """The newest set of keys that the lineage of a description has in a workspace."""
+    found = [
+        revisions.keys for text, revisions in _loaded(folder) if names_of(text).lineage == dataset.lineage
+    ]
+    return max(found, default=1)
 
 
 def refuse_other_method(folder: Path, dataset: Dataset) -> None:

@@ -1,6 +1,6 @@
 """Loading records into a workspace: a new version beside the others, charged if it must be, then current by a rename.
 
-    describe -> noise -> read and store -> seal -> keep -> charge (dp) -> settle -> verify -> point
+    describe -> noise -> read and store -> compare -> seal -> keep -> charge (dp) -> settle -> verify -> point
 
 Nothing is left behind when a load is refused, and the version that was served is still served. Under `dp` the whole
 claim of the universe is charged to the budget before the version can be seen by anybody; a load that dies after the
@@ -36,10 +36,18 @@ from discreet.records.engine import DEFAULT_ENGINE, engine_kind
 from discreet.records.intake import load_records
 from discreet.records.secret import create_secret, read_secret
 from discreet.rules.declared import parse_rules
+from discreet.workspace.corrections import (
+    COLLECT,
+    KEEP_KEYS,
+    NEW_LINEAGE,
+    changes_since,
+    refuse_other_choice,
+    served_digest,
+)
 from discreet.workspace.disk import full_disk_told, keep, keep_names
 from discreet.workspace.engine_place import engine_wanted, open_engine
 from discreet.workspace.ledger_place import ledger_for_loading
-from discreet.workspace.lineage import lineage_defaults, refuse_other_method
+from discreet.workspace.lineage import lineage_defaults, lineage_keys, refuse_other_method
 from discreet.workspace.records_seal import seal_records, verify_records
 from discreet.workspace.revisions import Revisions
 from discreet.workspace.schema import mark_workspace, refuse_newer_workspace
@@ -59,12 +67,14 @@ if TYPE_CHECKING:
     from discreet.model.dataset import Dataset
     from discreet.model.protection import Protection
     from discreet.noise.table import NoiseTable
+    from discreet.records.changes import Changes
     from discreet.records.engine import Engine
     from discreet.records.intake import Progress
     from discreet.records.secret import Secret
     from discreet.rules.rule import Rule
 
     Inspect = Callable[[Dataset, Engine], None]
+    Compare = Callable[[Changes], None]
 
 
 def load_dataset(
@@ -75,8 +85,10 @@ def load_dataset(
     beside: Path = Path(),
     inspect: Inspect | None = None,
     engine: str | None = None,
+    corrections: str = KEEP_KEYS,
+    compare: Compare = lambda _changes: None,
 ) -> str:
-    """Load records into a workspace, creating it if need be; returns the new version's digest.
+    """Load records into a workspace, creating it if need be; returns the digest of the version that is served.
 
     Args:
         folder: The workspace.
@@ -86,19 +98,30 @@ def load_dataset(
         beside: The folder of the description: a noise table's file is looked for there.
         inspect: Shown the dataset and its engine before the version is served: `answer/load.py` cautions the custodian.
         engine: The engine that keeps the records; by default the one that `[engine]` names, or DuckDB.
+        corrections: What is done where records differ from those that are served (`corrections.py`).
+        compare: Shown what changed against the version that is served, before anything is charged or served.
     """
     refuse_newer_workspace(folder)
-    revisions = Revisions(newest_arithmetic(), lineage_defaults(folder, description))
-    dataset = parse_dataset(description, revisions.defaults)
+    defaults = lineage_defaults(folder, description)
+    dataset = parse_dataset(description, defaults)
     wanted = engine_wanted(folder, dataset, engine)
     kind = engine_kind(wanted or DEFAULT_ENGINE)
     _refuse_additive_weights(dataset, parse_rules(dataset.rules, dataset))
     noise = noise_of(dataset, beside)
     home = folder / "datasets" / dataset.id
+    refuse_other_choice(corrections, dataset, home)
     with full_disk_told(dataset.id), _loading(folder, home) as (secret, loading):
         refuse_other_method(folder, dataset)
+        keys = lineage_keys(folder, dataset) + (corrections == NEW_LINEAGE)
+        revisions = Revisions(newest_arithmetic(), defaults, keys)
+        dataset = revisions.keyed(dataset)
         named_by = description + noise_hash(noise) + revisions.text
         loaded = load_records(records, dataset, named_by, secret, loading, kind, progress)
+        changes = changes_since(home, loading, dataset, kind, secret)
+        if changes is not None:
+            compare(changes)
+        if corrections == COLLECT:
+            return served_digest(home)
         _refuse_second_engine(home / loaded.digest, wanted, secret)
         seal = seal_records(loading, secret, loaded.digest)
         version = Version(dataset, description, noise, revisions, seal, loaded.fingerprint, kind.name)

@@ -11,7 +11,7 @@ Comes from: `load`. Goes to: `version`, `lineage`.
 from __future__ import annotations
 
 import json
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING
 
 from discreet.errors import WorkspaceUnusable
@@ -20,6 +20,8 @@ from discreet.model.revision import knows_arithmetic, newest_arithmetic
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+    from discreet.model.dataset import Dataset
 
 REVISIONS = "version.json"
 
@@ -31,19 +33,30 @@ class Revisions:
     Args:
         arithmetic: The arithmetic that answers it (`model/revision.py`).
         defaults: The defaults of keys that its description leaves out (`model/defaults.py`).
+        keys: How many sets of keys its lineage has had: a load with `--corrections new-lineage` begins the next.
     """
 
     arithmetic: int = 1
     defaults: int = 1
+    keys: int = 1
 
     @property
     def text(self) -> str:
-        """What is stored and sealed.
+        """What is stored and sealed; the first keys go without saying.
 
         >>> Revisions().text
         '{"arithmetic": 1, "defaults": 1}'
+        >>> Revisions(2, 1, 3).text
+        '{"arithmetic": 2, "defaults": 1, "keys": 3}'
         """
-        return json.dumps(asdict(self), sort_keys=True)
+        told = asdict(self)
+        return json.dumps(
+            {name: told[name] for name in told if name != "keys" or self.keys > 1}, sort_keys=True
+        )
+
+    def keyed(self, dataset: Dataset) -> Dataset:
+        """The dataset with the lineage that its keys are derived from: its own, or a later one of the same name."""
+        return dataset if self.keys == 1 else replace(dataset, lineage=f"{dataset.lineage}\n{self.keys}")
 
 
 def read_revisions(folder: Path) -> Revisions:

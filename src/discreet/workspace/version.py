@@ -115,7 +115,7 @@ def read_version(folder: Path, secret: Secret) -> Version:
     refuse_unknown_revisions(folder, revisions)
     try:
         description = (folder / DESCRIPTION).read_text("utf-8")
-        dataset = parse_dataset(description, revisions.defaults)
+        dataset = revisions.keyed(parse_dataset(description, revisions.defaults))
     except (OSError, UnicodeDecodeError):
         raise WorkspaceUnusable(
             f'The version {folder.name[:8]} of "{folder.parent.name}" is not complete.',

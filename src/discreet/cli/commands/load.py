@@ -25,6 +25,13 @@ def load(
             help="The engine that keeps the records; by default the one that the description or the workspace names.",
         ),
     ] = None,
+    corrections: Annotated[
+        str,
+        typer.Option(
+            help="Where records differ from those that are served: keep-keys (serve them; cells that did not change "
+            "keep their numbers), collect (compare only, serve nothing yet) or new-lineage (all numbers change).",
+        ),
+    ] = "keep-keys",
     workspace: WorkspaceOption = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print the outcome as JSON.")] = False,
 ) -> None:
@@ -47,12 +54,21 @@ def load(
     cautions: list[str] = []
     with description_named(description), load_bars() as progress_for:
         digest = load_dataset(
-            folder, text, file, progress_for(dataset.id, None), description.parent, cautions.append, engine
+            folder,
+            text,
+            file,
+            progress_for(dataset.id, None),
+            description.parent,
+            cautions.append,
+            engine,
+            corrections,
         )
     _tell(cautions)
+    if corrections == "collect":
+        messages.print(f"Nothing was published: {dataset.id} stays at version {digest[:8]}.", soft_wrap=True)
     if as_json:
         emit_json({"dataset": dataset.id, "digest": digest, "workspace": str(folder)})
-    else:
+    elif corrections != "collect":
         messages.print(f"Loaded {dataset.id}, version {digest[:8]}, into {folder}", soft_wrap=True)
         if dataset.protection.is_dp:
             _tell_left(folder, dataset.id)
@@ -73,7 +89,7 @@ def _tell_left(folder: Path, dataset: str) -> None:
 
 
 def _tell(cautions: list[str]) -> None:
-    """Declared groups that differ by a few people, for the custodian."""
+    """What the custodian alone should know: changes, ids, declared groups that differ by a few people."""
     if cautions:
         messages.print(f"{len(cautions)} cautions, for your eyes only:", style="bold")
     for caution in cautions[:MOST_CAUTIONS]:

@@ -1,0 +1,155 @@
+"""What changed between two sets of stored records: added, removed, changed. For the custodian's eyes only.
+
+Records are compared as multisets of rows (record key, codes, weight). A row of one side only is a change; a removed
+and an added row with one record key are one changed record:
+
+    changed = sum over keys of min(removed rows, added rows);   the rest was removed, or added.
+
+Rows are read in parts by the codes of one variable, and only those that differ are kept, so that memory does not grow
+with the records. Rows are compared by 64-bit hashes: two different ones agree with probability 2^-64.
+
+Comes from: the engines of two versions. Goes to: `workspace/load.py`, as a caution; never to a release.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from discreet.model.confidential import Confidential
+from discreet.records.engine import AggregateQuery
+from discreet.records.storage import RECORD_KEY, WEIGHT
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from numpy.typing import NDArray
+
+    from discreet.model.dataset import Dataset
+    from discreet.records.engine import Engine
+
+#: About so many records are compared at a time.
+PART = 1_000_000
+
+
+class Changes(Confidential):
+    """How many records differ. Confidential: a number of changed people tells about them.
+
+    Args:
+        added: Records that were not there before.
+        removed: Records that are not there any more.
+        changed: Records of the same person with another value; zero where keys cannot be compared.
+        left_out: Variables that cannot be compared, since one version does not have them or has other categories.
+    """
+
+    __slots__ = ("added", "changed", "left_out", "removed")
+
+    def __init__(self, added: int, removed: int, changed: int, left_out: tuple[str, ...] = ()) -> None:
+        self.added, self.removed, self.changed, self.left_out = added, removed, changed, left_out
+
+    def __repr__(self) -> str:
+        return "<Changes, confidential>"
+
+    @property
+    def any(self) -> bool:
+        """Whether anything differs."""
+        return bool(self.added or self.removed or self.changed)
+
+
+@dataclass(frozen=True, slots=True)
+class Stored:
+    """Records with their description."""
+
+    dataset: Dataset
+    engine: Engine
+
+
+def count_changes(before: Stored, after: Stored, *, same_keys: bool) -> Changes:
+    """Compare two sets of records.
+
+    Args:
+        before: Those that are served.
+        after: Those that are being loaded.
+        same_keys: Whether a person has the same record key in both; otherwise contents alone are compared.
+    """
+    shared = _shared(before.dataset, after.dataset)
+    names = {variable.name for each in (before, after) for variable in each.dataset.variables}
+    left_out = tuple(sorted(names - set(shared)))
+    if not shared:
+        return Changes(0, 0, 0, left_out)
+    split = max(shared, key=lambda name: len(after.dataset.variable(name)))
+    weights = before.dataset.weight_column is not None and after.dataset.weight_column is not None
+    columns = ((RECORD_KEY,) if same_keys else ()) + shared + ((WEIGHT,) if weights else ())
+    removed, added = _differences(before.engine, after.engine, columns, split)
+    both = _in_both(removed, added) if same_keys else 0
+    return Changes(len(added) - both, len(removed) - both, both, left_out)
+
+
+def _shared(before: Dataset, after: Dataset) -> tuple[str, ...]:
+    codes = {variable.name: variable.codes for variable in before.variables}
+    return tuple(v.name for v in after.variables if codes.get(v.name) == v.codes)
+
+
+def _differences(
+    before: Engine, after: Engine, columns: tuple[str, ...], split: str
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """The first column of the rows of one side only, one entry a record: before, and after."""
+    removed, added = [], []
+    for codes in _parts(before, after, split):
+        query = AggregateQuery(columns, ((split, codes),))
+        first, rows, counts = _rows(before, query)
+        first_after, rows_after, counts_after = _rows(after, query)
+        hashes, place = np.unique(np.concatenate([rows, rows_after]), return_inverse=True)
+        more = np.zeros(hashes.size, dtype=np.int64)
+        np.add.at(more, place, np.concatenate([counts, -counts_after]))
+        here = np.zeros(hashes.size, dtype=np.int64)
+        here[place] = np.concatenate([first, first_after])
+        removed.append(np.repeat(here, np.maximum(more, 0)))
+        added.append(np.repeat(here, np.maximum(-more, 0)))
+    return np.concatenate(removed), np.concatenate(added)
+
+
+def _parts(before: Engine, after: Engine, split: str) -> Iterator[tuple[int, ...]]:
+    """The codes of a variable in parts of about so many records."""
+    sizes: dict[int, int] = {}
+    for engine in (before, after):
+        cells = engine.aggregate(AggregateQuery((split,)))
+        for code, count in zip(cells.codes[0].tolist(), cells.counts.tolist(), strict=True):
+            sizes[code] = sizes.get(code, 0) + count
+    part, size = [], 0
+    for code in sorted(sizes):
+        part.append(code)
+        size += sizes[code]
+        if size >= 2 * PART:
+            yield tuple(part)
+            part, size = [], 0
+    yield tuple(part or (0,))
+
+
+def _rows(
+    engine: Engine, query: AggregateQuery
+) -> tuple[NDArray[np.int64], NDArray[np.uint64], NDArray[np.int64]]:
+    """The first column of each different row, the row's hash, and how often it occurs."""
+    cells = engine.aggregate(query)
+    hashes = np.zeros(cells.counts.size, dtype=np.uint64)
+    for column in cells.codes:
+        hashes = _mixed(hashes ^ column.astype(np.int64).view(np.uint64))
+    return cells.codes[0].astype(np.int64), hashes, cells.counts
+
+
+def _mixed(words: NDArray[np.uint64]) -> NDArray[np.uint64]:
+    """SplitMix64's step and finaliser: a bijection that spreads every bit."""
+    words = words + np.uint64(0x9E3779B97F4A7C15)
+    words = (words ^ (words >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    words = (words ^ (words >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return words ^ (words >> np.uint64(31))
+
+
+def _in_both(removed: NDArray[np.int64], added: NDArray[np.int64]) -> int:
+    """How many removed rows have a partner with the same key among the added ones."""
+    keys, counts = np.unique(removed, return_counts=True)
+    others, more = np.unique(added, return_counts=True)
+    _, here, there = np.intersect1d(keys, others, assume_unique=True, return_indices=True)
+    return int(np.minimum(counts[here], more[there]).sum())
