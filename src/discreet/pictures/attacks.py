@@ -21,7 +21,9 @@ NAMES = {
     "participants-and-description": "cell key by participants and description",
     "dp": "differential privacy",
 }
+CHOICES = {"keep-keys": "the same keys in both versions", "new-lineage": "a new lineage"}
 _COLOURS = dict(zip(NAMES.values(), (INK, ORANGE, BLUE, GREEN), strict=True))
+_COLOURS |= dict(zip(CHOICES.values(), (ORANGE, BLUE), strict=True))
 _HEIGHT = 330
 #: Labels at the end of lines are kept so many pixels apart.
 _LINE_HEIGHT = 17
@@ -50,6 +52,23 @@ def bob_success(study: dict[str, Any]) -> Any:
     ]
     chart = alt.layer(*layers).properties(width=520, height=_HEIGHT)
     return themed(chart, "What two tables that differ by one person give away", subtitle)
+
+
+def versions_success(study: dict[str, Any]) -> Any:
+    """The share of a removed person's attributes that are named rightly, against the pairs of tables."""
+    records = [
+        {"name": _name(result), "x": point["tables"], "y": point["success"], **_interval(point)}
+        for result in _all_results(study)
+        for point in result["curve"]
+    ]
+    title = "Attributes named rightly"
+    y = alt.Y("y:Q").scale(domain=[0.0, 1.0], nice=False).title(title).axis(format="%")
+    x = _x_axis("Tables asked of both versions", [r["x"] for r in records])
+    subtitle = [
+        f"One person removed from each of {study['targets']:,} workplaces; six attributes each; bands: 95% intervals",
+    ]
+    chart = alt.layer(*_lines(records, x, y, (0.0, 1.0), title)).properties(width=520, height=_HEIGHT)
+    return themed(chart, "What two versions of the same tables give away", subtitle)
 
 
 def averaging_error(study: dict[str, Any]) -> Any:
@@ -98,7 +117,7 @@ def _all_results(study: dict[str, Any]) -> list[dict[str, Any]]:
 
 def _name(result: dict[str, Any]) -> str:
     claim = result.get("claim")
-    return NAMES[result["protection"]] + (f", ε = {claim['epsilon']:g}" if claim else "")
+    return (NAMES | CHOICES)[result["protection"]] + (f", ε = {claim['epsilon']:g}" if claim else "")
 
 
 def _interval(point: dict[str, Any]) -> dict[str, float]:

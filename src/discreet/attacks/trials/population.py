@@ -56,6 +56,7 @@ class Population:
         levels: The variables of the geography, coarse to fine.
         records: For each variable the position of each record's code.
         impossible: For each variable the codes that cannot occur together.
+        persons: The ids of the records; their places by default.
     """
 
     name: str
@@ -63,6 +64,7 @@ class Population:
     levels: tuple[str, str]
     records: Mapping[str, NDArray[np.int64]]
     impossible: Mapping[str, tuple[str, ...]] | None = None
+    persons: NDArray[np.int64] | None = None
 
     @property
     def people(self) -> int:

@@ -111,12 +111,7 @@ def targets(
     population: Population, protections: Sequence[str], budget: Budget, seed: int
 ) -> Iterator[tuple[Knowledge, Interface]]:
     """Each protection in turn: what is public of it, and whom to ask. The workspace is gone afterwards."""
-    records = pa.table(
-        {
-            "person": np.arange(population.people),
-            **{name: population.codes(name) for name in population.records},
-        }
-    )
+    records = as_table(population)
     with TemporaryDirectory(prefix="discreet-red-team-") as folder:
         for protection in protections:
             text = describe(population, protection, budget)
@@ -124,13 +119,19 @@ def targets(
                 dataset = parse_dataset(text)
                 yield Knowledge(dataset, protection), TrueCounts(dataset, population)
                 continue
-            _load(Path(folder) / protection, text, records, seed)
+            load_people(Path(folder) / protection, text, records, seed)
             with closing(open_doors(Path(folder) / protection, threads=1)) as doors:
                 door = doors.door(f"{population.name}-{protection}")
                 yield _knowledge(door, population, protection), Served(door)
 
 
-def _load(workspace: Path, text: str, records: pa.Table, seed: int) -> None:
+def as_table(population: Population) -> pa.Table:
+    """The records as they are loaded, with a stable id for everybody."""
+    persons = np.arange(population.people) if population.persons is None else population.persons
+    return pa.table({"person": persons, **{name: population.codes(name) for name in population.records}})
+
+
+def load_people(workspace: Path, text: str, records: pa.Table, seed: int) -> None:
     """A workspace of its own, with a secret from the seed, so that a study can be repeated.
 
     Such a secret guards nobody: the people are invented, and the workspace is gone with the study.

@@ -94,6 +94,30 @@ def averaging(
     _finish(study.run(_say), as_json, out, plot, _show_averaging)
 
 
+@attack.command()
+def versions(
+    people: PeopleOption = None,
+    targets: TargetsOption = None,
+    epsilon: EpsilonOption = 1.0,
+    seed: SeedOption = 1,
+    quick: QuickOption = False,
+    as_json: JsonOption = False,
+    out: OutOption = None,
+    plot: PlotOption = None,
+) -> None:
+    """Two versions: the same tables before and after one person of every workplace was removed."""
+    from discreet.attacks.trials.versions_study import VersionsStudy
+
+    study = VersionsStudy(
+        people or (4_000 if quick else 40_000),
+        targets or (100 if quick else 1_000),
+        (1, 2) if quick else (1, 2, 4, 8),
+        epsilon,
+        seed,
+    )
+    _finish(study.run(_say), as_json, out, plot, _show_versions)
+
+
 def _protections(against: str | None) -> tuple[str, ...]:
     """The protections that are named, in their usual order; all of them by default."""
     from discreet.attacks.knowledge import PROTECTIONS
@@ -117,10 +141,15 @@ def _finish(
     show: Callable[[dict[str, Any]], None],
 ) -> None:
     if plot is not None:
-        from discreet.pictures.attacks import averaging_error, bob_success
+        from discreet.pictures import attacks
         from discreet.pictures.save import save
 
-        save(bob_success(study) if study["attack"] == "bob" else averaging_error(study), plot)
+        pictures = {
+            "bob": attacks.bob_success,
+            "averaging": attacks.averaging_error,
+            "versions": attacks.versions_success,
+        }
+        save(pictures[study["attack"]](study), plot)
         messages.print(f"Written: {plot}", soft_wrap=True)
     if as_json or out is not None:
         emit_json(study, out)
@@ -170,6 +199,31 @@ def _show_averaging(study: dict[str, Any]) -> None:
         words = ", ".join(f"{share:.0%} by {kind}" for kind, share in last.items())
         output.print(
             f"{result['protection']}: exactly right in the end: {words}.", markup=False, soft_wrap=True
+        )
+
+
+def _show_versions(study: dict[str, Any]) -> None:
+    results = _shown(study)
+    lines = {r["protection"]: [f"{point['success']:.0%}" for point in r["curve"]] for r in results}
+    title = (
+        f"Attributes of a removed person named rightly, by pairs of tables (guessing: {study['prior']:.0%})"
+    )
+    _print_curves(title, "tables", [point["tables"] for point in results[0]["curve"]], lines)
+    for r in results:
+        last, error = r["curve"][-1], r["error"]
+        output.print(
+            f"{r['protection']}: all attributes of {last['all_right']:.0%} of {study['targets']:,} people; "
+            f"typical error of a count {error['one_version']:.2f}, averaged over both versions "
+            f"{error['both_versions']:.2f}.",
+            markup=False,
+            soft_wrap=True,
+        )
+    for each in study["collected"]:
+        output.print(
+            f"keep-keys, {each['removed']} people removed a workplace: {each['success']:.0%} of the attributes of one "
+            f"of them.",
+            markup=False,
+            soft_wrap=True,
         )
 
 
