@@ -13,7 +13,7 @@ from discreet.cli.main import app
 pytestmark = pytest.mark.slow
 
 PAGES = Path(__file__).parents[2] / "docs" / "methods"
-NAMES = ("attack-bob", "attack-averaging")
+NAMES = ("attack-bob", "attack-averaging", "attack-versions")
 
 
 def text_of(name):
@@ -109,3 +109,25 @@ def test_the_figures_on_the_averaging_page_are_those_of_the_command():
         assert row[1:] == expected
     bound = study["results"][-1]["bound"]
     assert (round(bound["error"], 2), round(bound["exact"], 2)) == (1.36, 0.46)
+
+
+@pytest.mark.slow
+def test_the_figures_on_the_page_of_versions_are_those_of_the_command():
+    result = CliRunner().invoke(app, ["attack", "versions", "--json"])
+    study = json.loads(result.stdout)
+    curves = {
+        each["protection"]: {point["tables"]: point for point in each["curve"]}
+        for each in (study["baseline"], *study["results"])
+    }
+    rows = table_after("attack-versions", "## What was measured")
+    assert [int(row[0]) for row in rows] == [1, 2, 4, 8, 16, 21]
+    for row in rows:
+        points = [curves[name][int(row[0])] for name in ("unprotected", "keep-keys", "new-lineage", "dp")]
+        assert [row[1], row[2], *row[4:]] == [f"{100 * point['success']:.1f} %" for point in points]
+        assert points[1]["certain"] == points[1]["certain_true"] == int(row[3].replace(",", ""))
+    for row, each in zip(
+        table_after("attack-versions", "Corrections collected"), study["collected"], strict=True
+    ):
+        assert row == [str(each["removed"]), f"{100 * each['success']:.1f} %", f"{each['certain']:,}"]
+    error = study["results"][1]["error"]
+    assert (round(error["one_version"], 2), round(error["both_versions"], 2)) == (1.73, 1.22)

@@ -6,7 +6,7 @@ from itertools import pairwise
 
 import pytest
 
-from discreet.pictures.attacks import NAMES, averaging_error, bob_success
+from discreet.pictures.attacks import NAMES, averaging_error, bob_success, versions_success
 from discreet.pictures.save import render
 
 CLAIM = {"epsilon": 1.0, "delta": 1e-9, "neighbours": "replace-one", "sentence": ""}
@@ -105,3 +105,15 @@ def test_the_averaging_picture_has_a_panel_for_each_kind_and_shades_what_is_out_
 def test_a_study_without_baseline_or_dp_is_drawn_too(draw, study):
     bare = study | {"baseline": None, "results": study["results"][:1]}
     assert render(draw(bare), "svg").startswith(b"<svg")
+
+
+def test_the_picture_of_versions_has_every_point_and_a_name_for_each_line():
+    point = {"tables": 1, "success": 0.4, "low": 0.3, "high": 0.5}
+    results = [
+        {"protection": name, "curve": [point, point | {"tables": 2}]} for name in ("keep-keys", "new-lineage")
+    ]
+    study = {"targets": 20, "results": results, "baseline": None}
+    text = str(versions_success(study).to_dict())
+    assert "the same keys in both versions" in text
+    assert "a new lineage" in text
+    assert text.count("'y': 0.4") >= 4

@@ -78,3 +78,17 @@ def test_a_picture_and_a_file_are_written(tmp_path, words):
 )
 def test_what_cannot_be_done_is_refused(words):
     assert isinstance(invoke(*words).exception, BadRequest)
+
+
+@pytest.mark.slow
+def test_the_attack_on_versions_has_the_documented_keys_and_a_picture(tmp_path):
+    words = ["versions", "--people", "400", "--targets", "20", "--plot", str(tmp_path / "v.svg"), "--json"]
+    result = invoke(*words)
+    assert result.exit_code == 0
+    study = json.loads(result.stdout)
+    assert [each["protection"] for each in study["results"]] == ["keep-keys", "new-lineage", "dp"]
+    assert {"tables", "success", "low", "high", "all_right", "certain", "certain_true"} == set(
+        study["baseline"]["curve"][0]
+    )
+    assert [each["removed"] for each in study["collected"]] == [1, 2, 4, 8]
+    assert "Attributes named rightly" in (tmp_path / "v.svg").read_text()

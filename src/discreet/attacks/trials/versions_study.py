@@ -65,8 +65,8 @@ class VersionsStudy:
         against: The choices.
     """
 
-    people: int = 40_000
-    targets: int = 1_000
+    people: int = 8_000
+    targets: int = 200
     collected: tuple[int, ...] = (1, 2, 4, 8)
     epsilon: float = 1.0
     seed: int = 1

@@ -109,8 +109,8 @@ def versions(
     from discreet.attacks.trials.versions_study import VersionsStudy
 
     study = VersionsStudy(
-        people or (4_000 if quick else 40_000),
-        targets or (100 if quick else 1_000),
+        people or (1_600 if quick else 8_000),
+        targets or (40 if quick else 200),
         (1, 2) if quick else (1, 2, 4, 8),
         epsilon,
         seed,
