@@ -183,6 +183,8 @@ def _protection(protection: str, budget: Budget) -> list[str]:
         lines += ['method = "dp"', "[protection.noise]", 'family = "laplace"']
         lines += ["[protection.universe]", f"tables = [{tables}]"]
         lines += ["[protection.budget]", 'family = "invented"', f"epsilon = {budget.epsilon!r}"]
+        # An attack on weak noise must be able to succeed: nothing is refused for doing too little.
+        lines += [f"cap_epsilon = {budget.epsilon!r}", "max_exact = 0.999999"]
         lines += [f"delta = {budget.delta!r}", f'neighbours = "{budget.neighbours}"']
         return [*lines, 'invariants = ["n"]'] if budget.neighbours == "replace-one" else lines
     if protection in {CELLKEY, DESCRIBED}:
