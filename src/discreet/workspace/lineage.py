@@ -1,4 +1,4 @@
-"""What a lineage keeps from its first load: one method for ever, and the defaults of that day.
+"""What a lineage keeps from its first load: the defaults of that day. Its method and budget are in the ledger (`booking`).
 
 Comes from: `load` and `cli`, with a description that is not loaded yet. Goes to: `dataset_toml` (which defaults).
 """
@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from discreet.errors import BadDescription, WorkspaceUnusable
-from discreet.model.dataset_toml import names_of, parse_dataset
+from discreet.errors import WorkspaceUnusable
+from discreet.model.dataset_toml import names_of
 from discreet.model.defaults import newest_defaults
 from discreet.workspace.revisions import Revisions, read_revisions
 from discreet.workspace.version import DESCRIPTION
@@ -16,8 +16,6 @@ from discreet.workspace.version import DESCRIPTION
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
-
-    from discreet.model.dataset import Dataset
 
 
 def lineage_defaults(folder: Path, description: str) -> int:
@@ -39,25 +37,6 @@ def lineage_defaults(folder: Path, description: str) -> int:
             "Use the newer version of Discreet that loaded it.",
         )
     return min(found, default=newest_defaults())
-
-
-def refuse_other_method(folder: Path, dataset: Dataset) -> None:
-    """One lineage, one method: what was once released without a bound cannot be bounded, nor the reverse.
-
-    Raises:
-        BadDescription: The dataset or its lineage was loaded under the other method.
-    """
-    method = dataset.protection.method
-    for text, revisions in _loaded(folder):
-        names = names_of(text)
-        if names.id != dataset.id and names.lineage != dataset.lineage:
-            continue
-        before = parse_dataset(text, revisions.defaults).protection.method
-        if before != method:
-            raise BadDescription(
-                f'"{names.id}" was loaded under the method {before}, and this is {method}.',
-                "Give other persons another id and lineage: no set of records may have two protections.",
-            )
 
 
 def _loaded(folder: Path) -> Iterator[tuple[str, Revisions]]:
