@@ -19,8 +19,7 @@ from typing import TYPE_CHECKING
 
 from filelock import FileLock
 
-from discreet.errors import BadDescription, BadRequest, DiscreetError, NotFound
-from discreet.ledger.entries import Budget
+from discreet.errors import BadDescription, BadRequest, DiscreetError, InfeasibleDesign, NotFound
 from discreet.model.dataset_toml import parse_dataset
 from discreet.model.declared_dp import declared_dp
 from discreet.model.protection import DEFAULT_MODULUS
@@ -28,16 +27,16 @@ from discreet.model.revision import newest_arithmetic
 from discreet.noise.families import build
 from discreet.noise.files import read_noise_table
 from discreet.noise.kept_zero import with_kept_zero
-from discreet.protect.charges import budget_cap, version_charge
-from discreet.protect.plan import NoisePlan, make_plan
+from discreet.protect.exactness import refuse_exact
+from discreet.protect.plan import make_plan
 from discreet.protect.tightest import with_claim
 from discreet.records.engine import DEFAULT_ENGINE, engine_kind
 from discreet.records.intake import load_records
 from discreet.records.secret import create_secret, read_secret
 from discreet.rules.declared import parse_rules
+from discreet.workspace.booking import book_load, refuse_other_promise
 from discreet.workspace.engine_place import engine_wanted, open_engine
-from discreet.workspace.ledger_place import ledger_for_loading
-from discreet.workspace.lineage import lineage_defaults, refuse_other_method
+from discreet.workspace.lineage import lineage_defaults
 from discreet.workspace.revisions import Revisions
 from discreet.workspace.schema import mark_workspace, refuse_newer_workspace
 from discreet.workspace.version import (
@@ -53,9 +52,11 @@ from discreet.workspace.version import (
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from discreet.ledger.entries import Receipt
     from discreet.model.dataset import Dataset
     from discreet.model.protection import Protection
     from discreet.noise.table import NoiseTable
+    from discreet.protect.plan import NoisePlan
     from discreet.records.engine import Engine
     from discreet.records.intake import Progress
     from discreet.records.secret import Secret
@@ -72,6 +73,7 @@ def load_dataset(
     beside: Path = Path(),
     inspect: Inspect | None = None,
     engine: str | None = None,
+    charged: Callable[[Receipt], None] = lambda _receipt: None,
 ) -> str:
     """Load records into a workspace, creating it if need be; returns the new version's digest.
 
@@ -83,13 +85,14 @@ def load_dataset(
         beside: The folder of the description: a noise table's file is looked for there.
         inspect: Shown the dataset and its engine before the version is served: `answer/load.py` cautions the custodian.
         engine: The engine that keeps the records; by default the one that `[engine]` names, or DuckDB.
+        charged: Under `dp`, told what was charged as soon as it is.
     """
     refuse_newer_workspace(folder)
     revisions = Revisions(newest_arithmetic(), lineage_defaults(folder, description))
     dataset = parse_dataset(description, revisions.defaults)
     wanted = engine_wanted(folder, dataset, engine)
     kind = engine_kind(wanted or DEFAULT_ENGINE)
-    _refuse_additive_weights(dataset, parse_rules(dataset.rules, dataset))
+    refuse_additive_weights(dataset, parse_rules(dataset.rules, dataset))
     noise = noise_of(dataset, beside)
     home = folder / "datasets" / dataset.id
     home.mkdir(parents=True, exist_ok=True)
@@ -98,7 +101,7 @@ def load_dataset(
     secret = _the_secret(folder)
     with FileLock(home / ".lock"):
         _sweep(home)
-        refuse_other_method(folder, dataset)
+        refuse_other_promise(folder, dataset)
         loading = home / f".loading-{secrets.token_hex(8)}"
         loading.mkdir(mode=0o700)
         try:
@@ -107,8 +110,9 @@ def load_dataset(
             _refuse_second_engine(home / loaded.digest, wanted, secret)
             version = Version(dataset, description, noise, loaded.fingerprint, kind.name, revisions)
             write_version(loading, version, loaded.digest, secret)
-            if isinstance(noise, NoisePlan):
-                _charge(folder, version, noise)
+            receipt = book_load(folder, dataset, noise, loaded.fingerprint)
+            if receipt is not None:
+                charged(receipt)
             version = _settle(loading, home / loaded.digest, version, secret)
             if inspect is not None:
                 _look(inspect, home / loaded.digest, version)
@@ -122,14 +126,21 @@ def noise_of(dataset: Dataset, beside: Path = Path()) -> NoiseTable | NoisePlan:
     """What a dataset's protection asks for: a noise table that keeps zeros, or the plan of a universe.
 
     Raises:
-        BadDescription: It cannot be had, or has another number of keys.
+        BadDescription: It cannot be had, does too little, or has another number of keys.
     """
     if dataset.protection.is_dp:
         terms, universe = declared_dp(dataset)
         try:
-            return with_claim(make_plan(dataset, universe, terms, dataset.protection.noise))
+            plan = make_plan(dataset, universe, terms, dataset.protection.noise)
         except (BadRequest, TypeError) as error:
             raise _bad_noise(error) from None
+        except InfeasibleDesign as error:
+            raise BadDescription(
+                f"The noise of this budget cannot be made: {error.message}",
+                "Lower epsilon where the noise would change no count, or change [protection.noise].",
+            ) from None
+        refuse_exact(plan)
+        return with_claim(plan)
     return cell_key_noise(dataset.protection, beside)
 
 
@@ -166,18 +177,6 @@ def _refuse_other_keys(table: NoiseTable, protection: Protection) -> None:
             f"The noise table covers {table.modulus} keys, and the protection asks for {wanted}.",
             "Leave out `modulus`, or use a table of that size.",
         )
-
-
-def _charge(folder: Path, version: Version, plan: NoisePlan) -> None:
-    """Charge the universe to its budget, before anybody can see the version."""
-    dataset, terms = version.dataset, plan.terms
-    ledger = ledger_for_loading(folder)
-    try:
-        budget = Budget(terms.name, budget_cap(terms), terms.composition, terms.neighbours)
-        charge = version_charge(plan, dataset, dataset.version, version.fingerprint)
-        ledger.charge_version(charge, dataset.id, dataset.version, version.fingerprint, budget)
-    finally:
-        ledger.close()
 
 
 def _look(inspect: Inspect, place: Path, version: Version) -> None:
@@ -233,7 +232,7 @@ def _refuse_second_engine(place: Path, wanted: str, secret: Secret) -> None:
         )
 
 
-def _refuse_additive_weights(dataset: Dataset, rules: tuple[Rule, ...]) -> None:
+def refuse_additive_weights(dataset: Dataset, rules: tuple[Rule, ...]) -> None:
     """Weighted counts that are exact but for noise in steps of one weight add up: a withheld area follows."""
     if (
         dataset.survey is not None
