@@ -111,6 +111,7 @@ def make_plan(dataset: Dataset, universe: Universe, terms: Terms, noise: Mapping
         for margin, share in sorted(shares.items(), key=lambda item: (len(item[0]), item[0]))
     )
     released = replace(universe, margins=tuple(table.margin for table in tables))
+    _refuse_dear_answers(terms)
     answer = interactive_table(terms, (), terms.answer_cost, noise) if terms.answer_cost else None
     return NoisePlan(released, terms, tables, source.currency, answer)
 
@@ -187,6 +188,16 @@ def rho_at(epsilon: Fraction, delta: Fraction) -> Fraction:
     """
     found = Fraction(rho_for(float_down(epsilon), float_down(delta / 2)))
     return found // LOSS_UNIT * LOSS_UNIT
+
+
+def _refuse_dear_answers(terms: Terms) -> None:
+    """An answer that costs more than a budget in rho has could never be paid; `Terms` sees to epsilon."""
+    if terms.composition == "zcdp" and terms.answer_cost > rho_at(terms.cap_epsilon, terms.cap_delta):
+        cap = float(rho_at(terms.cap_epsilon, terms.cap_delta))
+        raise BadDescription(
+            f"answer_cost is {float(terms.answer_cost):g}, and the budget has rho {cap:.4g}.",
+            'Under rule = "zcdp" it is a rho: give what one table may cost, up to the cap, or leave it out.',
+        )
 
 
 def shares_of(dataset: Dataset, universe: Universe, terms: Terms, currency: str) -> dict[Margin, Fraction]:
