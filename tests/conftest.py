@@ -119,8 +119,8 @@ method = "dp"
 
 [protection.universe]
 variables = ["sex", "age", "job", "area"]
-up_to = 2
-exclude = [["area", "job"]]
+up_to = 1
+tables = [["sex", "age"], ["sex", "job"], ["sex", "area"], ["age", "job"], ["age", "area"]]
 
 [protection.budget]
 family = "town"
@@ -295,7 +295,7 @@ def postgres_server() -> Iterator[str]:
         subprocess.run(command, check=True, capture_output=True, timeout=120, cwd=home)
 
     run("initdb", "-U", "me", "-A", "trust", "-E", "UTF8", "--no-locale", "--no-sync")
-    options = f"-c listen_addresses='' -k {home} -c fsync=off -c max_connections=100 -c shared_buffers=16MB"
+    options = f"-c listen_addresses='' -k {home} -c max_connections=100 -c shared_buffers=16MB"
     try:
         run("pg_ctl", "-w", "-o", options, "-l", f"{home}/log", "start")
         yield home

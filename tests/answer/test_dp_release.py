@@ -169,10 +169,15 @@ def test_the_family_cap_ends_all_spending(private_town):
     workspace = opened(private_town)
     asker = workspace.asker(share(private_town.folder, "ann", 100))
     stored = workspace.stored("town")
-    tables = [("area", "job"), ("age", "job", "sex"), ("age", "area", "sex"), ("area", "job", "sex")]
-    tables += [("age", "area", "job"), ("age", "area", "job", "sex"), ("job", "region", "sex")]
-    tables += [("age", "job", "region"), ("age", "region", "sex"), ("age", "job", "region", "sex")]
-    tables += [("region", "job")]
+    tables = [
+        ("job", "region"),
+        ("area", "job"),
+        ("age", "job", "sex"),
+        ("job", "region", "sex"),
+    ]  # none is a sum
+    tables += [("age", "job", "region"), ("age", "region", "sex"), ("age", "area", "sex")]  # of one before it
+    tables += [("area", "job", "sex"), ("age", "area", "job"), ("age", "job", "region", "sex")]
+    tables += [("age", "area", "job", "sex")]
     for rows in tables[:10]:  # 4 of the universe and ten times 0.5 make the cap of 9
         release_table(stored, TableRequest("town", rows), asker)
     with pytest.raises(BudgetSpent, match='budget "town"'):

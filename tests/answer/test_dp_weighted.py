@@ -50,6 +50,7 @@ up_to = 2
 [protection.budget]
 family = "survey"
 epsilon = 8.0
+cap_epsilon = 8.0
 MORE
 """
 KNOWN = 'invariants = ["n"]\nneighbours = "replace-one"'

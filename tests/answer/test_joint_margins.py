@@ -9,7 +9,7 @@ from typer.testing import CliRunner
 
 from discreet.answer.joint_margins import JointMargins, dataset_margins
 from discreet.cli.main import app
-from discreet.errors import BadRequest, BudgetSpent, Refused, TooManyCells, UnknownVariable
+from discreet.errors import BadDescription, BadRequest, BudgetSpent, Refused, TooManyCells, UnknownVariable
 from discreet.ledger.ledger import Ledger
 from discreet.margins import optimum
 from discreet.workspace.ledger_place import accounts_of, open_ledger
@@ -21,7 +21,7 @@ METHODS = ("efron-stein", "independent", "independent-consistent", "optimum")
 
 def wish(folder, text="sex*age,age*job", method="optimum", epsilon=1.0, delta=0.0, weights="cells"):
     stored = Workspace(folder).stored("town")
-    return JointMargins(stored, dataset_margins(stored.dataset, text), method, epsilon, delta, weights)
+    return JointMargins.of(stored, dataset_margins(stored.dataset, text), method, epsilon, delta, weights)
 
 
 def spent(folder):
@@ -81,7 +81,7 @@ def test_a_dry_run_advises_and_charges_nothing(private_town, monkeypatch):
 
 
 def test_what_the_budget_does_not_cover_is_not_read(private_town, monkeypatch):
-    asked = wish(private_town.folder, epsilon=6.0)
+    asked = wish(private_town.folder, epsilon=5.5)
     monkeypatch.setattr(type(asked.stored.engine), "aggregate", lambda *_: pytest.fail("a record was read"))
     with pytest.raises(BudgetSpent, match='The budget "town"'):
         asked.release().document()
@@ -124,9 +124,38 @@ def test_an_account_pays_from_its_share(private_town):
 def test_a_dataset_without_budget_and_an_unknown_variable_are_refused(town_workspace, private_town):
     stored = town_workspace.stored("town")
     with pytest.raises(BadRequest, match="no privacy budget"):
-        JointMargins(stored, dataset_margins(stored.dataset, "sex*age"), "optimum", 1.0).release().document()
+        JointMargins.of(
+            stored, dataset_margins(stored.dataset, "sex*age"), "optimum", 1.0
+        ).release().document()
     with pytest.raises(UnknownVariable, match="sax"):
         wish(private_town.folder, "sax*age")
+
+
+def test_the_last_tenth_of_a_budget_can_be_spent(private_town, tmp_path):
+    """The float 0.1 is more than 0.1: as a float it would be refused with 0.1 left."""
+    folder = tmp_path / "w"
+    text = private_town.description.replace("cap_epsilon = 9.0", "cap_epsilon = 4.1")
+    load_dataset(folder, text, private_town.records)
+    assert Fraction(0.1) > Fraction(1, 10)
+    released = wish(folder, "sex*age", epsilon="0.1").release().document()
+    assert released["charged"]["epsilon"] == 0.1
+    with pytest.raises(BudgetSpent):
+        wish(folder, "sex*age", epsilon="0.2").release()
+
+
+def test_an_excluded_margin_is_never_released_for_money(private_town, tmp_path):
+    folder = tmp_path / "w"
+    text = private_town.description.replace("up_to = 1\n", 'up_to = 1\nexclude = [["area", "job"]]\n')
+    load_dataset(folder, text, private_town.records)
+    before = spent(folder)
+    with pytest.raises(Refused, match="area x job are excluded: they are never answered"):
+        wish(folder, "sex*age,area*job").release()
+    assert spent(folder) == before
+
+
+def test_margins_that_would_be_nearly_exact_are_refused(private_town):
+    with pytest.raises(BadDescription, match="of counts would be exact"):
+        wish(private_town.folder, "sex*age", "independent", epsilon=4.9).release()
 
 
 def run(folder, *options):
@@ -134,7 +163,8 @@ def run(folder, *options):
 
 
 def test_the_command_line_releases_and_refuses_what_belongs_to_studies(private_town):
-    done = run(private_town.folder, "--margins", "sex*age,age*job", "--weights", "sex*age=5,age*job=1")
+    weights = ("--weights", "sex*age=5,age*job=1")
+    done = run(private_town.folder, "--margins", "sex*age,age*job", *weights, "--json")
     assert done.exit_code == 0, done.exception
     assert json.loads(done.stdout)["charged"]["spent"]
     for option in (["--seed", "1"], ["--reps", "2"], ["--as-published"], ["--neighbours", "add-remove"]):

@@ -106,9 +106,10 @@ def test_over_http_with_a_key(folder):
     assert client.get(address, headers={"authorization": f"Bearer {key}"}).status_code == 401
 
 
-def test_a_key_without_a_ledger_gets_no_answer(town_workspace):
+def test_a_key_without_a_ledger_gets_no_answer(folder):
+    (folder / "ledger.sqlite").unlink()
     with pytest.raises(LedgerUnusable):
-        discreet.open(town_workspace.folder, key="dk_something").table("town", rows=["sex"])
+        discreet.open(folder, key="dk_something").table("town", rows=["sex"])
 
 
 def test_a_wrong_key_gets_no_answer_even_to_what_needs_none(folder):

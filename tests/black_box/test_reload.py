@@ -124,7 +124,7 @@ def test_a_ledger_that_forgot_the_version_answers_no_margins_either(private_town
         remains.unlink()
     ledger.write_bytes(old)
     stored = Workspace(private_town.folder).stored("town")
-    wish = JointMargins(stored, dataset_margins(stored.dataset, "sex*age"), "independent", 0.5)
+    wish = JointMargins.of(stored, dataset_margins(stored.dataset, "sex*age"), "independent", 0.5)
     with pytest.raises(LedgerUnusable, match="does not know of this version"):
         wish.release()
     assert spent(private_town.folder) <= 4

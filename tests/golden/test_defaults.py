@@ -49,7 +49,10 @@ sample_size = 100
 population_size = 1000
 largest_weight = 20
 """
-UNIVERSE = '[protection.universe]\nvariables = ["sex", "age", "job"]\n[protection.budget]\nname = "b"\nepsilon = 1.0\n'
+UNIVERSE = (
+    '[protection.universe]\nvariables = ["sex", "age", "job"]\n'
+    '[protection.budget]\nname = "b"\nepsilon = 1.0\ncap_epsilon = 4.0\n'
+)
 
 
 @pytest.fixture

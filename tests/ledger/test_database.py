@@ -3,11 +3,17 @@
 from __future__ import annotations
 
 import sqlite3
+from fractions import Fraction
 
 import pytest
+from sqlalchemy import create_engine, text
 
 from discreet.errors import LedgerUnusable
+from discreet.ledger import database
+from discreet.ledger.accounts import Accounts
 from discreet.ledger.database import create_database, open_database
+from discreet.ledger.entries import Budget, Charge
+from discreet.ledger.ledger import Ledger
 
 
 def test_a_ledger_of_another_version_is_named_as_such(tmp_path):
@@ -21,3 +27,72 @@ def test_a_ledger_of_another_version_is_named_as_such(tmp_path):
     ) as refused:
         open_database(place)
     assert "demo workspace" in refused.value.advice
+
+
+CHARGE = Charge("b", "u", Fraction(1), Fraction(0))
+BUDGET = Budget("b", (Fraction(4), Fraction(1, 10**6)))
+
+
+def test_a_read_waits_for_no_writer_and_sees_what_is_committed(tmp_path, monkeypatch):
+    """With a write lock of its own every read would wait for the charge of somebody else."""
+    monkeypatch.setattr(database, "SECONDS_TO_WAIT", 0.05)
+    ledger = Ledger.create(tmp_path / "ledger.sqlite")
+    ledger.charge_version(CHARGE, "town", "1", "f", BUDGET)
+    key = Accounts(ledger.database).create("ann", "reader")
+    with ledger.database.transaction() as connection:  # a charge that takes its time
+        connection.execute(text("UPDATE families SET spent_loss = 0"))
+        assert ledger.is_paid("b", "u")
+        assert ledger.state("b").spent[0] == 1
+        assert Accounts(ledger.database).holder(key).account == "ann"
+        with pytest.raises(LedgerUnusable):
+            ledger.charge(Charge("b", "other", Fraction(1), Fraction(0)))
+        connection.rollback()
+
+
+@pytest.mark.slow
+def test_every_charge_on_postgresql_is_on_disk_when_it_returns(postgres_url):
+    """A server whose default is an asynchronous commit would forget charges when it falls."""
+    engine = create_engine(postgres_url, isolation_level="AUTOCOMMIT")
+    with engine.connect() as connection:
+        name = connection.execute(text("SELECT current_database()")).scalar_one()
+        connection.execute(text(f"ALTER DATABASE {name} SET synchronous_commit = off"))
+    engine.dispose()
+    ledger = Ledger.create(postgres_url)
+    asked = text("SHOW synchronous_commit")
+    with ledger.database.transaction() as connection:
+        assert connection.execute(asked).scalar_one() == "on"
+    with ledger.database.snapshot() as connection:
+        assert connection.execute(asked).scalar_one() == "off"  # the default, which a charge may not trust
+    ledger.close()
+
+
+@pytest.mark.slow
+def test_a_server_that_does_not_write_to_disk_is_refused(postgres_url):
+    Ledger.create(postgres_url).close()
+    engine = create_engine(postgres_url, isolation_level="AUTOCOMMIT")
+    ledger = Ledger.open(postgres_url)
+    try:
+        with engine.connect() as connection:
+            connection.execute(text("ALTER SYSTEM SET fsync = off"))
+            connection.execute(text("SELECT pg_reload_conf()"))
+            _until(connection, "off")
+        with pytest.raises(LedgerUnusable, match="fsync = off"):
+            Ledger.open(postgres_url)
+        with pytest.raises(LedgerUnusable, match="fsync = off"):  # an open ledger sees it, too
+            ledger.charge(CHARGE)
+    finally:
+        with engine.connect() as connection:
+            connection.execute(text("ALTER SYSTEM RESET fsync"))
+            connection.execute(text("SELECT pg_reload_conf()"))
+            _until(connection, "on")
+        ledger.close()
+        engine.dispose()
+
+
+def _until(connection, wanted):
+    """A reload reaches a session after a moment."""
+    for _ in range(500):
+        if connection.execute(text("SHOW fsync")).scalar_one() == wanted:
+            return
+        connection.execute(text("SELECT pg_sleep(0.01)"))
+    pytest.fail("the server did not reload")

@@ -6,9 +6,7 @@ import pytest
 
 from discreet.errors import BadDescription, BadRequest
 from discreet.ledger.entries import (
-    FAILURE_UNIT,
     LARGEST,
-    LOSS_UNIT,
     BudgetState,
     Charge,
     canonical_request,
@@ -17,6 +15,7 @@ from discreet.ledger.entries import (
     records_name,
     request_key,
 )
+from discreet.model.amount import FAILURE_UNIT, LOSS_UNIT
 
 
 def test_a_charge_is_rounded_up_and_a_cap_down():

@@ -142,12 +142,15 @@ def test_after_a_migration_every_charge_is_there_and_every_sum_is_what_it_was(pl
     assert [holder.account for holder in Accounts(ledger.database).listing()] == ["ann"]
 
 
-def test_a_ledger_of_schema_1_without_a_mark_is_not_written_to(place):
+def test_a_ledger_of_schema_1_without_a_mark_gets_its_lineages_and_keeps_every_row(place):
     old_ledger(place, 1)
     before = contents(place)
     Ledger.open(place).close()
-    assert contents(place) == before
-    assert marked(place) is None
+    after = contents(place)
+    assert {name: after[name] for name in before} == before
+    row = {"dataset": "town", "lineage": "town", "method": "dp", "family": "census"}
+    assert after["lineages"] == [repr(row)]
+    assert marked(place) == [repr({"schema": newest_schema()})]
 
 
 def test_a_version_gets_its_budget_from_its_charge(place):
@@ -182,7 +185,7 @@ def test_a_newer_schema_is_refused_by_its_number(place):
     engine.dispose()
     before = contents(place)
     with pytest.raises(
-        LedgerUnusable, match="has schema 7, and this version of Discreet knows schemas up to 1"
+        LedgerUnusable, match="has schema 7, and this version of Discreet knows schemas up to 2"
     ):
         Ledger.open(place)
     assert contents(place) == before
@@ -220,7 +223,7 @@ def test_later_migrations_follow_one_another_and_are_made_once(place, monkeypatc
     for _ in range(3):
         assert spent(place).spent[0] == Fraction(3, 4)
     assert len(made) == 1
-    assert marked(place) == [repr({"schema": 2})]
+    assert marked(place) == [repr({"schema": 3})]
 
 
 def _open_and_die(place, step):

@@ -59,4 +59,4 @@ def test_a_custodian_is_told_the_cost_and_what_is_left(ledger):
     with ledger.database.transaction() as connection:
         add(connection, BUDGETS, CENSUS, 10**12 // 4, 0)
         told = str(no_budget_for_version(connection, Charge("census", "a", Fraction(3, 2), Fraction(0))))
-    assert "it costs epsilon 1.5, delta 0, and epsilon 0.75, delta 1e-06 is left" in told
+    assert "it costs epsilon 1.5, delta 0, and epsilon 0.75, delta 1e-6 is left" in told

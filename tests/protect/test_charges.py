@@ -1,20 +1,24 @@
 """What a charge amounts to and what it is called: every part that decides noise or price is in the name."""
 
+import json
 from dataclasses import replace
+from decimal import Decimal
 from fractions import Fraction
 
 import pytest
 
 from discreet.answer.budget_document import budget_document
 from discreet.errors import BadDescription, BudgetSpent
-from discreet.ledger.entries import Budget
+from discreet.ledger.entries import Budget, Charge
 from discreet.ledger.ledger import Ledger
 from discreet.ledger.statements import declare
+from discreet.model.amount import LOSS_UNIT, booked
 from discreet.model.dataset_toml import parse_dataset
+from discreet.model.declared_dp import declared_dp
 from discreet.model.terms import parse_terms
 from discreet.model.universe import parse_universe
 from discreet.noise import gaussian, laplace
-from discreet.privacy.claim import group_delta
+from discreet.privacy.claim import float_up, group_delta
 from discreet.privacy.composition_zcdp import with_distance, zcdp_delta
 from discreet.protect.charges import (
     answer_charge,
@@ -22,8 +26,10 @@ from discreet.protect.charges import (
     budget_cap,
     version_charge,
     version_charge_name,
+    version_cost,
 )
 from discreet.protect.plan import interactive_table, make_plan
+from discreet.protect.tightest import _basic, claim_of
 
 LAPLACE = {"family": "laplace"}
 
@@ -34,7 +40,7 @@ def dataset(town):
 
 
 def terms_of(**changes):
-    return parse_terms({"name": "census", "epsilon": 1.0, "delta": 1e-9, **changes})
+    return parse_terms({"name": "census", "epsilon": 1.0, "cap_epsilon": 1.0, "delta": 1e-9, **changes})
 
 
 @pytest.fixture(scope="module")
@@ -53,7 +59,7 @@ def declare_budget(ledger, *declared):
 
 
 def plan_of(dataset, noise=None, universe=None, **terms):
-    promised = parse_terms({"family": "census", "epsilon": 1.0, "delta": 1e-9, **terms})
+    promised = parse_terms({"family": "census", "epsilon": 1.0, "cap_epsilon": 1.0, "delta": 1e-9, **terms})
     declared = parse_universe(universe or UNIVERSE, dataset, known_total=promised.known_total)
     return make_plan(dataset, declared, promised, noise or {"family": "laplace"})
 
@@ -165,3 +171,71 @@ def test_one_margin_is_charged_whole_whoever_asks_and_however(dataset, tmp_path)
     assert wider.with_margin(("age", "area", "sex")) is wider
     with pytest.raises(BadDescription, match="rule"):
         interactive_table(plan.terms, ("age",), Fraction(1, 4), {"family": "gaussian"})
+
+
+#: The budgets that the custodian of a small dataset is likely to write: 0.1, 0.2, ..., 9.0 over one to seven tables.
+PLAIN = [(tenths, tables) for tables in range(1, 8) for tenths in range(1, 91)]
+TABLES = [["sex"], ["age"], ["job"], ["area"], ["sex", "age"], ["sex", "job"], ["age", "job"]]
+
+
+def plain_plans(dataset):
+    """The 630 plain budgets, each spent by one version."""
+    for tenths, tables in PLAIN:
+        epsilon = Decimal(tenths) / 10
+        named = {"name": "b", "epsilon": epsilon, "cap_epsilon": epsilon, "max_exact": Decimal("0.9999")}
+        universe = parse_universe({"tables": TABLES[:tables]}, dataset)
+        yield make_plan(dataset, universe, parse_terms(named), LAPLACE)
+
+
+def by_basic(plan):
+    """The claim by basic composition: what is claimed where nothing better is found, and the dearest."""
+    return replace(plan, claim=claim_of(plan, "basic", _basic(plan)))
+
+
+@pytest.mark.slow
+def test_every_plain_budget_pays_for_the_version_that_it_was_written_for(dataset):
+    """As a float a figure can be more than the decimal that was written: 1.1 "costs 1.1 and 1.1 is left"."""
+    refused = 0
+    for plan in plain_plans(dataset):
+        loss, failure = version_cost(by_basic(plan))
+        cap = budget_cap(plan.terms)
+        assert loss == plan.terms.epsilon == cap[0]
+        assert failure <= cap[1]
+        as_float = float_up(sum(Fraction(table.epsilon) for table in plan.tables))
+        refused += booked(as_float, 0)[0] > cap[0]
+    assert len(PLAIN) == 630
+    assert refused > 50
+
+
+@pytest.mark.parametrize("epsilon", ["1.1", "2.2", "0.7"])
+def test_the_ledger_takes_the_whole_cap_and_no_unit_more(dataset, tmp_path, epsilon):
+    universe = parse_universe({"tables": TABLES[:7]}, dataset)
+    terms = parse_terms({"name": "b", "epsilon": Decimal(epsilon), "cap_epsilon": Decimal(epsilon)})
+    plan = by_basic(make_plan(dataset, universe, terms, LAPLACE))
+    ledger = Ledger.create(tmp_path / "ledger.sqlite")
+    budget = Budget("b", budget_cap(terms))
+    receipt = ledger.charge_version(version_charge(plan, dataset, "1", "f"), "town", "1", "f", budget)
+    assert (receipt.loss, receipt.left[0]) == (Fraction(epsilon), 0)
+    with pytest.raises(BudgetSpent):
+        ledger.charge(Charge("b", "x", LOSS_UNIT, Fraction(0)))
+
+
+@pytest.mark.parametrize("tables", [1, 4, 7])
+@pytest.mark.parametrize("epsilon", ["0.1", "1.1", "8.0"])
+def test_a_budget_in_rho_pays_for_a_version_with_its_defaults(town, tables, epsilon):
+    """Laplace noise under such a budget costs many times its cap: the default family is scaled by rho."""
+    protection = 'method = "dp"\n[protection.universe]\ntables = ' + json.dumps(TABLES[:tables])
+    budget = f'[protection.budget]\nname = "b"\nepsilon = {epsilon}\ncap_epsilon = {epsilon}\nrule = "zcdp"\n'
+    text = (
+        town.description[: town.description.index("[protection]")] + f"[protection]\n{protection}\n{budget}"
+    )
+    dataset = parse_dataset(text)
+    terms, universe = declared_dp(dataset)
+    plan = make_plan(dataset, universe, terms, dataset.protection.noise)
+    loss, failure = version_cost(plan)
+    cap = budget_cap(terms)
+    assert plan.tables[0].noise.family == "gaussian"
+    assert cap[0] * (1 - Fraction(1, 10**6)) < loss <= cap[0]
+    assert failure <= cap[1]
+    laplace_cost = version_cost(make_plan(dataset, universe, terms, LAPLACE))[0]
+    assert laplace_cost > cap[0]

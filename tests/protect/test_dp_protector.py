@@ -1,13 +1,16 @@
 """The protector of `dp`: inside the universe for nothing, outside at the asker's cost, never without the ledger."""
 
+from dataclasses import replace
 from fractions import Fraction
 
 import pytest
 
+from discreet.answer.pipeline import release_table
 from discreet.errors import LedgerUnusable, NotAllowed, OutsideUniverse
 from discreet.ledger.group_meter import Asker
 from discreet.model.request import TableRequest, canonical
 from discreet.model.shape import table_shape
+from discreet.workspace.load import load_dataset
 from discreet.workspace.workspace import Workspace
 
 INSIDE, OUTSIDE = (
@@ -49,6 +52,53 @@ def test_a_table_outside_is_paid_for_once_and_free_after_that(stored):
     first.pay()
     assert stored.dp.ledger.state("town").spent[0] == before + Fraction(1, 2)
     assert not covered(stored, OUTSIDE).unpaid
+
+
+def test_an_analyst_is_told_what_was_charged_and_what_is_left(stored):
+    told = covered(stored, OUTSIDE, asker(stored)).pay()
+    assert (told["account"], told["epsilon"], told["left"]["epsilon"]) == ("ann", 0.5, 0.5)
+    assert told["sentence"] == 'Charged epsilon 0.5 to the budget "town"; 0.5 of the share of "ann" is left.'
+    assert covered(stored, INSIDE, asker(stored)).pay() is None
+
+
+def test_sums_of_a_paid_margin_are_free_and_are_its_sums(stored):
+    """A coarser table of what was bought is a function of released numbers: it may not be sold again."""
+    payer = asker(stored)
+    covered(stored, OUTSIDE, payer).pay()
+    paid = stored.dp.ledger.state("town").spent
+    coarser = TableRequest("town", ("area",), ("job",))
+    protector = covered(stored, coarser)
+    assert not protector.unpaid
+    assert protector.extra.margin == ("area", "job", "sex")
+    assert stored.dp.ledger.state("town").spent == paid
+    whole = release_table(stored, replace(OUTSIDE, totals=False))
+    names = [dimension.name for dimension in whole.dimensions]
+    assert sorted(names) == ["area", "job", "sex"]
+    sums = whole.noisy.sum(axis=names.index("sex"))
+    part = release_table(stored, replace(coarser, totals=False)).noisy
+    left = [name for name in names if name != "sex"]
+    assert (part == (sums if left == ["area", "job"] else sums.T)).all()
+
+
+def test_the_margin_that_was_paid_first_answers_for_ever(stored):
+    payer = asker(stored)
+    coarser = TableRequest("town", ("area",), ("job",))
+    covered(stored, coarser, payer).pay()
+    before = release_table(stored, coarser).noisy
+    covered(stored, OUTSIDE, payer).pay()
+    assert (release_table(stored, coarser).noisy == before).all()
+    assert covered(stored, coarser).extra.margin == ("area", "job")
+
+
+def test_what_is_excluded_is_answered_for_no_price(private_town, tmp_path):
+    """To be outside the universe is to have a price; to be excluded is not."""
+    text = private_town.description.replace("up_to = 1\n", 'up_to = 1\nexclude = [["area", "job"]]\n')
+    load_dataset(tmp_path / "w", text, private_town.records)
+    stored = Workspace(tmp_path / "w").stored("town")
+    for asked in (OUTSIDE, TableRequest("town", ("area",), ("job",))):
+        with pytest.raises(OutsideUniverse, match="area x job are excluded: they are never answered"):
+            covered(stored, asked, asker(stored))
+    assert covered(stored, TableRequest("town", ("sex", "age"), ("job",)), asker(stored)).unpaid
 
 
 def test_nobody_is_told_to_send_a_key_and_a_reader_to_ask_for_a_role(stored):

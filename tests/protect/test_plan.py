@@ -21,7 +21,7 @@ def dataset(town):
 
 
 def plan_of(dataset, noise=None, universe=None, **terms):
-    promised = parse_terms({"family": "census", "epsilon": 1.0, "delta": 1e-9, **terms})
+    promised = parse_terms({"family": "census", "epsilon": 1.0, "cap_epsilon": 1.0, "delta": 1e-9, **terms})
     declared = parse_universe(universe or UNIVERSE, dataset, known_total=promised.known_total)
     return make_plan(dataset, declared, promised, noise or {"family": "laplace"})
 
@@ -87,3 +87,12 @@ def test_a_distance_is_that_of_the_stated_scale_even_where_integers_agree(datase
     honest = distance_to_ideal(table)
     relabelled = replace(table, parameters={**table.parameters, "epsilon": 0.01})
     assert distance_to_ideal(relabelled) > 0.5 > honest
+
+
+def test_an_answer_that_no_budget_in_rho_could_pay_is_refused(town):
+    dataset = parse_dataset(town.description)
+    promised = {"name": "b", "epsilon": 1, "cap_epsilon": 1, "rule": "zcdp"}
+    universe = parse_universe({"variables": ["sex"]}, dataset)
+    make_plan(dataset, universe, parse_terms({**promised, "answer_cost": 0.01}), {"family": "gaussian"})
+    with pytest.raises(BadDescription, match=r"answer_cost is 0\.5, and the budget has rho 0\.01"):
+        make_plan(dataset, universe, parse_terms({**promised, "answer_cost": 0.5}), {"family": "gaussian"})

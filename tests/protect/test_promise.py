@@ -27,6 +27,16 @@ def test_a_stated_delta_is_never_below_the_audited_one():
     assert float(f"{float(exact):.3g}") < exact  # 5/7: the nearest three figures would promise too much
 
 
+def test_tables_of_equal_integers_keep_their_own_parameters():
+    """Equality of noise tables is that of their integers: a sentence must not be remembered by it."""
+    first, second = (
+        NoiseTable(NOISE.modulus, NOISE.rows, family="hand", parameters={"V": V}) for V in (2, 3)
+    )
+    assert first == second
+    assert "(V = 2)" in promise(first, Protection())[0]
+    assert "(V = 3)" in promise(second, Protection())[0]
+
+
 def test_the_same_number_in_every_table_is_promised_only_where_totals_keep_their_own_noise():
     same = "The same people show the same number in every table."
     assert same in promise(NOISE, Protection(), "independent")[-1]
@@ -51,6 +61,6 @@ def test_under_dp_the_lifetime_cap_and_the_noise_of_every_margin_are_told(town):
         {"family": "laplace"},
     )
     told = " ".join(dp_promise(plan))
-    assert 'under the budget "census"' in told
-    assert "stay within epsilon 3 and delta 1e-09" in told
+    assert 'by this workspace under the budget "census"' in told
+    assert "stay within epsilon 3 and delta 3e-09" in told
     assert f"Every cell of {plan.d} released tables, empty ones included" in told

@@ -16,7 +16,7 @@ CUBE = 'id = "cube"\nlabel = "Cube"\nid_column = "id"\n' + "".join(
 
 def advice(universe, epsilon=0.05, **terms):
     dataset = parse_dataset(CUBE)
-    stated = parse_terms({"family": "f", "epsilon": epsilon, **terms})
+    stated = parse_terms({"family": "f", "epsilon": epsilon, "cap_epsilon": epsilon, **terms})
     declared = parse_universe(universe, dataset, known_total=stated.known_total)
     return style_advice(make_plan(dataset, declared, stated, {"family": "laplace"}), dataset)
 

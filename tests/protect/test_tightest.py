@@ -24,7 +24,7 @@ def dataset(town):
 
 
 def plan_of(dataset, noise=None, universe=None, **terms):
-    promised = parse_terms({"family": "census", "epsilon": 1.0, "delta": 1e-9, **terms})
+    promised = parse_terms({"family": "census", "epsilon": 1.0, "cap_epsilon": 8.0, "delta": 1e-9, **terms})
     declared = parse_universe(universe or UNIVERSE, dataset, known_total=promised.known_total)
     return make_plan(dataset, declared, promised, noise or {"family": "laplace"})
 

@@ -1,12 +1,19 @@
 import csv
 import io
 import json
+from fractions import Fraction
 
 import pytest
+from fastapi.testclient import TestClient
 
+import discreet
+from discreet.answer.door import open_doors
 from discreet.answer.notes import mandatory_note
 from discreet.answer.pipeline import release_table
 from discreet.model.request import request_from_text
+from discreet.server.app import create_app
+from discreet.workspace.ledger_place import accounts_of, open_ledger
+from discreet.workspace.options import read_options
 
 TABLE = "/api/datasets/people/table"
 
@@ -20,7 +27,8 @@ def test_a_table_is_json_stat_unless_another_format_is_asked_for(client, small_w
     assert response.headers["content-type"] == "application/json; charset=utf-8"
     document = response.json()
     assert (document["version"], document["id"], document["size"]) == ("2.0", ["sex", "age"], [3, 4])
-    assert document["note"][0] == mandatory_note(small_workspace.stored("people").dataset)
+    assert document["note"][0].startswith(mandatory_note(small_workspace.stored("people").dataset))
+    assert "The noise changes a count above zero" in document["note"][0]
 
 
 def test_the_csv_is_what_the_pipeline_releases(client, small_workspace):
@@ -149,3 +157,22 @@ def test_a_dry_run_tells_size_and_verdict_without_numbers(client):
     assert told["allowed"]
     assert told["verdict"]["table_error"] is None
     assert client.get(TABLE, params={"rows": "sex", "dry_run": "yes"}).status_code == 400
+
+
+def test_an_account_is_told_its_charge_and_the_document_is_the_same_for_everybody(private_town):
+    """A document that told the charge would not be the one that others get for free."""
+    folder = private_town.folder
+    key = accounts_of(folder).create("ann", "analyst")
+    ledger = open_ledger(folder)
+    ledger.allow("town", "ann", (Fraction(1), Fraction(1, 10**9)))
+    ledger.close()
+    address, query = "/api/datasets/town/table", {"rows": "sex", "columns": "job", "layers": "area"}
+    with TestClient(create_app(open_doors(folder), read_options(folder))) as client:
+        paid = client.get(address, params=query, headers={"authorization": f"Bearer {key}"})
+        free = client.get(address, params=query)
+    told = 'Charged epsilon 0.5 to the budget "town"; 0.5 of the share of "ann" is left.'
+    assert paid.headers["discreet-charged"] == told
+    assert "discreet-charged" not in free.headers
+    assert paid.content == free.content
+    again = discreet.open(folder, key=key).table("town", rows=["sex"], columns=["job"], layers=["area"])
+    assert again.charged is None

@@ -18,7 +18,7 @@ def folder(town, tmp_path):
 
 def test_a_load_writes_the_schema_and_leaves_nothing_else(folder):
     assert json.loads((folder / SCHEMA_FILE).read_text()) == {"schema": SCHEMA}
-    assert {path.name for path in folder.iterdir()} == {"datasets", "secret", SCHEMA_FILE}
+    assert {path.name for path in folder.iterdir()} == {"datasets", "secret", "ledger.sqlite", SCHEMA_FILE}
 
 
 def test_a_workspace_of_before_schemas_is_opened_and_not_written_to(folder, town):

@@ -1,6 +1,6 @@
 """The budget and the ledger as documents: what was promised, what is spent, by whom, and what a variable costs.
 
-    budget   {family, cap, neighbours, invariants, tables, d, total, spent, left, ...}
+    budget   {family, cap, neighbours, invariants, tables, d, total, price, spent, left, ...}
     ledger   {family, rule, cap, spent, left, accounts, charges}
 
 Comes from: a `NoisePlan`, a `Ledger`. Goes to: `discreet budget`, `discreet ledger`, `catalogue.budget`, pages.
@@ -10,16 +10,19 @@ from __future__ import annotations
 
 import json
 import math
+from dataclasses import replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 from discreet.errors import BadDescription
-from discreet.ledger.entries import FAILURE_UNIT, LOSS_UNIT, Charge
+from discreet.model.amount import FAILURE_UNIT, LOSS_UNIT, shown
 from discreet.model.dataset_toml import parse_dataset
 from discreet.model.declared_dp import declared_dp
 from discreet.privacy.audit import epsilon as exact_epsilon
 from discreet.privacy.claim import float_up, group_delta
 from discreet.privacy.composition_basic import table_delta
+from discreet.protect.charges import budget_cap, version_cost
+from discreet.protect.exactness import noise_cautions, refuse_exact
 from discreet.protect.plan import make_plan, shares_of
 from discreet.protect.style_advice import style_advice
 from discreet.protect.tightest import claim_of, figures
@@ -27,7 +30,7 @@ from discreet.protect.tightest import claim_of, figures
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from discreet.ledger.entries import BudgetState
+    from discreet.ledger.entries import BudgetState, Charge
     from discreet.model.dataset import Dataset
     from discreet.model.terms import Terms
     from discreet.privacy.claim import Claim
@@ -51,11 +54,11 @@ def budget_document(plan: NoisePlan, dataset: Dataset, state: BudgetState | None
     best = min(found, key=lambda name: (found[name].epsilon, found[name].delta), default=None)
     claim = plan.claim or (None if best is None else claim_of(plan, best, found[best]))
     spent = (Fraction(0), Fraction(0)) if state is None else state.spent
-    cap = (terms.cap_epsilon, terms.cap_delta) if state is None else state.cap
-    rule = terms.composition if state is not None else "basic"
+    cap = budget_cap(terms) if state is None else state.cap
+    rule = terms.composition
     return {
         "family": terms.name,
-        "cap": _amount(cap, rule),
+        "cap": amount_document(cap, rule),
         "neighbours": terms.neighbours,
         "records_per_unit": terms.records_per_unit,
         "invariants": list(terms.invariants),
@@ -63,11 +66,13 @@ def budget_document(plan: NoisePlan, dataset: Dataset, state: BudgetState | None
         "margins": plan.universe.style,
         "tables": [_table(table, plan) for table in plan.tables],
         "d": plan.d,
-        "total": {name: {"epsilon": each.epsilon, "delta": each.delta} for name, each in found.items()},
+        "total": {name: amount_document(each, "basic") for name, each in found.items()},
         "tightest": best,
+        "price": None if claim is None else amount_document(version_cost(replace(plan, claim=claim)), rule),
         "promise": None if claim is None else claim.sentence,
-        "spent": _amount(spent, rule),
-        "left": _amount((cap[0] - spent[0], cap[1] - spent[1]), rule),
+        "spent": amount_document(spent, rule),
+        "left": amount_document((cap[0] - spent[0], cap[1] - spent[1]), rule),
+        "cautions": list(noise_cautions(plan)),
         "groups": [] if claim is None else [_group(claim, units) for units in GROUPS],
         "standard_deviation_by_margins": style_advice(plan, dataset),
         "if_dropped": dropped_variables(plan, dataset),
@@ -79,15 +84,15 @@ def ledger_document(state: BudgetState) -> dict[str, Any]:
     return {
         "family": state.name,
         "rule": state.composition,
-        "cap": _amount(state.cap, state.composition),
-        "spent": _amount(state.spent, state.composition),
-        "left": _amount(state.left, state.composition),
+        "cap": amount_document(state.cap, state.composition),
+        "spent": amount_document(state.spent, state.composition),
+        "left": amount_document(state.left, state.composition),
         "accounts": [
             {
                 "account": each.account,
-                "cap": _amount(each.cap, state.composition),
-                "spent": _amount(each.spent, state.composition),
-                "left": _amount(
+                "cap": amount_document(each.cap, state.composition),
+                "spent": amount_document(each.spent, state.composition),
+                "left": amount_document(
                     (each.cap[0] - each.spent[0], each.cap[1] - each.spent[1]), state.composition
                 ),
             }
@@ -146,31 +151,37 @@ def planned_budget(
         )
     terms, universe = declared_dp(dataset)
     plan = make_plan(dataset, universe, terms, dataset.protection.noise)
-    return budget_document(plan, dataset, state_of(terms.name))
+    refuse_exact(plan)
+    state = state_of(terms.name)
+    document = budget_document(plan, dataset, state)
+    if document["price"] is None:
+        return {**document, "left_after": None}
+    left, price = (budget_cap(terms) if state is None else state.left), version_cost(plan)
+    after = (left[0] - price[0], left[1] - price[1])
+    return {**document, "left_after": amount_document(after, terms.composition)}
 
 
 def _group(claim: Claim, units: int) -> dict[str, float]:
     """What is promised to several persons together."""
     found = claim.for_group(units)
-    return {"persons": units, "epsilon": found.epsilon, "delta": found.delta}
+    return {"persons": units, "epsilon": float(found.epsilon), "delta": float(found.delta)}
 
 
 def left_sentence(state: BudgetState, terms: Terms) -> str:
     """What a budget has left of its lifetime cap, in a sentence for readers."""
-    cap, left = _amount(state.cap, state.composition), _amount(state.left, state.composition)
-    loss = next(iter(cap))
+    loss = loss_name(state.composition)
     further = (
         "Further tables may be charged to accounts with a share of it."
         if terms.answer_cost
         else "Only new versions can spend it."
     )
-    rest = f"{left[loss]:.3g} of it is left. {further}" if left[loss] else "nothing of it is left."
-    return f'The budget "{state.name}" may spend {loss} {cap[loss]:g} in its lifetime; {rest}'
+    rest = f"{shown(state.left[0])} of it is left. {further}" if state.left[0] else "nothing of it is left."
+    return f'The budget "{state.name}" may spend {loss} {shown(state.cap[0])} in its lifetime by this workspace; {rest}'
 
 
 def cost_document(charge: Charge | None, rule: str) -> dict[str, float]:
-    """What an answer costs; nothing where there is nothing to charge."""
-    return _amount((Fraction(0), Fraction(0)) if charge is None else (charge.loss, charge.failure), rule)
+    """What an answer costs, as the ledger books it; nothing where there is nothing to charge."""
+    return amount_document((Fraction(0), Fraction(0)) if charge is None else charge.booked, rule)
 
 
 def dropped_variables(plan: NoisePlan, dataset: Dataset) -> list[dict[str, Any]]:
@@ -232,6 +243,13 @@ def _error(share: float, plan: NoisePlan) -> float:
     return math.sqrt(changes * r * r / (math.pi * share))
 
 
-def _amount(pair: tuple[Fraction, Fraction], rule: str) -> dict[str, float]:
-    names = ("epsilon", "delta") if rule == "basic" else ("rho", "distance")
-    return dict(zip(names, map(float, pair), strict=True))
+def loss_name(rule: str) -> str:
+    """What a budget's losses are called under its rule."""
+    return "epsilon" if rule == "basic" else "rho"
+
+
+def amount_document(pair: tuple[Fraction, Fraction], rule: str) -> dict[str, float]:
+    """A loss and a failure by the names that they have under a rule."""
+    return dict(
+        zip((loss_name(rule), "delta" if rule == "basic" else "distance"), map(float, pair), strict=True)
+    )

@@ -14,6 +14,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from discreet.answer import pipeline, question
+from discreet.answer.notes import whole_note
 from discreet.model.measure import COUNT
 from discreet.workspace.workspace import Workspace
 
@@ -64,6 +65,10 @@ class Door:
         """What the protection does and does not promise."""
         stored = self._stored
         return stored.protector.promise(stored.dataset.protection, "", COUNT.subject)
+
+    def note(self, additivity: str = "") -> str:
+        """What every reader must be told."""
+        return whole_note(self.dataset, self._stored.protector.tables, additivity)
 
     def check(self, request: TableRequest) -> Question:
         """Check a request, before a record is read.
@@ -127,8 +132,8 @@ class Door:
         self,
         wanted: MarginSet,
         method: str,
-        epsilon: float,
-        delta: float = 0.0,
+        epsilon: Fraction | float | str,
+        delta: Fraction | float | str = 0,
         weights: str | Mapping[Axes, float] = "cells",
         *,
         spend: bool = True,
@@ -136,7 +141,7 @@ class Door:
         """Many margins released together; without `spend` only what they would cost."""
         from discreet.answer.joint_margins import JointMargins
 
-        wish = JointMargins(self._stored, wanted, method, epsilon, delta, weights)
+        wish = JointMargins.of(self._stored, wanted, method, epsilon, delta, weights)
         if not spend:
             return wish.advice_document()
         self.require("analyst")

@@ -31,11 +31,14 @@ from discreet.margins.closure import MarginSet, parse_margins
 from discreet.margins.holistic import Holistic
 from discreet.margins.importance import overall_error
 from discreet.margins.study import Run, Study
+from discreet.model.amount import FAILURE_UNIT, read_amount
 from discreet.model.release import WITHHELD, Release
 from discreet.model.request import TableRequest
+from discreet.model.universe import canonical_margin
 from discreet.noise.identity import mechanism_name
 from discreet.noise.unstated_law import UnstatedLaw
-from discreet.privacy.claim import group_delta
+from discreet.privacy.claim import float_down, float_up, group_delta
+from discreet.protect.exactness import refuse_small_errors
 from discreet.records.tabulate import tabulate
 from discreet.rules.declared import refuse_by_rules
 from discreet.rules.withheld import withheld_cells
@@ -68,7 +71,7 @@ class JointMargins:
         stored: The version that is asked, under `dp`.
         wanted: The margins.
         method: One of `margins.advice.METHODS`.
-        epsilon: What all of them together may cost a record.
+        epsilon: What all of them together may cost a record: the decimal that was written.
         delta: Above 0: Gaussian noise is allowed.
         weights: How much each margin counts: `cells`, `tables` or numbers.
     """
@@ -76,9 +79,23 @@ class JointMargins:
     stored: StoredDataset
     wanted: MarginSet
     method: str
-    epsilon: float
-    delta: float = 0.0
+    epsilon: Fraction
+    delta: Fraction = Fraction(0)
     weights: str | Mapping[Axes, float] = "cells"
+
+    @classmethod
+    def of(
+        cls,
+        stored: StoredDataset,
+        wanted: MarginSet,
+        method: str,
+        epsilon: object,
+        delta: object = 0,
+        weights: str | Mapping[Axes, float] = "cells",
+    ) -> JointMargins:
+        """A wish whose epsilon and delta are numbers as somebody wrote them."""
+        loss, failure = read_amount(epsilon, "epsilon"), read_amount(delta, "delta", FAILURE_UNIT)
+        return cls(stored, wanted, method, loss, failure, weights)
 
     @property
     def _dp(self) -> DpProtector:
@@ -99,9 +116,12 @@ class JointMargins:
                 'Write invariants = ["n"] in [protection.budget].',
             )
         chosen = {"neighbours": terms.neighbours, "weights": self.weights}
-        plan = plan_of(self.method, self.wanted, self.epsilon, self.delta, **chosen)  # type: ignore[arg-type]
-        advice = advise(self.wanted, self.epsilon, self.delta, **chosen)  # type: ignore[arg-type]
-        return Study(self.method, plan, self.delta, overall_error(plan, self.weights), advice, ())
+        # Rounded down: the plan never spends more than the decimals that are charged.
+        budget = float_down(self.epsilon), float_down(self.delta)
+        plan = plan_of(self.method, self.wanted, *budget, **chosen)  # type: ignore[arg-type]
+        advice = advise(self.wanted, *budget, **chosen)  # type: ignore[arg-type]
+        refuse_small_errors(terms, (plan.expected_error(margin) for margin in self.wanted.margins))
+        return Study(self.method, plan, budget[1], overall_error(plan, self.weights), advice, ())
 
     def advice_document(self) -> dict[str, Any]:
         """What each method's error will be, and what the chosen one would charge."""
@@ -139,6 +159,7 @@ class JointMargins:
         """A margin as a request: it must be allowed like any other table."""
         dataset = self.stored.dataset
         names = tuple(self.wanted.names[j] for j in margin)
+        self._dp.refuse_excluded(canonical_margin(names, dataset))
         asked = read(dataset, TableRequest(dataset.id, names, totals=False))
         refuse_by_rules(asked.request, asked.shape, dataset, self.stored.rules)
         return asked
@@ -172,14 +193,14 @@ class JointMargins:
                 f"Margins are charged in epsilon and delta, and the budget's rule is {terms.composition}.",
                 'Only a budget with rule = "basic" can pay for them.',
             )
-        promised = 0.0 if isinstance(plan, Holistic) else plan.delta
-        failure = promised + plan.cut_delta
+        promised = Fraction(0) if isinstance(plan, Holistic) or not plan.delta else self.delta
+        failure = promised + Fraction(plan.cut_delta)
         records = records_name(dataset.id, source.version, source.fingerprint)
         r = terms.records_per_unit
         how = [
             self.method,
-            self.epsilon,
-            self.delta,
+            float(self.epsilon),
+            float(self.delta),
             terms.neighbours,
             r,
             self._weights(),
@@ -187,8 +208,9 @@ class JointMargins:
         ]
         listed = [[self.wanted.names[j] for j in margin] for margin in self.wanted.margins]
         request = canonical_request("margins", dataset.id, source.version, records, sorted(listed), how)
-        loss = r * Fraction(self.epsilon)
-        return Charge(terms.name, request, loss, Fraction(group_delta(failure, self.epsilon, r)), account)
+        if r > 1:
+            failure = Fraction(group_delta(float_up(failure), float_up(self.epsilon), r))
+        return Charge(terms.name, request, r * self.epsilon, failure, account)
 
     def _noise_of(self, plan: MarginMethod) -> str:
         """A hash of every noise table that the plan looks up, found by a rehearsal on an empty table.
@@ -212,12 +234,15 @@ class JointMargins:
         paid = receipt is not None and receipt.repeat
         return {
             "dataset": self.stored.dataset.id,
+            "epsilon": float(self.epsilon),
+            "delta": float(self.delta),
             "charged": {
                 "family": charge.budget,
-                "epsilon": 0.0 if paid else float(charge.loss),
-                "delta": 0.0 if paid else float(charge.failure),
+                "epsilon": 0.0 if paid else float(charge.booked[0]),
+                "delta": 0.0 if paid else float(charge.booked[1]),
                 "repeat": paid,
                 "spent": receipt is not None,
+                "left": None if receipt is None else float(receipt.left[0]),
             },
         }
 
@@ -248,7 +273,7 @@ class JointRelease:
             **document,
             **self.paid,
             "categories": {name: list(dataset.variable(name).codes) for name in names},
-            "notes": list(self.study.notes()),
+            "notes": [joint_note(), *self.study.notes()],
         }
 
 

@@ -5,23 +5,45 @@ Comes from: `discreet load`, `discreet.load`. Goes to: a version on disk.
 
 from __future__ import annotations
 
+from fractions import Fraction
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+from discreet.answer.budget_document import amount_document
 from discreet.answer.slivers import cautions
 from discreet.model.dataset_toml import parse_dataset
+from discreet.protect.exactness import noise_cautions
+from discreet.protect.plan import NoisePlan
 from discreet.records.engine import AggregateQuery
 from discreet.records.id_like import id_caution
 from discreet.workspace.corrections import KEEP_KEYS, NEW_LINEAGE
 from discreet.workspace.load import load_dataset as load_version
+from discreet.workspace.load import noise_of
+from discreet.workspace.load_dry_run import rehearse_load
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
+    from discreet.ledger.entries import Receipt
     from discreet.model.dataset import Dataset
     from discreet.records.changes import Changes
     from discreet.records.engine import Engine
     from discreet.records.intake import Progress
+    from discreet.workspace.load_dry_run import Rehearsal
+
+
+#: What is checked under `dp` alone.
+OF_DP = (
+    "the delta that the noise can promise, the budget's cap, its neighbours, and the records of this version"
+)
+#: What a load checks, in words.
+CHECKED = (
+    "the description: every key, variable, hierarchy, rule and structural zero",
+    "the noise: its design, and how often it would leave a count exact",
+    "every record: its columns, categories, id, and structural zeros",
+    "the lineage: one method and one budget for ever",
+    OF_DP,
+)
 
 
 def load_dataset(
@@ -33,6 +55,7 @@ def load_dataset(
     caution: Callable[[str], None] = lambda _sentence: None,
     engine: str | None = None,
     corrections: str = KEEP_KEYS,
+    charged: Callable[[Receipt], None] = lambda _receipt: None,
 ) -> str:
     """Load records into a workspace, creating it if need be; returns the digest of the version that is served.
 
@@ -42,10 +65,11 @@ def load_dataset(
         records: A path, frame, table or stream.
         progress: Told as the load goes on.
         beside: The folder of the description: a noise table's file is looked for there.
-        caution: Told, for the custodian's eyes only, of what changed against the version that is served, of variables
-            that look like ids and of declared groups that differ by a few people.
+        caution: Told, for the custodian's eyes only, of what changed against the version that is served, of noise that
+            does little, of variables that look like ids and of declared groups that differ by a few people.
         engine: The engine that keeps the records; by default the one that `[engine]` names, or DuckDB.
         corrections: `keep-keys`, `collect` or `new-lineage` (`workspace/corrections.py`).
+        charged: Under `dp`, told what was charged as soon as it is.
     """
 
     def compare(changes: Changes) -> None:
@@ -53,10 +77,17 @@ def load_dataset(
             caution(changes_sentence(changes, corrections, is_dp=parse_dataset(description).protection.is_dp))
 
     def inspect(dataset: Dataset, records: Engine) -> None:
-        for sentence in (*_id_cautions(dataset, records), *cautions(dataset, records)):
+        sentences = (
+            *noise_cautions(noise_of(dataset, beside)),
+            *_id_cautions(dataset, records),
+            *cautions(dataset, records),
+        )
+        for sentence in sentences:
             caution(sentence)
 
-    return load_version(folder, description, records, progress, beside, inspect, engine, corrections, compare)
+    return load_version(
+        folder, description, records, progress, beside, inspect, engine, corrections, compare, charged
+    )
 
 
 def changes_sentence(changes: Changes, corrections: str, *, is_dp: bool) -> str:
@@ -83,3 +114,40 @@ def _id_cautions(dataset: Dataset, engine: Engine) -> Iterator[str]:
         found = id_caution(variable.name, len(variable), records)
         if found is not None:
             yield found
+
+
+def dry_load(
+    folder: Path,
+    description: str,
+    records: object,
+    progress: Progress = lambda _what, _done, _of: None,
+    beside: Path = Path(),
+    engine: str | None = None,
+) -> dict[str, Any]:
+    """What a load would check, charge and leave; nothing is written and nothing is charged.
+
+    Returns:
+        `{dataset, method, checked, cautions, charge}`; `charge` is None under the cell key method, else
+        `{budget, epsilon, delta, repeat, left}` (rho and distance under the rule zcdp).
+    """
+    found = rehearse_load(folder, description, records, progress, beside, engine)
+    return {
+        "dataset": found.dataset.id,
+        "method": found.dataset.protection.method,
+        "checked": [sentence for sentence in CHECKED if found.receipt is not None or sentence != OF_DP],
+        "cautions": list(noise_cautions(found.noise)),
+        "charge": _charge(found),
+    }
+
+
+def _charge(found: Rehearsal) -> dict[str, Any] | None:
+    if found.receipt is None or not isinstance(found.noise, NoisePlan):
+        return None
+    receipt, terms = found.receipt, found.noise.terms
+    cost = (Fraction(0), Fraction(0)) if receipt.repeat else (receipt.loss, receipt.failure)
+    return {
+        "budget": terms.name,
+        **amount_document(cost, terms.composition),
+        "repeat": receipt.repeat,
+        "left": amount_document(receipt.left, terms.composition),
+    }

@@ -7,8 +7,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from discreet.protect.exactness import changed_sentence
+
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from discreet.model.dataset import Dataset
+    from discreet.noise.table import NoiseTable
 
 _SAME = "The same group of people always shows the same value."
 #: Of totals and their parts, by additivity.
@@ -32,6 +37,11 @@ def mandatory_note(dataset: Dataset, additivity: str = "") -> str:
     protection = dataset.protection
     notes, amount = (DP_NOTES, "") if protection.is_dp else (NOTES, "by small amounts ")
     return _adjusted(amount, notes[additivity or protection.additivity])
+
+
+def whole_note(dataset: Dataset, tables: Iterable[NoiseTable], additivity: str = "") -> str:
+    """The mandatory note, and how often the noise changes a count: a note never says more than the noise does."""
+    return f"{mandatory_note(dataset, additivity)} {changed_sentence(tables)}"
 
 
 def joint_note() -> str:

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from discreet.additivity.additivity import add_up
-from discreet.answer.notes import mandatory_note
+from discreet.answer.notes import whole_note
 from discreet.answer.question import check, unlock
 from discreet.answer.verdicts import verdict_on
 from discreet.model.release import NOT_APPLICABLE, UNRELIABLE, WITHHELD, Release
@@ -37,7 +37,7 @@ def answer(question: Question) -> Release:
     """Charge, count, protect and release."""
     stored, protector = unlock(question)
     dataset, shape, asked, kind = question.dataset, question.shape, question.request, question.asked.kind
-    protector.pay()
+    charged = protector.pay()
     exact = tabulate(stored.engine, shape, weights=kind.weights)
     cells = protector.protect(exact)
     verdict = verdict_on(stored, protector, question.asked.counted, shape, cells.noisy)
@@ -56,12 +56,13 @@ def answer(question: Question) -> Release:
         noisy=np.where(withheld, 0, cells.noisy),
         status=_status(impossible, withheld, shown.unreliable),
         law=cells.law,
-        notes=tuple(filter(None, (mandatory_note(dataset, asked.additivity), adjustment))),
+        notes=tuple(filter(None, (whole_note(dataset, protector.tables, asked.additivity), adjustment))),
         promise=protector.promise(dataset.protection, asked.additivity, kind.measure.subject) + shown.promise,
         errors=_unless(withheld, shown.errors),
         noise_shares=_unless(withheld, shown.noise_shares),
         verdict=None if verdict is None else verdict.as_json(),
         measure=kind.measure,
+        charged=charged,
     )
 
 

@@ -15,7 +15,7 @@ from discreet.formats import format_of_file, formats, named_format
 from discreet.model.release import NOT_APPLICABLE, STATUS_MEANING, STATUSES, WITHHELD
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
     import pandas as pd
     from numpy.typing import NDArray
@@ -43,6 +43,11 @@ class Table:
     def note(self) -> str:
         """What every reader must be told."""
         return self.release.notes[0]
+
+    @property
+    def charged(self) -> Mapping[str, Any] | None:
+        """What the account was charged for this answer, and what it has left; None where it was free."""
+        return self.release.charged
 
     def to_pandas(self) -> pd.DataFrame:
         """One line a cell: codes, labels, `value` (missing where withheld) and `status`.

@@ -82,7 +82,7 @@ class Accounts:
         Raises:
             BadKey: It is unknown or revoked; the message does not say which.
         """
-        with self._database.transaction() as connection:
+        with self._database.snapshot() as connection:
             row = connection.execute(select(ACCOUNTS).where(ACCOUNTS.c.key_hash == _hash(key))).one_or_none()
         if row is None or row.revoked is not None:
             raise BadKey("The API key is not accepted.", "Ask the custodian for a new one.")
@@ -101,7 +101,7 @@ class Accounts:
 
     def listing(self) -> tuple[AccountHolder, ...]:
         """All accounts, revoked ones included; no keys, no hashes."""
-        with self._database.transaction() as connection:
+        with self._database.snapshot() as connection:
             rows = connection.execute(select(ACCOUNTS).order_by("account")).all()
         return tuple(AccountHolder(row.account, row.role, row.created, row.revoked) for row in rows)
 

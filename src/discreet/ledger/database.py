@@ -1,8 +1,10 @@
 """Where the ledger lives: SQLite in a file by default, PostgreSQL by a URL. Any trouble means no answers.
 
-SQLite runs in WAL mode with full synchronisation, and every transaction takes the write lock at its start
-(BEGIN IMMEDIATE), so a commit that returned is on disk and two processes never charge at once. A ledger that is missing
-is not made anew in passing: an empty ledger would forget what was spent.
+SQLite runs in WAL mode with full synchronisation, and every transaction that writes takes the write lock at its start
+(BEGIN IMMEDIATE), so a commit that returned is on disk and two processes never charge at once. On PostgreSQL every
+such transaction sets `synchronous_commit = on`, and a server with `fsync = off` is refused: both forget charges when
+they fall. Reads take no write lock and see one moment. A ledger that is missing is not made anew in passing: an empty
+ledger would forget what was spent.
 
 Comes from: `workspace` (path or URL). Goes to: `ledger`, `accounts`; `schema` migrates what is older.
 """
@@ -27,6 +29,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
 SECONDS_TO_WAIT = 60
+#: The option of a connection that only reads.
+READS = "discreet_reads"
 
 
 class LedgerDatabase:
@@ -43,14 +47,16 @@ class LedgerDatabase:
     def transaction(self) -> Iterator[Connection]:
         """One transaction: all of it is on disk when the block ends, or none of it; trouble means no answers."""
         with _no_answers(), self._engine.begin() as connection:
+            _refuse_to_forget(connection)
             yield connection
 
     @contextmanager
     def snapshot(self) -> Iterator[Connection]:
-        """A transaction whose reads all see the same moment: sums and rows belong together."""
+        """Reads that all see the same moment, without a write lock: sums and rows belong together."""
         with _no_answers(), self._engine.connect() as connection:
+            connection.execution_options(**{READS: True})
             if connection.dialect.name == "postgresql":
-                connection.execution_options(isolation_level="REPEATABLE READ")
+                connection.execution_options(isolation_level="REPEATABLE READ", postgresql_readonly=True)
             with connection.begin():
                 yield connection
 
@@ -72,6 +78,7 @@ def create_database(place: Path | str) -> LedgerDatabase:
         if inspect(engine).get_table_names():
             raise LedgerUnusable("The database is not empty.", "Open it, or give the URL of an empty one.")
         with engine.begin() as connection:
+            _refuse_to_forget(connection)
             METADATA.create_all(connection)
             mark(connection, newest_schema())
     return LedgerDatabase(engine)
@@ -96,6 +103,9 @@ def open_database(place: Path | str, on_step: Callable[[str], None] = lambda _st
         engine = _engine(place)
         if engine.dialect.name == "sqlite":
             _check_sqlite(engine)
+        else:
+            with engine.begin() as connection:
+                _refuse_to_forget(connection)
         bring_up_to_date(engine, on_step)
     return LedgerDatabase(engine)
 
@@ -129,7 +139,7 @@ def _engine(place: Path | str) -> Engine:
 
     engine = create_engine("sqlite://", creator=connect, poolclass=NullPool)
     event.listen(engine, "connect", _prepare_sqlite)
-    event.listen(engine, "begin", _begin_immediate)
+    event.listen(engine, "begin", _begin)
     return engine
 
 
@@ -138,8 +148,26 @@ def _prepare_sqlite(connection: sqlite3.Connection, _record: object) -> None:
         connection.execute(f"PRAGMA {pragma}")
 
 
-def _begin_immediate(connection: Connection) -> None:
-    connection.exec_driver_sql("BEGIN IMMEDIATE")
+def _begin(connection: Connection) -> None:
+    """Take the write lock at once where something may be written, and never where something is only read."""
+    reads = connection.get_execution_options().get(READS, False)
+    connection.exec_driver_sql("BEGIN" if reads else "BEGIN IMMEDIATE")
+
+
+def _refuse_to_forget(connection: Connection) -> None:
+    """On PostgreSQL: this transaction is on disk when its commit returns, or nothing is written.
+
+    Raises:
+        LedgerUnusable: The server runs with `fsync = off`.
+    """
+    if connection.dialect.name != "postgresql":
+        return
+    asked = "SELECT set_config('synchronous_commit', 'on', true), current_setting('fsync')"
+    if connection.exec_driver_sql(asked).one()[1] != "on":
+        raise LedgerUnusable(
+            "The PostgreSQL server of the ledger runs with fsync = off: it forgets charges when it falls.",
+            "Set fsync = on in postgresql.conf and reload the server.",
+        )
 
 
 def _check_sqlite(engine: Engine) -> None:

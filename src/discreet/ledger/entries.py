@@ -10,12 +10,14 @@ from __future__ import annotations
 import hashlib
 import json
 from dataclasses import dataclass
-from fractions import Fraction
+from typing import TYPE_CHECKING
 
 from discreet.errors import BadDescription, BadRequest
+from discreet.model.amount import FAILURE_UNIT, LOSS_UNIT, booked
 
-LOSS_UNIT = Fraction(1, 10**12)
-FAILURE_UNIT = Fraction(1, 10**18)
+if TYPE_CHECKING:
+    from fractions import Fraction
+
 LARGEST = 2**62
 
 
@@ -42,6 +44,11 @@ class Charge:
         """The primary key of the request."""
         return request_key(self.request)
 
+    @property
+    def booked(self) -> tuple[Fraction, Fraction]:
+        """What the ledger books: loss and failure, rounded up to whole units."""
+        return booked(self.loss, self.failure)
+
 
 @dataclass(frozen=True, slots=True)
 class Budget:
@@ -61,13 +68,39 @@ class Budget:
 
 
 @dataclass(frozen=True, slots=True)
+class LineageEntry:
+    """What a lineage keeps for ever: its method, and under `dp` its budget.
+
+    Args:
+        dataset: The id of a dataset of the lineage.
+        lineage: Its lineage.
+        method: `cellkey` or `dp`.
+        budget: The name of its budget; empty under `cellkey`.
+    """
+
+    dataset: str
+    lineage: str
+    method: str
+    budget: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class Receipt:
-    """Proof that an answer is paid for; `repeat` says that it was paid before, and cost nothing now."""
+    """Proof that an answer is paid for.
+
+    Args:
+        request: The primary key of the request.
+        loss: What it cost, when it was charged.
+        failure: See `loss`.
+        repeat: It was paid before, and cost nothing now.
+        left: What the account's share has left, or the budget where no account pays.
+    """
 
     request: str
     loss: Fraction
     failure: Fraction
     repeat: bool
+    left: tuple[Fraction, Fraction]
 
 
 @dataclass(frozen=True, slots=True)

@@ -23,11 +23,10 @@ from sqlalchemy.dialects import postgresql, sqlite
 from discreet.errors import BadDescription, BadRequest, BudgetSpent, LedgerUnusable
 from discreet.ledger.database import LedgerDatabase, create_database, open_database
 from discreet.ledger.entries import (
-    FAILURE_UNIT,
-    LOSS_UNIT,
     Account,
     Budget,
     BudgetState,
+    LineageEntry,
     Receipt,
     cap_units,
     charge_units,
@@ -38,13 +37,16 @@ from discreet.ledger.statements import (
     add,
     declare,
     earlier,
+    enter_lineage,
+    left_for,
     no_budget_for_answer,
     no_budget_for_version,
     record,
-    refuse_other_budget,
+    refuse_other_promise,
     refuse_revoked,
 )
 from discreet.ledger.tables import BUDGETS, CHARGES, SHARES, VERSIONS
+from discreet.model.amount import FAILURE_UNIT, LOSS_UNIT
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -100,8 +102,34 @@ class Ledger:
             lowest = (max(loss, known.spent_loss), max(failure, known.spent_failure))
             connection.execute(update(SHARES).where(where).values(cap_loss=lowest[0], cap_failure=lowest[1]))
 
+    def check_lineage(self, entry: LineageEntry) -> None:
+        """Refuse a method or a budget that is not the lineage's own; nothing is written.
+
+        Raises:
+            BadDescription: It was loaded under another.
+        """
+        with self.database.snapshot() as connection:
+            refuse_other_promise(connection, entry)
+
+    def enter_lineage(self, entry: LineageEntry) -> None:
+        """Write down the method of a lineage that nothing is charged for.
+
+        Raises:
+            BadDescription: It was loaded under another.
+        """
+        with self.database.transaction() as connection:
+            enter_lineage(connection, entry)
+
     def charge_version(
-        self, charge: Charge, dataset: str, version: str, fingerprint: str, budget: Budget | None = None
+        self,
+        charge: Charge,
+        dataset: str,
+        version: str,
+        fingerprint: str,
+        budget: Budget | None = None,
+        *,
+        lineage: str = "",
+        spend: bool = True,
     ) -> Receipt:
         """Charge the universe of a version, whose name belongs to these records from now on.
 
@@ -111,9 +139,11 @@ class Ledger:
             version: The version's name.
             fingerprint: Of the records.
             budget: Declared in the same transaction: a load that is refused leaves no cap behind.
+            lineage: The dataset's lineage; its id by default.
+            spend: False: everything is checked as if it were charged, and then undone.
 
         Raises:
-            BadDescription: The version was loaded with other records, or the dataset in another budget.
+            BadDescription: The version was loaded with other records, or the lineage in another budget.
             BudgetSpent: The budget's cap does not allow it.
         """
         records = records_name(dataset, version, fingerprint)
@@ -121,7 +151,7 @@ class Ledger:
         with self.database.transaction() as connection:
             if budget is not None:
                 declare(connection, budget)
-            refuse_other_budget(connection, dataset, charge.budget)
+            enter_lineage(connection, LineageEntry(dataset, lineage or dataset, "dp", charge.budget))
             where = (VERSIONS.c.dataset == dataset) & (VERSIONS.c.version == version)
             dialect = postgresql if connection.dialect.name == "postgresql" else sqlite
             connection.execute(dialect.insert(VERSIONS).values(**row).on_conflict_do_nothing())
@@ -135,6 +165,9 @@ class Ledger:
                 receipt = self._charged(connection, charge)
             except BudgetSpent:
                 raise no_budget_for_version(connection, charge) from None
+            if not spend:
+                connection.rollback()
+                return receipt
         self._on_step("committed")
         return receipt
 
@@ -167,13 +200,21 @@ class Ledger:
             if not add(connection, SHARES, share, loss, failure):
                 raise no_budget_for_answer(f'The share of the account "{charge.account}"')
         self._on_step("share charged")
-        return Receipt(charge.key, loss * LOSS_UNIT, failure * FAILURE_UNIT, repeat=False)
+        left = left_for(connection, charge)
+        return Receipt(charge.key, loss * LOSS_UNIT, failure * FAILURE_UNIT, repeat=False, left=left)
 
     def is_paid(self, budget: str, request: str) -> bool:
         """Whether an answer was charged before."""
-        with self.database.transaction() as connection:
+        with self.database.snapshot() as connection:
             where = (CHARGES.c.family == budget) & (CHARGES.c.request == request_key(request))
             return connection.execute(select(CHARGES.c.request).where(where)).first() is not None
+
+    def paid(self, budget: str, beginning: str) -> tuple[str, ...]:
+        """All paid requests that begin so, in the order of payment."""
+        with self.database.snapshot() as connection:
+            where = (CHARGES.c.family == budget) & CHARGES.c.what.startswith(beginning, autoescape=True)
+            listed = select(CHARGES.c.what).where(where).order_by("at", "request")
+            return tuple(connection.execute(listed).scalars())
 
     def state(self, budget: str) -> BudgetState:
         """A budget's cap, what is spent and by whom."""

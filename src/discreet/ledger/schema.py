@@ -1,11 +1,12 @@
 """The schema of a ledger: which tables and columns it has, by number, and how an older one becomes the newest.
 
     schema 0   ledgers of the first days: a budget has no neighbours, a version no budget
-    schema 1   all columns of today; a ledger that was made before schemas had numbers has no mark
+    schema 1   budgets have neighbours, versions a budget; one that was made before schemas had numbers has no mark
+    schema 2   the method and the budget of every lineage (`lineages`)
 
 A ledger is never thrown away: what it holds was spent. An older one is migrated when it is opened, in one transaction
 that nobody else may write beside. Before the commit every sum must be what it was, or the ledger stays as it is. A
-ledger of schema 1 is not written to, with or without a mark. A newer schema than this program knows is refused.
+newer schema than this program knows is refused.
 
 To change the tables: change `tables`, and append one function to `MIGRATIONS`.
 
@@ -21,7 +22,7 @@ from typing import TYPE_CHECKING
 from sqlalchemy import Connection, delete, func, insert, inspect, select, text, update
 
 from discreet.errors import LedgerUnusable
-from discreet.ledger.tables import BUDGETS, CHARGES, METADATA, SCHEMA, SHARES, VERSIONS
+from discreet.ledger.tables import BUDGETS, CHARGES, LINEAGES, METADATA, SCHEMA, SHARES, VERSIONS
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -34,6 +35,8 @@ if TYPE_CHECKING:
 UNKNOWN_NEIGHBOURS = "unknown"
 #: The columns that a ledger of schema 0 lacks.
 _LATER_THAN_0 = {("families", "neighbours"), ("versions", "family")}
+#: The tables that older ledgers lack.
+_LATER_TABLES = {LINEAGES.name}
 #: The steps of a migration, at which tests end the process.
 STEPS = ("locked", "migrated", "marked", "migration committed")
 
@@ -55,8 +58,17 @@ def _from_0(connection: Connection) -> None:
             connection.execute(update(VERSIONS).where(where).values(family=family))
 
 
+def _from_1(connection: Connection) -> None:
+    """Write down the method and the budget of every dataset that was charged; its lineage was its id, as far as is known."""
+    LINEAGES.create(connection)
+    charged = select(VERSIONS.c.dataset, VERSIONS.c.family).distinct().order_by(VERSIONS.c.dataset)
+    for dataset, family in connection.execute(charged).all():
+        row = {"dataset": dataset, "lineage": dataset, "method": "dp", "family": family}
+        connection.execute(insert(LINEAGES).values(**row))
+
+
 #: `MIGRATIONS[n]` makes a ledger of schema n one of schema n + 1.
-MIGRATIONS: list[Callable[[Connection], None]] = [_from_0]
+MIGRATIONS: list[Callable[[Connection], None]] = [_from_0, _from_1]
 
 
 def newest_schema() -> int:
@@ -79,11 +91,12 @@ def schema_of(connection: Connection) -> int:
     """
     found = inspect(connection)
     names = set(found.get_table_names())
-    if set(METADATA.tables) - {SCHEMA.name} - names:
+    if set(METADATA.tables) - {SCHEMA.name} - _LATER_TABLES - names:
         raise LedgerUnusable("The ledger lacks tables.", "Restore the newest copy.")
     if SCHEMA.name in names:
         return int(connection.execute(select(SCHEMA.c.schema)).scalar_one())
-    return 0 if _missing_columns(connection) == _LATER_THAN_0 else 1
+    missing = {column for column in _missing_columns(connection) if column[0] not in _LATER_TABLES}
+    return 0 if missing == _LATER_THAN_0 else 1
 
 
 def bring_up_to_date(engine: Engine, on_step: Callable[[str], None] = lambda _step: None) -> None:

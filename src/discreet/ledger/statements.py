@@ -6,21 +6,23 @@ Comes from: `ledger`, which puts them together and commits. Goes to: the tables 
 from __future__ import annotations
 
 from datetime import UTC, datetime
+from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from sqlalchemy import insert, select, update
 from sqlalchemy.dialects import postgresql, sqlite
 
 from discreet.errors import BadDescription, BadKey, BadRequest, BudgetSpent
-from discreet.ledger.entries import FAILURE_UNIT, LOSS_UNIT, Receipt, cap_units, charge_units
+from discreet.ledger.entries import Receipt, cap_units
 from discreet.ledger.schema import UNKNOWN_NEIGHBOURS
-from discreet.ledger.tables import ACCOUNTS, BUDGETS, CHARGES, VERSIONS
+from discreet.ledger.tables import ACCOUNTS, BUDGETS, CHARGES, LINEAGES, SHARES
+from discreet.model.amount import FAILURE_UNIT, LOSS_UNIT, shown
 from discreet.model.terms import COMPOSITIONS
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection, Table
 
-    from discreet.ledger.entries import Budget, Charge
+    from discreet.ledger.entries import Budget, Charge, LineageEntry
 
 
 def declare(connection: Connection, budget: Budget) -> None:
@@ -50,7 +52,7 @@ def declare(connection: Connection, budget: Budget) -> None:
         )
     if known.rule != budget.composition or loss > known.cap_loss or failure > known.cap_failure:
         raise BadDescription(
-            f'The budget "{budget.name}" has a lifetime cap of {float(known.cap_loss * LOSS_UNIT):g} '
+            f'The budget "{budget.name}" has a lifetime cap of {shown(known.cap_loss * LOSS_UNIT)} '
             f"(rule {known.rule}), which cannot be raised or changed.",
             "Keep the cap that was promised.",
         )
@@ -100,18 +102,52 @@ def earlier(connection: Connection, charge: Charge) -> Receipt:
     """The receipt of a request that was paid for before."""
     where = (CHARGES.c.family == charge.budget) & (CHARGES.c.request == charge.key)
     row = connection.execute(select(CHARGES).where(where)).one()
-    return Receipt(charge.key, row.loss * LOSS_UNIT, row.failure * FAILURE_UNIT, repeat=True)
+    paid = (row.loss * LOSS_UNIT, row.failure * FAILURE_UNIT)
+    return Receipt(charge.key, *paid, repeat=True, left=left_for(connection, charge))
 
 
-def refuse_other_budget(connection: Connection, dataset: str, budget: str) -> None:
-    """The same persons under two caps would be promised less than is spent on them."""
-    where = (VERSIONS.c.dataset == dataset) & (VERSIONS.c.family != budget)
-    other = connection.execute(select(VERSIONS.c.family).where(where)).scalars().first()
-    if other is not None:
-        raise BadDescription(
-            f'"{dataset}" was loaded in the budget "{other}", and this is "{budget}".',
-            "Keep the budget: its lifetime cap is promised to the persons of this dataset.",
-        )
+def left_for(connection: Connection, charge: Charge) -> tuple[Fraction, Fraction]:
+    """What whoever pays a charge has left: the account's share, or the budget."""
+    table, where = BUDGETS, BUDGETS.c.family == charge.budget
+    if charge.account is not None:
+        table, where = SHARES, (SHARES.c.family == charge.budget) & (SHARES.c.account == charge.account)
+    row = connection.execute(select(table).where(where)).one_or_none()
+    if row is None:
+        return Fraction(0), Fraction(0)
+    return (row.cap_loss - row.spent_loss) * LOSS_UNIT, (row.cap_failure - row.spent_failure) * FAILURE_UNIT
+
+
+def refuse_other_promise(connection: Connection, entry: LineageEntry) -> None:
+    """One lineage keeps its method and its budget for ever.
+
+    What was once released without a bound cannot be bounded, nor the reverse; and under two caps the same persons
+    would be promised less than is spent on them.
+
+    Raises:
+        BadDescription: The dataset or its lineage was loaded under another method or budget.
+    """
+    same = (LINEAGES.c.dataset == entry.dataset) | (LINEAGES.c.lineage == entry.lineage)
+    for known in connection.execute(select(LINEAGES).where(same).order_by(LINEAGES.c.dataset)):
+        if known.method != entry.method:
+            raise BadDescription(
+                f'"{known.dataset}" was loaded under the method {known.method}, and this is {entry.method}.',
+                "Give other persons another id and lineage: no set of records may have two protections.",
+            )
+        if known.family != entry.budget:
+            raise BadDescription(
+                f'"{known.dataset}" was loaded in the budget "{known.family}", and this is "{entry.budget}".',
+                "Keep the budget: its lifetime cap is promised to the persons of this lineage.",
+            )
+
+
+def enter_lineage(connection: Connection, entry: LineageEntry) -> None:
+    """Write down the method and the budget of a lineage, or refuse another one."""
+    if connection.dialect.name == "postgresql":  # two loads at once may not both find nothing
+        connection.exec_driver_sql("LOCK TABLE lineages IN SHARE ROW EXCLUSIVE MODE")
+    refuse_other_promise(connection, entry)
+    dialect = postgresql if connection.dialect.name == "postgresql" else sqlite
+    row = {"dataset": entry.dataset, "lineage": entry.lineage, "method": entry.method, "family": entry.budget}
+    connection.execute(dialect.insert(LINEAGES).values(**row).on_conflict_do_nothing())
 
 
 def refuse_revoked(connection: Connection, account: str | None) -> None:
@@ -134,13 +170,12 @@ def no_budget_for_answer(whose: str) -> BudgetSpent:
 def no_budget_for_version(connection: Connection, charge: Charge) -> BudgetSpent:
     """Why a version cannot be loaded: for the custodian, who cannot ask for a coarser table."""
     row = connection.execute(select(BUDGETS).where(BUDGETS.c.family == charge.budget)).one()
-    loss, failure = charge_units(charge.loss, LOSS_UNIT), charge_units(charge.failure, FAILURE_UNIT)
     # The charge was added to nothing: the row is what it was before.
     left = [(row.cap_loss - row.spent_loss) * LOSS_UNIT, (row.cap_failure - row.spent_failure) * FAILURE_UNIT]
     names = ("epsilon", "delta") if row.rule == "basic" else ("rho", "distance")
-    costs = (loss * LOSS_UNIT, failure * FAILURE_UNIT)
     said = [
-        ", ".join(f"{n} {float(v):.4g}" for n, v in zip(names, pair, strict=True)) for pair in (costs, left)
+        ", ".join(f"{n} {shown(v)}" for n, v in zip(names, pair, strict=True))
+        for pair in (charge.booked, left)
     ]
     return BudgetSpent(
         f'The lifetime cap of the budget "{charge.budget}" does not cover this version: it costs {said[0]}, and '

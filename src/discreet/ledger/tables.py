@@ -47,7 +47,6 @@ CHARGES = Table(
     Column("at", String(40), nullable=False),
 )
 #: One version, one set of records: noise that came again exactly where records did would tell whether they changed.
-#: One dataset, one budget: under another cap its persons would be promised less than is spent.
 VERSIONS = Table(
     "versions",
     METADATA,
@@ -55,6 +54,15 @@ VERSIONS = Table(
     Column("version", String(200), primary_key=True),
     Column("family", String(200), nullable=False),
     Column("records", String(64), nullable=False),
+)
+#: One lineage, one method and one budget, for ever: whether its folders are still there or not.
+LINEAGES = Table(
+    "lineages",
+    METADATA,
+    Column("dataset", String(200), primary_key=True),
+    Column("lineage", String(200), primary_key=True),
+    Column("method", String(16), nullable=False),
+    Column("family", String(200), nullable=False),
 )
 ACCOUNTS = Table(
     "accounts",

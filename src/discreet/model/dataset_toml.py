@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import tomllib
 from dataclasses import fields
+from decimal import Decimal
 from fractions import Fraction
 from typing import Any, NamedTuple
 
@@ -96,11 +97,26 @@ def parse_dataset(text: str, defaults: int | None = None) -> Dataset:
 
 def _document(text: str) -> dict[str, Any]:
     try:
-        return tomllib.loads(text)
+        document = tomllib.loads(text, parse_float=Decimal)
     except tomllib.TOMLDecodeError as error:
         raise BadDescription(
             f"dataset.toml is not valid TOML: {error}.", "Mend the line that it names."
         ) from None
+    protection = document.get("protection")
+    budget = protection.pop("budget", None) if isinstance(protection, dict) else None
+    plain: dict[str, Any] = _with_floats(document)
+    if budget is not None:
+        plain["protection"]["budget"] = budget
+    return plain
+
+
+def _with_floats(value: Any) -> Any:
+    """Decimals as floats: only amounts of a budget stay the decimals that were written."""
+    if isinstance(value, Decimal):
+        return float(value)
+    if isinstance(value, dict):
+        return {key: _with_floats(each) for key, each in value.items()}
+    return [_with_floats(each) for each in value] if isinstance(value, list) else value
 
 
 def _variable(entry: dict[str, Any]) -> Variable:
@@ -228,7 +244,8 @@ def _protection(entry: dict[str, Any]) -> Protection:
                 f"[protection.{name}] is not a table.", f"Write [protection.{name}] before its lines."
             )
     if values.get("method") == "dp":
-        values["noise"] = {"family": "laplace", **values.get("noise", {})}
+        by_rho = values.get("budget", {}).get("rule") == "zcdp"
+        values["noise"] = {"family": "gaussian" if by_rho else "laplace", **values.get("noise", {})}
     if not isinstance(values.get("non_negative", True), bool):
         raise BadDescription("non_negative of [protection] is not true or false.", "Write true or false.")
     return Protection(**values)

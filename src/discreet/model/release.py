@@ -63,6 +63,7 @@ class Release:
         noise_shares: Beside each error, the noise's share of its variance in tenths of a percent.
         verdict: What the rules on noisy counts found, as data; None where none applies.
         measure: What the numbers say.
+        charged: What whoever asked was charged for it now, for them alone: no format writes it.
     """
 
     dataset: Dataset
@@ -79,6 +80,7 @@ class Release:
     noise_shares: NDArray[np.int64] | None = None
     verdict: Mapping[str, Any] | None = None
     measure: Measure = COUNT
+    charged: Mapping[str, Any] | None = None
 
     def __post_init__(self) -> None:
         lengths = tuple(dimension.length for dimension in self.dimensions)

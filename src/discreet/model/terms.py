@@ -10,12 +10,13 @@ Source: Bailie (2020), section 4.1; Rinott et al. (2018), section 7. docs/refere
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass, fields
 from fractions import Fraction
+from math import ceil
 from typing import TYPE_CHECKING, Any
 
-from discreet.errors import BadDescription, nearest
+from discreet.errors import BadDescription, BadRequest, nearest
+from discreet.model.amount import FAILURE_UNIT, LOSS_UNIT, read_amount
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -25,6 +26,8 @@ INVARIANTS = ("n",)
 SPREADS = ("equal", "importance", "optimised")
 MEASURES = ("variance", "absolute")
 COMPOSITIONS = ("basic", "zcdp")
+#: The largest probability with which noise leaves a count as it is, where nothing else is declared.
+MOST_EXACT = Fraction(9, 10)
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,8 +38,8 @@ class Terms:
         name: The budget that datasets about the same people share.
         epsilon: What the universe of one version spends of the budget's cap.
         delta: The delta at which the promise is stated.
-        cap_epsilon: The lifetime cap of the budget; by default one version's epsilon.
-        cap_delta: The lifetime cap of the budget's delta.
+        cap_epsilon: The lifetime cap of the budget; a file must say it.
+        cap_delta: The lifetime cap of the budget's delta; by default that of as many versions as `cap_epsilon` pays for.
         neighbours: `add-remove` or `replace-one`.
         invariants: What is public exactly: `n`, the number of records.
         records_per_unit: The most records that one person (the privacy unit) may have, enforced at load.
@@ -45,6 +48,7 @@ class Terms:
         composition: How an interactive ledger adds up: `basic` or `zcdp`. The file calls it `rule`.
         answer_cost: What one table outside the universe costs an account with a share of the ledger: epsilon under
             `basic`, rho under `zcdp`. Zero: nothing outside the universe is answered.
+        max_exact: The largest probability with which the noise may leave a count as it is.
     """
 
     name: str
@@ -59,6 +63,7 @@ class Terms:
     measure: str = "variance"
     composition: str = "basic"
     answer_cost: Fraction = Fraction(0)
+    max_exact: Fraction = MOST_EXACT
 
     def __post_init__(self) -> None:
         for key, value, allowed in (
@@ -78,12 +83,9 @@ class Terms:
                 f"The budget is epsilon {float(self.epsilon):g}, delta {float(self.delta):g}.",
                 "Epsilon must be above 0, delta from 0 to below 1.",
             )
-        if self.answer_cost < 0:
-            raise BadDescription(
-                "answer_cost is below zero.", "Give what one table may cost, or leave it out."
-            )
         object.__setattr__(self, "cap_epsilon", self.cap_epsilon or self.epsilon)
-        object.__setattr__(self, "cap_delta", self.cap_delta or self.delta)
+        versions = max(1, ceil(self.cap_epsilon / self.epsilon))
+        object.__setattr__(self, "cap_delta", self.cap_delta or versions * self.delta)
         if self.cap_epsilon < self.epsilon or not self.delta <= self.cap_delta < 1:
             raise BadDescription(
                 "The budget's cap is smaller than what one version spends, or its delta is 1 or more.",
@@ -93,7 +95,21 @@ class Terms:
             raise BadDescription(
                 f"records_per_unit is {self.records_per_unit}.", "Give a whole number from 1 to 1000."
             )
+        self._check_answers()
         self._check_invariants()
+
+    def _check_answers(self) -> None:
+        """What one more table costs must be payable, and its noise must do something."""
+        cap = f"cap_epsilon {float(self.cap_epsilon):g}"
+        if self.answer_cost < 0 or (self.composition == "basic" and self.answer_cost > self.cap_epsilon):
+            raise BadDescription(
+                f"answer_cost is {float(self.answer_cost):g}, and the budget has {cap}.",
+                "Give what one table may cost, from above 0 to the cap, or leave it out.",
+            )
+        if not 0 < self.max_exact < 1:
+            raise BadDescription(
+                f"max_exact of the budget is {float(self.max_exact):g}.", "Give a number between 0 and 1."
+            )
 
     def _check_invariants(self) -> None:
         for name in self.invariants:
@@ -120,11 +136,22 @@ class Terms:
 _NEEDED = {
     "name": 'Write name = "a name that all datasets about the same people use".',
     "epsilon": "Write epsilon = 1.0, or what all tables of this version may cost together.",
+    "cap_epsilon": "Write cap_epsilon = 4.0, or what all versions and all datasets of this budget may ever cost together. "
+    "It can be lowered later and never raised; a cap that equals epsilon leaves nothing for a second version.",
 }
 
 
 #: What the file calls a field by another word.
 _IN_THE_FILE = {"composition": "rule"}
+#: The keys that are amounts, and what they must be whole numbers of.
+_AMOUNTS = {
+    "epsilon": LOSS_UNIT,
+    "cap_epsilon": LOSS_UNIT,
+    "answer_cost": LOSS_UNIT,
+    "delta": FAILURE_UNIT,
+    "cap_delta": FAILURE_UNIT,
+    "max_exact": LOSS_UNIT,
+}
 #: Every key of `[protection.budget]`, and the field that it fills.
 KEYS = {_IN_THE_FILE.get(field.name, field.name): field.name for field in fields(Terms)}
 #: An older word for a key, which files that use it keep.
@@ -134,7 +161,7 @@ ALIASES = {"family": "name"}
 def parse_terms(entry: Mapping[str, Any]) -> Terms:
     """Read `[protection.budget]`.
 
-    >>> parse_terms({"name": "census", "epsilon": 0.1}).epsilon
+    >>> parse_terms({"name": "census", "epsilon": 0.1, "cap_epsilon": 4}).epsilon
     Fraction(1, 10)
     """
     entry = _without_aliases(entry)
@@ -158,10 +185,13 @@ def _without_aliases(entry: Mapping[str, Any]) -> Mapping[str, Any]:
 
 def _read(key: str, value: Any) -> Any:
     """A value of the kind that its key needs: numbers are read as the decimals that were written."""
-    if key in {"epsilon", "delta", "cap_epsilon", "cap_delta", "answer_cost"}:
-        if not isinstance(value, int | float) or isinstance(value, bool) or not math.isfinite(value):
-            raise BadDescription(f"`{key}` of the budget is {value!r}.", "Give a number.")
-        return Fraction(str(value))
+    if key in _AMOUNTS:
+        try:
+            return read_amount(
+                None if isinstance(value, str) else value, f"`{key}` of the budget", _AMOUNTS[key]
+            )
+        except BadRequest as error:
+            raise BadDescription(error.message, error.advice) from None
     if key == "records_per_unit":
         if not isinstance(value, int) or isinstance(value, bool):
             raise BadDescription(f"records_per_unit is {value!r}.", "Give a whole number.")

@@ -50,6 +50,7 @@ class Universe:
         style: `own`: every declared margin has its own noise. `sums`: only the largest have.
         importance: The stated weight of some declared margins; every other one weighs 1.
         known_total: The number of records is a declared invariant: the grand total is public and not noised.
+        excluded: What is never answered, for any price, nor any margin that contains one of them.
     """
 
     declared: tuple[Margin, ...]
@@ -57,6 +58,7 @@ class Universe:
     style: str = "own"
     importance: tuple[tuple[Margin, Fraction], ...] = ()
     known_total: bool = False
+    excluded: tuple[Margin, ...] = ()
 
     @property
     def d(self) -> int:
@@ -71,6 +73,10 @@ class Universe:
     def weight(self, margin: Margin) -> Fraction:
         """The stated importance of a margin, 1 where nothing is said."""
         return dict(self.importance).get(margin, Fraction(1))
+
+    def excludes(self, margin: Margin, dataset: Dataset) -> Margin | None:
+        """The excluded margin that a margin contains; None where it may be asked."""
+        return next((out for out in self.excluded if contains(margin, out, dataset)), None)
 
     def with_margin(self, margin: Margin) -> Universe:
         """The universe with one more released margin: what an interactive answer is made from."""
@@ -120,7 +126,7 @@ def parse_universe(entry: Mapping[str, Any], dataset: Dataset, *, known_total: b
             "List `variables` and `up_to`, or `tables`, in [protection.universe].",
         )
     importance = _importance(entry, dataset, set(declared))
-    return Universe(declared, margins, style, importance, known_total)
+    return Universe(declared, margins, style, importance, known_total, tuple(excluded))
 
 
 def candidates(

@@ -32,14 +32,14 @@ class IdealLaw:
 
     Args:
         scale: The parameter of a noise table that fixes the law: `epsilon` or `V`.
-        rho: The zCDP of one cell that changes by one, from the scale.
+        rho: The zCDP of one cell that changes by one, from the scale; exact.
         distance: An upper bound on the total variation between a row and the law of a scale.
         rounded_normal: Whether it is a normal variable of variance `scale`, rounded: privacy losses then follow the
             Gaussian trade-off.
     """
 
     scale: str
-    rho: Callable[[float], float]
+    rho: Callable[[Fraction], Fraction]
     distance: Callable[[NoiseRow, float], Fraction]
     rounded_normal: bool = False
 

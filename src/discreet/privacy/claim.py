@@ -45,8 +45,8 @@ class Claim:
         scope: What the claim covers, as the subject of its sentence.
     """
 
-    epsilon: float
-    delta: float
+    epsilon: Fraction | float
+    delta: Fraction | float
     method: str
     neighbours: str = "add-remove"
     unit: str = "person"
@@ -101,7 +101,7 @@ class Claim:
         return replace(
             self,
             epsilon=units * self.epsilon,
-            delta=group_delta(self.delta, self.epsilon, units),
+            delta=group_delta(float_up(Fraction(self.delta)), float_up(Fraction(self.epsilon)), units),
             group=units,
         )
 
@@ -117,15 +117,15 @@ def group_delta(delta: float, epsilon: float, units: int) -> float:
     return min(1.0, delta * math.expm1(units * epsilon) / math.expm1(epsilon) * (1 + 1e-12))
 
 
-def up(number: float) -> str:
+def up(number: Fraction | float) -> str:
     """A number in three figures, rounded up: a promise errs on the safe side.
 
     >>> up(1.0001), up(2.0981e-05), up(0.0), up(1.0)
     ('1.01', '2.1e-05', '0', '1')
     """
     if number == 0 or not math.isfinite(number):
-        return f"{number:g}"
-    exact = Fraction(repr(float(number)))
+        return f"{float(number):g}"
+    exact = number if isinstance(number, Fraction) else Fraction(repr(float(number)))
     places = 2 - math.floor(math.log10(number))
     scale = Fraction(10) ** places
     return f"{float(Fraction(math.ceil(exact * scale)) / scale):.3g}"

@@ -17,23 +17,22 @@ Source: Bun & Steinke (2016); Canonne, Kamath & Steinke (2020) for delta; Feldma
 from __future__ import annotations
 
 import math
+from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from discreet.errors import BadRequest
 from discreet.noise.families import ideal_law
 
 if TYPE_CHECKING:
-    from fractions import Fraction
-
     from discreet.noise.table import NoiseTable
 
 _WIDEST_LOG = 12.0
 
 
-def ideal_rho(table: NoiseTable) -> float | None:
-    """The rho of one cell that changes by one, under the table's ideal law; None where it is not known."""
+def ideal_rho(table: NoiseTable) -> Fraction | None:
+    """The exact rho of one cell that changes by one, under the table's ideal law; None where it is not known."""
     law = ideal_law(table)
-    return None if law is None else law.rho(law.scale_of(table))
+    return None if law is None else law.rho(Fraction(law.scale_of(table)))
 
 
 def zcdp_delta(rho: float, epsilon: float) -> float:

@@ -10,23 +10,31 @@ Source: docs/methods/dp.md, sections 2, 4 and 7.
 
 from __future__ import annotations
 
+import json
 import math
 from fractions import Fraction
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from discreet.errors import BadDescription
 from discreet.ledger.entries import Charge, canonical_request, records_name
+from discreet.model.amount import booked, shown
 from discreet.noise.families import families
 from discreet.noise.identity import mechanism_name
 from discreet.privacy.claim import float_down, float_up, group_delta
 from discreet.privacy.composition_basic import table_delta
-from discreet.privacy.composition_zcdp import ideal_rho, rho_for
+from discreet.privacy.composition_zcdp import ideal_rho
 from discreet.privacy.distance import distance_to_ideal
+from discreet.protect.plan import rho_at
 from discreet.protect.tightest import figures
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from discreet.ledger.entries import Receipt
+    from discreet.ledger.ledger import Ledger
     from discreet.model.dataset import Dataset
     from discreet.model.terms import Terms
+    from discreet.model.universe import Margin
     from discreet.noise.table import NoiseTable
     from discreet.protect.plan import NoisePlan, PlannedTable
 
@@ -37,7 +45,7 @@ def version_charge(plan: NoisePlan, dataset: Dataset, version: str, fingerprint:
     Raises:
         BadDescription: No argument reaches the delta of the terms, so nothing can be promised.
     """
-    loss, failure = _universe_cost(plan)
+    loss, failure = version_cost(plan)
     return Charge(plan.terms.name, version_charge_name(plan, dataset, version, fingerprint), loss, failure)
 
 
@@ -62,16 +70,44 @@ def answer_charge(
     at once, by whoever asks it again and however it is written.
     """
     loss, failure = answer_cost(plan.terms, table.noise, table.epsilon)
-    request = canonical_request(
-        "margin",
-        dataset.id,
-        version,
-        _records(dataset, version, fingerprint),
-        list(table.margin),
-        mechanism_name(table.noise),
-        _unit(plan.terms),
-    )
+    named = _answers(dataset, version, fingerprint)
+    request = canonical_request(*named, list(table.margin), mechanism_name(table.noise), _unit(plan.terms))
     return Charge(plan.terms.name, request, loss, failure, account)
+
+
+def paid_margins(
+    ledger: Ledger, plan: NoisePlan, dataset: Dataset, version: str, fingerprint: str
+) -> Iterator[Margin]:
+    """The margins outside the universe that were paid for and can be looked up again, in the order of payment."""
+    if plan.answer is None:
+        return
+    named = _answers(dataset, version, fingerprint)
+    alike = [mechanism_name(plan.answer.noise), _unit(plan.terms)]
+    for request in ledger.paid(plan.terms.name, canonical_request(*named).removesuffix("]")):
+        *_, margin, noise, unit = json.loads(request)
+        if [noise, unit] == alike:
+            yield tuple(margin)
+
+
+def _answers(dataset: Dataset, version: str, fingerprint: str) -> tuple[str, ...]:
+    """What the names of all answers outside the universe of a version begin with."""
+    return "margin", dataset.id, version, _records(dataset, version, fingerprint)
+
+
+def charged_document(charge: Charge, receipt: Receipt, rule: str) -> dict[str, Any]:
+    """What somebody was charged for an answer, and what they have left, as data and in a sentence."""
+    names = ("epsilon", "delta") if rule == "basic" else ("rho", "distance")
+    amounts = dict(zip(names, map(float, (receipt.loss, receipt.failure)), strict=True))
+    left = dict(zip(names, map(float, receipt.left), strict=True))
+    whose = "the budget" if charge.account is None else f'the share of "{charge.account}"'
+    return {
+        "budget": charge.budget,
+        "account": charge.account,
+        **amounts,
+        "left": left,
+        "sentence": f'Charged {names[0]} {shown(receipt.loss)} to the budget "{charge.budget}"; '
+        f"{shown(receipt.left[0])} of {whose} is left.",
+    }
 
 
 def answer_cost(terms: Terms, table: NoiseTable, epsilon: float) -> tuple[Fraction, Fraction]:
@@ -93,7 +129,7 @@ def answer_cost(terms: Terms, table: NoiseTable, epsilon: float) -> tuple[Fracti
             f"Noise of the family {table.family} has no ideal law for the zcdp rule.",
             f"Use one of {', '.join(each.name for each in families() if each.law)}.",
         )
-    return Fraction(changes * r * r * rho * (1 + 1e-12)), changes * r * distance
+    return changes * r * r * rho, changes * r * distance
 
 
 def budget_cap(terms: Terms) -> tuple[Fraction, Fraction]:
@@ -105,7 +141,7 @@ def budget_cap(terms: Terms) -> tuple[Fraction, Fraction]:
     if terms.composition == "basic":
         return terms.cap_epsilon, terms.cap_delta
     epsilon, half = float_down(terms.cap_epsilon), float_down(terms.cap_delta / 2)
-    return Fraction(rho_for(epsilon, half)), Fraction(half / (1 + math.exp(epsilon)) * (1 - 1e-12))
+    return rho_at(terms.cap_epsilon, terms.cap_delta), Fraction(half / (1 + math.exp(epsilon)) * (1 - 1e-12))
 
 
 def _records(dataset: Dataset, version: str, fingerprint: str) -> str:
@@ -115,6 +151,15 @@ def _records(dataset: Dataset, version: str, fingerprint: str) -> str:
 def _unit(terms: Terms) -> list[object]:
     """Whom a charge speaks of: the same noise costs a person of two records twice as much as one of one."""
     return [terms.neighbours, terms.records_per_unit, list(terms.invariants)]
+
+
+def version_cost(plan: NoisePlan) -> tuple[Fraction, Fraction]:
+    """Loss and failure of a universe as the ledger books them: what a load costs, known before it.
+
+    Raises:
+        BadDescription: No argument reaches the delta of the terms, so nothing can be promised.
+    """
+    return booked(*_universe_cost(plan))
 
 
 def _universe_cost(plan: NoisePlan) -> tuple[Fraction, Fraction]:
@@ -130,4 +175,4 @@ def _universe_cost(plan: NoisePlan) -> tuple[Fraction, Fraction]:
             "Raise delta, or leave out the truncation of the noise.",
         )
     best = min(found.values())
-    return Fraction(best.epsilon), Fraction(best.delta)
+    return best.epsilon, best.delta

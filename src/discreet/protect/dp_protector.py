@@ -1,7 +1,8 @@
 """Protection by description under a budget: what is declared is answered, what is paid for too, and nothing else.
 
     inside the universe     free: its noise was charged when the version was loaded
-    outside, paid before    free, to everybody: the same margin has the same noise
+    outside, paid before    free, to everybody: the same margin has the same noise, and so have sums of its cells
+    excluded                never, for any price
     outside, unpaid         to an account with a share of the ledger, which is charged first
     else                    refused by the shape alone
 
@@ -15,14 +16,16 @@ Source: docs/methods/dp.md, sections 5 to 7.
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from discreet.errors import LedgerUnusable, OutsideUniverse
-from discreet.model.universe import canonical_margin
+from discreet.model.amount import shown
+from discreet.model.universe import canonical_margin, contains
 from discreet.protect import cover
-from discreet.protect.charges import answer_charge, version_charge_name
+from discreet.protect.charges import answer_charge, charged_document, paid_margins, version_charge_name
 from discreet.protect.described_noise import described_law, described_noise
 from discreet.protect.promise import dp_promise
 
@@ -36,7 +39,7 @@ if TYPE_CHECKING:
     from discreet.model.protection import Protection
     from discreet.model.request import TableRequest
     from discreet.model.shape import TableShape
-    from discreet.model.universe import Universe
+    from discreet.model.universe import Margin, Universe
     from discreet.noise.described_law import DescribedLaw
     from discreet.noise.table import NoiseTable
     from discreet.protect.cover import Part
@@ -90,14 +93,16 @@ class DpProtector:
         try:
             covering.find(shapes)
         except OutsideUniverse as outside:
-            covering = self._outside(request, asker, outside)
+            covering = self._outside(request, shapes, asker, outside)
             covering.find(shapes)
         return covering
 
-    def pay(self) -> None:
-        """Charge the margin; whoever asked for it first has paid for all."""
-        if self.charge is not None:
-            self.ledger.charge(self.charge)
+    def pay(self) -> dict[str, Any] | None:
+        """Charge the margin; whoever asked for it first has paid for all. Tells what was charged now."""
+        if self.charge is None:
+            return None
+        receipt = self.ledger.charge(self.charge)
+        return None if receipt.repeat else charged_document(self.charge, receipt, self.plan.terms.composition)
 
     def protect(self, exact: ExactTable) -> NoisyCells:
         """Noise looked up by the description of the cells."""
@@ -148,25 +153,62 @@ class DpProtector:
         extra = {} if self.extra is None else {self.extra.margin: float(self.extra.noise.rows[0].variance())}
         return self.plan.variances() | extra
 
-    def _outside(self, request: TableRequest, asker: Asker | None, outside: OutsideUniverse) -> DpProtector:
+    def _outside(
+        self,
+        request: TableRequest,
+        shapes: Sequence[TableShape],
+        asker: Asker | None,
+        outside: OutsideUniverse,
+    ) -> DpProtector:
         """The protector of a question outside the universe; decided before anything is charged."""
+        margin = canonical_margin(request.used, self.source.dataset)
+        self.refuse_excluded(margin)
         if self.plan.answer is None:
             raise outside
-        margin = canonical_margin(request.used, self.source.dataset)
+        paid = self._from_paid(margin, shapes)
+        if paid is not None:
+            return paid
         table = replace(self.plan.answer, margin=margin)
         account = "" if asker is None else asker.account
         source = self.source
         charge = answer_charge(self.plan, source.dataset, source.version, source.fingerprint, table, account)
-        if self.ledger.is_paid(charge.budget, charge.request):
-            return replace(self, extra=table, _covers=[])
         if asker is None:
+            loss = "epsilon" if self.plan.terms.composition == "basic" else "rho"
             raise OutsideUniverse(
                 outside.message,
-                f"{outside.advice} Accounts with a share of the ledger may ask for it, at "
-                f"{'epsilon' if self.plan.terms.composition == 'basic' else 'rho'} {float(charge.loss):.3g}: send your key.",
+                f"{outside.advice} Accounts with a share of the ledger may ask for it, at {loss} "
+                f"{shown(charge.booked[0])}: send your key.",
             )
         asker.require("analyst")
         return replace(self, extra=table, charge=charge, _covers=[])
+
+    def _from_paid(self, margin: Margin, shapes: Sequence[TableShape]) -> DpProtector | None:
+        """The protector that answers from a margin that is paid for; None where none contains the question.
+
+        The first that was paid answers for ever: what is paid later changes no answer.
+        """
+        source = self.source
+        for paid in paid_margins(self.ledger, self.plan, source.dataset, source.version, source.fingerprint):
+            if self.plan.answer is None or not contains(paid, margin, source.dataset):
+                continue
+            found = replace(self, extra=replace(self.plan.answer, margin=paid), _covers=[])
+            with suppress(OutsideUniverse):
+                found.find(shapes)
+                return found
+        return None
+
+    def refuse_excluded(self, margin: Margin) -> None:
+        """What is excluded is never answered, for any price.
+
+        Raises:
+            OutsideUniverse: The margin contains an excluded one.
+        """
+        out = self.plan.universe.excludes(margin, self.source.dataset)
+        if out is not None:
+            raise OutsideUniverse(
+                f"Tables that contain {' x '.join(out) or 'the total'} are excluded: they are never answered.",
+                "Leave out one of these variables.",
+            )
 
     def refuse_uncharged(self) -> None:
         """A ledger that does not know the version has forgotten what was spent.

@@ -18,8 +18,9 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from discreet.errors import BadDescription, nearest
+from discreet.model.amount import LOSS_UNIT
 from discreet.noise.families import build, families
-from discreet.privacy.claim import float_down
+from discreet.privacy.claim import float_down, float_up
 from discreet.privacy.composition_basic import Spent
 from discreet.privacy.composition_zcdp import rho_for
 from discreet.protect.spread import spread_by_importance, spread_equally, spread_for, workload_of
@@ -110,6 +111,7 @@ def make_plan(dataset: Dataset, universe: Universe, terms: Terms, noise: Mapping
         for margin, share in sorted(shares.items(), key=lambda item: (len(item[0]), item[0]))
     )
     released = replace(universe, margins=tuple(table.margin for table in tables))
+    _refuse_dear_answers(terms)
     answer = interactive_table(terms, (), terms.answer_cost, noise) if terms.answer_cost else None
     return NoisePlan(released, terms, tables, source.currency, answer)
 
@@ -172,8 +174,30 @@ def _whole(terms: Terms, currency: str) -> Fraction:
             "Noise that is scaled by rho cannot promise delta 0.",
             "Give a delta, or use a family scaled by epsilon.",
         )
+    if terms.composition == "zcdp":
+        return rho_at(terms.epsilon, terms.delta)
     delta = float(terms.delta) * (1 - KEPT_FOR_DISTANCE)
     return Fraction(rho_for(float_down(terms.epsilon), delta))
+
+
+def rho_at(epsilon: Fraction, delta: Fraction) -> Fraction:
+    """The rho that a budget in rho has at (epsilon, delta), in whole units: half of delta is kept for the distance.
+
+    The cap of such a budget and what a version spends of it are the same function of their epsilon and delta, so
+    that a version may spend all of it.
+    """
+    found = Fraction(rho_for(float_down(epsilon), float_down(delta / 2)))
+    return found // LOSS_UNIT * LOSS_UNIT
+
+
+def _refuse_dear_answers(terms: Terms) -> None:
+    """An answer that costs more than a budget in rho has could never be paid; `Terms` sees to epsilon."""
+    if terms.composition == "zcdp" and terms.answer_cost > rho_at(terms.cap_epsilon, terms.cap_delta):
+        cap = float(rho_at(terms.cap_epsilon, terms.cap_delta))
+        raise BadDescription(
+            f"answer_cost is {float(terms.answer_cost):g}, and the budget has rho {cap:.4g}.",
+            'Under rule = "zcdp" it is a rho: give what one table may cost, up to the cap, or leave it out.',
+        )
 
 
 def shares_of(dataset: Dataset, universe: Universe, terms: Terms, currency: str) -> dict[Margin, Fraction]:
@@ -194,7 +218,7 @@ def _planned(margin: Margin, share: Fraction, terms: Terms, source: _Source) -> 
         epsilon = float_down(share / (changes * r))
         return PlannedTable(margin, share, epsilon, _scaled(source, "epsilon", epsilon))
     rho = share / (changes * r * r)
-    variance = float(1 / (2 * rho))
+    variance = float_up(1 / (2 * rho))  # never less noise than the share pays for
     # Such a table has no epsilon of its own: all of them are accounted together at the whole one.
     return PlannedTable(margin, share, float_down(terms.epsilon), _scaled(source, "V", variance))
 

@@ -72,13 +72,13 @@ def _law(table: NoiseTable) -> dict[str, Any]:
 
 
 def _claim(claim: Claim) -> dict[str, Any]:
-    return {"method": claim.method, "epsilon": claim.epsilon, "delta": claim.delta}
+    return {"method": claim.method, "epsilon": str(claim.epsilon), "delta": str(claim.delta)}
 
 
 def _read_claim(plan: NoisePlan, entry: Mapping[str, Any] | None) -> Claim | None:
     if entry is None:
         return None
-    return claim_of(plan, str(entry["method"]), Figure(float(entry["epsilon"]), float(entry["delta"])))
+    return claim_of(plan, str(entry["method"]), Figure(Fraction(entry["epsilon"]), Fraction(entry["delta"])))
 
 
 def _table(table: PlannedTable) -> dict[str, Any]:

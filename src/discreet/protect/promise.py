@@ -21,10 +21,10 @@ if TYPE_CHECKING:
 
     from discreet.model.protection import Protection
     from discreet.noise.table import NoiseTable
+    from discreet.privacy.audit import Audit
     from discreet.protect.plan import NoisePlan
 
 
-@lru_cache(maxsize=64)
 def promise(
     noise: NoiseTable, protection: Protection, additivity: str = "", subject: str = COUNT.subject
 ) -> tuple[str, ...]:
@@ -32,7 +32,7 @@ def promise(
     spread = sqrt(max(row.variance() for row in noise.rows))
     known = {n: v for n, v in noise.parameters.items() if n not in {"notes", "quantise", "zeros"}}
     design = ", ".join(f"{n} = {v}" for n, v in known.items() if v is not None and v is not False)
-    found = audit(noise, epsilon=1.0)
+    found = _audited(noise)
     steady = (additivity or protection.additivity) == "independent"
     return (
         f"Cell key method: noise of the family {noise.family} ({design}), looked up by who is in the cell "
@@ -44,6 +44,12 @@ def promise(
         ("The same people show the same number in every table. " if steady else "")
         + "Nothing is promised about what can be learned from many tables together.",
     )
+
+
+@lru_cache(maxsize=64)
+def _audited(noise: NoiseTable) -> Audit:
+    """The audit depends on the integers alone: tables of equal integers and other parameters share it, and no sentence."""
+    return audit(noise, epsilon=1.0)
 
 
 def _up(delta: Fraction) -> str:
@@ -65,7 +71,8 @@ def dp_promise(plan: NoisePlan) -> tuple[str, ...]:
     sentences = [] if claim is None else [claim.sentence]
     return (
         *sentences,
-        f'All answers ever given under the budget "{terms.name}", for all its datasets and versions together, '
+        f'All answers ever given by this workspace under the budget "{terms.name}", for all its datasets and versions '
+        f"together, "
         f"stay within epsilon {float(terms.cap_epsilon):g} and delta {float(terms.cap_delta):g}.",
         f"Every cell of {plan.d} released tables, empty ones included, has its own noise of the family "
         f"{plan.tables[0].noise.family}, keyed by the description of the cell, with a standard deviation {between}. "

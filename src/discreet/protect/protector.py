@@ -15,7 +15,7 @@ Comes from: `workspace`, which opens a version. Goes to: `answer`, which asks it
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from discreet.model.measure import COUNT
 from discreet.noise.table_law import TableLaw
@@ -24,7 +24,7 @@ from discreet.protect.noisy_cells import NoisyCells
 from discreet.protect.promise import promise
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from discreet.ledger.group_meter import Asker
     from discreet.model.exact import ExactTable
@@ -60,8 +60,8 @@ class Protector(Protocol):
             LedgerUnusable: No answers.
         """
 
-    def pay(self) -> None:
-        """Charge what must be charged; nothing may be counted before.
+    def pay(self) -> Mapping[str, Any] | None:
+        """Charge what must be charged; nothing may be counted before. Tells what was charged, if anything was.
 
         Raises:
             BudgetSpent: Nothing was charged.
@@ -98,6 +98,7 @@ class CellKeyProtector:
 
     def pay(self) -> None:
         """Nothing is charged."""
+        return
 
     def protect(self, exact: ExactTable) -> NoisyCells:
         """Noise looked up by who is in the cell."""

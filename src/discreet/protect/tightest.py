@@ -21,6 +21,7 @@ from fractions import Fraction
 from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
+from discreet.model.amount import booked
 from discreet.noise.families import ideal_law
 from discreet.privacy import composition_pld
 from discreet.privacy.claim import Claim, float_down, float_up, group_delta
@@ -39,10 +40,10 @@ _LARGEST_EPSILON = 1e4
 
 
 class Figure(NamedTuple):
-    """An epsilon and a delta that hold together, by one argument."""
+    """An epsilon and a delta that hold together, by one argument, rounded up to what a ledger can book."""
 
-    epsilon: float
-    delta: float
+    epsilon: Fraction
+    delta: Fraction
 
 
 def figures(plan: NoisePlan) -> dict[str, Figure]:
@@ -60,11 +61,7 @@ def _figures(plan: NoisePlan, *, with_pld: bool) -> dict[str, Figure]:
         "zcdp": _by_ideal(plan, _zcdp_curve(plan)),
         "gaussian": _by_ideal(plan, _gaussian_curve(plan)),
     }
-    return {
-        name: figure
-        for name, figure in found.items()
-        if figure is not None and math.isfinite(figure.epsilon) and Fraction(figure.delta) <= delta
-    }
+    return {name: figure for name, figure in found.items() if figure is not None and figure.delta <= delta}
 
 
 def tightest(plan: NoisePlan, scope: str | None = None) -> Claim | None:
@@ -100,7 +97,7 @@ def _basic(plan: NoisePlan) -> Figure | None:
     if plan.currency != "epsilon":
         return None
     epsilon, delta = basic(plan.spent(), plan.terms.changes)
-    return _for_units(plan, float_up(epsilon), float_up(delta))
+    return _for_units(plan, epsilon, delta)
 
 
 def _exact(plan: NoisePlan) -> Figure | None:
@@ -109,7 +106,7 @@ def _exact(plan: NoisePlan) -> Figure | None:
     return None if epsilon is None else _for_units(plan, epsilon, delta)
 
 
-def _pld(plan: NoisePlan) -> Figure:
+def _pld(plan: NoisePlan) -> Figure | None:
     delta = _delta_of_a_record(plan)
     tables: dict[NoiseTable, int] = {}
     for part in plan.spent():
@@ -125,10 +122,13 @@ def _delta_of_a_record(plan: NoisePlan) -> float:
     return float(plan.terms.delta) * (1 - 1e-9) / group_delta(1e-300, share, r) * 1e-300
 
 
-def _for_units(plan: NoisePlan, epsilon: float, delta: float) -> Figure:
-    """A figure for one record as one for a unit of several."""
-    r = plan.terms.records_per_unit
-    return Figure(r * epsilon if r > 1 else epsilon, group_delta(delta, epsilon, r))
+def _for_units(plan: NoisePlan, epsilon: Fraction | float, delta: Fraction | float) -> Figure | None:
+    """A figure for one record as one for a unit of several; None where it is infinite."""
+    if not math.isfinite(epsilon):
+        return None
+    r, loss = plan.terms.records_per_unit, Fraction(epsilon)
+    failure = delta if r == 1 else group_delta(float_up(Fraction(delta)), float_up(loss), r)
+    return Figure(*booked(r * loss, failure))
 
 
 def _zcdp_curve(plan: NoisePlan) -> Callable[[float], float] | None:
@@ -136,7 +136,7 @@ def _zcdp_curve(plan: NoisePlan) -> Callable[[float], float] | None:
     if any(rho is None for rho, _ in rhos):
         return None
     r, changes = plan.terms.records_per_unit, plan.terms.changes
-    rho = changes * r * r * math.fsum(times * (each or 0.0) for each, times in rhos) * (1 + 1e-12)
+    rho = changes * r * r * float(sum(times * (each or Fraction(0)) for each, times in rhos)) * (1 + 1e-12)
     return lambda epsilon: zcdp_delta(rho, epsilon)
 
 
@@ -176,7 +176,7 @@ def _by_ideal(plan: NoisePlan, curve: Callable[[float], float] | None) -> Figure
     for _ in range(100):
         middle = (low + high) / 2
         low, high = (low, middle) if shipped(middle) <= wanted else (middle, high)
-    return Figure(high, shipped(high))
+    return Figure(*booked(high, shipped(high)))
 
 
 def _doubling() -> list[float]:

@@ -47,6 +47,8 @@ if TYPE_CHECKING:
 #: What a program may ask beside the table itself.
 API_PARAMETERS = (*TABLE_PARAMETERS, "format", "download", "dry_run")
 DEFAULT_FORMAT = "json"
+#: The header that tells an account what it was charged for an answer.
+CHARGED = "discreet-charged"
 DatasetId = Annotated[str, Path(description="The dataset's id.", examples=["census"])]
 
 
@@ -153,7 +155,10 @@ def _uncached(document: dict[str, Any]) -> Response:
 
 
 def _table(door: Door, question: Question, form: Format, *, download: bool) -> Response:
-    response = Response(form.write(door.answer(question)), media_type=form.media_type)
+    release = door.answer(question)
+    response = Response(form.write(release), media_type=form.media_type)
+    if release.charged is not None:  # for whoever asked: the document is the same for everybody
+        response.headers[CHARGED] = release.charged["sentence"].encode("ascii", "backslashreplace").decode()
     if download:
         name = f"{file_stem(question.request)}.{form.extension}"
         response.headers["content-disposition"] = f'attachment; filename="{name}"'

@@ -8,8 +8,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from discreet.answer.notes import mandatory_note
-
 if TYPE_CHECKING:
     from discreet.answer.door import Door
     from discreet.model.dataset import Dataset
@@ -138,7 +136,7 @@ def description(door: Door) -> DatasetDocument:
         reference_date=dataset.reference_date,
         version=dataset.version,
         digest=door.digest,
-        note=mandatory_note(door.dataset),
+        note=door.note(),
         variables=[_variable(variable, dataset) for variable in dataset.variables],
         hierarchies=[
             HierarchyDocument(h.name, h.label, list(h.levels), h.geography) for h in dataset.hierarchies

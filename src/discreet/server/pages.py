@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any
 from fastapi import APIRouter, Request
 from starlette.responses import RedirectResponse, Response
 
-from discreet.answer.notes import mandatory_note
 from discreet.errors import DiscreetError, NotFound, Refused, nearest
 from discreet.inference.independence import independence_test
 from discreet.server import snippets
@@ -218,7 +217,7 @@ def _frame(request: Request, door: Door, question: Question | None) -> dict[str,
         "dataset": door.dataset,
         "digest": door.digest,
         "form": filled_form(door.dataset, request.query_params, asked),
-        "notes": [mandatory_note(door.dataset, "" if asked is None else asked.additivity)],
+        "notes": [door.note("" if asked is None else asked.additivity)],
         "promise": door.promise(),
         "left": door.budget_left(),
     }

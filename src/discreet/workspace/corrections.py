@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from discreet.errors import BadRequest, DiscreetError, nearest
+from discreet.errors import BadRequest, DiscreetError, WorkspaceUnusable, nearest
 from discreet.records.changes import Stored, count_changes
 from discreet.workspace.engine_place import open_engine
 from discreet.workspace.version import DIGEST, read_version
@@ -81,6 +81,8 @@ def changes_since(
     try:
         same_keys = before.dataset.lineage == dataset.lineage
         return count_changes(Stored(before.dataset, there), Stored(dataset, here), same_keys=same_keys)
+    except WorkspaceUnusable:  # the version that is served is damaged, and this load repairs it
+        return None
     finally:
         there.close()
         here.close()

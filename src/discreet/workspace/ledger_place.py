@@ -47,13 +47,22 @@ def ledger_for_loading(folder: Path) -> Ledger:
 
     place = ledger_place(folder)
     if is_empty(place):
-        if any((folder / "datasets").glob(f"*/[0-9a-f]*/{FINGERPRINT}")):
-            raise LedgerUnusable(
-                "The ledger is missing, and datasets were charged to it.",
-                "Restore the newest copy: without it nobody knows what was spent.",
-            )
+        refuse_lost_ledger(folder)
         create_database(place).close()
     return open_ledger(folder)
+
+
+def refuse_lost_ledger(folder: Path) -> None:
+    """A workspace without a ledger must never have charged anything.
+
+    Raises:
+        LedgerUnusable: Datasets were charged to a ledger that is not there.
+    """
+    if any((folder / "datasets").glob(f"*/[0-9a-f]*/{FINGERPRINT}")):
+        raise LedgerUnusable(
+            "The ledger is missing, and datasets were charged to it.",
+            "Restore the newest copy: without it nobody knows what was spent.",
+        )
 
 
 def accounts_of(folder: Path) -> Accounts:

@@ -1,4 +1,6 @@
-"""What a lineage keeps from its first load: one method for ever, and the defaults of that day; and its newest keys.
+"""What a lineage keeps: the defaults of its first load, and its newest keys.
+
+Its method and its budget are in the ledger (`booking`).
 
 Comes from: `load` and `cli`, with a description that is not loaded yet. Goes to: `dataset_toml` (which defaults).
 """
@@ -7,8 +9,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from discreet.errors import BadDescription, WorkspaceUnusable
-from discreet.model.dataset_toml import names_of, parse_dataset
+from discreet.errors import WorkspaceUnusable
+from discreet.model.dataset_toml import names_of
 from discreet.model.defaults import newest_defaults
 from discreet.workspace.revisions import Revisions, read_revisions
 from discreet.workspace.version import DESCRIPTION
@@ -47,25 +49,6 @@ def lineage_keys(folder: Path, dataset: Dataset) -> int:
         revisions.keys for text, revisions in _loaded(folder) if names_of(text).lineage == dataset.lineage
     ]
     return max(found, default=1)
-
-
-def refuse_other_method(folder: Path, dataset: Dataset) -> None:
-    """One lineage, one method: what was once released without a bound cannot be bounded, nor the reverse.
-
-    Raises:
-        BadDescription: The dataset or its lineage was loaded under the other method.
-    """
-    method = dataset.protection.method
-    for text, revisions in _loaded(folder):
-        names = names_of(text)
-        if names.id != dataset.id and names.lineage != dataset.lineage:
-            continue
-        before = parse_dataset(text, revisions.defaults).protection.method
-        if before != method:
-            raise BadDescription(
-                f'"{names.id}" was loaded under the method {before}, and this is {method}.',
-                "Give other persons another id and lineage: no set of records may have two protections.",
-            )
 
 
 def _loaded(folder: Path) -> Iterator[tuple[str, Revisions]]:

@@ -20,8 +20,7 @@ from typing import TYPE_CHECKING
 
 from filelock import FileLock
 
-from discreet.errors import BadDescription, BadRequest, DiscreetError, NotFound
-from discreet.ledger.entries import Budget
+from discreet.errors import BadDescription, BadRequest, DiscreetError, InfeasibleDesign, NotFound
 from discreet.model.dataset_toml import parse_dataset
 from discreet.model.declared_dp import declared_dp
 from discreet.model.protection import DEFAULT_MODULUS
@@ -29,13 +28,14 @@ from discreet.model.revision import newest_arithmetic
 from discreet.noise.families import build
 from discreet.noise.files import read_noise_table
 from discreet.noise.kept_zero import with_kept_zero
-from discreet.protect.charges import budget_cap, version_charge
-from discreet.protect.plan import NoisePlan, make_plan
+from discreet.protect.exactness import refuse_exact
+from discreet.protect.plan import make_plan
 from discreet.protect.tightest import with_claim
 from discreet.records.engine import DEFAULT_ENGINE, engine_kind
 from discreet.records.intake import load_records
 from discreet.records.secret import create_secret, read_secret
 from discreet.rules.declared import parse_rules
+from discreet.workspace.booking import book_load, refuse_other_promise
 from discreet.workspace.corrections import (
     COLLECT,
     KEEP_KEYS,
@@ -46,8 +46,7 @@ from discreet.workspace.corrections import (
 )
 from discreet.workspace.disk import full_disk_told, keep, keep_names
 from discreet.workspace.engine_place import engine_wanted, open_engine
-from discreet.workspace.ledger_place import ledger_for_loading
-from discreet.workspace.lineage import lineage_defaults, lineage_keys, refuse_other_method
+from discreet.workspace.lineage import lineage_defaults, lineage_keys
 from discreet.workspace.records_seal import seal_records, verify_records
 from discreet.workspace.revisions import Revisions
 from discreet.workspace.schema import mark_workspace, refuse_newer_workspace
@@ -64,9 +63,11 @@ from discreet.workspace.version import (
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
+    from discreet.ledger.entries import Receipt
     from discreet.model.dataset import Dataset
     from discreet.model.protection import Protection
     from discreet.noise.table import NoiseTable
+    from discreet.protect.plan import NoisePlan
     from discreet.records.changes import Changes
     from discreet.records.engine import Engine
     from discreet.records.intake import Progress
@@ -87,6 +88,7 @@ def load_dataset(
     engine: str | None = None,
     corrections: str = KEEP_KEYS,
     compare: Compare = lambda _changes: None,
+    charged: Callable[[Receipt], None] = lambda _receipt: None,
 ) -> str:
     """Load records into a workspace, creating it if need be; returns the digest of the version that is served.
 
@@ -100,18 +102,19 @@ def load_dataset(
         engine: The engine that keeps the records; by default the one that `[engine]` names, or DuckDB.
         corrections: What is done where records differ from those that are served (`corrections.py`).
         compare: Shown what changed against the version that is served, before anything is charged or served.
+        charged: Under `dp`, told what was charged as soon as it is.
     """
     refuse_newer_workspace(folder)
     defaults = lineage_defaults(folder, description)
     dataset = parse_dataset(description, defaults)
     wanted = engine_wanted(folder, dataset, engine)
     kind = engine_kind(wanted or DEFAULT_ENGINE)
-    _refuse_additive_weights(dataset, parse_rules(dataset.rules, dataset))
+    refuse_additive_weights(dataset, parse_rules(dataset.rules, dataset))
     noise = noise_of(dataset, beside)
     home = folder / "datasets" / dataset.id
     refuse_other_choice(corrections, dataset, home)
     with full_disk_told(dataset.id), _loading(folder, home) as (secret, loading):
-        refuse_other_method(folder, dataset)
+        refuse_other_promise(folder, dataset)
         keys = lineage_keys(folder, dataset) + (corrections == NEW_LINEAGE)
         revisions = Revisions(newest_arithmetic(), defaults, keys)
         dataset = revisions.keyed(dataset)
@@ -127,8 +130,9 @@ def load_dataset(
         version = Version(dataset, description, noise, revisions, seal, loaded.fingerprint, kind.name)
         write_version(loading, version, loaded.digest, secret)
         keep(loading)
-        if isinstance(noise, NoisePlan):
-            _charge(folder, version, noise)
+        receipt = book_load(folder, dataset, noise, loaded.fingerprint)
+        if receipt is not None:
+            charged(receipt)
         version = _settle(loading, home / loaded.digest, version, secret)
         if inspect is not None:
             _look(inspect, home / loaded.digest, version, secret)
@@ -157,14 +161,21 @@ def noise_of(dataset: Dataset, beside: Path = Path()) -> NoiseTable | NoisePlan:
     """What a dataset's protection asks for: a noise table that keeps zeros, or the plan of a universe.
 
     Raises:
-        BadDescription: It cannot be had, or has another number of keys.
+        BadDescription: It cannot be had, does too little, or has another number of keys.
     """
     if dataset.protection.is_dp:
         terms, universe = declared_dp(dataset)
         try:
-            return with_claim(make_plan(dataset, universe, terms, dataset.protection.noise))
+            plan = make_plan(dataset, universe, terms, dataset.protection.noise)
         except (BadRequest, TypeError) as error:
             raise _bad_noise(error) from None
+        except InfeasibleDesign as error:
+            raise BadDescription(
+                f"The noise of this budget cannot be made: {error.message}",
+                "Lower epsilon where the noise would change no count, or change [protection.noise].",
+            ) from None
+        refuse_exact(plan)
+        return with_claim(plan)
     return cell_key_noise(dataset.protection, beside)
 
 
@@ -201,18 +212,6 @@ def _refuse_other_keys(table: NoiseTable, protection: Protection) -> None:
             f"The noise table covers {table.modulus} keys, and the protection asks for {wanted}.",
             "Leave out `modulus`, or use a table of that size.",
         )
-
-
-def _charge(folder: Path, version: Version, plan: NoisePlan) -> None:
-    """Charge the universe to its budget, before anybody can see the version."""
-    dataset, terms = version.dataset, plan.terms
-    ledger = ledger_for_loading(folder)
-    try:
-        budget = Budget(terms.name, budget_cap(terms), terms.composition, terms.neighbours)
-        charge = version_charge(plan, dataset, dataset.version, version.fingerprint)
-        ledger.charge_version(charge, dataset.id, dataset.version, version.fingerprint, budget)
-    finally:
-        ledger.close()
 
 
 def _look(inspect: Inspect, place: Path, version: Version, secret: Secret) -> None:
@@ -274,7 +273,7 @@ def _refuse_second_engine(place: Path, wanted: str, secret: Secret) -> None:
         )
 
 
-def _refuse_additive_weights(dataset: Dataset, rules: tuple[Rule, ...]) -> None:
+def refuse_additive_weights(dataset: Dataset, rules: tuple[Rule, ...]) -> None:
     """Weighted counts that are exact but for noise in steps of one weight add up: a withheld area follows."""
     if (
         dataset.survey is not None

@@ -30,7 +30,7 @@ def say(tmp_path, run_here):
     """Write a description and run a command on it, in a workspace of this test."""
     (tmp_path / "people.csv").write_text(RECORDS)
 
-    def run(command, version="1", more=""):
+    def run(command, version="1", more="cap_epsilon = 1.0"):
         path = tmp_path / "dataset.toml"
         path.write_text(TOWN.format(version=version, more=more))
         records = [tmp_path / "people.csv"] if command == "load" else []

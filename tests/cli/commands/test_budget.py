@@ -7,10 +7,20 @@ import pytest
 
 def test_the_budget_of_a_draft_warns_that_its_load_would_leave_nothing(say, tmp_path):
     told = say("budget").stdout
-    assert "Loading it leaves nothing" in told
+    assert "Loading it costs epsilon 1, delta 3e-18 and leaves nothing" in told
     assert "cap_epsilon" in told
     assert not (tmp_path / "w").exists()
-    assert "Loading it leaves epsilon 2." in say("budget", more="cap_epsilon = 3.0\ncap_delta = 1e-6").stdout
+    told = say("budget", more="cap_epsilon = 3.0\ncap_delta = 1e-6").stdout
+    assert "Loading it costs epsilon 1, delta 3e-18 and leaves epsilon 2," in told
+
+
+def test_a_draft_without_a_cap_is_told_what_to_write(say):
+    """A default would be a promise for the budget's whole life that nobody has made."""
+    for command in ("budget", "load"):
+        refused = say(command, more="")
+        assert refused.returncode == 2
+        assert "lacks `cap_epsilon`" in refused.stderr
+        assert "Write cap_epsilon = 4.0" in refused.stderr
 
 
 def test_the_budget_of_a_draft_knows_what_its_family_has_spent(say):

@@ -146,7 +146,7 @@ def test_a_dataset_names_it_and_every_face_gives_the_same_table(toy, town, tmp_p
 def test_a_plan_under_dp_scales_it_by_epsilon(toy, town):
     text = town.description[: town.description.index("[protection]")] + (
         '[protection]\nmethod = "dp"\n[protection.noise]\nfamily = "toy"\n[protection.universe]\n'
-        'tables = [["sex"], ["age"]]\n[protection.budget]\nname = "t"\nepsilon = 2.0\ndelta = 0.9\n'
+        'tables = [["sex"], ["age"]]\n[protection.budget]\nname = "t"\nepsilon = 2.0\ncap_epsilon = 2.0\ndelta = 0.9\n'
     )
     plan = noise_of(parse_dataset(text))
     assert plan.currency == "epsilon"

@@ -51,12 +51,14 @@ class Budget:
         epsilon: The epsilon of all of them together.
         neighbours: `add-remove`, or `replace-one` with a public number of records.
         delta: The delta at which it is stated.
+        versions: How many versions of the records the cap pays for.
     """
 
     tables: tuple[tuple[str, ...], ...]
     epsilon: float
     neighbours: str
     delta: float = 1e-9
+    versions: int = 1
 
 
 @dataclass(frozen=True, eq=False)
@@ -184,6 +186,8 @@ def _protection(protection: str, budget: Budget) -> list[str]:
         lines += ['method = "dp"', "[protection.noise]", 'family = "laplace"']
         lines += ["[protection.universe]", f"tables = [{tables}]"]
         lines += ["[protection.budget]", 'family = "invented"', f"epsilon = {budget.epsilon!r}"]
+        # An attack on weak noise must be able to succeed: nothing is refused for doing too little.
+        lines += [f"cap_epsilon = {budget.versions * budget.epsilon!r}", "max_exact = 0.999999"]
         lines += [f"delta = {budget.delta!r}", f'neighbours = "{budget.neighbours}"']
         return [*lines, 'invariants = ["n"]'] if budget.neighbours == "replace-one" else lines
     if protection in {CELLKEY, DESCRIBED}:

@@ -76,7 +76,7 @@ class VersionsStudy:
     def budget(self) -> Budget:
         """Every table that the attack can use and no other."""
         tables = tuple((PLACE, *names) for names in questions(list(ATTRIBUTES)))
-        return Budget(tables, self.epsilon, "add-remove")
+        return Budget(tables, self.epsilon, "add-remove", versions=2)
 
     def run(self, progress: Callable[[str], None] = lambda _choice: None) -> dict[str, Any]:
         """Attack every choice, and then the same keys with more corrections at a time; the documented JSON."""
@@ -122,8 +122,6 @@ class VersionsStudy:
         if choice == UNPROTECTED:
             dataset = parse_dataset(text)
             return TwoVersions(TrueCounts(dataset, before), TrueCounts(dataset, after), True), dataset.id
-        if choice == DP:  # two versions are paid for
-            text += f"cap_epsilon = {2 * self.epsilon!r}\ncap_delta = {2 * self.budget.delta!r}\n"
         load_people(folder / "w", text, as_table(before), self.seed)
         kept = _kept(folder / "w", f"{before.name}-{protection}", list(ATTRIBUTES))
         second = text.replace("label =", 'version = "2"\nlabel =', 1)

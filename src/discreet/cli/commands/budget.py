@@ -75,6 +75,8 @@ def _show(found: dict[str, Any], *, planned: bool) -> None:
         output.print(f"{name:<8}{_amount(found[name])}", markup=False)
     if planned:
         output.print(_after(found), markup=False, soft_wrap=True)
+    for caution in found["cautions"]:
+        output.print(caution, markup=False, soft_wrap=True)
     found_by = [f"{name} {figure['epsilon']:.4g}" for name, figure in found["total"].items()]
     output.print(f"epsilon of this version by each argument: {', '.join(found_by)}", markup=False)
     output.print()
@@ -116,18 +118,19 @@ def _show(found: dict[str, Any], *, planned: bool) -> None:
 
 def _after(found: dict[str, Any]) -> str:
     """What loading a description would leave of its budget's lifetime cap."""
-    if found["tightest"] is None or "epsilon" not in found["left"]:
+    if found["price"] is None:
         return "Nothing is charged before it is loaded."
-    left = found["left"]["epsilon"] - found["total"][found["tightest"]]["epsilon"]
-    if left < 0:
-        return "The budget's cap does not cover it: a load of anything new would be refused."
-    if left < LITTLE * found["cap"]["epsilon"]:
+    costs, left = f"Loading it costs {_amount(found['price'])}", found["left_after"]
+    if min(left.values()) < 0:
+        return f"{costs}. The budget's cap does not cover it: a load of anything new would be refused."
+    loss = next(iter(left))
+    if left[loss] < LITTLE * found["cap"][loss]:
         return (
-            "Loading it leaves nothing: no second version and no further table could ever be charged, and a cap "
+            f"{costs} and leaves nothing: no second version and no further table could ever be charged, and a cap "
             "cannot be raised. Set cap_epsilon and cap_delta for the budget's whole life."
         )
-    return f"Loading it leaves epsilon {left:.4g}."
+    return f"{costs} and leaves {_amount(left)}."
 
 
 def _amount(amount: dict[str, float]) -> str:
-    return ", ".join(f"{name} {value:.4g}" for name, value in amount.items())
+    return ", ".join(f"{name} {value:.6g}" for name, value in amount.items())

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.text import Text
@@ -12,6 +12,10 @@ from discreet.cli.console import emit_json, messages
 from discreet.cli.options import WorkspaceOption
 from discreet.cli.registry import MAKE_TABLES, Command
 from discreet.errors import NotFound
+
+if TYPE_CHECKING:
+    from discreet.ledger.entries import Receipt
+    from discreet.model.dataset import Dataset
 
 MOST_CAUTIONS = 20
 
@@ -32,11 +36,18 @@ def load(
             "keep their numbers), collect (compare only, serve nothing yet) or new-lineage (all numbers change).",
         ),
     ] = "keep-keys",
+    dry_run: Annotated[
+        bool,
+        typer.Option(
+            "--dry-run",
+            help="Check everything and tell what would be charged and left; write and charge nothing.",
+        ),
+    ] = False,
     workspace: WorkspaceOption = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print the outcome as JSON.")] = False,
 ) -> None:
     """Check a file of records against its dataset.toml and load it; bad input leaves nothing behind."""
-    from discreet.answer.load import load_dataset
+    from discreet.answer.load import dry_load, load_dataset
     from discreet.cli.progress import load_bars
     from discreet.model.dataset_toml import parse_dataset
     from discreet.workspace.description_file import description_named
@@ -49,9 +60,15 @@ def load(
     folder = workspace_folder(workspace)
     with description_named(description):
         dataset = parse_dataset(text, lineage_defaults(folder, text))
+    if dry_run:
+        with description_named(description), load_bars() as progress_for:
+            found = dry_load(folder, text, file, progress_for(dataset.id, None), description.parent, engine)
+        _show_dry_run(found, as_json=as_json)
+        return
     if folder == default_folder():
         messages.print("No --workspace was given: loading into the demo workspace.", style="bold")
     cautions: list[str] = []
+    receipts: list[Receipt] = []
     with description_named(description), load_bars() as progress_for:
         digest = load_dataset(
             folder,
@@ -62,19 +79,63 @@ def load(
             cautions.append,
             engine,
             corrections,
+            receipts.append,
         )
     _tell(cautions)
     if corrections == "collect":
         messages.print(f"Nothing was published: {dataset.id} stays at version {digest[:8]}.", soft_wrap=True)
     if as_json:
-        emit_json({"dataset": dataset.id, "digest": digest, "workspace": str(folder)})
+        emit_json({"dataset": dataset.id, "digest": digest, "workspace": str(folder), **_charged(receipts)})
     elif corrections != "collect":
         messages.print(f"Loaded {dataset.id}, version {digest[:8]}, into {folder}", soft_wrap=True)
-        if dataset.protection.is_dp:
+        for receipt in receipts:
+            _tell_charge(receipt, dataset)
             _tell_left(folder, dataset.id)
 
 
 COMMAND = Command(load, MAKE_TABLES)
+
+
+def _tell_charge(receipt: Receipt, dataset: Dataset) -> None:
+    """What the load was charged; nothing where the same records and plan were charged before."""
+    from discreet.model.amount import shown
+    from discreet.model.declared_dp import declared_dp
+
+    basic = declared_dp(dataset)[0].composition == "basic"
+    names = ("epsilon", "delta") if basic else ("rho", "distance")
+    cost = f"{names[0]} {shown(receipt.loss)}, {names[1]} {shown(receipt.failure)}"
+    messages.print(f"Charged {cost}{' before, and nothing now' if receipt.repeat else ''}.", soft_wrap=True)
+
+
+def _charged(receipts: list[Receipt]) -> dict[str, Any]:
+    """Under `dp`, what was charged now and what the budget has left: loss and failure."""
+    return {
+        key: value
+        for receipt in receipts
+        for key, value in (
+            ("charged", [0.0, 0.0] if receipt.repeat else [float(receipt.loss), float(receipt.failure)]),
+            ("left", [float(amount) for amount in receipt.left]),
+        )
+    }
+
+
+def _show_dry_run(found: dict[str, Any], *, as_json: bool) -> None:
+    """What a load would do, for people or as JSON."""
+    if as_json:
+        emit_json(found)
+        return
+    for sentence in found["checked"]:
+        messages.print(f"Checked {sentence}.", soft_wrap=True)
+    _tell(found["cautions"])
+    charge = found["charge"]
+    if charge is not None:
+        loss = next(name for name in ("epsilon", "rho") if name in charge)
+        messages.print(
+            f'A load would charge {loss} {charge[loss]:.12g} to the budget "{charge["budget"]}"'
+            f"{', which was charged before,' if charge['repeat'] else ''} and leave {charge['left'][loss]:.12g}.",
+            soft_wrap=True,
+        )
+    messages.print("Nothing was written and nothing was charged.")
 
 
 def _tell_left(folder: Path, dataset: str) -> None:

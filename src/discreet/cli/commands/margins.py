@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from discreet.cli.console import emit_json, messages, output
+from discreet.cli.joint_margins import show_joint
 from discreet.cli.options import KEY_ENVIRONMENT, WorkspaceOption, chosen_picture, open_workspace
 from discreet.cli.registry import MAKE_TABLES, Command
 from discreet.errors import BadRequest
@@ -35,13 +36,16 @@ def margins(
             help='As in "AD,AB,BE" or "sex*age,sex*region"; by default those of a paper\'s model.',
         ),
     ] = None,
-    epsilon: Annotated[float, typer.Option(help="The privacy loss of everything together.")] = 1.0,
+    epsilon: Annotated[
+        str, typer.Option(metavar="NUMBER", help="The privacy loss of everything together.")
+    ] = "1",
     delta: Annotated[
-        float,
+        str,
         typer.Option(
-            help="The chance that epsilon may fail. 0: pure epsilon, Laplace noise; above 0: Gaussian noise too."
+            metavar="NUMBER",
+            help="The chance that epsilon may fail. 0: pure epsilon, Laplace noise; above 0: Gaussian noise too.",
         ),
-    ] = 0.0,
+    ] = "0",
     method: Annotated[
         str, typer.Option(help="fourier, efron-stein, independent, independent-consistent or optimum.")
     ] = "optimum",
@@ -65,7 +69,9 @@ def margins(
         bool,
         typer.Option("--dry-run", help="For a dataset: tell the expected errors only, and charge nothing."),
     ] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Print the study as JSON.")] = False,
+    as_json: Annotated[
+        bool, typer.Option("--json", help="Print the study, or a dataset's margins, as JSON.")
+    ] = False,
     out: Annotated[Path | None, typer.Option("--out", "-o", help="Write the JSON to this file.")] = None,
     plot: Annotated[Path | None, typer.Option(help="Write a picture: FILE.svg or FILE.png.")] = None,
     picture: Annotated[
@@ -83,10 +89,15 @@ def margins(
     from discreet.margins.closure import parse_margins
     from discreet.margins.importance import parse_weights
     from discreet.margins.study import study
+    from discreet.model.amount import FAILURE_UNIT, read_amount
 
     if _is_dataset(table):
         _refuse_study_options(neighbours, reps, seed, as_published=as_published, plot=plot)
-        emit_json(_released(table, wanted, method, epsilon, delta, weights, workspace, dry_run=dry_run), out)
+        found = _released(table, wanted, method, epsilon, delta, weights, workspace, dry_run=dry_run)
+        if as_json or out is not None:
+            emit_json(found, out)
+        else:
+            show_joint(found)
         return
     if dry_run:
         raise BadRequest(
@@ -100,8 +111,8 @@ def margins(
         opened.counts,
         chosen,
         method,
-        epsilon,
-        delta,
+        float(read_amount(epsilon, "--epsilon")),
+        float(read_amount(delta, "--delta", FAILURE_UNIT)),
         neighbours=neighbours or "add-remove",
         weights=importance,
         as_published=as_published,
@@ -151,8 +162,8 @@ def _released(
     dataset: str,
     wanted: str | None,
     method: str,
-    epsilon: float,
-    delta: float,
+    epsilon: str,
+    delta: str,
     weights: str,
     workspace: Path | None,
     *,

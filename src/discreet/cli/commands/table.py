@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from discreet.cli.console import emit, emit_json, output
+from discreet.cli.console import emit, emit_json, messages, output
 from discreet.cli.options import (
     KEY_ENVIRONMENT,
     ColumnsOption,
@@ -105,6 +105,8 @@ def table(
         emit_json(door.dry_run(request), out)
         return
     release = door.release(request)
+    if release.charged is not None:
+        messages.print(release.charged["sentence"], markup=False, soft_wrap=True)
     if chosen is None:
         _show(release, errors=errors)
     else:

@@ -104,7 +104,7 @@ def least_sigma2(epsilon: float, delta: float, *, m: int | None = None, modulus:
     return high * high
 
 
-def rho(V: float) -> float:
+def rho(V: Fraction) -> Fraction:
     """The zCDP of a count that changes by one: 1 / (2 sigma^2)."""
     return 1 / (2 * V)
 

@@ -116,7 +116,7 @@ def _cut_note(epsilon: float, m: int) -> str:
     )
 
 
-def _rho(epsilon: float) -> float:
+def _rho(epsilon: Fraction) -> Fraction:
     """Pure epsilon-DP is epsilon^2 / 2 zCDP."""
     return epsilon**2 / 2
 

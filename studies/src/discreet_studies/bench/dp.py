@@ -41,6 +41,7 @@ margins = "sums"
 [protection.budget]
 name = "bench"
 epsilon = 1.0
+cap_epsilon = 1.0
 """
 
 

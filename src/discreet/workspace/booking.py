@@ -1,0 +1,86 @@
+"""A load as the ledger sees it: its lineage keeps one method and one budget, and under `dp` its universe is charged.
+
+The ledger is asked and not the folders: a folder that was deleted does not undo what was released from it. What this
+workspace has never seen cannot be known: a second workspace has a ledger and a cap of its own.
+
+Comes from: `load`, `load_dry_run`. Goes to: `ledger`.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from discreet.ledger.entries import Budget, LineageEntry
+from discreet.model.declared_dp import declared_dp
+from discreet.protect.charges import budget_cap, version_charge
+from discreet.protect.plan import NoisePlan
+from discreet.workspace.ledger_place import has_ledger, ledger_for_loading, open_ledger
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from discreet.ledger.entries import Receipt
+    from discreet.ledger.ledger import Ledger
+    from discreet.model.dataset import Dataset
+    from discreet.noise.table import NoiseTable
+
+
+def refuse_other_promise(folder: Path, dataset: Dataset) -> None:
+    """Refuse a lineage that was loaded under another method or budget, before a record is read.
+
+    Raises:
+        BadDescription: The dataset or its lineage was loaded otherwise by this workspace.
+    """
+    if not has_ledger(folder):
+        return
+    ledger = open_ledger(folder)
+    try:
+        ledger.check_lineage(_entry(dataset))
+    finally:
+        ledger.close()
+
+
+def book_load(
+    folder: Path, dataset: Dataset, noise: NoiseTable | NoisePlan, fingerprint: str
+) -> Receipt | None:
+    """Write down a lineage and charge its universe, before anybody can see the version.
+
+    Returns:
+        What was charged; None where there is nothing to charge.
+
+    Raises:
+        BadDescription: The lineage was loaded otherwise, or the version with other records.
+        BudgetSpent: Nothing was charged.
+    """
+    ledger = ledger_for_loading(folder)
+    try:
+        return book(ledger, dataset, noise, fingerprint)
+    finally:
+        ledger.close()
+
+
+def book(
+    ledger: Ledger,
+    dataset: Dataset,
+    noise: NoiseTable | NoisePlan,
+    fingerprint: str,
+    *,
+    spend: bool = True,
+) -> Receipt | None:
+    """The same in an open ledger; without `spend` everything is checked and nothing is written."""
+    if isinstance(noise, NoisePlan):
+        terms = noise.terms
+        budget = Budget(terms.name, budget_cap(terms), terms.composition, terms.neighbours)
+        charge = version_charge(noise, dataset, dataset.version, fingerprint)
+        names = (dataset.id, dataset.version, fingerprint)
+        return ledger.charge_version(charge, *names, budget, lineage=dataset.lineage, spend=spend)
+    if spend:
+        ledger.enter_lineage(_entry(dataset))
+    else:
+        ledger.check_lineage(_entry(dataset))
+    return None
+
+
+def _entry(dataset: Dataset) -> LineageEntry:
+    budget = declared_dp(dataset)[0].name if dataset.protection.is_dp else ""
+    return LineageEntry(dataset.id, dataset.lineage, dataset.protection.method, budget)
