@@ -40,3 +40,11 @@ def test_kept_cells_count_in_no_bound():
     )
     least = round(least_change_by_programme(noisy, structure, kept=kept))
     assert 0 < least_possible(structure, goal) <= least
+
+
+def test_a_table_without_any_total_is_bounded_by_its_cells():
+    structure = Additive(tuple(some_tree(np.random.default_rng(1), 2, "none") for _ in range(3)))
+    noisy = np.full(structure.shape, -1)
+    possible = np.ones(noisy.shape, dtype=bool)
+    goal = objective(noisy, structure, possible, kept=~possible, bounded=True, keep_zeros=False)
+    assert least_possible(structure, goal) == 8

@@ -35,7 +35,10 @@ TOLERANCE = 1e-6
 def least_possible(structure: Additive, goal: Objective) -> int:
     """At least so much must the cells that are not kept change together."""
     slices = _by_slices(structure, goal)
-    return max(slices, _by_programme(structure, goal)) if goal.wish.size <= MOST_CELLS else slices
+    has_sums = any(tree.height for tree in structure.axes)
+    return (
+        max(slices, _by_programme(structure, goal)) if has_sums and goal.wish.size <= MOST_CELLS else slices
+    )
 
 
 def _by_slices(structure: Additive, goal: Objective) -> int:
