@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from discreet.additivity.controlled_adjustment import PASSES, _Work, adjust, lowering, raising, summed_over
+from discreet.additivity.controlled_adjustment import _Work, adjust, lowering, raising, summed_over
 
 
 def aims_of(table: np.ndarray) -> dict[tuple[int, ...], np.ndarray]:
@@ -15,14 +15,13 @@ def aims_of(table: np.ndarray) -> dict[tuple[int, ...], np.ndarray]:
 @pytest.mark.slow
 @given(st.integers(0, 2**32), st.integers(3, 4))
 @settings(max_examples=40, deadline=None)
-def test_it_ends_within_its_passes_with_non_negative_integers_and_the_wanted_total(seed, ways):
+def test_it_ends_with_non_negative_integers_and_the_wanted_total(seed, ways):
     random = np.random.default_rng(seed)
     shape = tuple(random.integers(2, 6, ways))
     wish, other = random.poisson(2, shape), random.poisson(2, shape)
     found = adjust(wish, aims_of(other), wish >= 0, keep_zeros=True)
-    assert found.passes <= PASSES
-    assert (found.cells >= 0).all()
-    assert found.cells.sum() == other.sum()
+    assert (found >= 0).all()
+    assert found.sum() == other.sum()
 
 
 @given(st.integers(0, 2**32))
@@ -31,8 +30,7 @@ def test_a_wish_that_meets_its_aims_is_left_alone(seed):
     random = np.random.default_rng(seed)
     wish = random.poisson(3, (3, 4, 2))
     found = adjust(wish, aims_of(wish), wish >= 0, keep_zeros=False)
-    assert (found.cells == wish).all()
-    assert found.optimal
+    assert (found == wish).all()
 
 
 def test_margins_come_much_nearer_than_those_of_the_wish():
@@ -40,11 +38,11 @@ def test_margins_come_much_nearer_than_those_of_the_wish():
     wish = random.poisson(4, (12, 12, 12))
     other = np.maximum(wish + random.integers(-3, 4, wish.shape), 0)
     found = adjust(wish, aims_of(other), wish >= 0, keep_zeros=False)
-    left = sum(np.abs(found.cells.sum(axis=a) - other.sum(axis=a)).sum() for a in range(3))
+    left = sum(np.abs(found.sum(axis=a) - other.sum(axis=a)).sum() for a in range(3))
     lacking = sum(np.abs(wish.sum(axis=a) - other.sum(axis=a)).sum() for a in range(3))
     assert left < lacking / 10
     for axes in ((0, 1), (0, 2), (1, 2)):
-        assert (found.cells.sum(axis=axes) == other.sum(axis=axes)).all()
+        assert (found.sum(axis=axes) == other.sum(axis=axes)).all()
 
 
 def test_impossible_cells_stay_zero():
@@ -52,7 +50,7 @@ def test_impossible_cells_stay_zero():
     possible = random.random((5, 5, 5)) < 0.7
     wish, other = (random.poisson(3, (5, 5, 5)) * possible for _ in range(2))
     found = adjust(wish, aims_of(other), possible, keep_zeros=True)
-    assert not found.cells[~possible].any()
+    assert not found[~possible].any()
 
 
 def test_a_unit_up_and_back_costs_nothing():

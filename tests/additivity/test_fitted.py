@@ -8,10 +8,12 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from discreet.additivity.axis_tree import Additive, AxisTree
-from discreet.additivity.controlled_adjustment import PASSES
-from discreet.additivity.fitted import fitted
+from discreet.additivity.fitted import Kept, fitted
+from discreet.additivity.top_down import top_down
 
-OPTIONS = settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+from .programme import least_change_by_programme, some_table, some_tree
+
+OPTIONS = settings(max_examples=8, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 
 
 @st.composite
@@ -31,7 +33,7 @@ def trees(draw, leaves: int) -> AxisTree:
 @st.composite
 def noisy_tables(draw) -> tuple[np.ndarray, Additive]:
     """Tables of 2 to 5 ways with their own noise on every cell; some cells are negative."""
-    ways = draw(st.integers(2, 5))
+    ways = draw(st.integers(2, 4))
     most = {2: 7, 3: 5, 4: 3, 5: 3}[ways]
     structure = Additive(tuple(draw(trees(draw(st.integers(1, most)))) for _ in range(ways)))
     random = np.random.default_rng(draw(st.integers(0, 2**32)))
@@ -64,26 +66,15 @@ def test_the_same_cells_give_the_same_values_whatever_their_memory_order(table):
     assert (noisy == before).all()
 
 
-@pytest.mark.slow
-@given(st.integers(0, 2**32), st.integers(1, 5))
-@OPTIONS
-def test_the_grand_total_keeps_its_noisy_value_unless_that_is_negative(seed, ways):
-    random = np.random.default_rng(seed)
-    structure = Additive(tuple(AxisTree.plain(int(n)) for n in random.integers(1, 4, ways)))
-    noisy = random.integers(-5, 15, structure.shape)
-    values, _ = fitted(noisy, structure)
-    assert values.flat[-1] == max(noisy.flat[-1], 0)
-
-
 @given(noisy_tables())
-@OPTIONS
+@settings(parent=OPTIONS, max_examples=10)
 def test_an_additive_table_is_left_alone(table):
     noisy, structure = table
     additive = structure.add_up(np.maximum(structure.leaf_cells(noisy), 0))
     values, report = fitted(additive, structure)
     assert (values == additive).all()
     assert report.optimal
-    assert report.margins_met
+    assert report.missed == 0
     assert report.largest_change == 0
 
 
@@ -102,7 +93,7 @@ def test_structural_zeros_stay_zero(table, seed):
 
 @pytest.mark.slow
 @given(st.integers(0, 2**32), st.integers(1, 4))
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=8, deadline=None)
 def test_noise_far_above_the_counts_is_fitted_in_steps_larger_than_one(seed, ways):
     random = np.random.default_rng(seed)
     structure = Additive(tuple(AxisTree.plain(int(n)) for n in random.integers(2, 6, ways)))
@@ -118,63 +109,116 @@ def test_the_report_measures_the_change_of_all_cells():
     noisy = np.array([[4, 2, 7], [3, 0, 3], [6, 3, 9]])
     values, report = fitted(noisy, Additive((AxisTree.plain(2), AxisTree.plain(2))))
     change = np.abs(values - noisy)
-    assert report.method == "transportation"
+    assert report.method == "network"
     assert report.largest_change == change.max() == 1
     assert report.mean_change == pytest.approx(3 / 9)
     assert report.share_changed == pytest.approx(3 / 9)
-    assert "33% of the cells" in report.sentence()
+    assert "33% of the cells (20% of the totals)" in report.sentence()
+    assert report.sentence().endswith("The sum of all changes is the least possible.")
 
 
-def test_a_two_way_table_with_totals_meets_its_margins_at_a_proven_optimum():
-    random = np.random.default_rng(3)
-    structure = Additive((AxisTree.plain(9), AxisTree.plain(7)))
-    true = structure.add_up(random.poisson(6, (9, 7)))
-    _, report = fitted(true + random.integers(-4, 5, true.shape) * (true > 0), structure)
-    assert report.optimal
-    assert report.margins_met
+def test_a_table_of_two_ways_with_a_hierarchy_at_most_is_the_optimum_of_the_integer_programme():
+    """The wrong answer, margins from the top down and the interior after them, changes more."""
+    random = np.random.default_rng(30)
+    ours = least = two_stage = 0.0
+    for _ in range(25):
+        rows, columns = some_tree(random, 5), some_tree(random, 4, str(random.choice(["plain", "none"])))
+        structure = Additive((rows, columns) if random.random() < 0.5 else (columns, rows))
+        noisy = some_table(random, structure)
+        values, report = fitted(noisy, structure, keep_zeros=bool(random.integers(2)))
+        assert report.optimal
+        assert structure.holds(values)
+        change = np.abs(values - noisy).sum()
+        optimum = least_change_by_programme(noisy, structure)
+        assert change == pytest.approx(optimum)
+        everything = np.ones(noisy.shape, dtype=bool)
+        ours, least = ours + change, least + optimum
+        two_stage += np.abs(top_down(noisy, structure, everything, keep_zeros=False) - noisy).sum()
+    assert ours == pytest.approx(least)
+    assert two_stage > 1.05 * least
 
 
-def test_a_margin_is_the_same_in_every_table_that_shows_all_of_it():
-    random = np.random.default_rng(4)
-    ages = Additive((AxisTree.plain(6),))
-    by_age = np.append(random.integers(5, 50, 6), 170)
-    alone, _ = fitted(by_age, ages)
-    for columns in (2, 5):
-        noisy = np.empty((7, columns + 1), dtype=np.int64)
-        noisy[:, -1] = by_age
-        noisy[:, :-1] = random.integers(0, 40, (7, columns))
-        values, _ = fitted(noisy, Additive((AxisTree.plain(6), AxisTree.plain(columns))))
-        assert (values[:, -1] == alone).all()
+def test_without_the_bound_at_zero_values_may_be_negative_and_the_optimum_is_another():
+    random = np.random.default_rng(31)
+    for kinds in (("plain", "plain"), ("plain",) * 3):
+        structure = Additive(tuple(some_tree(random, 4, kind) for kind in kinds))
+        noisy = structure.add_up(random.poisson(0.4, (4,) * len(kinds))) + random.integers(
+            -6, 7, structure.shape
+        )
+        values, report = fitted(noisy, structure, bounded=False, keep_zeros=False)
+        assert structure.holds(values)
+        assert values.min() < 0
+        least = least_change_by_programme(noisy, structure, bounded=False)
+        assert least <= np.abs(values - noisy).sum() <= (1 + report.gap) * least + 1e-6
+        assert least < least_change_by_programme(noisy, structure, bounded=True)
 
 
-def test_levels_of_a_hierarchy_each_keep_their_own_noise_from_the_top_down():
-    tree = AxisTree((4, 4, 5, 5, 6, 6, -1))
-    noisy = np.array([3, 5, 2, 9, 10, 10, 21])
-    values, report = fitted(noisy, Additive((tree,)))
-    # 10 + 10 lacks one of 21: the first of the equal districts gets it; 3 + 5 lacks three of 11.
-    assert values.tolist() == [4, 7, 2, 8, 11, 10, 21]
-    assert report.method == "split"
+def test_the_gap_of_a_table_that_is_no_network_is_never_too_small():
+    random = np.random.default_rng(32)
+    proven = 0
+    for kinds in [("plain",) * 3, ("deep", "deep"), ("deep", "plain", "plain")] * 2:
+        structure = Additive(tuple(some_tree(random, 4, kind) for kind in kinds))
+        noisy = some_table(random, structure)
+        values, report = fitted(noisy, structure)
+        change, least = np.abs(values - noisy).sum(), least_change_by_programme(noisy, structure)
+        assert report.method == "slabs"
+        assert change <= (1 + report.gap) * least + 1e-6
+        assert report.gap < 0.1
+        assert report.optimal == (report.gap == 0)
+        proven += report.optimal
+        if report.gap:
+            assert f"at most {report.gap:.1%} above the least possible" in report.sentence()
+    assert proven > 0
+
+
+def test_kept_cells_keep_their_published_values_and_the_rest_is_the_optimum_beside_them():
+    random = np.random.default_rng(33)
+    structure = Additive((AxisTree.plain(4), AxisTree.plain(5)))
+    noisy = some_table(random, structure)
+    published = structure.add_up(random.poisson(4, (4, 5)))
+    where = np.zeros(noisy.shape, dtype=bool)
+    where[-1], where[:, -1] = True, True
+    values, report = fitted(noisy, structure, kept=Kept(where, published, ("sex", "age")))
+    assert (values[where] == published[where]).all()
+    assert (report.kept, report.missed) == (where.sum(), 0)
+    wished = np.where(where, published, noisy)
+    assert np.abs(values - noisy)[~where].sum() == pytest.approx(
+        least_change_by_programme(wished, structure, kept=where)
+    )
+    assert f"{where.sum()} cells equal those of the tables by sex and age." in report.sentence()
+    free, _ = fitted(noisy, structure)
+    assert (free[where] != published[where]).any()  # the wrong way: without them the totals are others
+
+
+def test_totals_that_cannot_be_kept_are_missed_and_the_sentence_says_so():
+    structure = Additive((AxisTree.plain(2), AxisTree.plain(2)))
+    noisy = structure.add_up(np.array([[3, 2], [4, 1]]))
+    where = np.zeros((3, 3), dtype=bool)
+    where[0, -1] = True
+    impossible = np.zeros((3, 3), dtype=bool)
+    impossible[0, :2] = True
+    _, report = fitted(noisy, structure, impossible=impossible, kept=Kept(where, noisy, ("sex",)))
+    assert report.missed == 1
+    assert report.gap is None
+    assert "Totals were missed: 1 of 1 cells differ from the tables by sex" in report.sentence()
 
 
 @pytest.mark.slow
-def test_a_hundred_thousand_cells_finish_within_the_pass_limit():
+def test_a_hundred_thousand_cells_are_fitted():
     random = np.random.default_rng(5)
-    for shape in ((316, 316), (46, 46, 46), (17, 17, 17, 17)):
+    for shape in ((316, 316), (46, 46, 46)):
         structure = Additive(tuple(AxisTree.plain(n) for n in shape))
         true = structure.add_up(random.poisson(2, shape))
         noisy = true + random.integers(-3, 4, true.shape) * (true > 0)
         values, report = fitted(noisy, structure)
         assert structure.holds(values)
-        assert (values >= 0).all()
-        assert report.passes < PASSES
-        # Totals are held: in all tables the one-way margins move by a rounding, not by the cells' noise.
-        one_way = tuple(slice(-1, None) for _ in shape[1:])
-        assert np.abs(values - noisy)[(slice(None), *one_way)].max() <= 2
+        assert values.min() >= 0
+        assert report.gap == 0 if len(shape) == 2 else report.gap < 0.2
 
 
 @pytest.mark.slow
-@given(st.integers(0, 2**32), st.integers(2, 5))
-@settings(max_examples=4, deadline=None)
+@given(st.integers(0, 2**32), st.integers(2, 3))
+@settings(max_examples=2, deadline=None)
 def test_over_a_batch_of_tables_fitted_is_closer_than_proportional_rounding(seed, ways):
     random = np.random.default_rng(seed)
     ours = theirs = 0
@@ -189,42 +233,11 @@ def test_over_a_batch_of_tables_fitted_is_closer_than_proportional_rounding(seed
     assert ours < theirs
 
 
-@given(st.integers(0, 2**32))
-@settings(max_examples=40, deadline=None)
-def test_a_two_way_table_is_never_farther_than_proportional_fitting_rounded_to_the_same_margins(seed):
-    random = np.random.default_rng(seed)
-    structure = Additive((AxisTree.plain(5), AxisTree.plain(6)))
-    true = structure.add_up(random.poisson(5, (5, 6)))
-    noisy = np.maximum(true + random.integers(-3, 4, true.shape) * (true > 0), 0)
-    values, _ = fitted(noisy, structure, keep_zeros=False)
-    proportional = _rounded_to_margins(noisy[:-1, :-1], values[:-1, -1], values[-1, :-1])
-    assert np.abs(values[:-1, :-1] - noisy[:-1, :-1]).sum() <= np.abs(proportional - noisy[:-1, :-1]).sum()
-
-
 def _random_tree(random: np.random.Generator, leaves: int) -> AxisTree:
     if leaves < 4 or random.random() < 0.5:
         return AxisTree.plain(leaves)
     half = leaves // 2
     return AxisTree((leaves,) * half + (leaves + 1,) * (leaves - half) + (leaves + 2, leaves + 2, -1))
-
-
-def _rounded_to_margins(seed: np.ndarray, rows: np.ndarray, columns: np.ndarray) -> np.ndarray:
-    """Iterative proportional fitting, then down to integers, then units from the north-west corner."""
-    cells = seed + 0.5
-    for _ in range(50):
-        cells *= (rows / cells.sum(axis=1))[:, None]
-        cells *= columns / np.maximum(cells.sum(axis=0), 1e-300)
-    down = np.floor(cells).astype(np.int64)
-    down = np.minimum(down, rows[:, None])
-    lack_rows, lack_columns = rows - down.sum(axis=1), columns - down.sum(axis=0)
-    for i, j in product(range(rows.size), range(columns.size)):
-        units = min(lack_rows[i], lack_columns[j])
-        down[i, j] += units
-        lack_rows[i] -= units
-        lack_columns[j] -= units
-    assert not lack_rows.any()
-    assert not lack_columns.any()
-    return down
 
 
 def shared_out(total: int, wish: np.ndarray) -> np.ndarray:

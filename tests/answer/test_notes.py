@@ -5,6 +5,10 @@ from dataclasses import replace
 import pytest
 
 from discreet.answer.notes import DP_NOTES, NOTES, joint_note, mandatory_note
+from discreet.answer.pipeline import release_table
+from discreet.formats import named_format
+from discreet.formats.json_stat import json_stat
+from discreet.model.request import request_from_text
 
 SAME = "The same group of people always shows the same value."
 
@@ -25,6 +29,45 @@ def test_under_dp_neither_small_amounts_nor_the_same_value_are_claimed(dataset):
         assert words in note
         assert SAME not in note
         assert "small amounts" not in note
+
+
+def test_under_dp_totals_are_told_dimension_by_dimension(private_town):
+    """Sums of one margin add up; a total that a margin of its own answers does not, and the note names both."""
+    stored = private_town.load(private_town.folder).stored("town")
+    release = release_table(stored, request_from_text("town", rows=["sex"], columns=["age"]))
+    for axis, dimension in enumerate(release.dimensions):
+        parts = release.noisy.take(range(len(dimension.outputs)), axis).sum(axis)
+        adds_up = bool((parts == release.noisy.take(-1, axis)).all())
+        claimed = release.law.adds_up(axis, dimension.wholes())
+        assert claimed == adds_up
+    sums = [d.label.lower() for a, d in enumerate(release.dimensions) if release.law.adds_up(a, d.wholes())]
+    assert ("are the sums of their parts" in release.notes[0]) == bool(sums)
+
+
+def test_a_table_by_sums_says_so_and_one_by_own_margins_does_not(private_town, tmp_path):
+    text = private_town.description.replace("up_to = 1", 'up_to = 1\nmargins = "sums"')
+    stored = private_town.load(tmp_path / "sums", text).stored("town")
+    asked = request_from_text("town", rows=["sex"], columns=["age"])
+    summed = release_table(stored, asked)
+    own = release_table(private_town.load(private_town.folder).stored("town"), asked)
+    assert "Totals over" in summed.notes[0]
+    assert "are the sums of their parts" in summed.notes[0]
+    assert "Totals are adjusted separately" in own.notes[0]
+    plain = request_from_text("town", rows=["sex"], totals=False)
+    assert "Totals" not in release_table(stored, plain).notes[0]
+
+
+def test_a_total_of_more_people_than_are_shown_says_so_on_every_face(town_workspace):
+    asked = request_from_text("town", rows=["age"], columns=["sex"], groups=["age=child"])
+    release = release_table(town_workspace.stored("town"), asked)
+    assert release.dimensions[0].labels[-1] == "Total (all persons)"
+    assert release.dimensions[1].labels[-1] == "Total"
+    assert release.title.endswith("; totals over age count all persons")
+    assert "also those in none of them" in release.notes[0]
+    assert "Total (all persons)" in named_format("csv").write(release).decode()
+    assert json_stat(release)["dimension"]["age"]["category"]["label"]["_T"] == "Total (all persons)"
+    whole = request_from_text("town", rows=["age"], columns=["sex"], groups=["age=child,adult+old"])
+    assert release_table(town_workspace.stored("town"), whole).dimensions[0].labels[-1] == "Total"
 
 
 def test_margins_released_together_say_so():

@@ -3,7 +3,7 @@
     independent   every total has noise of its own (nothing is done)
     interior      totals are the sums of the noisy leaf cells, whose values are the same in every table; two tables
                   may then show different totals, of variance n V for n cells of variance V
-    fitted        totals keep their own noise, and the cells are changed to add up to them
+    fitted        cells and totals are changed, together as little as possible, so that all add up
 
 Comes from: `answer`. Goes to: the release's values. `axis_tree` has the trees, `fitted` the fitting.
 Source: Shlomo, Krenzke & Li (2019), section 2, option 1, for `interior`.
@@ -21,13 +21,28 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+    from discreet.additivity.fitted import Kept
+    from discreet.model.protection import Protection
     from discreet.model.shape import Dimension, TableShape
 
 
 def add_up(
-    values: NDArray[np.int64], shape: TableShape, additivity: str, impossible: NDArray[np.bool_]
+    values: NDArray[np.int64],
+    shape: TableShape,
+    additivity: str,
+    impossible: NDArray[np.bool_],
+    protection: Protection,
+    kept: Kept | None = None,
 ) -> tuple[NDArray[np.int64], str]:
-    """The values that are shown, and a sentence on what was done to them beyond the noise.
+    """The values that add up, and a sentence on what was done to them beyond the noise.
+
+    Args:
+        values: Numbers with their noise, below zero where it took them there.
+        shape: Which cells there are.
+        additivity: One of `ADDITIVITY`.
+        impossible: Structural zeros.
+        protection: Whether fitted values may be below zero, and whether zeros are to stay.
+        kept: Of a fitted table, the cells that published tables decide.
 
     Raises:
         BadRequest: Totals cannot add up, since the table leaves out some of their parts.
@@ -37,7 +52,14 @@ def add_up(
     structure = additive_structure(shape)
     if additivity == "interior":
         return sums_of_interior(values, structure), ""
-    shown, report = fitted(values, structure, impossible=impossible)
+    shown, report = fitted(
+        values,
+        structure,
+        impossible=impossible,
+        keep_zeros=not protection.is_dp,
+        bounded=protection.clips,
+        kept=kept,
+    )
     return shown, report.sentence()
 
 

@@ -144,6 +144,15 @@ class Additive:
             leaves = tree.add_up(leaves, axis)
         return np.ascontiguousarray(leaves)
 
+    def sums_along(self) -> NDArray[np.int64]:
+        """For each cell along how many axes it is a sum of others; 0 for leaf cells.
+
+        >>> Additive((AxisTree.plain(1), AxisTree.plain(1))).sums_along().tolist()
+        [[0, 1], [1, 2]]
+        """
+        inner = [1 - np.isin(np.arange(len(tree)), tree.leaves).astype(np.int64) for tree in self.axes]
+        return sum(np.ix_(*inner), np.zeros(self.shape, dtype=np.int64))
+
     def holds(self, array: NDArray[np.int64]) -> bool:
         """Whether every total equals the sum of its parts, at every level of every axis."""
         return bool((self.add_up(self.leaf_cells(array)) == array).all())

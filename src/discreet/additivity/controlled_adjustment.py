@@ -10,13 +10,12 @@ unit moves within a line whenever that lowers the sum (the cost grows a little f
 move lowers a non-negative integer, so it ends; the margins of the result are its own sums, so they add up
 exactly whatever was reached.
 
-Comes from: `fitted`. Goes to: `fitted`. The first of equals is taken; nothing is a float.
+Comes from: `top_down`. Goes to: `top_down`. The first of equals is taken; nothing is a float.
 Source: after Cox & Dandekar (2004), controlled tabular adjustment; De Loera & Onn (2004) for the hardness.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from itertools import chain, combinations
 from typing import TYPE_CHECKING, Any
 
@@ -41,21 +40,6 @@ PASSES = 100
 NEVER = 2**40
 
 
-@dataclass(frozen=True, slots=True)
-class Adjusted:
-    """An adjusted table.
-
-    Args:
-        cells: The integers.
-        optimal: Whether all aims are met at the bound: no table that meets them changes less.
-        passes: How many passes over all axes were made, at most `PASSES`.
-    """
-
-    cells: NDArray[np.int64]
-    optimal: bool
-    passes: int
-
-
 def summed_over(axes: int) -> list[tuple[int, ...]]:
     """The axes over which each margin of a table is a sum.
 
@@ -71,7 +55,7 @@ def adjust(
     possible: NDArray[np.bool_],
     *,
     keep_zeros: bool,
-) -> Adjusted:
+) -> NDArray[np.int64]:
     """Integers near the wish with sums near the aims.
 
     Args:
@@ -87,7 +71,7 @@ def adjust(
         work.weigh(stage)
         while passes < PASSES and work.improve_all():
             passes += 1
-    return Adjusted(work.cells, work.at_the_bound(), passes)
+    return work.cells
 
 
 class _Work:
@@ -114,16 +98,12 @@ class _Work:
         self.first = np.cumsum([0, *(np.size(lack) for lack in lacks[:-1])])
         self.strides = np.array([_strides(wish.shape, margin) for margin in self.margins])
         self.weigh(STAGES[0])
-        self.bound = max(int(np.abs(lack).sum()) for lack in lacks)
-        self.spread = SPREAD * (1 + self.bound // wish.size)
+        lacking = max(int(np.abs(lack).sum()) for lack in lacks)
+        self.spread = SPREAD * (1 + lacking // wish.size)
 
     def weigh(self, stage: int) -> None:
         """Set what a unit that is missing in each margin weighs."""
         self.weights = np.array([MARGIN * stage ** (len(margin) - 1) for margin in self.margins])
-
-    def at_the_bound(self) -> bool:
-        """Whether nothing lacks and the change is the least that the worst margin allows."""
-        return not self.lack.any() and int(np.abs(self.cells - self.wish).sum()) == self.bound
 
     def lacking(self, m: int) -> NDArray[np.int64]:
         """What one margin lacks, shaped to be laid over the cells."""

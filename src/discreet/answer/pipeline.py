@@ -16,7 +16,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from discreet.additivity.additivity import add_up
-from discreet.answer.notes import whole_note
+from discreet.answer.clipping import clipping_note, goes_below_zero
+from discreet.answer.notes import table_note
+from discreet.answer.published import kept_cells
 from discreet.answer.question import check, unlock
 from discreet.answer.verdicts import verdict_on
 from discreet.model.release import NOT_APPLICABLE, UNRELIABLE, WITHHELD, Release
@@ -34,7 +36,14 @@ if TYPE_CHECKING:
 
 
 def answer(question: Question) -> Release:
-    """Charge, count, protect and release."""
+    """Charge, count, protect and release; before it the published tables that it is fitted to, one after the other."""
+    published: list[Release] = []
+    for table in question.published:
+        published.append(_answer(table, published))
+    return _answer(question, published)
+
+
+def _answer(question: Question, published: list[Release]) -> Release:
     stored, protector = unlock(question)
     dataset, shape, asked, kind = question.dataset, question.shape, question.request, question.asked.kind
     charged = protector.pay()
@@ -44,25 +53,39 @@ def answer(question: Question) -> Release:
     withheld = withheld_cells(verdict, shape, dataset, question.additivity)
     shown = kind.show(question, exact, cells)
     impossible = structural_zeros(shape, dataset) | cells.law.impossible
-    # For display only: inference gets the noisy cells as they are.
-    display = np.maximum(shown.values, 0) if dataset.protection.non_negative else shown.values
-    values, adjustment = add_up(display, shape, question.additivity, impossible)
+    clips = dataset.protection.clips
+    kept = kept_cells(shape, dataset, published)
+    values, adjustment = add_up(
+        shown.values, shape, question.additivity, impossible, dataset.protection, kept
+    )
+    # Add first, clip last, and for display only: inference gets the noisy cells as they are.
+    signed = values if question.additivity != "fitted" else shown.values
     return Release(
         dataset=dataset,
         digest=stored.digest,
         request=asked,
         dimensions=shape.dimensions,
-        values=np.where(withheld, 0, values),
+        values=np.where(withheld, 0, np.maximum(values, 0) if clips else values),
         noisy=np.where(withheld, 0, cells.noisy),
         status=_status(impossible, withheld, shown.unreliable),
         law=cells.law,
-        notes=tuple(filter(None, (whole_note(dataset, protector.tables, asked.additivity), adjustment))),
+        notes=tuple(
+            filter(
+                None,
+                (
+                    table_note(dataset, question.additivity, shape.dimensions, cells.law, protector.tables),
+                    adjustment,
+                    clipping_note(cells.law, clips=clips),
+                ),
+            )
+        ),
         promise=protector.promise(dataset.protection, asked.additivity, kind.measure.subject) + shown.promise,
         errors=_unless(withheld, shown.errors),
         noise_shares=_unless(withheld, shown.noise_shares),
         verdict=None if verdict is None else verdict.as_json(),
         measure=kind.measure,
         charged=charged,
+        signed=np.where(withheld, 0, signed) if clips and goes_below_zero(cells.law) else None,
     )
 
 

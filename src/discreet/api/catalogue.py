@@ -53,6 +53,7 @@ class Catalogue:
         levels: Mapping[str, Iterable[str]] | None = None,
         measure: str = DEFAULT_MEASURE,
         additivity: str = "",
+        fit_to: Iterable[str] | str = (),
     ) -> Table:
         """A protected table.
 
@@ -67,6 +68,7 @@ class Catalogue:
             levels: For a variable of the table the levels to show: `{"district": ["region", "district"]}`.
             measure: `count`, or `weighted` for people represented.
             additivity: `independent`, `interior` or `fitted`; the dataset's own way by default.
+            fit_to: Published tables whose totals a fitted table keeps: `["area", "sex*age"]`.
 
         Raises:
             UnknownDataset, UnknownVariable, UnknownCategory: With the nearest match.
@@ -83,6 +85,7 @@ class Catalogue:
             levels=levels,
             measure=measure,
             additivity=additivity,
+            fit_to=fit_to,
         )
         return Table(self._doors.door(dataset, self._key).release(request))
 
@@ -188,6 +191,7 @@ def _request(
     levels: Mapping[str, Iterable[str]] | None = None,
     measure: str = DEFAULT_MEASURE,
     additivity: str = "",
+    fit_to: Iterable[str] | str = (),
 ) -> TableRequest:
     """A request from what Python gives."""
     return TableRequest(
@@ -204,6 +208,7 @@ def _request(
         tuple((name, _codes(name, names)) for name, names in _parts("levels", levels)),
         measure,
         additivity,
+        _names(fit_to),
     )
 
 

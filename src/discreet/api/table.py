@@ -52,6 +52,7 @@ class Table:
     def to_pandas(self) -> pd.DataFrame:
         """One line a cell: codes, labels, `value` (missing where withheld) and `status`.
 
+        Where numbers below zero are shown as zero, `signed` has them as they were.
         A weighted table also has `relative_standard_error` and `noise_share` (of its square), in percent.
         """
         import pandas as pd  # noqa: PLC0415 - slow to import, and only wanted here
@@ -67,6 +68,8 @@ class Table:
         status = release.status.ravel()
         columns["value"] = pd.arrays.IntegerArray(release.values.ravel().copy(), release.missing.ravel())
         columns["status"] = np.array(STATUSES, dtype=object)[status]
+        if release.signed is not None:
+            columns["signed"] = pd.arrays.IntegerArray(release.signed.ravel().copy(), release.missing.ravel())
         for name, tenths in self._errors().items():
             columns[name] = np.where(tenths < 0, np.nan, tenths / 10).ravel()
         return pd.DataFrame(columns)
@@ -140,7 +143,7 @@ class Table:
         place = tuple(known.index(code) for code, known in zip(codes, lists, strict=True))
         if release.status[place]:
             raise BadRequest("The cell has no value: it is withheld, or it cannot occur.", "Choose another.")
-        if not release.measure.is_count or release.values[place] != max(0, int(release.noisy[place])):
+        if not release.measure.is_count or _before_clipping(release)[place] != release.noisy[place]:
             raise BadRequest(
                 "The value shown is no count with noise of its own.",
                 "Ask for the measure count with additivity=independent.",
@@ -207,11 +210,16 @@ class Table:
         return (
             f"<figure><figcaption><b>{escape(self.release.title)}</b><br>{escape(self.release.dataset.source)}"
             f"</figcaption><table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>{more}{legend}"
-            f"<p><small>{escape(self.note)}</small></p></figure>"
+            f"<p><small>{escape(' '.join(self.release.notes))}</small></p></figure>"
         )
 
     def __repr__(self) -> str:
         return f"<Table: {self.release.title}, {self.release.cells:,} cells>"
+
+
+def _before_clipping(release: Release) -> NDArray[Any]:
+    """The numbers shown, before those below zero became zero."""
+    return release.values if release.signed is None else release.signed
 
 
 def _texts(value: float, status: int, *tenths: int) -> list[str]:

@@ -271,9 +271,7 @@ def _outputs(stored: StoredDataset) -> Safe:
     declared = (
         ", ".join(f"{kind} ({number})" if number > 1 else kind for kind, number in kinds.items()) or "none"
     )
-    negative = (
-        "counts below zero are shown as zero" if protection.non_negative else "negative counts are shown"
-    )
+    negative = "counts below zero are shown as zero" if protection.clips else "negative counts are shown"
     narrow = any(rule.kind == "max-variables" for rule in stored.rules)
     return Safe(
         "Safe outputs",

@@ -113,7 +113,7 @@ def subject_of(door: Door, request: TableRequest) -> Subject:
     return Subject(
         counts=counts.transpose(order).reshape(lengths),
         possible=possible.transpose(order).reshape(lengths),
-        clip=stored.dataset.protection.non_negative,
+        clip=stored.dataset.protection.clips,
         title=table_title(stored.dataset, shape.dimensions, asked),
         sides=tuple(" x ".join(labels[name] for name in side) for side in (rows, columns, layers)),  # type: ignore[arg-type]
         refusal=None if refusal is None else refusal.message,

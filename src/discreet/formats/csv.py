@@ -1,7 +1,8 @@
 """Tidy CSV: one header row, one line a cell, UTF-8.
 
 For each variable a column of codes under its name and a column `<name>_label`; then `value`, empty where
-nothing is released, and `status`; a weighted table also has `relative_standard_error` and `noise_share`, the
+nothing is released, and `status`; a table in which counts below zero are shown as zero also has them as they were
+(`signed`); a weighted table also has `relative_standard_error` and `noise_share`, the
 noise's part of the error's variance, both in percent. Text that a spreadsheet would take for a formula is led
 by an apostrophe. Each category is quoted once and the lines are joined by Arrow: a million cells take a second.
 """
@@ -29,7 +30,8 @@ _NUMBER = re.compile(r"-?\d+(\.\d+)?(-\d+)?\Z")
 def to_csv(release: Release) -> bytes:
     """The release as tidy CSV."""
     names = [name for d in release.dimensions for name in (d.name, f"{d.name}_label")]
-    extra = [] if release.errors is None else ["relative_standard_error", "noise_share"]
+    extra = [] if release.signed is None else ["signed"]
+    extra += [] if release.errors is None else ["relative_standard_error", "noise_share"]
     header = ",".join([*names, "value", "status", *extra]) + "\n"
     return header.encode() + _lines(release)
 
@@ -60,6 +62,8 @@ def _lines(release: Release) -> bytes:
     value = _texts(release.values.ravel(), release.missing.ravel())
     letter = pa.array(STATUSES, pa.large_string()).take(pa.array(status))
     columns += [value, letter]
+    if release.signed is not None:
+        columns.append(_texts(release.signed.ravel(), release.missing.ravel()))
     columns += [
         _percent(np.where(release.missing, -1, tenths))
         for tenths in (release.errors, release.noise_shares)

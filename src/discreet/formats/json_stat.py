@@ -1,7 +1,8 @@
 """JSON-stat 2.0: dense values, category indices as objects, status by position.
 
-The mandatory note is `note[0]`; what the protection promises is under `extension.confidentiality`. A
-total is the category `_T`. Read by pyjstat, rjstat and jsonstat-toolkit; https://json-stat.org/full/.
+The mandatory note is `note[0]`; what the protection promises is under `extension.confidentiality`. Where numbers
+below zero are shown as zero, `extension.signed` has them as they were. A total is the category `_T`.
+Read by pyjstat, rjstat and jsonstat-toolkit; https://json-stat.org/full/.
 """
 
 from __future__ import annotations
@@ -33,9 +34,6 @@ def json_stat(release: Release) -> dict[str, Any]:
     dataset = release.dataset
     status = release.status.ravel()
     marked = np.flatnonzero(status)
-    values: list[float | None] = [*release.values.ravel().tolist()]
-    for place in np.flatnonzero(release.missing.ravel()).tolist():
-        values[place] = None
     document: dict[str, Any] = {
         "version": "2.0",
         "class": "dataset",
@@ -45,7 +43,7 @@ def json_stat(release: Release) -> dict[str, Any]:
         "id": [dimension.name for dimension in release.dimensions],
         "size": [dimension.length for dimension in release.dimensions],
         "dimension": {dimension.name: _dimension(dimension) for dimension in release.dimensions},
-        "value": values,
+        "value": _numbers(release, release.values),
         "status": {str(place): STATUSES[status[place]] for place in marked.tolist()},
         "extension": _extension(release),
     }
@@ -53,6 +51,16 @@ def json_stat(release: Release) -> dict[str, Any]:
     if geography:
         document["role"] = {"geo": geography}
     return document
+
+
+def _numbers(release: Release, numbers: NDArray[np.int64] | NDArray[np.float64]) -> list[float | None]:
+    """Numbers in the order of the cells; null where nothing is released."""
+    import numpy as np
+
+    listed: list[float | None] = [*numbers.ravel().tolist()]
+    for place in np.flatnonzero(release.missing.ravel()).tolist():
+        listed[place] = None
+    return listed
 
 
 def _dimension(dimension: Dimension) -> dict[str, Any]:
@@ -101,6 +109,7 @@ def _extension(release: Release) -> dict[str, Any]:
         "reference_date": dataset.reference_date,
         "query": release.request.permalink,
         "measure": release.request.measure,
+        **({} if release.signed is None else {"signed": _numbers(release, release.signed)}),
         **_errors(release),
         "status": {"label": STATUS_MEANING},
         "confidentiality": {

@@ -77,6 +77,7 @@ class Dataset:
             self._check_hierarchy(hierarchy)
         if self.survey is not None:
             self._check_survey(self.survey)
+        self._check_fit_to()
         for zero in self.structural_zeros:
             self._check_zero(zero)
         for code_list in self.code_lists:
@@ -109,6 +110,14 @@ class Dataset:
     def known_levels(self) -> dict[tuple[str, str], tuple[Group, ...]]:
         """The levels of variables that have been worked out; `levels` fills it."""
         return {}
+
+    def _check_fit_to(self) -> None:
+        for name in "*".join(self.protection.fit_to).split("*") if self.protection.fit_to else ():
+            if name.strip() not in self._by_name:
+                raise BadDescription(
+                    f'fit_to of [protection] names the variable "{name.strip()}".',
+                    nearest(name.strip(), self._by_name),
+                )
 
     def _check_hierarchy(self, hierarchy: Hierarchy) -> None:
         for coarse, fine in zip(hierarchy.levels, hierarchy.levels[1:], strict=False):

@@ -238,6 +238,11 @@ def _protection(entry: dict[str, Any]) -> Protection:
     for name in ("max_variables", "max_cells", "big_n"):
         if name in values and (not isinstance(values[name], int) or isinstance(values[name], bool)):
             raise BadDescription(f"{name} of [protection] is {values[name]!r}.", "Give a whole number.")
+    tables = values.get("fit_to", [])
+    if not isinstance(tables, list) or not all(isinstance(each, str) for each in tables):
+        raise BadDescription(
+            f"fit_to of [protection] is {tables!r}.", 'Give a list, as in ["area", "sex*age"].'
+        )
     for name in ("noise", "universe", "budget"):
         if not isinstance(values.get(name, {}), dict):
             raise BadDescription(

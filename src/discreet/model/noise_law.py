@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 
 if TYPE_CHECKING:
-    from collections.abc import Hashable, Iterator, Sequence
+    from collections.abc import Hashable, Iterator, Mapping, Sequence
     from fractions import Fraction
 
     from numpy.typing import NDArray
@@ -102,6 +102,15 @@ class NoiseLaw(ABC):
     @abstractmethod
     def document(self) -> dict[str, Any]:
         """What the documents of a table say about its noise."""
+
+    def adds_up(self, axis: int, wholes: Mapping[int, Sequence[int]]) -> bool:  # noqa: ARG002 - where noise adds up
+        """Whether the noise of every whole along an axis is the sum of the noise of its parts.
+
+        Args:
+            axis: Of the table.
+            wholes: The places of the parts by the place of their whole.
+        """
+        return False
 
     def at(self, *place: int) -> CellLaw:
         """The law of the noise of one cell."""

@@ -41,7 +41,8 @@ class Protection:
         modulus: The number of cell keys; by default that of the noise table's file, or 2^32.
         additivity: `independent`: totals have noise of their own; `interior`: they are sums of noisy
             cells; `fitted`: cells are changed to add up to totals that have noise of their own.
-        non_negative: Released counts below zero become zero.
+        fit_to: Published tables that fitted tables agree with, as in `["area", "sex*age"]`; `model/fit_to.py`.
+        non_negative: Released counts below zero become zero; None for the method's own way (`clips`).
         max_variables: How many variables one table may cross, geography not counted.
         max_cells: How many cells one table may have, totals included.
         big_n: The prime of the `abs` keys (Sadeghi & Chien, eq. 36).
@@ -54,7 +55,8 @@ class Protection:
     keys: str = "hashed"
     modulus: int | None = None
     additivity: str = "independent"
-    non_negative: bool = True
+    fit_to: tuple[str, ...] = ()
+    non_negative: bool | None = None
     max_variables: int = 3
     max_cells: int = DEFAULT_MAX_CELLS
     big_n: int = 4_294_967_291
@@ -79,6 +81,7 @@ class Protection:
             raise BadDescription(f"big_n is {self.big_n}.", "It must lie between 2 and 2^63.")
         if self.max_variables < 1 or self.max_cells < 1:
             raise BadDescription("max_variables and max_cells must be at least 1.", "Raise them.")
+        object.__setattr__(self, "fit_to", tuple(self.fit_to))
         for name in ("noise", "universe", "budget"):
             object.__setattr__(self, name, MappingProxyType(dict(getattr(self, name))))
 
@@ -86,6 +89,15 @@ class Protection:
     def is_dp(self) -> bool:
         """Whether noise is keyed by description, under a budget."""
         return self.method == "dp"
+
+    @property
+    def clips(self) -> bool:
+        """Whether counts below zero are shown as zero: as declared, else under the cell key method only.
+
+        Under `dp` noise lowers empty cells as often as it raises them. Zeros in place of what is below would raise
+        every sum of small counts, and the law of the noise would not be that of the number shown.
+        """
+        return not self.is_dp if self.non_negative is None else self.non_negative
 
     def _refuse_strange(self) -> None:
         """Refuse what belongs to the other method: it would be believed to be in force."""

@@ -54,6 +54,7 @@ class Release:
         values: Released counts, or people represented, as whole numbers; a measure that is no count may release
             floats. Meaningless where `missing`.
         noisy: Counts with their noise, before any adjustment.
+        signed: Of a table in which numbers below zero are shown as zero, the numbers before that; None elsewhere.
         status: Index into `STATUSES` for each cell.
         law: The law of the noise of every cell of `noisy`.
         notes: What every reader must be told; the first is mandatory in every format.
@@ -81,11 +82,12 @@ class Release:
     verdict: Mapping[str, Any] | None = None
     measure: Measure = COUNT
     charged: Mapping[str, Any] | None = None
+    signed: NDArray[np.int64] | NDArray[np.float64] | None = None
 
     def __post_init__(self) -> None:
         lengths = tuple(dimension.length for dimension in self.dimensions)
         arrays: list[NDArray[np.generic]] = [self.values, self.noisy, self.status]
-        for array in (*arrays, *(a for a in (self.errors, self.noise_shares) if a is not None)):
+        for array in (*arrays, *(a for a in (self.errors, self.noise_shares, self.signed) if a is not None)):
             if array.shape != lengths:
                 raise ValueError("the arrays of a release must have its shape")
             array.flags.writeable = False
@@ -120,7 +122,11 @@ def table_title(
     names = [dimension.label.lower() for dimension in dimensions]
     listed = names[0] if len(names) == 1 else ", ".join(names[:-1]) + " and " + names[-1]
     only = "; ".join(filter_in_words(dataset, name, codes, 3) for name, codes in request.filters)
-    return f"{measure.title(dataset)} by {listed}" + (f" (only {only})" if only else "")
+    everybody = [
+        dimension.label.lower() for dimension in dimensions if dimension.total and dimension.leaves_out
+    ]
+    of_all = f"; totals over {' and '.join(everybody)} count all {dataset.unit}" if everybody else ""
+    return f"{measure.title(dataset)} by {listed}" + (f" (only {only})" if only else "") + of_all
 
 
 def filter_in_words(dataset: Dataset, name: str, codes: tuple[str, ...], most: int) -> str:

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 from urllib.parse import urlencode
 
 from discreet.errors import BadRequest, nearest
+from discreet.model.fit_to import NONE, canonical_fit_to
 from discreet.model.grammar import (
     escape,
     parse_filter,
@@ -56,6 +57,7 @@ class TableRequest:
             levels of its hierarchy, code lists, itself.
         measure: What the numbers say, by its name in `answer/measures`: `count` for people counted.
         additivity: How totals relate to their parts; empty for the dataset's own way.
+        fit_to: Published tables that a fitted table agrees with (`model/fit_to.py`); empty for the dataset's own.
     """
 
     dataset: str
@@ -68,6 +70,7 @@ class TableRequest:
     levels: Levels = ()
     measure: str = DEFAULT_MEASURE
     additivity: str = ""
+    fit_to: tuple[str, ...] = ()
 
     @property
     def variables(self) -> tuple[str, ...]:
@@ -91,6 +94,7 @@ class TableRequest:
             self.levels,
             self.measure,
             self.additivity,
+            self.fit_to,
         )
 
     def to_query(self) -> list[tuple[str, str]]:
@@ -102,7 +106,8 @@ class TableRequest:
         query += [("levels", write_filter(*item)) for item in self.levels]
         query += [] if self.totals else [("totals", "no")]
         query += [("measure", self.measure)] if self.measure != DEFAULT_MEASURE else []
-        return [*query, ("additivity", self.additivity)] if self.additivity else query
+        query += [("additivity", self.additivity)] if self.additivity else []
+        return [*query, ("fit_to", ",".join(map(escape, self.fit_to)))] if self.fit_to else query
 
     @property
     def permalink(self) -> str:
@@ -122,6 +127,7 @@ def request_from_text(
     levels: Iterable[str] = (),
     measure: str = DEFAULT_MEASURE,
     additivity: str = "",
+    fit_to: Sequence[str] = (),
 ) -> TableRequest:
     """Build a request from the one-line grammar of URLs and the command line."""
     return TableRequest(
@@ -135,6 +141,7 @@ def request_from_text(
         tuple(parse_levels(text) for text in levels if text.strip()),
         measure,
         additivity,
+        parse_names(list(fit_to)),
     )
 
 
@@ -156,7 +163,8 @@ def canonical(request: TableRequest, dataset: Dataset) -> TableRequest:
     groups = _canonical_groups(request, dict(filters), dataset)
     levels = _canonical_levels(request, dataset)
     asked = replace(request, filters=filters, groups=groups, levels=levels)
-    return replace(asked, additivity=_canonical_additivity(request, dataset))
+    asked = replace(asked, additivity=_canonical_additivity(request, dataset))
+    return replace(asked, fit_to=_canonical_fit_to(asked, dataset))
 
 
 def _canonical_additivity(request: TableRequest, dataset: Dataset) -> str:
@@ -166,6 +174,18 @@ def _canonical_additivity(request: TableRequest, dataset: Dataset) -> str:
             f'There is no additivity "{request.additivity}".', nearest(request.additivity, ADDITIVITY)
         )
     return "" if request.additivity == dataset.protection.additivity else request.additivity
+
+
+def _canonical_fit_to(request: TableRequest, dataset: Dataset) -> tuple[str, ...]:
+    """Empty where it is the dataset's own set of tables."""
+    protection = dataset.protection
+    if request.fit_to and (request.additivity or protection.additivity) != "fitted":
+        raise BadRequest(
+            "fit_to is for tables that are fitted.", "Add additivity=fitted, or leave fit_to out."
+        )
+    words = canonical_fit_to(request.fit_to, dataset)
+    own = canonical_fit_to(protection.fit_to, dataset)
+    return () if words == own or (words == (NONE,) and not own) else words
 
 
 def _canonical_filters(filters: Filters, dataset: Dataset) -> Filters:

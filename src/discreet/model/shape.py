@@ -20,10 +20,13 @@ import numpy as np
 
 from discreet.errors import BadRequest
 from discreet.model.grammar import escape
+from discreet.model.level_maps import ancestors
 from discreet.model.levels import level_groups, level_label
 from discreet.model.variable import TOTAL
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from numpy.typing import NDArray
 
     from discreet.model.dataset import Dataset
@@ -63,6 +66,7 @@ class Dimension:
         base: The codes of the variable's own categories.
         total: Whether there is a total, last.
         geography: Whether it is a level of a geography.
+        unit: What is counted, for the label of a total that also counts who is in no shown category.
     """
 
     name: str
@@ -72,6 +76,7 @@ class Dimension:
     base: tuple[str, ...]
     total: bool = True
     geography: bool = False
+    unit: str = "records"
 
     @property
     def length(self) -> int:
@@ -85,8 +90,23 @@ class Dimension:
 
     @property
     def labels(self) -> tuple[str, ...]:
-        """Labels in array order, the total last."""
-        return tuple(output.label for output in self.outputs) + (("Total",) if self.total else ())
+        """Labels in array order, the total last; it says where it counts more people than are shown."""
+        total = f"Total (all {self.unit})" if self.leaves_out else "Total"
+        return tuple(output.label for output in self.outputs) + ((total,) if self.total else ())
+
+    @property
+    def leaves_out(self) -> bool:
+        """Whether some people of the total are in no category that is shown."""
+        shown = {member for output in self.outputs for member in output.members}
+        return not shown.issuperset(self.population)
+
+    def wholes(self) -> dict[int, list[int]]:
+        """For each place that holds others the places of its parts: coarser levels, and the total."""
+        parts: dict[int, list[int]] = {}
+        for place, output in enumerate(self.outputs):
+            if output.parent >= 0 or self.total:
+                parts.setdefault(output.parent if output.parent >= 0 else len(self.outputs), []).append(place)
+        return parts
 
     def members(self) -> list[tuple[int, ...]]:
         """The base categories behind each code, in array order."""
@@ -123,7 +143,7 @@ class TableShape:
 def table_shape(request: TableRequest, dataset: Dataset) -> TableShape:
     """The shape of a canonical request."""
     filters = {name: _positions(dataset.variable(name), codes) for name, codes in request.filters}
-    dimensions = tuple(_dimension(dataset, request, name, filters.get(name)) for name in request.variables)
+    dimensions = tuple(_dimension(dataset, request, name, filters) for name in request.variables)
     hidden = tuple(
         HiddenFilter(name, positions, dataset.variable(name).codes)
         for name, positions in filters.items()
@@ -160,15 +180,17 @@ def _along(values: NDArray[np.bool_], axis: int, ndim: int) -> NDArray[np.bool_]
     return values.reshape(tuple(-1 if a == axis else 1 for a in range(ndim)))
 
 
-def _dimension(dataset: Dataset, request: TableRequest, name: str, kept: tuple[int, ...] | None) -> Dimension:
+def _dimension(
+    dataset: Dataset, request: TableRequest, name: str, filters: Mapping[str, tuple[int, ...]]
+) -> Dimension:
     variable = dataset.variable(name)
     groups, levels = dict(request.groups).get(name), dict(request.levels).get(name)
-    population = tuple(range(len(variable))) if kept is None else kept
+    population = _population(dataset, name, filters)
     if groups is not None:
         outputs = tuple(_group(variable, group) for group in groups)
     elif levels is not None:
         outputs = level_outputs(dataset, name, levels, population)
-    elif kept is None:
+    elif len(population) == len(variable):
         outputs = plain_outputs(variable)
     else:
         outputs = tuple(plain_outputs(variable)[position] for position in population)
@@ -179,7 +201,37 @@ def _dimension(dataset: Dataset, request: TableRequest, name: str, kept: tuple[i
         )
     geography = name in dataset.geography
     label = variable.label if levels is None else level_label(dataset, levels[-1])
-    return Dimension(name, label, outputs, population, variable.codes, request.totals, geography)
+    return Dimension(
+        name, label, outputs, population, variable.codes, request.totals, geography, dataset.unit
+    )
+
+
+def _population(dataset: Dataset, name: str, filters: Mapping[str, tuple[int, ...]]) -> tuple[int, ...]:
+    """The categories in which anybody is left by the filters: on the variable, and on levels of its hierarchy.
+
+    Under `filter=region=R01` the districts of other regions are no cells of the question.
+    """
+    open_ = np.zeros(len(dataset.variable(name)), dtype=np.bool_)
+    open_[list(filters.get(name, range(open_.size)))] = True
+    left = open_.copy()
+    for other, members in filters.items():
+        if other != name:
+            left &= _touched(dataset, name, other, members)
+    return tuple(np.flatnonzero(left if left.any() else open_).tolist())
+
+
+def _touched(dataset: Dataset, name: str, other: str, members: tuple[int, ...]) -> NDArray[np.bool_]:
+    """The categories of a variable that share people with categories of another level; all, if unrelated."""
+    chosen = np.zeros(len(dataset.variable(other)), dtype=np.bool_)
+    chosen[list(members)] = True
+    up, down = ancestors(dataset, name, other), ancestors(dataset, other, name)
+    if up is not None:
+        return np.asarray(chosen[up])
+    touched = np.zeros(len(dataset.variable(name)), dtype=np.bool_)
+    if down is None:
+        return ~touched
+    touched[down[chosen]] = True
+    return touched
 
 
 def level_outputs(

@@ -20,6 +20,8 @@ from discreet.noise.sum_law import SumLaw
 from discreet.noise.table import NO_NOISE
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
     from numpy.typing import NDArray
 
     from discreet.model.noise_law import CellLaw
@@ -76,6 +78,15 @@ class DescribedLaw(NoiseLaw):
     def impossible(self) -> NDArray[np.bool_]:
         """Cells that nobody can be in: they add up structural zeros alone."""
         return np.asarray((self.terms == 0) & (self.margin != PUBLIC))
+
+    def adds_up(self, axis: int, wholes: Mapping[int, Sequence[int]]) -> bool:
+        """Whether every whole adds up the very cells that its parts add up: terms of one margin, as many."""
+        terms, margin = np.moveaxis(self.terms, axis, 0), np.moveaxis(self.margin, axis, 0)
+        return all(
+            bool((terms[parts].sum(axis=0) == terms[whole]).all())
+            and bool(((margin[parts] == margin[whole]) | (terms[parts] == 0)).all())
+            for whole, parts in wholes.items()
+        )
 
     def source(self, *place: int) -> tuple[str, ...] | None:
         """The margin whose cells are added up; None for a public cell."""

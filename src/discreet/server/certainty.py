@@ -66,7 +66,7 @@ def certainty(release: Release) -> Certainty | None:
 
 def _by_number(release: Release, law: CellLaw) -> Certainty | None:
     """Where the noise depends on the count, each number shown has an interval of its own."""
-    shown = np.unique(release.values[release.status == 0])
+    shown = np.unique(release.noisy[release.status == 0])
     try:
         low, high = cell_intervals(shown, law, LEVEL)
     except BadRequest:  # a law too wide for inference, or no number at all

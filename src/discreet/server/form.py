@@ -34,7 +34,7 @@ _AXES = (("rows", "Rows", 2), ("columns", "Columns", 2), ("layers", "Layers", 1)
 _WAYS = {
     "independent": "Adjusted on their own",
     "interior": "Sums of adjusted cells",
-    "fitted": "Cells fitted to totals",
+    "fitted": "Changed to add up",
 }
 _ORDINALS = ("first", "second", "third", "fourth")
 
@@ -110,6 +110,7 @@ class Form:
     levels: tuple[LevelField, ...]
     choices: tuple[Choice, ...]
     totals: bool
+    fit_to: tuple[str, ...] = ()
 
 
 def form_parameters(dataset: Dataset) -> list[str]:
@@ -160,6 +161,7 @@ def filled_form(dataset: Dataset, query: QueryParams, request: TableRequest | No
         levels=_level_fields(dataset, request) if request is not None else (),
         choices=_choices(dataset, query),
         totals="no" not in query.getlist("totals"),
+        fit_to=parse_names(query.getlist("fit_to")),
     )
 
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from functools import partial
 from itertools import product
 from math import prod
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -105,7 +105,7 @@ def grid(release: Release, intervals: Mapping[int, str] | None = None) -> Grid:
 
     Args:
         release: What is shown.
-        intervals: For a number shown, the interval of the true count in words.
+        intervals: For a count with its noise, the interval of the true count in words.
     """
     rows, columns, layers = _axes(release)
     lengths = [prod(d.length for d in axis) for axis in (rows, columns, layers)]
@@ -113,6 +113,7 @@ def grid(release: Release, intervals: Mapping[int, str] | None = None) -> Grid:
     status = release.status.reshape(lengths).transpose(2, 0, 1).tolist()
     errors = _shown(release, release.errors).reshape(lengths).transpose(2, 0, 1).tolist()
     shares = _shown(release, release.noise_shares).reshape(lengths).transpose(2, 0, 1).tolist()
+    signed = _signed(release).reshape(lengths).transpose(2, 0, 1).tolist()
     unit = release.dataset.unit[:1].upper() + release.dataset.unit[1:]
     classes = _column_classes(columns)
 
@@ -126,7 +127,7 @@ def grid(release: Release, intervals: Mapping[int, str] | None = None) -> Grid:
         row_title=_listed(rows),
         column_title=_listed(columns),
         headers=_headers(columns) if columns else ((Header(unit if rows else "Number", 1, False, False),),),
-        layers=tuple(map(layer, _labels(layers), values, status, errors, shares)),
+        layers=tuple(map(layer, _labels(layers), values, signed, status, errors, shares)),
         legend=_legend(release),
     )
 
@@ -197,17 +198,32 @@ def _shown(release: Release, tenths: NDArray[np.int64] | None) -> NDArray[np.int
     return np.where(release.missing, -1, tenths)
 
 
+def _signed(release: Release) -> NDArray[Any]:
+    """The numbers before those below zero became zero."""
+    return release.values if release.signed is None else release.signed
+
+
 def _cell(
-    intervals: Mapping[int, str], value: int, status: int, error: int, share: int, look: str
+    intervals: Mapping[int, str], value: int, signed: int, status: int, error: int, share: int, look: str
 ) -> tuple[str, str, tuple[str, ...], str]:
     """A number with separators for the eye, or the letter of why there is none, and the number's error."""
     notes = (f"RSE {error // 10}.{error % 10} %", f"noise {_whole(share)} %") if error >= 0 else ()
     if not status:
-        return f"{value:,}", look, notes, intervals.get(value, "")
+        raised = f"before it was raised to zero: {number(signed)}" if signed < value == 0 else ""
+        return number(value), look, notes, "; ".join(filter(None, (intervals.get(signed, ""), raised)))
     mark = f"[{STATUSES[status]}]"
     if status == UNRELIABLE:
-        return f"{value:,} {mark}", look, notes, ""
+        return f"{number(value)} {mark}", look, notes, ""
     return mark, f"{look} s".strip(), (), ""
+
+
+def number(value: float) -> str:
+    """A number for the eye: separators, and a real minus sign.
+
+    >>> number(-1234)
+    '−1,234'
+    """
+    return f"{value:,}".replace("-", "\N{MINUS SIGN}")
 
 
 def _whole(share: int) -> str:

@@ -116,6 +116,11 @@ def request_parameters() -> list[dict[str, Any]]:
             "independent",
             "How totals relate to their parts; the dataset's own way by default.",
         ),
+        _names(
+            "fit_to",
+            "Published tables whose totals a fitted table keeps: `area,sex*age`; `none` for none. With additivity=fitted.",
+            [],
+        ),
     ]
 
 

@@ -31,6 +31,7 @@ TABLE_PARAMETERS = (
     "totals",
     "measure",
     "additivity",
+    "fit_to",
 )
 _ANSWERS = {"yes": True, "no": False}
 
@@ -57,6 +58,7 @@ def read_table(dataset_id: str, query: QueryParams) -> TableRequest:
         levels=query.getlist("levels"),
         measure=read_word(query, "measure") or "count",
         additivity=read_word(query, "additivity"),
+        fit_to=query.getlist("fit_to"),
     )
 
 

@@ -88,6 +88,7 @@ def command(request: TableRequest) -> str:
     words = ["discreet", "table", request.dataset, *_options(request)]
     words += ["--measure", request.measure] if request.measure != DEFAULT_MEASURE else []
     words += ["--additivity", request.additivity] if request.additivity else []
+    words += ["--fit-to", ",".join(request.fit_to)] if request.fit_to else []
     words += [] if request.totals else ["--no-totals"]
     return shlex.join([*words, "--format", "csv"])
 
@@ -154,6 +155,7 @@ def _python(request: TableRequest, last: str) -> str:
     arguments += [] if request.totals else ["totals=False"]
     arguments += [f"measure={_quoted(request.measure)}"] if request.measure != DEFAULT_MEASURE else []
     arguments += [f"additivity={_quoted(request.additivity)}"] if request.additivity else []
+    arguments += [f"fit_to={_listed(request.fit_to)}"] if request.fit_to else []
     return f"import discreet\n\ntable = discreet.open().table({', '.join(arguments)})\n{last}"
 
 

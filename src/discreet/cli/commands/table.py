@@ -45,6 +45,12 @@ def table(
     additivity: Annotated[
         str, typer.Option(help="independent, interior or fitted; the dataset's own way by default.")
     ] = "",
+    fit_to: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--fit-to", help="Published tables whose totals a fitted table keeps, as in area,sex*age."
+        ),
+    ] = None,
     no_totals: Annotated[bool, typer.Option("--no-totals", help="Leave out all totals.")] = False,
     errors: Annotated[
         bool,
@@ -98,6 +104,7 @@ def table(
         levels=levels or (),
         measure=measure,
         additivity=additivity,
+        fit_to=fit_to or (),
     )
     opened, _ = open_workspace(workspace, threads=threads)
     door = opened.door(dataset, os.environ.get(KEY_ENVIRONMENT))
