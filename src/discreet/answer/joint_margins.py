@@ -38,7 +38,7 @@ from discreet.noise.unstated_law import UnstatedLaw
 from discreet.privacy.claim import group_delta
 from discreet.records.tabulate import tabulate
 from discreet.rules.declared import refuse_by_rules
-from discreet.rules.withheld import withheld_cells
+from discreet.rules.withheld import cells_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -266,7 +266,7 @@ def _listed(release: Release) -> list[Any]:
 def _withheld(verdict: Verdict | None, shape: TableShape, dataset: Dataset) -> NDArray[np.bool_]:
     """Which cells of a margin are withheld; all of them where the table fails as a whole: it is paid for already."""
     try:
-        return withheld_cells(verdict, shape, dataset, "independent")
+        return cells_of(verdict, shape, dataset, "independent").withheld
     except Refused:
         return np.ones(shape.lengths, dtype=np.bool_)
 

@@ -21,8 +21,10 @@ from discreet.answer.question import check, unlock
 from discreet.answer.verdicts import verdict_on
 from discreet.model.release import NOT_APPLICABLE, UNRELIABLE, WITHHELD, Release
 from discreet.model.shape import structural_zeros
+from discreet.noise.added_law import AddedLaw
 from discreet.records.tabulate import tabulate
-from discreet.rules.withheld import withheld_cells
+from discreet.rules.listing import NOTE, labelled
+from discreet.rules.withheld import cells_of
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -41,25 +43,27 @@ def answer(question: Question) -> Release:
     exact = tabulate(stored.engine, shape, weights=kind.weights)
     cells = protector.protect(exact)
     verdict = verdict_on(stored, protector, question.asked.counted, shape, cells.noisy)
-    withheld = withheld_cells(verdict, shape, dataset, question.additivity)
+    layout = cells_of(verdict, shape, dataset, question.additivity)
+    withheld = layout.withheld
     shown = kind.show(question, exact, cells)
     impossible = structural_zeros(shape, dataset) | cells.law.impossible
     # For display only: inference gets the noisy cells as they are.
     display = np.maximum(shown.values, 0) if dataset.protection.non_negative else shown.values
     values, adjustment = add_up(display, shape, question.additivity, impossible)
+    note = mandatory_note(dataset, asked.additivity)
     return Release(
         dataset=dataset,
         digest=stored.digest,
         request=asked,
-        dimensions=shape.dimensions,
-        values=np.where(withheld, 0, values),
-        noisy=np.where(withheld, 0, cells.noisy),
+        dimensions=labelled(shape.dimensions, layout),
+        values=np.where(withheld, 0, layout.add_shown(values)),
+        noisy=np.where(withheld, 0, layout.add_shown(cells.noisy)),
         status=_status(impossible, withheld, shown.unreliable),
-        law=cells.law,
-        notes=tuple(filter(None, (mandatory_note(dataset, asked.additivity), adjustment))),
+        law=AddedLaw(cells.law, layout.added) if layout.sums else cells.law,
+        notes=tuple(filter(None, (note, adjustment, NOTE if layout.sums else ""))),
         promise=protector.promise(dataset.protection, asked.additivity, kind.measure.subject) + shown.promise,
-        errors=_unless(withheld, shown.errors),
-        noise_shares=_unless(withheld, shown.noise_shares),
+        errors=_unless(withheld | layout.added, shown.errors),
+        noise_shares=_unless(withheld | layout.added, shown.noise_shares),
         verdict=None if verdict is None else verdict.as_json(),
         measure=kind.measure,
     )
@@ -75,7 +79,7 @@ def _status(
 
 
 def _unless(withheld: NDArray[np.bool_], tenths: NDArray[np.int64] | None) -> NDArray[np.int64] | None:
-    """What stands beside a value is withheld with it."""
+    """What stands beside a value is withheld with it; a sum of areas has nothing beside it."""
     return None if tenths is None else np.where(withheld, -1, tenths)
 
 

@@ -63,6 +63,7 @@ class Dimension:
         base: The codes of the variable's own categories.
         total: Whether there is a total, last.
         geography: Whether it is a level of a geography.
+        total_label: What the total is called.
     """
 
     name: str
@@ -72,6 +73,7 @@ class Dimension:
     base: tuple[str, ...]
     total: bool = True
     geography: bool = False
+    total_label: str = "Total"
 
     @property
     def length(self) -> int:
@@ -86,7 +88,7 @@ class Dimension:
     @property
     def labels(self) -> tuple[str, ...]:
         """Labels in array order, the total last."""
-        return tuple(output.label for output in self.outputs) + (("Total",) if self.total else ())
+        return tuple(output.label for output in self.outputs) + ((self.total_label,) if self.total else ())
 
     def members(self) -> list[tuple[int, ...]]:
         """The base categories behind each code, in array order."""
