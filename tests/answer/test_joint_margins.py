@@ -193,7 +193,7 @@ def test_a_margin_that_a_rule_of_shape_refuses_is_neither_charged_nor_read(
 
 
 def test_what_a_rule_on_counts_withholds_is_null_and_everything_else_as_without_it(private_town, tmp_path):
-    rule = 'kind = "minimum-area-size"\nvariable = "area"\nleast = 400\nfigures = { N2 = 150, S3 = 150 }'
+    rule = 'kind = "minimum-area-size"\nvariable = "area"\nleast = 400\nfigures = { N2 = 150 }'
     strict = wish(ruled(private_town, tmp_path, rule), "area*sex", "independent").release()
     (release,) = strict.releases.values()
     assert release.notes[0].startswith("Counts in this table have been randomly adjusted")

@@ -55,3 +55,26 @@ def noisy(dataset):
         return NoisyTable(shape, counts, structural_zeros(shape, dataset))
 
     return table
+
+
+def of_areas(verdict, flags):
+    """What a mask of a verdict says of the areas of the finest level, and of the total over areas."""
+    (place,) = verdict.places
+    finest = max(output.depth for output in place.outputs)
+    return [
+        bool(flag)
+        for flag, depth in zip(flags, [*(o.depth for o in place.outputs), finest], strict=True)
+        if depth == finest
+    ]
+
+
+@pytest.fixture(scope="session")
+def by_rule():
+    """Which areas the rules themselves withhold, the total last."""
+    return lambda verdict: of_areas(verdict, verdict.by_rule)
+
+
+@pytest.fixture(scope="session")
+def in_all():
+    """Which areas are withheld, complement included, the total last."""
+    return lambda verdict: of_areas(verdict, verdict.mask)

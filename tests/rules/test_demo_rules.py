@@ -16,7 +16,7 @@ from discreet.rules.noisy_table import NoisyTable
 from discreet.rules.registry import kinds
 from discreet.rules.unfiltered import needs_table, unfiltered, unfiltered_shape
 from discreet.rules.verdict import verdict_of
-from discreet.rules.withheld import withheld_cells
+from discreet.rules.withheld import cells_of
 from discreet.workspace.demo import census_batches, census_description
 
 ROWS, QUESTIONS, SEED = 50_000, 1_000, 20_260
@@ -68,7 +68,7 @@ def answer(request):
         return np.zeros(shape.lengths, dtype=bool)
     unfiltered_shape(request, dataset)
     verdict = verdict_on(unfiltered(request, dataset))
-    return withheld_cells(verdict, shape, dataset, "independent")
+    return cells_of(verdict, shape, dataset, "independent").withheld
 
 
 def refusal_of(request):

@@ -36,16 +36,21 @@ def test_the_verdict_is_plain_data(two_regions, rules, dataset):
     section, sparse = SPARSE["share-of-zeros"]
     verdict = verdict_of(rules({"kind": "share-of-zeros", **section}), table(DENSE, sparse), dataset)
     assert json.loads(json.dumps(verdict.as_json())) == {
-        "passed": 1,
-        "blocked": 1,
+        "passed": 0,
+        "blocked": 2,
         "total": 2,
-        "table_error": None,
+        "table_error": "No area can be shown.",
         "rules": [
             {
                 "code": "share-of-zeros",
                 "message": "In 1 of 2 areas more than 50% of the cells are empty.",
                 "advice": "Take a variable out, filters included, or use larger areas or none.",
-            }
+            },
+            {
+                "code": "complement",
+                "message": "One more area is withheld, so that totals less the areas shown do not give the others away.",
+                "advice": "Take a variable out, filters included, or use larger areas or none.",
+            },
         ],
     }
 
@@ -56,6 +61,6 @@ def test_a_large_mean_cell_rescues_from_the_rules_that_it_lists(two_regions, rul
     sparse, rich = SPARSE["share-of-zeros"][1], [[999, 0, 0], [0, 0, 999]]
     mean = {"kind": "mean-cell-size", "least": 1, "rescue": 100}
     verdict = verdict_of(rules(zeros, mean), table(rich, sparse), dataset)
-    assert verdict.mask[:2].tolist() == [False, True]
+    assert verdict.by_rule[:2].tolist() == [False, True]
     unlisted = {**mean, "rescues": ["share-of-ones"]}
     assert verdict_of(rules(zeros, unlisted), table(rich, sparse), dataset).mask[:2].all()

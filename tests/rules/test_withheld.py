@@ -18,7 +18,7 @@ from discreet.rules.noisy_table import NoisyTable
 from discreet.rules.places import ancestors, finer
 from discreet.rules.unfiltered import needs_table, unfiltered, unfiltered_shape
 from discreet.rules.verdict import verdict_of
-from discreet.rules.withheld import lay_out, withheld_cells
+from discreet.rules.withheld import cells_of, lay_out
 
 ZEROS = {"kind": "share-of-zeros", "most": 0.5}
 
@@ -79,9 +79,12 @@ def test_withheld_cells_agree_with_the_slow_definition(data, seed, mean, dataset
     lengths = [len(dimension.base) for dimension in unfiltered_shape(request, dataset).dimensions]
     table = noisy(request, np.random.default_rng(seed).poisson(mean, lengths))
     verdict = verdict_of(rules(ZEROS, ONES), table, dataset)
-    withheld = lay_out(verdict, shape, dataset)
+    layout = lay_out(verdict, shape, dataset)
+    withheld, added = layout.withheld, layout.added
     cells = areas_of_cells(request, shape, dataset)
     known = {frozenset(m): number for place in verdict.places for number, m in enumerate(place.members())}
+    finest = "area" if "area" in request.used else "region"
+    shows = finest in request.variables and dict(request.levels).get(finest, (finest,))[-1] == finest
     for place in itertools.product(*map(range, shape.lengths)):
         if verdict.table_error is not None:
             assert withheld[place]
@@ -91,7 +94,12 @@ def test_withheld_cells_agree_with_the_slow_definition(data, seed, mean, dataset
             inside = cells[place]
             own = known.get(frozenset(inside))
             touched = [number for members, number in known.items() if len(members) == 1 and members <= inside]
-            assert withheld[place] == (any(verdict.mask[touched]) if own is None else verdict.mask[own])
+            if own is not None or not inside:
+                assert (withheld[place], added[place]) == (bool(inside) and verdict.mask[own], False)
+            elif shows:  # the areas are listed: what is shown is added up
+                assert (withheld[place], added[place]) == (all(verdict.mask[touched]), True)
+            else:
+                assert (withheld[place], added[place]) == (any(verdict.mask[touched]), False)
 
 
 @settings(max_examples=100)
@@ -116,8 +124,8 @@ def finest_of(request, dataset):
 
 @settings(max_examples=60)
 @given(seed=st.integers(1, 10**6), area=st.integers(0, 4), count=st.integers(-2, 5))
-def test_a_verdict_on_an_area_follows_from_its_own_noisy_counts_alone(
-    seed, area, count, ask, dataset, noisy, rules
+def test_what_the_rules_withhold_follows_from_an_area_s_own_noisy_counts_alone(
+    seed, area, count, ask, dataset, noisy, rules, by_rule
 ):
     request, _ = ask(rows=["area"], columns=["sex", "age"])
     interior = np.random.default_rng(seed).poisson(1, (5, 2, 3))
@@ -127,15 +135,16 @@ def test_a_verdict_on_an_area_follows_from_its_own_noisy_counts_alone(
         verdict_of(rules(ZEROS, ONES), noisy(request, cells), dataset) for cells in (interior, changed)
     )
     same = [place for place in range(5) if place != area]
-    assert np.array_equal(one.mask[same], other.mask[same])
+    before, after = np.array(by_rule(one)), np.array(by_rule(other))
+    assert np.array_equal(before[same], after[same])
     order = np.random.default_rng(seed).permutation(5)
     moved = verdict_of(rules(ZEROS, ONES), noisy(request, interior[order]), dataset)
-    assert np.array_equal(moved.mask[:5], one.mask[:5][order])
+    assert np.array_equal(np.array(by_rule(moved))[:5], before[:5][order])
 
 
 @pytest.fixture(scope="module")
-def north_two_withheld(ask, noisy, rules, dataset):
-    """Area by sex by age in which N2 alone is too sparse, for any request on these variables."""
+def north_withheld(ask, noisy, rules, dataset):
+    """Area by sex by age in which N2 is too sparse, and N1 is withheld with it, for any request on these variables."""
     request, _ = ask(rows=["area"], columns=["sex", "age"])
     interior = np.full((5, 2, 3), 9)
     interior[1] = [[9, 0, 0], [0, 0, 9]]
@@ -143,50 +152,61 @@ def north_two_withheld(ask, noisy, rules, dataset):
 
 
 def shown(verdict, asked, dataset):
-    return ~lay_out(verdict, asked[1], dataset)
+    return ~lay_out(verdict, asked[1], dataset).withheld
 
 
-def test_a_withheld_area_has_no_cells_and_the_total_over_all_areas_stays(north_two_withheld, ask, dataset):
+def test_a_withheld_area_has_no_cells_and_the_total_over_all_areas_stays(north_withheld, ask, dataset):
     asked = ask(rows=["area"], columns=["sex"], layers=["age"])
-    released = shown(north_two_withheld, asked, dataset)
-    assert not released[1].any()
-    assert released[[0, 2, 3, 4, 5]].all()
+    released = shown(north_withheld, asked, dataset)
+    assert not released[[0, 1]].any()
+    assert released[[2, 3, 4, 5]].all()
 
 
-def test_the_total_of_a_filter_to_a_withheld_area_has_no_cells(north_two_withheld, ask, dataset):
+def test_the_total_of_a_filter_to_a_withheld_area_has_no_cells(north_withheld, ask, dataset):
     asked = ask(rows=["area"], columns=["sex", "age"], filters=["area=N2"])
-    assert not shown(north_two_withheld, asked, dataset).any()
+    assert not shown(north_withheld, asked, dataset).any()
     with pytest.raises(TableNotReleased, match="None of the areas") as raised:
-        withheld_cells(north_two_withheld, asked[1], dataset, "independent")
+        cells_of(north_withheld, asked[1], dataset, "independent")
     assert "region" in raised.value.advice
 
 
-def test_a_union_with_a_withheld_area_in_it_is_withheld(north_two_withheld, ask, dataset):
-    asked = ask(rows=["area"], columns=["sex"], filters=["area=N1,N2,S1", "age=old"])
-    released = shown(north_two_withheld, asked, dataset)[:, 0]
-    assert released.tolist() == [True, False, True, False]
-    hidden = ask(rows=["sex"], columns=["age"], filters=["area=N1,N2"])
-    assert not shown(north_two_withheld, hidden, dataset).any()
-    other = ask(rows=["sex"], columns=["age"], filters=["area=N1,S1"])
-    assert shown(north_two_withheld, other, dataset).all()
+def test_a_union_is_the_sum_of_the_areas_shown_and_never_a_count(north_withheld, ask, dataset):
+    asked = ask(rows=["area"], columns=["sex"], filters=["area=N1,N2,S1,S2", "age=old"])
+    layout = lay_out(north_withheld, asked[1], dataset)
+    assert layout.withheld[:, 0].tolist() == [True, True, False, False, False]
+    assert layout.added[:, 0].tolist() == [False] * 4 + [True]
+    counted = np.arange(15).reshape(5, 3) + 100  # a wrong answer would keep 112, the count of the union
+    assert layout.add_shown(counted)[-1].tolist() == (counted[2] + counted[3]).tolist()
+    whole = ask(rows=["area"], columns=["sex"], filters=["area=N1,N2", "age=old"])
+    assert not lay_out(
+        north_withheld, whole[1], dataset
+    ).added.any()  # all of the north is declared: its region
+    hidden = ask(rows=["sex"], columns=["age"], filters=["area=N2,S1"])
+    assert not shown(north_withheld, hidden, dataset).any()
 
 
-def test_two_levels_in_one_table_are_told_apart(north_two_withheld, ask, dataset):
+def test_two_levels_in_one_table_are_told_apart(north_withheld, ask, dataset):
     asked = ask(rows=["region"], columns=["area"], layers=["sex"], filters=["age=old"])
-    released = shown(north_two_withheld, asked, dataset)[:, :, 0]
+    released = shown(north_withheld, asked, dataset)[:, :, 0]
     assert not released[0, 1]
     assert not released[2, 1]
-    assert not released[0, 5]  # all of the north: a union with N2 in it
+    assert released[0, 5]  # all of the north: a declared region, in which two areas are withheld
     assert released[1, 5]
     assert released[2, 5]
 
 
-def test_where_totals_are_sums_they_are_withheld_with_the_area(north_two_withheld, ask, dataset):
+def test_where_totals_are_sums_they_are_withheld_with_the_area(north_withheld, ask, dataset):
     _, shape = ask(rows=["area"], columns=["sex"], layers=["age"])
-    assert not lay_out(north_two_withheld, shape, dataset)[5].any()
-    assert lay_out(north_two_withheld, shape, dataset, sums=True)[5].all()
-    _, one = ask(rows=["area"], columns=["sex"], filters=["area=N1,S1", "age=old"])
-    assert not lay_out(north_two_withheld, one, dataset, sums=True).any()
+    assert not lay_out(north_withheld, shape, dataset).withheld[5].any()
+    assert lay_out(north_withheld, shape, dataset, sums=True).withheld[5].all()
+    _, one = ask(rows=["area"], columns=["sex"], filters=["area=S1,S2", "age=old"])
+    assert not lay_out(north_withheld, one, dataset, sums=True).withheld.any()
+
+
+def test_nothing_is_fitted_to_a_choice_of_areas(north_withheld, ask, dataset):
+    _, shape = ask(rows=["area"], columns=["sex"], filters=["area=S1,S2", "age=old"])
+    with pytest.raises(TableNotReleased, match="no total of their own"):
+        cells_of(north_withheld, shape, dataset, "fitted")
 
 
 class TestLevels:
@@ -195,21 +215,22 @@ class TestLevels:
     mixed: ClassVar = {"rows": ["area"], "columns": ["sex", "age"], "levels": ["area=region,area"]}
     sparse: ClassVar = np.array([[[9] * 3] * 2, [[9, 0, 0], [0, 0, 9]], *[[[9] * 3] * 2] * 3])
 
-    def test_a_region_is_shown_though_one_of_its_areas_is_not(self, ask, noisy, rules, dataset):
+    def test_a_region_is_shown_though_its_areas_are_not(self, ask, noisy, rules, dataset):
         request, shape = ask(**self.mixed)
         verdict = verdict_of(rules(ZEROS), noisy(request, self.sparse), dataset)
         codes = shape.dimensions[0].codes
-        withheld = lay_out(verdict, shape, dataset)[:, 0, 0]
-        assert [code for code, gone in zip(codes, withheld, strict=True) if gone] == ["N2"]
-        assert (verdict.withheld, verdict.total) == (1, 7)
+        withheld = lay_out(verdict, shape, dataset).withheld[:, 0, 0]
+        assert [code for code, gone in zip(codes, withheld, strict=True) if gone] == ["N1", "N2"]
+        assert (verdict.withheld, verdict.total) == (2, 5)
 
     def test_a_filter_to_a_withheld_area_does_not_show_it_as_its_region(self, ask, noisy, rules, dataset):
         request, shape = ask(**self.mixed, filters=["area=N2,S1"])
-        assert unfiltered(request, dataset).levels == ()
+        assert unfiltered(request, dataset).levels == (("area", ("region", "area")),)
         verdict = verdict_of(rules(ZEROS), noisy(request, self.sparse), dataset)
         codes = shape.dimensions[0].codes
-        withheld = lay_out(verdict, shape, dataset)[:, 0, 0]
-        assert [code for code, gone in zip(codes, withheld, strict=True) if gone] == ["N", "N2", "_T"]
+        withheld = lay_out(verdict, shape, dataset).withheld[:, 0, 0]
+        assert [code for code, gone in zip(codes, withheld, strict=True) if gone] == ["N", "N2"]
+        assert lay_out(verdict, shape, dataset).added[codes.index("_T")].all()
 
     def test_a_rule_for_small_areas_leaves_the_regions_alone(self, ask, noisy, rules, dataset):
         request, _ = ask(**self.mixed)
@@ -222,7 +243,7 @@ class TestLevels:
         request, shape = ask(**parts)
         verdict = verdict_of(rules(ZEROS, ONES), noisy(request, self.sparse), dataset)
         assert (verdict.withheld, verdict.total) == (0, 2)
-        assert not lay_out(verdict, shape, dataset).any()
+        assert not lay_out(verdict, shape, dataset).withheld.any()
         at_area = rules({"kind": "max-variables", "most": 1, "level": "area"})
         assert first_refusal(request, shape, dataset, at_area) is None
         assert first_refusal(*ask(**parts, filters=["area=N1"]), dataset, at_area) is not None
@@ -244,8 +265,8 @@ def test_a_verdict_of_another_geography_is_refused(ask, noisy, rules, dataset):
         lay_out(verdict, ask(rows=["area"])[1], dataset)
 
 
-def test_the_total_over_areas_is_withheld_where_the_table_without_geography_would_be(
-    ask, noisy, rules, dataset
+def test_all_areas_are_withheld_where_the_table_without_geography_would_be(
+    ask, noisy, rules, dataset, by_rule
 ):
     request, shape = ask(rows=["area"], columns=["job"])
     interior = np.zeros((5, 4), dtype=int)
@@ -253,8 +274,8 @@ def test_the_total_over_areas_is_withheld_where_the_table_without_geography_woul
     dominated = rules({"kind": "marginal-dominance", "most": 0.9})
     interior[0, 1] = interior[1, 1] = 2
     verdict = verdict_of(dominated, noisy(request, interior), dataset)
-    assert verdict.mask.tolist() == [False, False, True, True, True, True]
-    assert lay_out(verdict, shape, dataset)[-1].all()
+    assert by_rule(verdict) == [False, False, True, True, True, True]
+    assert lay_out(verdict, shape, dataset).withheld.all()  # the areas shown would add up to the total
 
 
 def test_two_geographies_get_verdicts_on_their_intersections(town):
@@ -272,13 +293,15 @@ def test_two_geographies_get_verdicts_on_their_intersections(town):
         counts = np.concatenate([counts, counts.sum(axis=axis, keepdims=True)], axis=axis)
     table = NoisyTable(shape, counts.astype(np.int64), np.zeros(counts.shape, dtype=bool))
     verdict = verdict_of(parse_rules([{"kind": "share-of-zeros", "most": 0.4}], dataset), table, dataset)
-    assert (verdict.withheld, verdict.total) == (1, 4)
-    withheld = lay_out(verdict, table_shape(request, dataset), dataset)
-    assert withheld[:, :, 0].tolist() == [[False, True, False], [False] * 3, [False] * 3]
+    assert verdict.by_rule.tolist() == [[False, True, False], [False] * 3, [False] * 3]
+    # One intersection needs another in its row and in its column, and these need the fourth.
+    assert (verdict.withheld, verdict.total) == (4, 4)
+    assert not verdict.mask[-1].any()
+    assert not verdict.mask[:, -1].any()
     only = canonical(
         TableRequest("town", rows=("sex",), filters=(("region", ("N",)), ("school", ("B",)))), dataset
     )
-    assert lay_out(verdict, table_shape(only, dataset), dataset).all()
+    assert lay_out(verdict, table_shape(only, dataset), dataset).withheld.all()
 
 
 SCHOOLS = """

@@ -11,12 +11,12 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from discreet.answer.budget_document import cost_document
-from discreet.answer.question import allow, read, unlock
+from discreet.answer.question import allow, read, read_listed, unlock
 from discreet.answer.verdicts import verdict_on
 from discreet.errors import GroupsOnGeography, Refused, TableNotReleased, TooManyCells, TooManyVariables
 from discreet.protect.dp_protector import DpProtector
 from discreet.rules.advice import nearest_allowed
-from discreet.rules.withheld import withheld_cells
+from discreet.rules.withheld import cells_of
 
 if TYPE_CHECKING:
     from discreet.answer.question import Asked, Question
@@ -53,7 +53,7 @@ def attempt(stored: StoredDataset, request: TableRequest, asker: Asker | None = 
     Raises:
         BadRequest, UnknownVariable, UnknownCategory: The request cannot be read.
     """
-    asked = read(stored.dataset, request)
+    asked = read_listed(stored, request)
     try:
         question = allow(stored, asked, asker)
     except Refused as refusal:
@@ -66,7 +66,7 @@ def attempt(stored: StoredDataset, request: TableRequest, asker: Asker | None = 
     except Refused as refusal:
         return Attempt(asked, question, refusal=refusal)
     try:
-        withheld_cells(verdict, asked.shape, stored.dataset, question.additivity)
+        cells_of(verdict, asked.shape, stored.dataset, question.additivity)
     except Refused as refusal:
         return Attempt(asked, question, verdict, refusal)
     return Attempt(asked, question, verdict)

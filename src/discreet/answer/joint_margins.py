@@ -41,7 +41,7 @@ from discreet.privacy.claim import float_down, float_up, group_delta
 from discreet.protect.exactness import refuse_small_errors
 from discreet.records.tabulate import tabulate
 from discreet.rules.declared import refuse_by_rules
-from discreet.rules.withheld import withheld_cells
+from discreet.rules.withheld import cells_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -291,7 +291,7 @@ def _listed(release: Release) -> list[Any]:
 def _withheld(verdict: Verdict | None, shape: TableShape, dataset: Dataset) -> NDArray[np.bool_]:
     """Which cells of a margin are withheld; all of them where the table fails as a whole: it is paid for already."""
     try:
-        return withheld_cells(verdict, shape, dataset, "independent")
+        return cells_of(verdict, shape, dataset, "independent").withheld
     except Refused:
         return np.ones(shape.lengths, dtype=np.bool_)
 

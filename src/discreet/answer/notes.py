@@ -77,7 +77,7 @@ def _totals(dimensions: Sequence[Dimension], law: NoiseLaw) -> str:
 
 def _everybody(dimension: Dimension) -> str:
     """That a total counts people who are in no category shown."""
-    if not dimension.total or not dimension.leaves_out:
+    if not dimension.total or dimension.total_label or not dimension.leaves_out:
         return ""
     return (
         f"The {dimension.label.lower()} categories shown are not all: the total counts everybody, also those in none "

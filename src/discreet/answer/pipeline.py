@@ -23,8 +23,10 @@ from discreet.answer.question import check, unlock
 from discreet.answer.verdicts import verdict_on
 from discreet.model.release import NOT_APPLICABLE, UNRELIABLE, WITHHELD, Release
 from discreet.model.shape import structural_zeros
+from discreet.noise.added_law import AddedLaw
 from discreet.records.tabulate import tabulate
-from discreet.rules.withheld import withheld_cells
+from discreet.rules.listing import NOTE, labelled
+from discreet.rules.withheld import cells_of
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -50,7 +52,8 @@ def _answer(question: Question, published: list[Release]) -> Release:
     exact = tabulate(stored.engine, shape, weights=kind.weights)
     cells = protector.protect(exact)
     verdict = verdict_on(stored, protector, question.asked.counted, shape, cells.noisy)
-    withheld = withheld_cells(verdict, shape, dataset, question.additivity)
+    layout = cells_of(verdict, shape, dataset, question.additivity)
+    withheld = layout.withheld
     shown = kind.show(question, exact, cells)
     impossible = structural_zeros(shape, dataset) | cells.law.impossible
     clips = dataset.protection.clips
@@ -59,29 +62,32 @@ def _answer(question: Question, published: list[Release]) -> Release:
         shown.values, shape, question.additivity, impossible, dataset.protection, kept
     )
     # Add first, clip last, and for display only: inference gets the noisy cells as they are.
+    values = layout.add_shown(values)
     signed = values if question.additivity != "fitted" else shown.values
+    dimensions = labelled(shape.dimensions, layout)
     return Release(
         dataset=dataset,
         digest=stored.digest,
         request=asked,
-        dimensions=shape.dimensions,
+        dimensions=dimensions,
         values=np.where(withheld, 0, np.maximum(values, 0) if clips else values),
-        noisy=np.where(withheld, 0, cells.noisy),
+        noisy=np.where(withheld, 0, layout.add_shown(cells.noisy)),
         status=_status(impossible, withheld, shown.unreliable),
-        law=cells.law,
+        law=AddedLaw(cells.law, layout.added) if layout.sums else cells.law,
         notes=tuple(
             filter(
                 None,
                 (
-                    table_note(dataset, question.additivity, shape.dimensions, cells.law, protector.tables),
+                    table_note(dataset, question.additivity, dimensions, cells.law, protector.tables),
                     adjustment,
                     clipping_note(cells.law, clips=clips),
+                    NOTE if layout.sums else "",
                 ),
             )
         ),
         promise=protector.promise(dataset.protection, asked.additivity, kind.measure.subject) + shown.promise,
-        errors=_unless(withheld, shown.errors),
-        noise_shares=_unless(withheld, shown.noise_shares),
+        errors=_unless(withheld | layout.added, shown.errors),
+        noise_shares=_unless(withheld | layout.added, shown.noise_shares),
         verdict=None if verdict is None else verdict.as_json(),
         measure=kind.measure,
         charged=charged,
@@ -99,7 +105,7 @@ def _status(
 
 
 def _unless(withheld: NDArray[np.bool_], tenths: NDArray[np.int64] | None) -> NDArray[np.int64] | None:
-    """What stands beside a value is withheld with it."""
+    """What stands beside a value is withheld with it; a sum of areas has nothing beside it."""
     return None if tenths is None else np.where(withheld, -1, tenths)
 
 

@@ -21,6 +21,8 @@ from discreet.model.release import table_title
 from discreet.model.request import canonical
 from discreet.model.shape import table_shape
 from discreet.rules.declared import is_metered, refuse_by_rules
+from discreet.rules.listing import listed
+from discreet.rules.unfiltered import needs_table
 
 if TYPE_CHECKING:
     from discreet.answer.measures import MeasureKind
@@ -124,7 +126,20 @@ def check(stored: StoredDataset, request: TableRequest, asker: Asker | None = No
         BadRequest, UnknownVariable, UnknownCategory: The request cannot be read.
         Refused: A rule does not allow it; the message says which and what to do.
     """
-    return allow(stored, read(stored.dataset, request), asker)
+    return allow(stored, read_listed(stored, request), asker)
+
+
+def read_listed(stored: StoredDataset, request: TableRequest) -> Asked:
+    """Understand a request: where a rule may withhold areas, it shows every area that it names.
+
+    Raises:
+        BadRequest, UnknownVariable, UnknownCategory: The request cannot be read.
+    """
+    asked = read(stored.dataset, request)
+    if not needs_table(stored.rules, asked.counted, stored.dataset):
+        return asked
+    whole = listed(asked.request, stored.dataset)
+    return asked if whole == asked.request else read(stored.dataset, whole)
 
 
 def allow(stored: StoredDataset, asked: Asked, asker: Asker | None = None) -> Question:

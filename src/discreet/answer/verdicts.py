@@ -76,8 +76,9 @@ def joint_verdict(
     wide = unfiltered_shape(asked, stored.dataset)
     names = [dimension.name for dimension in shape.dimensions]
     cells = np.einsum(noisy, range(noisy.ndim), [names.index(each.name) for each in wide.dimensions])
-    for axis in range(cells.ndim):
-        cells = np.concatenate([cells, cells.sum(axis=axis, keepdims=True)], axis=axis)
+    for axis, dimension in enumerate(wide.dimensions):
+        parts = [cells.take(list(members), axis).sum(axis) for members in dimension.members()]
+        cells = np.stack(parts, axis)
     table = NoisyTable(wide, cells, structural_zeros(wide, stored.dataset))
     return verdict_of(stored.rules, table, stored.dataset)
 

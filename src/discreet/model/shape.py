@@ -67,6 +67,7 @@ class Dimension:
         total: Whether there is a total, last.
         geography: Whether it is a level of a geography.
         unit: What is counted, for the label of a total that also counts who is in no shown category.
+        total_label: What the total is called, where it is no count of everybody.
     """
 
     name: str
@@ -77,6 +78,7 @@ class Dimension:
     total: bool = True
     geography: bool = False
     unit: str = "records"
+    total_label: str = ""
 
     @property
     def length(self) -> int:
@@ -91,7 +93,7 @@ class Dimension:
     @property
     def labels(self) -> tuple[str, ...]:
         """Labels in array order, the total last; it says where it counts more people than are shown."""
-        total = f"Total (all {self.unit})" if self.leaves_out else "Total"
+        total = self.total_label or (f"Total (all {self.unit})" if self.leaves_out else "Total")
         return tuple(output.label for output in self.outputs) + ((total,) if self.total else ())
 
     @property

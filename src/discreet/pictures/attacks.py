@@ -99,6 +99,43 @@ def averaging_error(study: dict[str, Any]) -> Any:
     return themed(joined, "What asking for a count again in another way gives away", subtitle)
 
 
+def withheld_ratio(study: dict[str, Any]) -> Any:
+    """The squared error of the attack on withheld areas by table, relative to each guess; the limit is a line."""
+    (result,) = study["results"]
+    names = {"shares": "beside the parent's shares", "fitted": "beside the fitted guess"}
+    records = [
+        {
+            "table": f"{table['level']} by {', '.join(table['variables'])}",
+            "guess": names[start],
+            "ratio": curve[-1]["ratio"],
+        }
+        for table in [
+            *result["tables"],
+            {"level": "all", "variables": ["tables"], "curves": result["curves"]},
+        ]
+        for start, curve in table["curves"].items()
+    ]
+    for record in records[-len(names) :]:
+        record["table"] = "all tables"
+    order = list(dict.fromkeys(record["table"] for record in records))
+    x = (
+        alt.X("ratio:Q")
+        .scale(domainMin=0)
+        .title("Squared error relative to the best guess without differences")
+    )
+    colour = alt.Color("guess:N").scale(domain=list(names.values()), range=[ORANGE, BLUE]).title(None)
+    points = alt.Chart(alt.InlineData(values=records)).mark_point(size=70, filled=True, opacity=0.9)
+    points = points.encode(x=x, y=alt.Y("table:N").sort(order).title(None).axis(labelLimit=320), color=colour)
+    limit = alt.Chart(alt.InlineData(values=[{"ratio": study["limit"]}]))
+    line = limit.mark_rule(color=INK, strokeDash=[4, 3]).encode(x="ratio:Q")
+    subtitle = [
+        f"Demo census of {study['people']:,} people, every table asked in {study['ways']} ways",
+        f"At 1 differences say nothing; dashed: the limit {study['limit']:.1f}",
+    ]
+    chart = alt.layer(line, points).properties(width=520, height=24 * len(order))
+    return themed(chart, "What totals less the areas shown say of those withheld", subtitle)
+
+
 def _error_panel(records: list[dict[str, Any]], study: dict[str, Any], top: float, *, labelled: bool) -> Any:
     x = _x_axis("Ways of asking for the same count", [r["x"] for r in records])
     title = None if labelled else "Typical error (root mean square), persons"

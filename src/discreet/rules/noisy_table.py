@@ -12,11 +12,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from math import prod
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from discreet.rules.places import ancestors, coarser, finer
+from discreet.rules.places import coarser, is_related, units_of
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -71,6 +71,11 @@ class Slices:
     _within: dict[str | None, NDArray[np.bool_]] = field(default_factory=dict, repr=False)
 
     @property
+    def lengths(self) -> tuple[int, ...]:
+        """The lengths of the dimensions of geography, totals included."""
+        return tuple(place.length for place in self.places)
+
+    @property
     def variables(self) -> int:
         """How many variables are crossed beside geography."""
         return self.counts.ndim - 1
@@ -101,11 +106,11 @@ class Slices:
     def _work_out(self, level: str | None) -> NDArray[np.bool_]:
         if level is None:
             return np.ones(len(self.counts), dtype=np.bool_)
-        inside = np.zeros(tuple(place.length for place in self.places), dtype=np.bool_)
+        inside = np.zeros(self.lengths, dtype=np.bool_)
         for axis, place in enumerate(self.places):
-            if place.name == level or place.name in finer(self.dataset, level):
-                owner = ancestors(self.dataset, place.name, level)
-                one = np.array([_alike(owner, members) for members in place.members()])
+            if is_related(self.dataset, place.name, level):
+                units = units_of(self.dataset, place.name, place.members(), level)
+                one = np.array([len(each) == 1 for each in units])
                 inside |= one.reshape(tuple(-1 if a == axis else 1 for a in range(inside.ndim)))
         return inside.ravel()
 
@@ -114,15 +119,22 @@ class Slices:
         return np.zeros(len(self.counts), dtype=np.bool_)
 
     def areas(self) -> NDArray[np.bool_]:
-        """Which slices are areas, and not a total over areas."""
-        shown = np.ones(tuple(place.length for place in self.places), dtype=np.bool_)
-        for axis in range(len(self.places)):
-            np.moveaxis(shown, axis, 0)[-1] = False
+        """Which slices are areas of the finest level, and not coarser ones or a total over areas."""
+        shown = np.ones(self.lengths, dtype=np.bool_)
+        for axis, place in enumerate(self.places):
+            finest = max((output.depth for output in place.outputs), default=0)
+            coarse = [output.depth < finest for output in place.outputs]
+            np.moveaxis(shown, axis, 0)[[*coarse, True]] = False
         return shown.ravel()
 
 
-def slices_of(table: NoisyTable, dataset: Dataset) -> Slices:
+def slices_of(table: NoisyTable, dataset: Dataset, crossed: frozenset[str] | None = None) -> Slices:
     """Cut a table along its geography.
+
+    Args:
+        table: The noisy counts.
+        dataset: Its dataset.
+        crossed: The variables beside geography that are looked at, the others at their total; all if not given.
 
     Raises:
         ValueError: Two levels of one geography: the finer one alone says where.
@@ -132,22 +144,21 @@ def slices_of(table: NoisyTable, dataset: Dataset) -> Slices:
     names = {dimensions[axis].name for axis in places}
     if any(set(coarser(dataset, name)) & names for name in names):
         raise ValueError("rules look at the finest level of a geography only: see `unfiltered`")
-    others = [axis for axis in range(len(dimensions)) if axis not in places]
+    free = [axis for axis in range(len(dimensions)) if axis not in places]
+    others = [axis for axis in free if crossed is None or dimensions[axis].name in crossed]
     lengths = (prod(dimensions[a].length for a in places), *(dimensions[a].length for a in others))
-    counts = table.noisy.transpose(*places, *others).reshape(lengths)
+
+    def cut(array: NDArray[Any]) -> NDArray[Any]:
+        rest = [axis for axis in free if axis not in others]
+        looked_at: NDArray[Any] = array.transpose(*rest, *places, *others)[(-1,) * len(rest)]
+        return looked_at.reshape(lengths)
+
     inside = (slice(None), *(slice(-1),) * len(others))
-    possible = ~table.impossible.transpose(*places, *others).reshape(lengths)[inside]
-    return Slices(tuple(dimensions[a] for a in places), counts, possible, dataset)
+    possible = ~cut(table.impossible)[inside]
+    return Slices(tuple(dimensions[a] for a in places), cut(table.noisy), possible, dataset)
 
 
 def number(flags: NDArray[np.bool_]) -> NDArray[np.int64]:
     """How many flags are set in each slice; slices stand first."""
     found: NDArray[np.int64] = flags.reshape(len(flags), -1).sum(axis=1, dtype=np.int64)
     return found
-
-
-def _alike(owner: NDArray[np.int64], members: tuple[int, ...]) -> bool:
-    if len(members) == 1:
-        return True
-    owners = owner[list(members)]
-    return bool((owners == owners[0]).all())

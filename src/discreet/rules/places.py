@@ -16,6 +16,8 @@ from discreet.model import level_maps
 from discreet.model.levels import level_groups, level_names
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from numpy.typing import NDArray
 
     from discreet.model.dataset import Dataset
@@ -78,6 +80,39 @@ def ancestors(dataset: Dataset, fine: str, coarse: str) -> NDArray[np.int64]:
     """For each category of a level, the position of the same or a coarser level's category that holds it."""
     up = level_maps.ancestors(dataset, fine, coarse)
     return np.arange(len(dataset.variable(fine)), dtype=np.int64) if up is None else up
+
+
+def is_related(dataset: Dataset, name: str, level: str) -> bool:
+    """Whether a variable is a level, or lies below or above it in a hierarchy."""
+    return name == level or name in finer(dataset, level) or name in coarser(dataset, level)
+
+
+def units_of(
+    dataset: Dataset, name: str, unions: list[tuple[int, ...]], level: str
+) -> list[NDArray[np.int64]]:
+    """For unions of a variable's categories, the areas of a level, finer or coarser, that their people live in."""
+    if name == level or name in finer(dataset, level):
+        owner = ancestors(dataset, name, level)
+        return [np.unique(owner[list(members)]) for members in unions]
+    owner = ancestors(dataset, level, name)
+    return [np.flatnonzero(np.isin(owner, members)) for members in unions]
+
+
+def holds_one(dataset: Dataset, names: Iterable[str], level: str) -> bool:
+    """Whether one of the variables has, above a level, an area with a single area of that level in it."""
+    return any(
+        (np.bincount(ancestors(dataset, level, name)) == 1).any()
+        for name in names
+        if name in coarser(dataset, level)
+    )
+
+
+def chain(dataset: Dataset, name: str) -> tuple[str, ...]:
+    """The levels of the first hierarchy that has a variable, from the coarsest down to it."""
+    for hierarchy in dataset.hierarchies:
+        if name in hierarchy.levels:
+            return hierarchy.levels[: hierarchy.levels.index(name) + 1]
+    return (name,)
 
 
 def groupings(dataset: Dataset, name: str) -> dict[str, tuple[Group, ...]]:

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, ClassVar
 from discreet.errors import Refused
 from discreet.rules import reading
 from discreet.rules.edits import larger_areas, one_less
-from discreet.rules.places import at_or_below, finest
+from discreet.rules.places import at_or_below, finest, holds_one
 from discreet.rules.reading import key
 
 if TYPE_CHECKING:
@@ -138,9 +138,11 @@ class CountRule(Rule):
     from_variables: int = key(reading.whole(1), 1)
 
     def concerns(self, request: TableRequest, dataset: Dataset) -> bool:
-        """Whether the request crosses enough variables, at the level or below."""
+        """Whether the request crosses enough variables, at the level or below, or above it with the same people."""
         crossed = len(finest(dataset, request.used - dataset.geography))
-        return crossed >= self.from_variables and at_or_below(request, dataset, self.level)
+        return crossed >= self.from_variables and (
+            at_or_below(request, dataset, self.level) or holds_one(dataset, request.used, str(self.level))
+        )
 
     def reach(self, slices: Slices) -> NDArray[np.bool_]:
         """The slices at the level or below, if enough variables are crossed."""

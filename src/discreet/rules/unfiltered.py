@@ -1,8 +1,9 @@
 """The table that the rules look at: everything that a request uses, nothing filtered, nothing regrouped.
 
 If a filter, a group or a missing total changed what the rules see, it could evade them. So every request
-that uses the same variables gets the verdict of one table: all of them crossed, with totals. Of the levels of a
-hierarchy only the finest is crossed, since the coarser ones follow from it.
+that uses the same variables gets the verdict of one table: all of them crossed, with totals. Of a geography the
+finest level that is used is crossed, and the areas of all coarser levels stand above it: a difference between levels
+must not give a withheld area back. Of another hierarchy only the finest level is crossed.
 
 Comes from: a canonical request. Goes to: `answer/verdicts.py`, which counts and protects it, then `verdict`.
 """
@@ -14,7 +15,7 @@ from typing import TYPE_CHECKING
 from discreet.errors import TooManyCells
 from discreet.model.request import TableRequest, canonical
 from discreet.model.shape import table_shape
-from discreet.rules.places import finest
+from discreet.rules.places import chain, finest
 from discreet.rules.sentences import size
 
 if TYPE_CHECKING:
@@ -34,13 +35,18 @@ def unfiltered(request: TableRequest, dataset: Dataset) -> TableRequest:
     """The request whose noisy table the rules look at: equal for all that see the same levels."""
     names = finest(dataset, request.used)
     chosen = {name for name, _ in (*request.filters, *request.groups)}
-    levels = tuple(
-        # The rules look at areas of every level shown; of another variable only the finest level is crossed.
-        (name, shown if name in dataset.geography else shown[-1:])
-        for name, shown in request.levels
-        if name in names and name not in chosen
-    )
+    shown = {name: levels for name, levels in request.levels if name not in chosen}
+    levels = tuple((name, _crossed(name, shown.get(name, (name,)), dataset)) for name in names)
     return canonical(TableRequest(request.dataset, rows=names, levels=levels), dataset)
+
+
+def _crossed(name: str, shown: tuple[str, ...], dataset: Dataset) -> tuple[str, ...]:
+    """The levels of a variable that the rules look at."""
+    if name not in dataset.geography:
+        return shown[-1:]
+    above = chain(dataset, shown[-1] if shown[-1] in dataset.geography else name)
+    # A code list is no level of the hierarchy: its groups are looked at as they are.
+    return above if set(shown) <= set(above) else shown
 
 
 def unfiltered_shape(request: TableRequest, dataset: Dataset) -> TableShape:

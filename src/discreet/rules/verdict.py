@@ -2,7 +2,9 @@
 
 `verdict_of` asks every declared rule, in order, about the noisy, unfiltered table. A rule withholds the
 areas that fail it, unless another rule spares them; the total over areas is treated like an area, since it is
-the table without geography. A table whose areas are all withheld fails, and a rule may fail one with too many.
+the table without geography. An area that is withheld with fewer variables is withheld with more: the larger table
+has the smaller one as its totals. Then the complement is withheld (`complement`), so that no difference gives an area
+back. A table whose areas are all withheld fails, and a rule may fail one with too many.
 
 Comes from: a `NoisyTable`. Goes to: `withheld` (cells), `answer`, the faces (`as_json`).
 Source: Rinott et al. (2018), section 2.2, property 3.
@@ -11,8 +13,12 @@ Source: Rinott et al. (2018), section 2.2, property 3.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import reduce
+from itertools import combinations
+from operator import or_
 from typing import TYPE_CHECKING, Any
 
+from discreet.rules.complement import complemented, same_people
 from discreet.rules.noisy_table import slices_of
 from discreet.rules.places import coarser
 
@@ -26,6 +32,9 @@ if TYPE_CHECKING:
     from discreet.model.shape import Dimension
     from discreet.rules.noisy_table import NoisyTable, Slices
     from discreet.rules.rule import Rule
+
+#: The code of what is withheld with an area that a rule withholds.
+COMPLEMENT = "complement"
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,14 +53,16 @@ class Verdict:
     Args:
         places: The dimensions of geography of the table that the rules looked at.
         mask: Which areas are withheld, along these dimensions, totals last; without geography a single flag.
-        withheld: How many areas are withheld, totals not counted.
-        total: How many areas there are; 1 without geography.
+        by_rule: Those of them that a rule withholds; the others are the complement.
+        withheld: How many areas of the finest level are withheld.
+        total: How many there are; 1 without geography.
         table_error: Why the table fails as a whole, or None.
-        rules: Why areas are withheld, in the order of the rules.
+        rules: Why areas are withheld, in the order of the rules, the complement last.
     """
 
     places: tuple[Dimension, ...]
     mask: NDArray[np.bool_]
+    by_rule: NDArray[np.bool_]
     withheld: int
     total: int
     table_error: str | None
@@ -75,29 +86,69 @@ class Verdict:
 
 def verdict_of(rules: Iterable[Rule], table: NoisyTable, dataset: Dataset) -> Verdict:
     """Ask the declared rules about a noisy, unfiltered table; rules by shape have nothing to say here."""
-    slices = slices_of(table, dataset)
-    areas, mask = slices.areas(), slices.none()
-    reaching = [rule for rule in rules if rule.reach(slices).any()]
-    found = []
-    for rule in reaching:
-        failed = _failed(rule, reaching, slices)
-        mask |= failed
-        if (failed & areas).any():
-            found.append((rule, int((failed & areas).sum())))
-    withheld, total = int((mask & areas).sum()), int(areas.sum())
-    advice = advice_on(slices.places, dataset) if found else ""
+    declared = tuple(rules)
+    whole = slices_of(table, dataset)
+    seen: dict[frozenset[str], _Withheld] = {}
+    for names in _fewer_first(table):
+        slices = slices_of(table, dataset, names)
+        seen[names] = _withheld(declared, slices, [seen[names - {name}] for name in names])
+    found, areas = next(reversed(seen.values())), whole.areas()
+    withheld, total = int((found.mask & areas).sum()), int(areas.sum())
     return Verdict(
-        slices.places,
-        mask.reshape(tuple(place.length for place in slices.places)),
+        whole.places,
+        found.mask.reshape(whole.lengths),
+        found.any_rule.reshape(whole.lengths),
         withheld,
         total,
-        _table_error(withheld, total, reaching),
-        tuple(_finding(rule, number, total, slices, advice) for rule, number in found),
+        _table_error(
+            withheld,
+            int((found.any_rule & areas).sum()),
+            total,
+            [rule for rule in declared if rule.reach(whole).any()],
+        ),
+        _findings(declared, found, whole),
     )
+
+
+def _fewer_first(table: NoisyTable) -> list[frozenset[str]]:
+    """All sets of the variables beside geography, smaller ones first; the last is all of them."""
+    names = [dimension.name for dimension in table.shape.dimensions if not dimension.geography]
+    return [frozenset(some) for size in range(len(names) + 1) for some in combinations(names, size)]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Withheld:
+    """What is withheld of one table: by each rule, in their order, and in all."""
+
+    by_rule: tuple[NDArray[np.bool_], ...]
+    mask: NDArray[np.bool_]
+
+    @property
+    def any_rule(self) -> NDArray[np.bool_]:
+        """What some rule withholds."""
+        return reduce(or_, self.by_rule, self.mask & False)
+
+
+def _withheld(rules: tuple[Rule, ...], slices: Slices, smaller: list[_Withheld]) -> _Withheld:
+    """What is withheld of a table, and of the tables with one variable less."""
+    reaching = [rule for rule in rules if rule.reach(slices).any()]
+    by_rule = tuple(
+        reduce(
+            or_,
+            (each.by_rule[number] for each in smaller),
+            same_people(_failed(rule, reaching, slices), slices),
+        )
+        for number, rule in enumerate(rules)
+    )
+    failed = reduce(or_, by_rule, slices.none())
+    seeds = reduce(or_, (each.mask for each in smaller), slices.none())
+    return _Withheld(by_rule, complemented(failed, seeds, slices))
 
 
 def _failed(rule: Rule, rules: list[Rule], slices: Slices) -> NDArray[np.bool_]:
     """The slices that a rule withholds and no rule spares."""
+    if rule not in rules:
+        return slices.none()
     failed = rule.withholds(slices) & rule.reach(slices)
     if failed.any():
         for other in rules:
@@ -105,24 +156,43 @@ def _failed(rule: Rule, rules: list[Rule], slices: Slices) -> NDArray[np.bool_]:
     return failed
 
 
-def _table_error(withheld: int, total: int, rules: list[Rule]) -> str | None:
+def _table_error(withheld: int, by_rule: int, total: int, rules: list[Rule]) -> str | None:
+    """Why a table fails as a whole; what is withheld as a complement fails no table but an empty one."""
     if withheld == total:
         return "The table is too sparse to be released." if total == 1 else "No area can be shown."
-    if not withheld:
+    if not by_rule:
         return None
-    return next(filter(None, (rule.fails(withheld, total) for rule in rules)), None)
+    return next(filter(None, (rule.fails(by_rule, total) for rule in rules)), None)
 
 
-def _finding(rule: Rule, withheld: int, total: int, slices: Slices, advice: str) -> Finding:
-    where = "In this table" if not slices.places else f"In {withheld:,} of {total:,} areas"
-    return Finding(rule.kind, f"{where} {rule.reason}.", advice)
+def _findings(rules: tuple[Rule, ...], found: _Withheld, slices: Slices) -> tuple[Finding, ...]:
+    """Why areas of the finest level are withheld: by which rules, and to keep those from coming back."""
+    areas = slices.areas()
+    total = int(areas.sum())
+    advice = advice_on(slices.places, slices.dataset)
+    sentences = []
+    for rule, failed in zip(rules, found.by_rule, strict=True):
+        where = "In this table" if not slices.places else f"In {(failed & areas).sum():,} of {total:,} areas"
+        if (failed & areas).any():
+            sentences.append(Finding(rule.kind, f"{where} {rule.reason}.", advice))
+    more = int((found.mask & ~found.any_rule & areas).sum())
+    if more:
+        sentences.append(Finding(COMPLEMENT, _complement_in_words(more), advice))
+    return tuple(sentences)
+
+
+def _complement_in_words(more: int) -> str:
+    what = "One more area is" if more == 1 else f"{more:,} more areas are"
+    return f"{what} withheld, so that totals less the areas shown do not give the others away."
 
 
 def advice_on(places: tuple[Dimension, ...], dataset: Dataset) -> str:
     """What helps against sparse areas."""
     for place in places:
         above = coarser(dataset, place.name)
-        if above and all(len(output.members) == 1 for output in place.outputs):
+        finest = max((output.depth for output in place.outputs), default=0)
+        own = [output for output in place.outputs if output.depth == finest]
+        if above and all(len(output.members) == 1 for output in own):
             return f'Use "{above[0]}" in place of "{place.name}", or take a variable out, filters included.'
     fewer = "Take a variable out, filters included"
     return f"{fewer}, or use larger areas or none." if places else f"{fewer}, or use broader categories."

@@ -1,17 +1,18 @@
 """From withheld areas to withheld cells: the verdict of the unfiltered table, laid on the requested one.
 
-A cell counts the people of a set of areas: one area, a coarser one, those of a filter, or all. If the
-verdict is about that very set, its answer holds. Any other union is withheld as soon as one of its areas is:
-it could be differenced against the rest. So the total over all areas stays, unless it is too sparse itself,
-and the total of a filter that keeps one withheld area does not.
+A cell counts the people of a set of areas: one area, a coarser one, those of a filter, or all. If the verdict is about
+that very set, its answer holds. Any other union is never counted: two of them, or one and a declared level, would
+differ by a withheld area. Where the table lists the areas of a union, the sum of those shown stands in its place
+(`Layout.add_shown`); where it does not, the union is withheld as soon as one of its areas is.
 
-Comes from: a `Verdict`. Goes to: `answer`, as the cells with status `c`.
+Comes from: a `Verdict`. Goes to: `answer`, as the cells with status `c`, and the sums.
 """
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from itertools import product
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -27,59 +28,131 @@ if TYPE_CHECKING:
     from discreet.rules.verdict import Verdict
 
 
-def lay_out(
-    verdict: Verdict, shape: TableShape, dataset: Dataset, *, sums: bool = False
-) -> NDArray[np.bool_]:
-    """Which cells of a requested shape are withheld.
+@dataclass(frozen=True, slots=True, eq=False)
+class Sums:
+    """The unions along one dimension that lists their areas.
+
+    Args:
+        axis: The dimension.
+        parts: For each output the places of its finest areas.
+        cells: Which cells are sums of these parts, in the shape of the table.
+    """
+
+    axis: int
+    parts: tuple[tuple[int, ...], ...]
+    cells: NDArray[np.bool_]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Layout:
+    """What becomes of each cell of a table.
+
+    Args:
+        withheld: Cells that are not shown.
+        sums: Cells that are not counted but added up from the areas shown.
+    """
+
+    withheld: NDArray[np.bool_]
+    sums: tuple[Sums, ...] = ()
+
+    @property
+    def added(self) -> NDArray[np.bool_]:
+        """Cells that are sums of the areas shown."""
+        added = np.zeros_like(self.withheld)
+        for sums in self.sums:
+            added |= sums.cells
+        return added
+
+    def add_shown(self, values: NDArray[Any]) -> NDArray[Any]:
+        """The values, with the sum of the areas shown where a union of areas was asked for."""
+        values = values.copy()
+        for sums in self.sums:
+            shown = np.moveaxis(np.where(self.withheld, 0, values), sums.axis, 0)
+            added = np.stack([shown[list(parts)].sum(axis=0) for parts in sums.parts], axis=sums.axis)
+            values = np.where(sums.cells, added, values)
+        return values
+
+
+def lay_out(verdict: Verdict, shape: TableShape, dataset: Dataset, *, sums: bool = False) -> Layout:
+    """Which cells of a requested shape are withheld, and which are sums of the areas shown.
 
     Args:
         verdict: On the unfiltered table of the same request.
         shape: The requested shape.
         dataset: Its dataset.
-        sums: Whether totals are sums of what is shown (additivity `interior` or `fitted`): one withheld
-            area could then be had by subtraction, so every union that holds it is withheld with it.
+        sums: Whether totals are sums of cells (additivity `interior` or `fitted`): what is withheld could then be
+            had by subtraction without noise, so every union that holds it is withheld with it.
 
     Raises:
         ValueError: The verdict is of a table with another geography.
     """
     if verdict.table_error is not None:
-        return np.ones(shape.lengths, dtype=np.bool_)
+        return Layout(np.ones(shape.lengths, dtype=np.bool_))
     owners = {d.name: _owner(d.name, verdict, dataset) for d in shape.dimensions if d.geography}
     mask = verdict.mask
     axes: list[int] = []
+    added = []
     for place in verdict.places:
         own = [axis for axis, d in enumerate(shape.dimensions) if owners.get(d.name) == place.name]
         lookup = _Lookup(np.moveaxis(mask, len(axes), 0), place, sums=sums)
-        laid = _laid_out(lookup, [shape.dimensions[a] for a in own], shape, dataset)
+        laid, unions = _laid_out(lookup, [shape.dimensions[a] for a in own], shape, dataset)
         mask = np.moveaxis(laid, range(len(own)), range(len(axes), len(axes) + len(own)))
         axes += own
+        if unions is not None and unions.any():
+            listing = next(axis for axis in own if shape.dimensions[axis].name == place.name)
+            added.append(_sums(listing, _spread_out(unions, own, shape), shape))
+    return Layout(_spread_out(mask, axes, shape), tuple(added))
+
+
+def _spread_out(mask: NDArray[np.bool_], axes: list[int], shape: TableShape) -> NDArray[np.bool_]:
+    """A mask along some axes of a shape, in their order, as a mask of all its cells."""
     free = [axis for axis in range(len(shape.dimensions)) if axis not in axes]
     laid = mask.reshape(mask.shape + (1,) * len(free)).transpose(np.argsort([*axes, *free]))
     return np.broadcast_to(laid, shape.lengths).copy()
 
 
-def withheld_cells(
-    verdict: Verdict | None, shape: TableShape, dataset: Dataset, additivity: str
-) -> NDArray[np.bool_]:
-    """Which cells are withheld; none where no rule on counts applies.
+def _sums(axis: int, cells: NDArray[np.bool_], shape: TableShape) -> Sums:
+    """The unions of one geography, whose areas stand along one axis."""
+    dimension = shape.dimensions[axis]
+    leaf = _leaves(dimension)
+    parts = tuple(
+        tuple(leaf[member] for member in members if member in leaf) for members in dimension.members()
+    )
+    return Sums(axis, parts, cells)
+
+
+def _leaves(dimension: Dimension) -> dict[int, int]:
+    """Where the finest areas of a dimension stand; of two names for the same area, the finer one."""
+    return {
+        output.members[0]: place for place, output in enumerate(dimension.outputs) if len(output.members) == 1
+    }
+
+
+def cells_of(verdict: Verdict | None, shape: TableShape, dataset: Dataset, additivity: str) -> Layout:
+    """What becomes of each cell; everything is shown where no rule on counts applies.
 
     Fitted totals are the same in tables with and without areas, so that a withheld area would follow from
-    the others by subtraction: with anything withheld, nothing is fitted.
+    the others by subtraction: with anything withheld, or added up from what is shown, nothing is fitted.
 
     Raises:
         TableNotReleased: The table fails as a whole, or nothing of it could be shown.
     """
     if verdict is None:
-        return np.zeros(shape.lengths, dtype=np.bool_)
-    withheld = lay_out(verdict, shape, dataset, sums=additivity != "independent")
-    if verdict.table_error is not None or withheld.all():
+        return Layout(np.zeros(shape.lengths, dtype=np.bool_))
+    layout = lay_out(verdict, shape, dataset, sums=additivity != "independent")
+    if verdict.table_error is not None or layout.withheld.all():
         raise _refusal(verdict, dataset)
-    if additivity == "fitted" and withheld.any():
+    if additivity == "fitted" and layout.withheld.any():
         raise TableNotReleased(
             "Some areas are withheld, and totals that cells are fitted to would give them away.",
             "Ask for additivity=independent, or use larger areas.",
         )
-    return withheld
+    if additivity == "fitted" and layout.sums:
+        raise TableNotReleased(
+            "Areas that you choose have no total of their own that cells could be fitted to.",
+            "Ask for additivity=independent, or for all areas, or use a coarser level.",
+        )
+    return layout
 
 
 def _refusal(verdict: Verdict, dataset: Dataset) -> TableNotReleased:
@@ -99,8 +172,11 @@ def _owner(name: str, verdict: Verdict, dataset: Dataset) -> str:
 
 def _laid_out(
     lookup: _Lookup, shown: list[Dimension], shape: TableShape, dataset: Dataset
-) -> NDArray[np.bool_]:
-    """The answers along the requested dimensions in place of the verdict's one, which stands first."""
+) -> tuple[NDArray[np.bool_], NDArray[np.bool_] | None]:
+    """The answers along the requested dimensions in place of the verdict's one, which stands first; and the unions.
+
+    The unions have the requested dimensions only; None where the table does not list the verdict's areas.
+    """
     place = lookup.place
     kept = np.ones(len(place.base), dtype=np.bool_)
     for hidden in shape.filters:
@@ -108,16 +184,21 @@ def _laid_out(
             kept &= _spread(hidden.members, hidden.name, place, dataset)
     wide = [d for d in shown if d.name != place.name]
     fine = next((d for d in shown if d.name == place.name), None)
-    parts = []
+    parts, unions = [], []
     for members in product(*(d.members() for d in wide)):
         inside = kept.copy()
         for dimension, each in zip(wide, members, strict=True):
             inside &= _spread(each, dimension.name, place, dataset)
-        parts.append(lookup.along(fine, inside))
+        rows, added = lookup.along(fine, inside)
+        parts.append(rows)
+        unions.append(added)
     lengths = [d.length for d in wide] + ([fine.length] if fine else [])
-    laid = np.concatenate(parts).reshape((*lengths, *lookup.known.shape[1:]))
     order = [[*wide, *([fine] if fine else [])].index(d) for d in shown]
-    return laid.transpose(*order, *range(len(shown), laid.ndim))
+    laid = np.concatenate(parts).reshape((*lengths, *lookup.known.shape[1:]))
+    laid = laid.transpose(*order, *range(len(shown), laid.ndim))
+    if fine is None:
+        return laid, None
+    return laid, np.concatenate(unions).reshape(lengths).transpose(order)
 
 
 def _spread(members: tuple[int, ...], name: str, place: Dimension, dataset: Dataset) -> NDArray[np.bool_]:
@@ -142,20 +223,38 @@ class _Lookup:
             else:
                 self.unions[np.array(sorted(members), dtype=np.int64).tobytes()] = number
 
-    def along(self, fine: Dimension | None, inside: NDArray[np.bool_]) -> NDArray[np.bool_]:
-        """The answer for every output of a dimension when only some areas count; one row if it is not shown."""
+    def along(
+        self, fine: Dimension | None, inside: NDArray[np.bool_]
+    ) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+        """The answer for every output of a dimension when only some areas count, and which are added up.
+
+        There is one row if the dimension is not shown.
+        """
         if fine is None:
-            return self.of(np.flatnonzero(inside))[None]
+            return self.of(np.flatnonzero(inside))[None], np.zeros(1, dtype=np.bool_)
         unions = fine.members()
         rows = np.zeros((len(unions), *self.known.shape[1:]), dtype=np.bool_)
+        added = np.zeros(len(unions), dtype=np.bool_)
         lone = np.array([members[0] if len(members) == 1 else -1 for members in unions])
         alone = (lone >= 0) & (self.single[lone] >= 0)
         counted = alone & inside[lone]
         rows[counted] = self.known[self.single[lone[counted]]]
+        leaves = np.zeros(len(inside), dtype=np.bool_)
+        leaves[list(_leaves(fine))] = True
         for number in np.flatnonzero(~alone):
             members = np.array(unions[number], dtype=np.int64)
-            rows[number] = self.of(members[inside[members]])
-        return rows
+            areas = np.sort(members[inside[members]])
+            added[number] = not self._knows(areas) and bool(leaves[areas].all())
+            rows[number] = self._nothing_of(areas) if added[number] else self.of(areas)
+        return rows, added
+
+    def _knows(self, areas: NDArray[np.int64]) -> bool:
+        """Whether the verdict is about this very set of areas, or nobody is in it."""
+        return len(areas) < 2 or areas.tobytes() in self.unions
+
+    def _nothing_of(self, areas: NDArray[np.int64]) -> NDArray[np.bool_]:
+        """Whether no area of a set is shown."""
+        return np.asarray(self.known[self.single[areas]].all(axis=0))
 
     def of(self, areas: NDArray[np.int64]) -> NDArray[np.bool_]:
         """Whether a set of areas is withheld; a set without people in it is not."""

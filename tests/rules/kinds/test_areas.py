@@ -6,9 +6,13 @@ import numpy as np
 import pytest
 
 from discreet.errors import TableNotReleased
-from discreet.rules.declared import first_refusal
+from discreet.model.dataset_toml import parse_dataset
+from discreet.model.request import TableRequest, canonical
+from discreet.rules.declared import first_refusal, parse_rules
+from discreet.rules.noisy_table import NoisyTable, slices_of
+from discreet.rules.unfiltered import unfiltered_shape
 from discreet.rules.verdict import verdict_of
-from discreet.rules.withheld import withheld_cells
+from discreet.rules.withheld import cells_of
 
 
 class TestMinimumAreaSize:
@@ -38,7 +42,7 @@ def test_a_table_fails_when_more_than_a_share_of_its_areas_is_withheld(ask, nois
     request, shape = ask(rows=["area"], columns=["sex", "age"])
     interior = np.full((5, 2, 3), 9)
     interior[:2] = [[9, 0, 0], [0, 0, 9]]
-    zeros = {"kind": "share-of-zeros", "most": 0.5}
+    zeros = {"kind": "share-of-zeros", "most": 0.5, "level": "area"}
     for most, fails in ((0.3, True), (0.4, False)):
         verdict = verdict_of(
             rules(zeros, {"kind": "blocked-areas", "most": most}), noisy(request, interior), dataset
@@ -49,17 +53,17 @@ def test_a_table_fails_when_more_than_a_share_of_its_areas_is_withheld(ask, nois
         rules(zeros, {"kind": "blocked-areas", "most": 0.3}), noisy(request, interior), dataset
     )
     with pytest.raises(TableNotReleased, match=r"2 of 5 areas .* more than 30%"):
-        withheld_cells(verdict, shape, dataset, "independent")
+        cells_of(verdict, shape, dataset, "independent")
 
 
-def test_minimum_area_size_withholds_small_areas_among_others(ask, noisy, rules, dataset):
+def test_minimum_area_size_withholds_small_areas_among_others(ask, noisy, rules, dataset, by_rule):
     request, _ = ask(rows=["area"])
     section = {"kind": "minimum-area-size", "variable": "area", "least": 100, "figures": {"N2": 80, "S3": 99}}
     verdict = verdict_of(rules(section), noisy(request, 1), dataset)
-    assert verdict.mask.tolist() == [False, True, False, False, True, False]
+    assert by_rule(verdict) == [False, True, False, False, True, False]
 
 
-def test_the_figures_of_a_union_are_added_up(ask, noisy, rules, dataset):
+def test_the_figures_of_a_union_are_added_up(ask, noisy, rules, dataset, by_rule):
     request, _ = ask(rows=["area"], levels=["area=region"])
     section = {"kind": "minimum-area-size", "variable": "area", "least": 100}
     for figures, withheld in (
@@ -68,4 +72,16 @@ def test_the_figures_of_a_union_are_added_up(ask, noisy, rules, dataset):
         ({"N1": 40}, False),
     ):
         verdict = verdict_of(rules({**section, "figures": figures}), noisy(request, 1), dataset)
-        assert verdict.mask.tolist() == [withheld, False, False]
+        assert by_rule(verdict) == [withheld, False, False]
+
+
+def test_a_coarser_area_that_holds_a_small_one_alone_is_small(town):
+    """The same people under another name: the wrong rule looks at the areas of its own level alone."""
+    lone = parse_dataset(town.description.replace('"North two", parent = "N"', '"North two", parent = "S"'))
+    request = canonical(TableRequest("town", rows=("region",), columns=("sex",)), lone)
+    section = {"kind": "minimum-area-size", "variable": "area", "least": 100, "figures": {"N1": 80, "S1": 70}}
+    (rule,) = parse_rules([section], lone)
+    assert rule.concerns(request, lone)
+    shape = unfiltered_shape(request, lone)
+    table = NoisyTable(shape, np.full(shape.lengths, 50), np.zeros(shape.lengths, dtype=bool))
+    assert rule.withholds(slices_of(table, lone)).tolist() == [True, False, False]

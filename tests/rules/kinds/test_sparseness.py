@@ -8,9 +8,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from discreet.errors import TableNotReleased
+from discreet.rules.noisy_table import slices_of
 from discreet.rules.registry import kinds
 from discreet.rules.verdict import verdict_of
-from discreet.rules.withheld import withheld_cells
+from discreet.rules.withheld import cells_of
 
 #: Two areas of region, by sex (down) and age (along): the first is dense, the second is sparse.
 DENSE = [[9, 9, 9], [9, 9, 9]]
@@ -41,9 +42,8 @@ def test_a_rule_withholds_the_sparse_area_and_not_the_dense_one(kind, two_region
     table, _ = two_regions
     section, sparse = SPARSE[kind]
     verdict = verdict_of(rules({"kind": kind, **section}), table(DENSE, sparse), dataset)
-    assert verdict.mask[:2].tolist() == [False, True]
-    assert (verdict.passed, verdict.withheld, verdict.total, verdict.table_error) == (1, 1, 2, None)
-    (finding,) = verdict.rules
+    assert verdict.by_rule[:2].tolist() == [False, True]
+    finding = verdict.rules[0]
     assert finding.code == kind
     assert "1 of 2 areas" in finding.message
     assert finding.advice
@@ -57,11 +57,11 @@ def test_a_table_without_geography_is_one_area(kind, ask, noisy, rules, dataset)
     failed = verdict_of(declared, noisy(request, sparse), dataset)
     assert (failed.passed, failed.withheld, failed.total) == (0, 1, 1)
     with pytest.raises(TableNotReleased, match="too sparse") as raised:
-        withheld_cells(failed, shape, dataset, "independent")
+        cells_of(failed, shape, dataset, "independent")
     assert "In this table" in raised.value.message
     assert raised.value.advice
     passed = verdict_of(declared, noisy(request, DENSE), dataset)
-    assert not withheld_cells(passed, shape, dataset, "independent").any()
+    assert not cells_of(passed, shape, dataset, "independent").withheld.any()
 
 
 def test_every_kind_on_counts_is_tested_here():
@@ -78,14 +78,16 @@ def test_structural_zeros_are_not_sparse(ask, noisy, rules, dataset):
     assert verdict_of(declared, noisy(request, full), dataset).withheld == 1
 
 
-def test_a_rule_may_look_at_small_areas_only_and_at_tables_with_enough_variables(ask, noisy, rules, dataset):
+def test_a_rule_may_look_at_small_areas_only_and_at_tables_with_enough_variables(
+    ask, noisy, rules, dataset, by_rule
+):
     zeros = {"kind": "share-of-zeros", "most": 0.5}
     empty = 0 * np.array(1)
     by_area, _ = ask(rows=["area"], columns=["sex"])
     by_region, _ = ask(rows=["region"], columns=["sex"])
     small = rules({**zeros, "level": "area"})
     verdict = verdict_of(small, noisy(by_area, empty), dataset)
-    assert verdict.mask.tolist() == [True] * 5 + [False]  # the total is no small area
+    assert by_rule(verdict) == [True] * 5 + [False]  # the total is no small area
     assert verdict_of(small, noisy(by_region, empty), dataset).withheld == 0
     crossed = rules({**zeros, "from_variables": 2})
     assert verdict_of(crossed, noisy(by_area, empty), dataset).withheld == 0
@@ -136,8 +138,9 @@ def test_every_rule_agrees_with_its_slow_definition(seed, mean, kind, ask, noisy
         ]
         - (rng.random() < 0.3),
     )
-    verdict = verdict_of(rules({"kind": kind, **section}), table, dataset)
+    (rule,) = rules({"kind": kind, **section})
+    found = rule.withholds(slices_of(table, dataset))
     inside = tuple(slice(-1) for _ in names)
-    for area in range(6):
+    for area in range(len(found)):
         expected = slow(kind, section, table.noisy[area][inside], ~table.impossible[area][inside])
-        assert verdict.mask[area] == expected
+        assert found[area] == expected

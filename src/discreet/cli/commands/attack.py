@@ -118,6 +118,31 @@ def versions(
     _finish(study.run(_say), as_json, out, plot, _show_versions)
 
 
+@attack.command()
+def withheld(
+    people: PeopleOption = None,
+    ways: Annotated[
+        int | None, typer.Option(help="In how many ways every table is asked, 1 or more.")
+    ] = None,
+    variables: Annotated[int, typer.Option(help="How many variables a table crosses at most, 1 to 3.")] = 2,
+    seed: SeedOption = 1,
+    quick: QuickOption = False,
+    as_json: JsonOption = False,
+    out: OutOption = None,
+    plot: PlotOption = None,
+) -> None:
+    """Withheld areas of the demo census: what totals less the areas shown say of them."""
+    from discreet.attacks.trials.withheld_study import WithheldStudy
+
+    study = WithheldStudy(
+        people or (50_000 if quick else 1_500_000),
+        (2 if quick else 8) if ways is None else ways,
+        seed,
+        variables,
+    )
+    _finish(study.run(_say), as_json, out, plot, _show_withheld)
+
+
 def _protections(against: str | None) -> tuple[str, ...]:
     """The protections that are named, in their usual order; all of them by default."""
     from discreet.attacks.knowledge import PROTECTIONS
@@ -148,6 +173,7 @@ def _finish(
             "bob": attacks.bob_success,
             "averaging": attacks.averaging_error,
             "versions": attacks.versions_success,
+            "withheld": attacks.withheld_ratio,
         }
         save(pictures[study["attack"]](study), plot)
         messages.print(f"Written: {plot}", soft_wrap=True)
@@ -225,6 +251,36 @@ def _show_versions(study: dict[str, Any]) -> None:
             markup=False,
             soft_wrap=True,
         )
+
+
+def _show_withheld(study: dict[str, Any]) -> None:
+    from rich import box
+    from rich.table import Table
+
+    (result,) = study["results"]
+    output.print("Squared error of the attack relative to the best guess without differences", style="bold")
+    shown = Table(box=box.SIMPLE_HEAD)
+    shown.add_column("table")
+    steps = [(start, point["ways"]) for start, curve in result["curves"].items() for point in curve]
+    heads = [f"{start}\n{ways} way{'s' if ways > 1 else ''}" for start, ways in steps]
+    for name in ("withheld\nby a rule", "with\nthem", *heads):
+        shown.add_column(name, justify="right")
+    for each in result["tables"]:
+        name = f"{each['level']} by {', '.join(each['variables'])}"
+        shown.add_row(name, f"{each['withheld']:,}", f"{each['complement']:,}", *_ratios(each))
+    shown.add_row("all tables", "", "", *_ratios(result))
+    output.print(shown)
+    verdict = "Withheld areas stay withheld" if result["within_limit"] else "Withheld areas come back"
+    output.print(
+        f"{verdict}: the limit is {study['limit']:.2f}, for tables with ten withheld areas or more and for all "
+        "tables together. At 1.00 differences say nothing.",
+        markup=False,
+        soft_wrap=True,
+    )
+
+
+def _ratios(each: dict[str, Any]) -> list[str]:
+    return [f"{point['ratio']:.2f}" for curve in each["curves"].values() for point in curve]
 
 
 def _print_curves(title: str, what: str, steps: list[int], lines: dict[str, list[str]]) -> None:

@@ -18,7 +18,7 @@ import numpy as np
 from discreet.errors import AreaTooSmall, BadDescription, nearest
 from discreet.rules import reading
 from discreet.rules.edits import larger_areas, unchosen, without
-from discreet.rules.places import ancestors, at_or_below, finer
+from discreet.rules.places import ancestors, at_or_below, coarser, finer, is_related, units_of
 from discreet.rules.reading import key
 from discreet.rules.registry import register
 from discreet.rules.rule import CountRule, Rule
@@ -73,14 +73,20 @@ class MinimumAreaSize(Rule):
         yield from without(request, *reached)
 
     def concerns(self, request: TableRequest, dataset: Dataset) -> bool:
-        """Whether the request sees areas at the rule's level or below."""
-        return at_or_below(request, dataset, self.variable)
+        """Whether the request sees areas at the rule's level or below, or coarser ones that are too small."""
+        above = [name for name in request.used if name in coarser(dataset, self.variable)]
+        return at_or_below(request, dataset, self.variable) or any(
+            self._small_unions(
+                dataset, name, [(place,) for place in range(len(dataset.variable(name)))]
+            ).any()
+            for name in above
+        )
 
     def withholds(self, slices: Slices) -> NDArray[np.bool_]:
         """The areas that are too small, and unions of areas that are still too small."""
-        bad = np.zeros(tuple(place.length for place in slices.places), dtype=np.bool_)
+        bad = np.zeros(slices.lengths, dtype=np.bool_)
         for axis, place in enumerate(slices.places):
-            if place.name == self.variable or place.name in finer(slices.dataset, self.variable):
+            if is_related(slices.dataset, place.name, self.variable):
                 small = self._small_unions(slices.dataset, place.name, place.members())
                 bad |= small.reshape(tuple(-1 if a == axis else 1 for a in range(bad.ndim)))
         return bad.ravel()
@@ -105,16 +111,9 @@ class MinimumAreaSize(Rule):
 
     def _small_unions(self, dataset: Dataset, name: str, unions: list[tuple[int, ...]]) -> NDArray[np.bool_]:
         """The same for unions: their figures are added up, each area of the rule's level once."""
-        figures, small = self._figures(dataset), self._small(dataset, name)
-        owner = ancestors(dataset, name, self.variable)
-
-        def is_small(members: tuple[int, ...]) -> bool:
-            if len(members) == 1:
-                return bool(small[members[0]])
-            parts = figures[np.unique(owner[list(members)])]
-            return bool((parts >= 0).all() and parts.sum() < self.least)
-
-        return np.array([is_small(members) for members in unions])
+        figures = self._figures(dataset)
+        parts = [figures[units] for units in units_of(dataset, name, unions, self.variable)]
+        return np.array([bool((each >= 0).all() and each.sum() < self.least) for each in parts])
 
     def _asked(self, shape: TableShape, dataset: Dataset) -> list[tuple[str, tuple[int, ...]]]:
         """The areas that the table, and each hidden filter, is about, at the rule's level or below."""

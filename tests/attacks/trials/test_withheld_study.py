@@ -1,0 +1,94 @@
+"""Withheld areas of loaded datasets: differences say nothing of them, and without complement and listing they do."""
+
+from itertools import product
+
+import pyarrow as pa
+import pytest
+
+from discreet.answer import question
+from discreet.attacks.trials import withheld_study
+from discreet.attacks.trials.withheld_study import LIMIT, WithheldStudy
+from discreet.attacks.withheld import STARTS
+from discreet.errors import BadRequest
+from discreet.rules import verdict
+from discreet.workspace.demo import census_batches, census_description
+
+#: The rule sets of the tests, on the town: each withholds areas of some table.
+RULE_SETS = {
+    "minimum-area-size": 'variable = "area"\nleast = 1000\nfigures = { S3 = 100, N1 = 5000, S1 = 5000 }',
+    "mean-cell-size": "least = 17\nfrom_variables = 2",
+    "share-of-zeros": "most = 0.1\nfrom_variables = 2",
+    "share-of-ones": "most = 0.2\nup_to = 9\nfrom_variables = 2",
+}
+DISTRICTS = [("region", "district")]
+PAIRS = [("employment", "occupation"), ("sex", "birthplace"), ("age", "employment")]
+
+
+@pytest.fixture(scope="module")
+def census():
+    return census_description(50_000), pa.Table.from_batches(list(census_batches(50_000)))
+
+
+def some_tables(monkeypatch):
+    monkeypatch.setattr(withheld_study, "_targets", lambda *_: product(DISTRICTS, PAIRS))
+
+
+def old_behaviour(monkeypatch):
+    """The wrong alternative: the rules' areas alone are withheld, and a filter counts its union."""
+    monkeypatch.setattr(verdict, "complemented", lambda failed, _seeds, _slices: failed)
+    monkeypatch.setattr(question, "listed", lambda request, _dataset: request)
+
+
+def ratios(study):
+    (result,) = study["results"]
+    return {start: [point["ratio"] for point in result["curves"][start]] for start in STARTS}
+
+
+@pytest.mark.slow
+def test_withheld_areas_of_the_demo_stay_withheld(census, monkeypatch):
+    some_tables(monkeypatch)
+    study = WithheldStudy(ways=4).attack_on(*census)
+    (result,) = study["results"]
+    assert len(result["tables"]) == 3
+    assert result["within_limit"]
+    assert all(table["complement"] > 0 for table in result["tables"])
+
+
+@pytest.mark.slow
+def test_without_complement_and_listing_they_come_back(census, monkeypatch):
+    some_tables(monkeypatch)
+    old_behaviour(monkeypatch)
+    study = WithheldStudy(ways=4).attack_on(*census)
+    assert not study["results"][0]["within_limit"]
+    assert max(ratios(study)["shares"]) < 0.5 < LIMIT
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", RULE_SETS)
+def test_withheld_areas_stay_withheld_under_the_rule_sets_of_the_tests(town, kind):
+    rule = f'[[rule]]\nkind = "{kind}"\n{RULE_SETS[kind]}\n\n[protection]\n'
+    text = town.description.replace("[protection]\n", rule, 1)
+    study = WithheldStudy(ways=2, most=2).attack_on(text, town.records)
+    (result,) = study["results"]
+    assert result["within_limit"], ratios(study)
+
+
+def test_a_study_of_nothing_claims_nothing(town):
+    with pytest.raises(BadRequest, match="No table was found"):
+        WithheldStudy(ways=1, most=1).attack_on(town.description, town.records)
+    for wrong in ({"ways": 0}, {"most": 0}, {"most": 4}):
+        with pytest.raises(BadRequest, match="are asked for"):
+            WithheldStudy(**wrong)
+
+
+def test_a_study_is_told_as_data(town):
+    rule = '[[rule]]\nkind = "minimum-area-size"\nvariable = "area"\nleast = 9\nfigures = { S3 = 1 }\n\n[protection]\n'
+    text = town.description.replace("[protection]\n", rule, 1)
+    study = WithheldStudy(ways=1, most=1).attack_on(text, town.records)
+    assert (study["attack"], study["limit"], study["baseline"]) == ("withheld", LIMIT, None)
+    (result,) = study["results"]
+    assert {table["level"] for table in result["tables"]} == {"area"}
+    first = result["tables"][0]
+    assert (first["withheld"], first["complement"]) == (1, 2)
+    assert set(first["curves"]) == set(STARTS)
+    assert set(first["curves"]["shares"][0]) == {"ways", "queries", "guess", "attack", "ratio"}
