@@ -8,7 +8,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from discreet.answer.slivers import cautions
+from discreet.answer import slivers
+from discreet.answer.measures import weighted
 from discreet.workspace.load import load_dataset as load_version
 
 if TYPE_CHECKING:
@@ -36,12 +37,13 @@ def load_dataset(
         records: A path, frame, table or stream.
         progress: Told as the load goes on.
         beside: The folder of the description: a noise table's file is looked for there.
-        caution: Told, for the custodian's eyes only, of declared groups that differ by a few people.
+        caution: Told, for the custodian's eyes only, of declared groups that differ by a few people, and of weights that
+            the survey's form does not suit.
         engine: The engine that keeps the records; by default the one that `[engine]` names, or DuckDB.
     """
 
     def inspect(dataset: Dataset, records: Engine) -> None:
-        for sentence in cautions(dataset, records):
+        for sentence in (*slivers.cautions(dataset, records), *weighted.cautions_on(dataset)):
             caution(sentence)
 
     return load_version(folder, description, records, progress, beside, inspect, engine)

@@ -16,12 +16,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from discreet.additivity.additivity import add_up
+from discreet.answer.counting import count_cells
 from discreet.answer.notes import mandatory_note
 from discreet.answer.question import check, unlock
 from discreet.answer.verdicts import verdict_on
 from discreet.model.release import NOT_APPLICABLE, UNRELIABLE, WITHHELD, Release
 from discreet.model.shape import structural_zeros
-from discreet.records.tabulate import tabulate
 from discreet.rules.withheld import withheld_cells
 
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ def answer(question: Question) -> Release:
     stored, protector = unlock(question)
     dataset, shape, asked, kind = question.dataset, question.shape, question.request, question.asked.kind
     protector.pay()
-    exact = tabulate(stored.engine, shape, weights=kind.weights)
+    exact = count_cells(stored, shape, weights=kind.weights)
     cells = protector.protect(exact)
     verdict = verdict_on(stored, protector, question.asked.counted, shape, cells.noisy)
     withheld = withheld_cells(verdict, shape, dataset, question.additivity)
