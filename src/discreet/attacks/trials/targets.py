@@ -124,13 +124,13 @@ def targets(
                 dataset = parse_dataset(text)
                 yield Knowledge(dataset, protection), TrueCounts(dataset, population)
                 continue
-            _load(Path(folder) / protection, text, records, seed)
+            load(Path(folder) / protection, text, records, seed)
             with closing(open_doors(Path(folder) / protection, threads=1)) as doors:
                 door = doors.door(f"{population.name}-{protection}")
                 yield _knowledge(door, population, protection), Served(door)
 
 
-def _load(workspace: Path, text: str, records: pa.Table, seed: int) -> None:
+def load(workspace: Path, text: str, records: pa.Table, seed: int) -> None:
     """A workspace of its own, with a secret from the seed, so that a study can be repeated.
 
     Such a secret guards nobody: the people are invented, and the workspace is gone with the study.

@@ -12,7 +12,7 @@ from discreet.cli.registry import EXAMINE, Command
 from discreet.errors import BadRequest, nearest
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
 attack = typer.Typer(
     help="The red team: attacks on invented people under each protection, beside the unprotected baseline.",
@@ -94,6 +94,39 @@ def averaging(
     _finish(study.run(_say), as_json, out, plot, _show_averaging)
 
 
+@attack.command()
+def weights(
+    surveys: Annotated[int | None, typer.Option(help="How many invented surveys are attacked.")] = None,
+    tables: Annotated[
+        int | None, typer.Option(help="How many tables are asked of each, in all measures, up to 6.")
+    ] = None,
+    seed: SeedOption = 1,
+    against: Annotated[
+        str | None,
+        typer.Option(
+            help="Forms, comma-separated: unprotected, cell-average, overall-average, "
+            "largest-weight-with-counts, average-weight, public-strata, largest-weight."
+        ),
+    ] = None,
+    quick: QuickOption = False,
+    as_json: JsonOption = False,
+    out: OutOption = None,
+    plot: PlotOption = None,
+) -> None:
+    """Counts from weights: count, weighted count and sampling error of the same cells, put together."""
+    from discreet.attacks.trials.surveys import FORMS
+    from discreet.attacks.trials.weights_study import WeightsStudy
+
+    named = FORMS if against is None else tuple(word.strip() for word in against.split(","))
+    study = WeightsStudy(
+        2 if surveys is None and quick else 8 if surveys is None else surveys,
+        1 if tables is None and quick else 4 if tables is None else tables,
+        seed,
+        named,
+    )
+    _finish(study.run(_say), as_json, out, plot, _show_weights)
+
+
 def _protections(against: str | None) -> tuple[str, ...]:
     """The protections that are named, in their usual order; all of them by default."""
     from discreet.attacks.knowledge import PROTECTIONS
@@ -117,10 +150,10 @@ def _finish(
     show: Callable[[dict[str, Any]], None],
 ) -> None:
     if plot is not None:
-        from discreet.pictures.attacks import averaging_error, bob_success
+        from discreet.pictures.attacks import PICTURES
         from discreet.pictures.save import save
 
-        save(bob_success(study) if study["attack"] == "bob" else averaging_error(study), plot)
+        save(PICTURES[study["attack"]](study), plot)
         messages.print(f"Written: {plot}", soft_wrap=True)
     if as_json or out is not None:
         emit_json(study, out)
@@ -173,7 +206,31 @@ def _show_averaging(study: dict[str, Any]) -> None:
         )
 
 
-def _print_curves(title: str, what: str, steps: list[int], lines: dict[str, list[str]]) -> None:
+def _show_weights(study: dict[str, Any]) -> None:
+    results = _shown(study)
+    names = [*(each["protection"] for each in results), "counts alone"]
+    shares = [[point["exact"] for point in each["curve"]] for each in results]
+    shares.append([point["counts_alone"] for point in results[0]["curve"]])
+    columns = {
+        f"{place + 1}": [f"{share:.0%}" for share in each]
+        for place, each in enumerate(zip(*shares, strict=True))
+    }
+    title = f"Counts found exactly, by tables asked in all measures ({study['surveys']} invented surveys)"
+    _print_curves(title, "tables", names, columns)
+    for each in study["results"]:
+        last = each["curve"][-1]
+        bar = "" if not each["served"] else ", within the bar" if last["within_bar"] else ", ABOVE THE BAR"
+        output.print(
+            f"{each['protection']}{'' if each['served'] else ' (not served)'}: "
+            f"{100 * last['gain']:+.1f} points against counts alone "
+            f"({100 * last['gain_low']:+.1f} to {100 * last['gain_high']:+.1f}); "
+            f"{last['certain']:,} of {last['cells']:,} counts certain, {last['certain_true']:,} of them rightly{bar}.",
+            markup=False,
+            soft_wrap=True,
+        )
+
+
+def _print_curves(title: str, what: str, steps: Sequence[object], lines: dict[str, list[str]]) -> None:
     """One line a number of questions, one column a protection."""
     from rich import box
     from rich.table import Table
