@@ -102,7 +102,7 @@ def test_the_invariant_form_needs_the_invariant_and_dp(tmp_path):
     with pytest.raises(BadDescription, match="is not declared"):
         stored(tmp_path, "invariant")
     with pytest.raises(BadDescription, match="exact weights"):
-        stored(tmp_path, "cell-average")
+        stored(tmp_path, "largest-weight")
 
 
 def test_public_strata_add_up_noisy_strata_that_the_universe_must_contain(tmp_path):

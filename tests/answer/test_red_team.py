@@ -135,14 +135,10 @@ def with_weights(records):
     return records.append_column("w", [[2.0] * len(records)])
 
 
-def test_strata_that_are_areas_and_additive_weights_do_not_go_with_withheld_areas(town, tmp_path):
+def test_strata_that_are_areas_do_not_go_with_withheld_areas(town, tmp_path):
     strata = 'stratum = "area"\nstratum_weights = { N1 = 2, N2 = 2, S1 = 2, S2 = 2, S3 = 2 }\n'
     with pytest.raises(BadDescription, match="level of the geography"):
         load_dataset(tmp_path / "a", weighted_town(town, "public-strata", strata), with_weights(town.records))
-    with pytest.raises(BadDescription, match="overall-average"):
-        load_dataset(
-            tmp_path / "b", weighted_town(town, "overall-average", rules=SMALL), with_weights(town.records)
-        )
 
 
 def test_the_strata_of_a_weighted_table_count_as_a_variable(town, tmp_path):

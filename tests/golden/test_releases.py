@@ -113,9 +113,7 @@ class Town(NamedTuple):
 WEIGHTED = {name: REQUESTS[name] for name in ("small", "groups")}
 
 
-@pytest.mark.parametrize(
-    "form", ["cell-average", "overall-average", "largest-weight", "average-weight", "public-strata"]
-)
+@pytest.mark.parametrize("form", ["largest-weight", "average-weight", "public-strata"])
 def test_weighted_releases_never_change(golden, town, tmp_path, form):
     sample = surveyed(town, form)
     text = with_protection(sample, f"[protection.noise]\n{LAPLACE}") + sample.survey

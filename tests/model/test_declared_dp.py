@@ -47,7 +47,8 @@ def test_what_dp_cannot_keep_is_refused(private_town, old, new, words):
 
 
 @pytest.mark.parametrize(
-    ("form", "words"), [("cell-average", "reads exact weights"), ("invariant", "holds the sample size fixed")]
+    ("form", "words"),
+    [("largest-weight", "reads exact weights"), ("invariant", "holds the sample size fixed")],
 )
 def test_a_weight_form_must_be_made_of_noisy_counts_and_public_facts(private_town, form, words):
     assert declared(private_town, form="average-weight")

@@ -8,7 +8,7 @@ from discreet.errors import BadDescription
 from discreet.model.survey import DP_FORMS, FORMS, Survey
 
 FACTS = {
-    "form": "cell-average",
+    "form": "average-weight",
     "sample_size": 10,
     "population_size": Fraction(40),
     "largest_weight": Fraction(9),

@@ -6,7 +6,13 @@ from itertools import pairwise
 
 import pytest
 
-from discreet.pictures.attacks import NAMES, averaging_error, bob_success, versions_success
+from discreet.pictures.attacks import (
+    NAMES,
+    averaging_error,
+    bob_success,
+    versions_success,
+    weights_exact,
+)
 from discreet.pictures.save import render
 
 CLAIM = {"epsilon": 1.0, "delta": 1e-9, "neighbours": "replace-one", "sentence": ""}
@@ -117,3 +123,27 @@ def test_the_picture_of_versions_has_every_point_and_a_name_for_each_line():
     assert "the same keys in both versions" in text
     assert "a new lineage" in text
     assert text.count("'y': 0.4") >= 4
+
+
+def test_the_picture_of_weights_has_every_form_and_counts_alone():
+    def curve(*shares):
+        return [
+            {"tables": n + 1, "exact": e, "low": e - 0.02, "high": e, "counts_alone": 0.4}
+            for n, e in enumerate(shares)
+        ]
+
+    study = {
+        "surveys": 2,
+        "people": 1500,
+        "baseline": None,
+        "results": [
+            {"protection": "cell-average", "curve": curve(1.0, 1.0)},
+            {"protection": "largest-weight", "curve": curve(0.2, 0.2)},
+        ],
+    }
+    specification = weights_exact(study).to_dict()
+    (names,) = labels(specification)
+    assert set(names) == {"cell-average *", "largest-weight", "counts alone"}
+    lines = next(found for found in records(specification) if "low" in found[0])
+    assert [(r["x"], r["y"]) for r in lines][:2] == [(1, 1.0), (2, 1.0)]
+    assert render(weights_exact(study), "svg").startswith(b"<svg")

@@ -40,7 +40,7 @@ def test_a_child_with_a_job_lies_in_a_structural_zero(check):
 
 def declared(**changes):
     facts = {"sample_size": 3, "population_size": Fraction(6), "largest_weight": Fraction(4)}
-    return Survey(**{"form": "cell-average", "relative_variance": Fraction(1, 2)} | facts | changes)
+    return Survey(**{"form": "average-weight", "relative_variance": Fraction(1, 2)} | facts | changes)
 
 
 @pytest.mark.parametrize(

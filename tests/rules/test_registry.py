@@ -208,12 +208,6 @@ class TestARuleOnCounts:
         for sections, withheld in (((few,), 5), ((few, mean), 0)):
             assert verdict_of(parse_rules(sections, dataset), noisy(request, 3), dataset).withheld == withheld
 
-    def test_it_does_not_go_with_weights_that_add_up(self, toys, town, tmp_path):
-        weighted = 'weight_column = "weight"\n' + town.description
-        survey = '\n[survey]\nform = "overall-average"\nsample_size = 3000\npopulation_size = 6000\nlargest_weight = 2\n'
-        with pytest.raises(BadDescription, match="rules that withhold areas"):
-            town.load(tmp_path, weighted + survey + DECLARED)
-
 
 class TestRegistration:
     """What is registered is evaluated."""

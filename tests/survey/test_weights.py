@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from discreet.survey.design import SurveyDesign
-from discreet.survey.weights import cell_average, largest_weight, on_grid, overall_average
+from discreet.survey.weights import cell_average, on_grid, overall_average
 
 ORACLES = Path(__file__).parents[1] / "oracles"
 #: 1,500 respondents for a million people; four decimals; nobody weighs more than 3,000.
@@ -37,9 +37,10 @@ def test_an_empty_cell_has_no_average_and_takes_the_overall_one():
     assert cell_average(np.array([2]), empty, empty, SPUDLANDIA).tolist() == [13_333_333]
 
 
-def test_the_largest_weight_by_hand():
-    # 1950.4 persons are 1950 steps of one person; 37 steps of noise less is 1913
-    assert largest_weight(np.array([19_504_000]), np.array([-37]), SPUDLANDIA.scale).tolist() == [19_130_000]
+def test_steps_by_hand():
+    # 1950.4 persons are 1950 steps of one person; 4,500 are one and a half steps of 3,000: a half goes up
+    assert on_grid(np.array([19_504_000]), SPUDLANDIA.scale).tolist() == [1950]
+    assert on_grid(np.array([45_000_000, 44_999_999]), SPUDLANDIA.largest_weight).tolist() == [2, 1]
 
 
 @given(st.integers(0, 10**12), st.integers(0, 30_000_000), st.sampled_from([1, 10_000, 70_000, 10**8]))

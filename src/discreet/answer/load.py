@@ -9,8 +9,9 @@ from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from discreet.answer import slivers
 from discreet.answer.budget_document import amount_document
-from discreet.answer.slivers import cautions
+from discreet.answer.measures import weighted
 from discreet.model.dataset_toml import parse_dataset
 from discreet.protect.exactness import noise_cautions
 from discreet.protect.plan import NoisePlan
@@ -66,7 +67,8 @@ def load_dataset(
         progress: Told as the load goes on.
         beside: The folder of the description: a noise table's file is looked for there.
         caution: Told, for the custodian's eyes only, of what changed against the version that is served, of noise that
-            does little, of variables that look like ids and of declared groups that differ by a few people.
+            does little, of variables that look like ids, of declared groups that differ by a few people, and of weights
+            that the survey's form does not suit.
         engine: The engine that keeps the records; by default the one that `[engine]` names, or DuckDB.
         corrections: `keep-keys`, `collect` or `new-lineage` (`workspace/corrections.py`).
         charged: Under `dp`, told what was charged as soon as it is.
@@ -80,7 +82,8 @@ def load_dataset(
         sentences = (
             *noise_cautions(noise_of(dataset, beside)),
             *_id_cautions(dataset, records),
-            *cautions(dataset, records),
+            *slivers.cautions(dataset, records),
+            *weighted.cautions_on(dataset),
         )
         for sentence in sentences:
             caution(sentence)

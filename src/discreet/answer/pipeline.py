@@ -17,6 +17,7 @@ import numpy as np
 
 from discreet.additivity.additivity import add_up
 from discreet.answer.clipping import clipping_note, goes_below_zero
+from discreet.answer.counting import count_cells
 from discreet.answer.notes import table_note
 from discreet.answer.published import kept_cells
 from discreet.answer.question import check, unlock
@@ -24,7 +25,6 @@ from discreet.answer.verdicts import verdict_on
 from discreet.model.release import NOT_APPLICABLE, UNRELIABLE, WITHHELD, Release
 from discreet.model.shape import structural_zeros
 from discreet.noise.added_law import AddedLaw
-from discreet.records.tabulate import tabulate
 from discreet.rules.listing import NOTE, labelled
 from discreet.rules.withheld import cells_of
 
@@ -49,7 +49,7 @@ def _answer(question: Question, published: list[Release]) -> Release:
     stored, protector = unlock(question)
     dataset, shape, asked, kind = question.dataset, question.shape, question.request, question.asked.kind
     charged = protector.pay()
-    exact = tabulate(stored.engine, shape, weights=kind.weights)
+    exact = count_cells(stored, shape, weights=kind.weights)
     cells = protector.protect(exact)
     verdict = verdict_on(stored, protector, question.asked.counted, shape, cells.noisy)
     layout = cells_of(verdict, shape, dataset, question.additivity)

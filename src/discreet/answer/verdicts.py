@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from discreet.answer.counting import count_cells
 from discreet.model.shape import structural_zeros, table_shape
-from discreet.records.tabulate import tabulate
 from discreet.rules.noisy_table import NoisyTable
 from discreet.rules.unfiltered import needs_table, unfiltered, unfiltered_shape
 from discreet.rules.verdict import verdict_of
@@ -51,7 +51,7 @@ def verdict_on(
         wide_shape = unfiltered_shape(asked, stored.dataset)
         cells = _own_cells(wide_shape, shape, noisy)
         if cells is None:
-            cells = protector.protect(tabulate(stored.engine, wide_shape)).noisy
+            cells = protector.protect(count_cells(stored, wide_shape)).noisy
         table = NoisyTable(wide_shape, cells, structural_zeros(wide_shape, stored.dataset))
         stored.verdicts[wide] = verdict_of(stored.rules, table, stored.dataset)
     return stored.verdicts[wide]

@@ -28,11 +28,13 @@ class Answer:
         codes: The codes along each axis.
         values: The released numbers; meaningless where `missing`.
         missing: Where nothing was released.
+        errors: The relative standard errors beside the numbers, as they are released; None where there are none.
     """
 
     codes: tuple[tuple[str, ...], ...]
     values: NDArray[np.int64]
     missing: NDArray[np.bool_]
+    errors: NDArray[np.int64] | None = None
 
 
 class Interface(Protocol):
@@ -67,9 +69,10 @@ class Notebook:
 
 
 def answer_of(release: Release) -> Answer:
-    """A release as an attacker reads it: codes and released numbers."""
+    """A release as an attacker reads it: codes, released numbers and released errors."""
     return Answer(
         tuple(dimension.codes for dimension in release.dimensions),
         release.values.astype(np.int64),
         release.missing,
+        release.errors,
     )

@@ -150,6 +150,12 @@ class Dataset:
                 'The weight form "invariant" is for the method dp with a public sample size.',
                 'Use "average-weight", or another form of the cell key method.',
             )
+        if survey.weighted_only and self.protection.keys in {"additive", "abs"}:
+            raise BadDescription(
+                f'The weight form "{survey.form}" needs noise of its own, which "{self.protection.keys}" keys '
+                "do not have.",
+                'Use keys = "hashed", or the weight form "average-weight".',
+            )
         if survey.stratum is None:
             return
         if survey.stratum not in self._by_name:

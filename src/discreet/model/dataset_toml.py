@@ -20,7 +20,7 @@ from discreet.model.declared_dp import declared_dp
 from discreet.model.defaults import newest_defaults, with_former_defaults
 from discreet.model.engine_section import engine_named
 from discreet.model.protection import Protection
-from discreet.model.survey import FORMS, Survey
+from discreet.model.survey import FORMS, OPEN_FORMS, Survey
 from discreet.model.variable import Category, CodeList, Hierarchy, StructuralZero, Variable
 
 
@@ -200,6 +200,11 @@ def _survey(entry: Any) -> Survey:
     _only(entry, {f.name for f in fields(Survey)}, "[survey]")
     _need(entry, ("sample_size", "population_size", "largest_weight"), "[survey]")
     form = str(entry.get("form", FORMS[0]))
+    if form in OPEN_FORMS:
+        raise BadDescription(
+            f'The weight form "{form}" is not served: its weighted counts undo the noise of the counts.',
+            f"Use {', '.join(FORMS[:-1])}: docs/methods/survey-weights.md says which fits your weights.",
+        )
     if form not in FORMS:
         raise BadDescription(f'The weight form is "{form}".', nearest(form, FORMS))
     weights = entry.get("stratum_weights", {})

@@ -8,10 +8,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from discreet.errors import BadRequest
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from discreet.errors import BadRequest
     from discreet.model.dataset import Dataset
 
 #: The measure of a request that names none.
@@ -52,11 +53,22 @@ def counted_unit(dataset: Dataset) -> str:
     return f"{dataset.unit[:1].upper()}{dataset.unit[1:]}"
 
 
-#: Records counted: the measure that every dataset has.
+def _no_counts(dataset: Dataset) -> BadRequest | None:
+    """A survey whose weights have noise of their own does not tell counts beside them."""
+    if dataset.survey is None or not dataset.survey.weighted_only:
+        return None
+    return BadRequest(
+        f'The dataset "{dataset.id}" tells people represented, not records counted.',
+        "Ask for the measure weighted.",
+    )
+
+
+#: Records counted: the measure of every dataset, but for surveys that tell weights only.
 COUNT = Measure(
     DEFAULT_MEASURE,
     label=lambda _dataset: "Records counted",
     title=counted_unit,
     subject="One count by itself",
     is_count=True,
+    refuse=_no_counts,
 )

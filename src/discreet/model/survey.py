@@ -16,15 +16,10 @@ from discreet.errors import BadDescription
 if TYPE_CHECKING:
     from fractions import Fraction
 
-#: The ways to a weighted table; `survey/forms.py` says what each promises.
-FORMS = (
-    "cell-average",
-    "overall-average",
-    "largest-weight",
-    "average-weight",
-    "public-strata",
-    "invariant",
-)
+#: The ways to a weighted table, the default first; `survey/forms.py` says what each promises.
+FORMS = ("average-weight", "public-strata", "largest-weight", "invariant")
+#: Forms of the literature that are not served: their tables undo the noise (docs/methods/attack-weights.md).
+OPEN_FORMS = ("cell-average", "overall-average")
 #: Under `dp` only those that are made of noisy counts and public constants; `invariant` needs a public n.
 DP_FORMS = ("average-weight", "public-strata", "invariant")
 
@@ -50,6 +45,14 @@ class Survey:
     relative_variance: Fraction
     stratum: str | None = None
     stratum_weights: tuple[tuple[str, Fraction], ...] = ()
+
+    @property
+    def weighted_only(self) -> bool:
+        """Whether records are not counted: weights are, in steps of the largest one, with noise of their own.
+
+        A count of the same people beside them would be a second look at them, with other noise.
+        """
+        return self.form == "largest-weight"
 
     def __post_init__(self) -> None:
         if self.sample_size < 1 or self.population_size <= 0 or self.largest_weight <= 0:

@@ -1,7 +1,7 @@
 """Pictures of attacks: how well each protection withstood, by how much was asked.
 
 Comes from: the JSON of a study (`discreet attack ... --json`), nothing else. Goes to: `discreet attack --plot`.
-Source: Rinott et al. (2018), section 2.2, for both attacks; the paper has no picture of them.
+Source: Rinott et al. (2018), section 2.2, for Bob and averaging; the paper has no picture of them.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 from discreet.pictures.library import alt
-from discreet.pictures.theme import BLUE, GREEN, INK, ORANGE, SOFT_INK, themed
+from discreet.pictures.theme import AMBER, BLUE, GREEN, INK, ORANGE, ROSE, SKY, SOFT_INK, themed
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -22,8 +22,20 @@ NAMES = {
     "dp": "differential privacy",
 }
 CHOICES = {"keep-keys": "the same keys in both versions", "new-lineage": "a new lineage"}
+#: The forms of weighted counts; a star marks those that are not served.
+WEIGHT_FORMS = {
+    "cell-average": "cell-average *",
+    "overall-average": "overall-average *",
+    "largest-weight-with-counts": "largest-weight with counts *",
+    "average-weight": "average-weight",
+    "public-strata": "public-strata",
+    "largest-weight": "largest-weight",
+}
 _COLOURS = dict(zip(NAMES.values(), (INK, ORANGE, BLUE, GREEN), strict=True))
 _COLOURS |= dict(zip(CHOICES.values(), (ORANGE, BLUE), strict=True))
+_COLOURS |= dict(
+    zip((*WEIGHT_FORMS.values(), "counts alone"), (ORANGE, AMBER, ROSE, GREEN, BLUE, SKY, INK), strict=True)
+)
 _HEIGHT = 330
 #: Labels at the end of lines are kept so many pixels apart.
 _LINE_HEIGHT = 17
@@ -134,6 +146,39 @@ def withheld_ratio(study: dict[str, Any]) -> Any:
     ]
     chart = alt.layer(line, points).properties(width=520, height=24 * len(order))
     return themed(chart, "What totals less the areas shown say of those withheld", subtitle)
+
+
+def weights_exact(study: dict[str, Any]) -> Any:
+    """The share of counts found exactly against the number of tables asked, form by form, beside counts alone."""
+    results = [each for each in study["results"] if each]
+    records = [
+        {
+            "name": WEIGHT_FORMS[result["protection"]],
+            "x": point["tables"],
+            "y": point["exact"],
+            **_interval(point),
+        }
+        for result in results
+        for point in result["curve"]
+    ]
+    alone = [point["counts_alone"] for point in results[0]["curve"]]
+    last = max(record["x"] for record in records)
+    records += [
+        {"name": "counts alone", "x": place + 1, "y": value, "low": value, "high": value}
+        for place, value in enumerate(alone)
+    ]
+    title = "Counts found exactly"
+    y = alt.Y("y:Q").scale(domain=[0, 1.02], nice=False).title(title)
+    y = y.axis(format="%", values=[0, 0.2, 0.4, 0.6, 0.8, 1.0])
+    scale = alt.Scale(domain=[1, max(last, 2)], nice=False)
+    x = alt.X("x:Q").scale(scale).title("Tables asked, each in all measures")
+    x = x.axis(values=list(range(1, last + 1)), format="d")
+    chart = alt.layer(*_lines(records, x, y, (0.0, 1.02), title)).properties(width=420, height=_HEIGHT)
+    subtitle = [
+        f"{study['surveys']} invented surveys of {study['people']:,} people; same tables, same noise",
+        "bands: 95% intervals; forms marked * are not served",
+    ]
+    return themed(chart, "What weighted counts give away of counts", subtitle)
 
 
 def _error_panel(records: list[dict[str, Any]], study: dict[str, Any], top: float, *, labelled: bool) -> Any:
@@ -252,3 +297,13 @@ def _out_of_reach(
         text = alt.Chart(alt.InlineData(values=words)).encode(x=x, y=y, text="text:N")
         found.append(text.mark_text(align="right", dx=-6, dy=-8, color=GREEN, fontSize=12))
     return found
+
+
+#: The picture of each attack, by its name in the JSON.
+PICTURES = {
+    "bob": bob_success,
+    "averaging": averaging_error,
+    "versions": versions_success,
+    "withheld": withheld_ratio,
+    "weights": weights_exact,
+}

@@ -30,6 +30,7 @@ from discreet.records.block_cipher import encipher, pair_blocks
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from discreet.model.dataset import Dataset
     from discreet.model.protection import Protection
     from discreet.model.shape import TableShape
     from discreet.records.secret import Secret
@@ -42,6 +43,17 @@ class CellKeys(Protocol):
         self, key_sums: NDArray[np.uint64], shape: TableShape, places: NDArray[np.intp]
     ) -> NDArray[np.uint64]:
         """The cell keys of cells given by their sums and flat places in the table."""
+
+
+def noise_lineage(dataset: Dataset) -> str:
+    """The name under which the keys of a dataset's noise are derived.
+
+    Weights in steps have noise of their own: an earlier version of the lineage may have told counts of the same
+    people, and the difference of two numbers with the same noise would be exact. The name has a second line, which
+    the name of a lineage does not have.
+    """
+    steps = dataset.survey is not None and dataset.survey.weighted_only
+    return f"{dataset.lineage}\nweights" if steps else dataset.lineage
 
 
 def cell_keys(secret: Secret, lineage: str, protection: Protection, modulus: int) -> CellKeys:

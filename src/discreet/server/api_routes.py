@@ -89,7 +89,8 @@ def api_router(doors: Doors) -> APIRouter:
         refuse_unknown(query, API_PARAMETERS)
         form = named_format(_once(query, "format", DEFAULT_FORMAT))
         download = _flag(query, "download")
-        door, asked = doors.door(dataset_id, bearer(request)), read_table(dataset_id, query)
+        door = doors.door(dataset_id, bearer(request))
+        asked = read_table(door.dataset, query)
         if _flag(query, "dry_run"):
             return _uncached(door.dry_run(asked))
         question = check(door, asked)
@@ -110,7 +111,7 @@ def api_router(doors: Doors) -> APIRouter:
         """Whether the two variables of a table are independent; the likelihood contains the noise."""
         refuse_unknown(request.query_params, TABLE_PARAMETERS)
         door = doors.door(dataset_id, bearer(request))
-        question = check(door, read_table(dataset_id, request.query_params))
+        question = check(door, read_table(door.dataset, request.query_params))
         tag = tag_of(question, "independence")
         return conditional(request, tag, lambda: _independence(door, question), metered=question.metered)
 

@@ -125,7 +125,7 @@ def is_raw(query: QueryParams) -> bool:
 
 def read_form(dataset: Dataset, query: QueryParams) -> TableRequest:
     """The request of the page; with no variable chosen, the dataset's first two are shown."""
-    request = read_table(dataset.id, query)
+    request = read_table(dataset, query)
     lines = [
         (name.removeprefix(CODES_PREFIX), text) for name, text in query.multi_items() if _is_line(name, text)
     ]

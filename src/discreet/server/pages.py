@@ -71,7 +71,7 @@ def page_router(doors: Doors, options: Options) -> APIRouter:
         """Whether the two variables of a table are independent."""
         refuse_unknown(request.query_params, TABLE_PARAMETERS)
         door = doors.door(dataset_id)
-        question = check(door, read_table(dataset_id, request.query_params))
+        question = check(door, read_table(door.dataset, request.query_params))
         tag = tag_of(question, "independence-page", FINGERPRINT)
         return conditional(request, tag, lambda: _independence_page(door, question))
 

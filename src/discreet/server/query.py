@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from discreet.answer.measures import default_measure
 from discreet.errors import BadRequest, UnknownCategory, nearest
 from discreet.model.request import request_from_text
 
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
 
     from starlette.datastructures import QueryParams
 
+    from discreet.model.dataset import Dataset
     from discreet.model.request import TableRequest
 
 #: The parameters of a table, in every address that shows one.
@@ -45,10 +47,10 @@ def refuse_unknown(query: QueryParams, known: Iterable[str]) -> None:
             raise BadRequest(f'There is no parameter "{name}" here.', advice)
 
 
-def read_table(dataset_id: str, query: QueryParams) -> TableRequest:
-    """The table that a query string asks for."""
+def read_table(dataset: Dataset, query: QueryParams) -> TableRequest:
+    """The table that a query string asks for; without a measure, the first that the dataset has."""
     return request_from_text(
-        dataset_id,
+        dataset.id,
         rows=query.getlist("rows"),
         columns=query.getlist("columns"),
         layers=query.getlist("layers"),
@@ -56,7 +58,7 @@ def read_table(dataset_id: str, query: QueryParams) -> TableRequest:
         groups=query.getlist("group"),
         totals=read_yes_no(query, "totals", default=True),
         levels=query.getlist("levels"),
-        measure=read_word(query, "measure") or "count",
+        measure=read_word(query, "measure") or default_measure(dataset),
         additivity=read_word(query, "additivity"),
         fit_to=query.getlist("fit_to"),
     )

@@ -1,7 +1,8 @@
 """The forms of a weighted table, each with what it promises and what it does not.
 
-Only the last three are differentially private, and only with noise keyed by description (`dp`). Claims treat
-a record's weight as a fixed attribute of the record.
+All but `largest-weight` are functions of noisy counts and public weights: they tell nothing that the noisy counts do
+not tell. They are differentially private where these are (`dp`). Claims treat a record's weight as a fixed attribute
+of the record.
 
 Comes from: `form` in `[survey]`. Goes to: the release's promise and the custodian's warnings.
 Source: Shlomo, Krenzke & Li (2019), section 2; Bailie (2020), section 4.1.
@@ -30,15 +31,12 @@ class WeightForm:
         name: The name of the form in `dataset.toml`.
         formula: What is released for cell k.
         promise: What it promises, in sentences for the table's page.
-        is_dp: Whether it can be differentially private: it reads noisy counts and public constants only,
-            or its noise covers the largest weight.
         by_average: Whether it stands on the overall average weight.
     """
 
     name: str
     formula: str
     promise: str
-    is_dp: bool
     by_average: bool = False
 
 
@@ -46,51 +44,30 @@ FORMS = {
     form.name: form
     for form in (
         WeightForm(
-            "overall-average",
-            "W_k + p · w̄",
-            "The weighted count moves by the noise p of the sample count times the overall average weight. "
-            "This is not differentially private unless all weights are equal: the exact weighted count "
-            "modulo the average weight is released.",
-            is_dp=False,
+            "average-weight",
+            "noisy n_k · w̄",
+            "The perturbed sample count times the overall average weight, which is public: post-processing "
+            "of noisy counts, with the promise of these. Differences between people's weights are ignored.",
             by_average=True,
-        ),
-        WeightForm(
-            "cell-average",
-            "W_k + p · W_k / n_k",
-            "The weighted count is the perturbed sample count times the exact average weight of the cell. "
-            "This is not differentially private unless all weights are equal: the average weight of the "
-            "people in the cell is not perturbed.",
-            is_dp=False,
-        ),
-        WeightForm(
-            "largest-weight",
-            "W_k rounded to a grid + noise scaled to the largest weight",
-            "Noise covers the largest weight that a person can have. With noise keyed by description it is "
-            "differentially private for one person added or removed, whatever the weights; a person replaced "
-            "by another counts as two changes in a table.",
-            is_dp=True,
         ),
         WeightForm(
             "public-strata",
             "Σ_h w_h · noisy n_kh",
             "Sample counts are perturbed in each stratum and multiplied by the stratum's public weight: "
             "post-processing of noisy counts, with the promise of these.",
-            is_dp=True,
         ),
         WeightForm(
-            "average-weight",
-            "noisy n_k · w̄",
-            "The perturbed sample count times the overall average weight, which is public: post-processing "
-            "of noisy counts, with the promise of these. Differences between people's weights are ignored.",
-            is_dp=True,
-            by_average=True,
+            "largest-weight",
+            "w_max · (W_k / w_max rounded, with noise)",
+            "The sum of the weights in a cell is rounded to steps of the largest weight, and the number of steps gets "
+            "its noise as a count does: one person, of whatever weight, changes it by one step at most. The dataset "
+            "tells no counts of records: they would be a second look at the same people.",
         ),
         WeightForm(
             "invariant",
             "noisy n_k · N / n, the sample size n being public",
             "The sample size is published exactly and held fixed: neighbours are samples of the same size "
             "in which one person is replaced. The sensitivity is N/n for one cell and 2N/n for a table.",
-            is_dp=True,
             by_average=True,
         ),
     )
@@ -114,7 +91,7 @@ def cautions(form: WeightForm, design: SurveyDesign) -> tuple[str, ...]:
 
     >>> from discreet.survey.design import SurveyDesign
     >>> design = SurveyDesign(1500, 10_000_000_000, 4, 30_000_000, Fraction(1, 5))
-    >>> [caution[:50] for caution in cautions(FORMS["overall-average"], design)]
+    >>> [caution[:50] for caution in cautions(FORMS["average-weight"], design)]
     ['The relative variance of the weights is 20.0 %, ab']
     """
     if not form.by_average or design.relative_variance <= VARIANCE_LIMIT:
@@ -122,7 +99,7 @@ def cautions(form: WeightForm, design: SurveyDesign) -> tuple[str, ...]:
     share, limit = 100 * float(design.relative_variance), 100 * float(VARIANCE_LIMIT)
     caution = (
         f"The relative variance of the weights is {share:.1f} %, above {limit:.0f} %: the overall average "
-        "weight does not stand for a person's own. "
-        'Prefer "cell-average" (no claim), "largest-weight" or "public-strata".'
+        "weight does not stand for a person's own, and estimates lean towards groups with small weights. "
+        'Prefer "public-strata" where weights differ by stratum, or "largest-weight".'
     )
     return (caution,)

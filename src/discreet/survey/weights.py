@@ -1,4 +1,4 @@
-"""Weighted counts that move with the noise of the sample count, or carry noise of their own.
+"""Weighted counts that move with the noise of the sample count, and weighted counts in steps.
 
 With W_k the exact weighted count of cell k, n_k its sample count, p the noise of that count and w̄ = N/n:
 
@@ -6,12 +6,13 @@ With W_k the exact weighted count of cell k, n_k its sample count, p the noise o
     (b) cell average      W_k + p·W_k/n_k  =  (n_k + p)·W_k/n_k
     (c) largest weight    g·(round(W_k/g) + noise),  noise for a sensitivity of ⌈w_max/g⌉ steps of the grid g
 
-(a) and (b) are not differentially private unless weights are equal: (a) releases W_k modulo w̄, (b) the cell's
-average weight. In (c) the rounding to a public grid is what makes it private: noise in steps of w_max on an
-unrounded W_k would release W_k modulo w_max. All is fixed point, rounded to the last decimal, halves away
-from zero; the result is the same on every machine.
+No table that is served is made by (a) or (b): (a) releases W_k modulo w̄, (b) the cell's average weight, and either
+undoes the noise of the count beside it. They stand here for the papers that use them and for the attack that opens
+them. In (c) the rounding to a public grid is what makes it private: noise in steps of w_max on an unrounded W_k
+would release W_k modulo w_max. All is fixed point, rounded to the last decimal, halves away from zero; the result
+is the same on every machine.
 
-Comes from: `ExactTable` and `protect`. Goes to: the release's weighted values.
+Comes from: (c) `answer/counting.py`; (a), (b) `attacks/trials`, reproductions. Goes back to them.
 Source: (a), (b) Shlomo, Krenzke & Li (2019), eqs 4-5; (c) Rinott et al. (2018), section 8; R cellKey is (b).
 """
 
@@ -64,16 +65,3 @@ def cell_average(
 def on_grid(weight_sums: NDArray[np.int64], grid: int) -> NDArray[np.int64]:
     """(c) before the noise: weighted counts in steps of a public grid, which get noise like counts."""
     return nearest_quotient(weight_sums, grid)
-
-
-def largest_weight(
-    weight_sums: NDArray[np.int64], grid_noise: NDArray[np.int64], grid: int
-) -> NDArray[np.int64]:
-    """(c) Weighted counts on the grid plus noise in its steps, in fixed point.
-
-    Args:
-        weight_sums: Exact weighted counts, in fixed point.
-        grid_noise: Noise in steps of the grid; one person added or removed moves a cell by at most ⌈w_max / grid⌉ steps.
-        grid: The step in fixed point, public; one whole person is `design.scale`.
-    """
-    return (on_grid(weight_sums, grid) + grid_noise) * grid

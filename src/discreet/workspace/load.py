@@ -72,7 +72,6 @@ if TYPE_CHECKING:
     from discreet.records.engine import Engine
     from discreet.records.intake import Progress
     from discreet.records.secret import Secret
-    from discreet.rules.rule import Rule
 
     Inspect = Callable[[Dataset, Engine], None]
     Compare = Callable[[Changes], None]
@@ -109,7 +108,7 @@ def load_dataset(
     dataset = parse_dataset(description, defaults)
     wanted = engine_wanted(folder, dataset, engine)
     kind = engine_kind(wanted or DEFAULT_ENGINE)
-    refuse_additive_weights(dataset, parse_rules(dataset.rules, dataset))
+    parse_rules(dataset.rules, dataset)
     noise = noise_of(dataset, beside)
     home = folder / "datasets" / dataset.id
     refuse_other_choice(corrections, dataset, home)
@@ -270,20 +269,6 @@ def _refuse_second_engine(place: Path, wanted: str, secret: Secret) -> None:
         raise BadRequest(
             f'These records are a version already, kept by the engine "{there.kept_by}".',
             "Load them with that engine, or give the description another `version`.",
-        )
-
-
-def refuse_additive_weights(dataset: Dataset, rules: tuple[Rule, ...]) -> None:
-    """Weighted counts that are exact but for noise in steps of one weight add up: a withheld area follows."""
-    if (
-        dataset.survey is not None
-        and dataset.survey.form == "overall-average"
-        and any(rule.looks_at_counts for rule in rules)
-    ):
-        raise BadDescription(
-            "The weight form overall-average does not go with rules that withhold areas: "
-            "what is withheld follows from the rest.",
-            "Use another weight form.",
         )
 
 

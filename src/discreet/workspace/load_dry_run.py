@@ -24,7 +24,7 @@ from discreet.workspace.booking import book, refuse_other_promise
 from discreet.workspace.engine_place import engine_wanted
 from discreet.workspace.ledger_place import LEDGER, has_ledger, open_ledger, refuse_lost_ledger
 from discreet.workspace.lineage import lineage_defaults
-from discreet.workspace.load import noise_of, refuse_additive_weights
+from discreet.workspace.load import noise_of
 from discreet.workspace.schema import refuse_newer_workspace
 
 if TYPE_CHECKING:
@@ -67,7 +67,7 @@ def rehearse_load(
     refuse_newer_workspace(folder)
     dataset = parse_dataset(description, lineage_defaults(folder, description))
     engine_kind(engine_wanted(folder, dataset, engine) or DEFAULT_ENGINE)
-    refuse_additive_weights(dataset, parse_rules(dataset.rules, dataset))
+    parse_rules(dataset.rules, dataset)
     noise = noise_of(dataset, beside)
     refuse_other_promise(folder, dataset)
     with tempfile.TemporaryDirectory(prefix="discreet-dry-run-") as name:

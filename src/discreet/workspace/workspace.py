@@ -28,7 +28,7 @@ from discreet.errors import (
     nearest,
 )
 from discreet.ledger.group_meter import Asker
-from discreet.protect.cell_keys import cell_keys
+from discreet.protect.cell_keys import cell_keys, noise_lineage
 from discreet.protect.plan import NoisePlan
 from discreet.protect.protector import CellKeyProtector
 from discreet.records.secret import read_secret
@@ -197,7 +197,7 @@ class Workspace:
     def _protector(self, version: Version, secret: Secret) -> Protector:
         dataset = version.dataset
         if not isinstance(version.noise, NoisePlan):
-            keys = cell_keys(secret, dataset.lineage, dataset.protection, version.noise.modulus)
+            keys = cell_keys(secret, noise_lineage(dataset), dataset.protection, version.noise.modulus)
             return CellKeyProtector(keys, version.noise)
         from discreet.protect.described_noise import DescriptionNoise  # noqa: PLC0415 - only under dp
         from discreet.protect.dp_protector import DpProtector  # noqa: PLC0415

@@ -39,6 +39,40 @@ def test_the_json_of_both_attacks_has_the_documented_keys():
 
 
 @pytest.mark.slow
+def test_the_attack_by_weights_tells_its_curve_its_gain_and_what_is_not_served(tmp_path):
+    words = ["weights", "--surveys", "2", "--tables", "1", "--against", "cell-average,average-weight"]
+    picture, document = tmp_path / "p.svg", tmp_path / "study.json"
+    assert invoke(*words, "--plot", str(picture), "--out", str(document)).exit_code == 0
+    assert picture.read_bytes().startswith(b"<svg")
+    study = json.loads(document.read_text())
+    assert set(study) == {
+        *("attack", "source", "surveys", "people", "tables", "seed", "confidence", "false_alarm", "knows"),
+        *("results", "baseline"),
+    }
+    opened, served = study["results"]
+    assert (opened["served"], served["served"]) == (False, True)
+    assert opened["measures"] == ["count", "weighted"]
+    assert set(opened["curve"][0]) == {
+        *(
+            "tables",
+            "queries",
+            "cells",
+            "exact",
+            "low",
+            "high",
+            "counts_alone",
+            "gain",
+            "gain_low",
+            "gain_high",
+        ),
+        *("certain", "certain_true", "certain_by_counts", "within_bar"),
+    }
+    shown = invoke(*words).stdout
+    assert "cell-average (not served): +" in shown
+    assert "within the bar" in shown
+
+
+@pytest.mark.slow
 def test_under_dp_the_bound_and_the_claim_are_told():
     words = ["--people", "400", "--targets", "20", "--against", "dp", "--epsilon", "0.5", "--json"]
     (bob,) = json.loads(invoke("bob", *words, "--pairs", "2").stdout)["results"]
@@ -74,6 +108,8 @@ def test_a_picture_and_a_file_are_written(tmp_path, words):
         ["bob", "--against", "magic"],
         ["bob", *SMALL, "--pairs", "35"],
         ["averaging", "--people", "10", "--targets", "20"],
+        ["weights", "--against", "magic"],
+        ["weights", "--surveys", "1"],
     ],
 )
 def test_what_cannot_be_done_is_refused(words):

@@ -100,6 +100,11 @@ def register(kind: MeasureKind) -> None:
     _REGISTRY.register(kind)
 
 
+def default_measure(dataset: Dataset) -> str:
+    """The measure of an address that names none: people counted, where the dataset tells counts."""
+    return measures_of(dataset)[0].name
+
+
 def measures_of(dataset: Dataset) -> list[Measure]:
     """The measures that a dataset has."""
     return [measure for measure in measures() if measure.refuse(dataset) is None]

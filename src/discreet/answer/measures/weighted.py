@@ -1,12 +1,12 @@
 """The measure `weighted`: people represented, from noisy sample counts, by the survey's declared form.
 
-The form decides what is read: `cell-average` and `overall-average` move the exact weighted count with the
-noise, `largest-weight` puts it on a grid of the largest weight, `average-weight` and `public-strata` use
-noisy counts and public weights alone. Results are rounded to whole people, halves away from zero. Sampling
+Every form is a function of noisy counts and public weights: `average-weight` and `public-strata` of the noisy
+counts of records, `largest-weight` of the noisy counts of its steps (`answer/counting.py`), of which people of
+average weight are made for the errors. Results are rounded to whole people, halves away from zero. Sampling
 errors come from noisy counts and declared constants only: an exact one would give the count away. The noise
 that they include is what the form really adds, in sample counts of the cell:
 
-    cell-average, overall-average, average-weight: V        largest-weight: (V + 1/12)·(w_max/w̄)²
+    average-weight: V        largest-weight: (V + 1/12)·(w_max/w̄)²
     public-strata: V·Σ w_h² / (average of w_h)², over the strata h in the cell
 
 Comes from: `pipeline`. Goes back to it as plain integers that may be seen.
@@ -29,10 +29,9 @@ from discreet.model.shape import Dimension, plain_outputs
 from discreet.records.tabulate import tabulate
 from discreet.survey.design import SurveyDesign
 from discreet.survey.dp_weights import average_weight, invariant, public_strata
-from discreet.survey.fixed_point import nearest_quotient
+from discreet.survey.fixed_point import nearest_quotient, times_ratio
 from discreet.survey.forms import cautions, weight_form
 from discreet.survey.sampling_error import noise_shares, relative_standard_errors, unreliable
-from discreet.survey.weights import cell_average, largest_weight, overall_average
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -47,13 +46,13 @@ if TYPE_CHECKING:
     from discreet.protect.noisy_cells import NoisyCells
 
 
-def _show(question: Question, exact: ExactTable, cells: NoisyCells) -> Shown:
+def _show(question: Question, _exact: ExactTable, cells: NoisyCells) -> Shown:
     """The weighted table of a shape whose sample counts have their noise."""
     survey = _declared(question.dataset)
     design = survey_design(question.dataset, survey)
     strata = _by_strata(question, survey) if survey.form == "public-strata" else None
-    fixed = _fixed_point(survey, exact, cells.noisy, strata, design)
-    form, noisy = weight_form(survey.form), cells.noisy
+    fixed = _fixed_point(survey, cells.noisy, strata, design)
+    form, noisy = weight_form(survey.form), _sample_counts(survey, cells.noisy, design)
     errors, shares = np.zeros(noisy.shape, dtype=np.int64), np.zeros(noisy.shape, dtype=np.int64)
     doubtful = np.zeros(noisy.shape, dtype=np.bool_)
     for chosen, variance in _variances(survey, cells, strata, design):
@@ -62,6 +61,13 @@ def _show(question: Question, exact: ExactTable, cells: NoisyCells) -> Shown:
         doubtful[chosen] = unreliable(noisy[chosen], design, variance)
     people = nearest_quotient(fixed, design.scale)
     return Shown(people, errors, shares, doubtful, (form.promise, *cautions(form, design)))
+
+
+def cautions_on(dataset: Dataset) -> tuple[str, ...]:
+    """What a custodian is told of the weights at load."""
+    if dataset.survey is None:
+        return ()
+    return cautions(weight_form(dataset.survey.form), survey_design(dataset, dataset.survey))
 
 
 def _declared(dataset: Dataset) -> Survey:
@@ -140,20 +146,22 @@ def _strata_factor(weights: list[Fraction], average: Fraction) -> Fraction:
 
 
 def _fixed_point(
-    survey: Survey, exact: ExactTable, noisy: NDArray[np.int64], strata: Strata | None, design: SurveyDesign
+    survey: Survey, noisy: NDArray[np.int64], strata: Strata | None, design: SurveyDesign
 ) -> NDArray[np.int64]:
     if strata is not None:
         return strata.added_up(survey, design)
-    if survey.form == "average-weight":
-        return average_weight(noisy, design)
-    if survey.form == "invariant":
-        return invariant(noisy, design)
-    if exact.weight_sums is None:
-        raise ValueError("a weighted table needs sums of weights")
-    if survey.form == "largest-weight":
-        return largest_weight(exact.weight_sums, noisy - exact.counts, design.largest_weight)
-    by_average = cell_average if survey.form == "cell-average" else overall_average
-    return by_average(noisy, exact.counts, exact.weight_sums, design)
+    if survey.weighted_only:
+        return noisy * design.largest_weight
+    return invariant(noisy, design) if survey.form == "invariant" else average_weight(noisy, design)
+
+
+def _sample_counts(survey: Survey, noisy: NDArray[np.int64], design: SurveyDesign) -> NDArray[np.int64]:
+    """Noisy counts of records, by which errors are worked out; steps are turned into people of average weight."""
+    if not survey.weighted_only:
+        return noisy
+    average = design.average_weight * design.scale
+    step = (design.largest_weight / average).limit_denominator(10**6)
+    return times_ratio(noisy, step.numerator, step.denominator)
 
 
 @dataclass(frozen=True, eq=False)
@@ -230,5 +238,4 @@ MEASURE = MeasureKind(
     ),
     _show,
     counted=_counted_by_strata,
-    weights=True,
 )

@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
-from discreet.cli.console import emit_json, messages, output
+from discreet.cli.console import emit_json, messages
 from discreet.cli.registry import EXAMINE, Command
 from discreet.errors import BadRequest, nearest
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 attack = typer.Typer(
     help="The red team: attacks on invented people under each protection, beside the unprotected baseline.",
@@ -64,7 +61,7 @@ def bob(
         seed,
         _protections(against),
     )
-    _finish(study.run(_say), as_json, out, plot, _show_bob)
+    _finish(study.run(_say), as_json, out, plot)
 
 
 @attack.command()
@@ -91,7 +88,7 @@ def averaging(
         seed,
         _protections(against),
     )
-    _finish(study.run(_say), as_json, out, plot, _show_averaging)
+    _finish(study.run(_say), as_json, out, plot)
 
 
 @attack.command()
@@ -115,7 +112,7 @@ def versions(
         epsilon,
         seed,
     )
-    _finish(study.run(_say), as_json, out, plot, _show_versions)
+    _finish(study.run(_say), as_json, out, plot)
 
 
 @attack.command()
@@ -140,7 +137,40 @@ def withheld(
         seed,
         variables,
     )
-    _finish(study.run(_say), as_json, out, plot, _show_withheld)
+    _finish(study.run(_say), as_json, out, plot)
+
+
+@attack.command()
+def weights(
+    surveys: Annotated[int | None, typer.Option(help="How many invented surveys are attacked.")] = None,
+    tables: Annotated[
+        int | None, typer.Option(help="How many tables are asked of each, in all measures, up to 6.")
+    ] = None,
+    seed: SeedOption = 1,
+    against: Annotated[
+        str | None,
+        typer.Option(
+            help="Forms, comma-separated: unprotected, cell-average, overall-average, "
+            "largest-weight-with-counts, average-weight, public-strata, largest-weight."
+        ),
+    ] = None,
+    quick: QuickOption = False,
+    as_json: JsonOption = False,
+    out: OutOption = None,
+    plot: PlotOption = None,
+) -> None:
+    """Counts from weights: count, weighted count and sampling error of the same cells, put together."""
+    from discreet.attacks.trials.surveys import FORMS
+    from discreet.attacks.trials.weights_study import WeightsStudy
+
+    named = FORMS if against is None else tuple(word.strip() for word in against.split(","))
+    study = WeightsStudy(
+        2 if surveys is None and quick else 8 if surveys is None else surveys,
+        1 if tables is None and quick else 4 if tables is None else tables,
+        seed,
+        named,
+    )
+    _finish(study.run(_say), as_json, out, plot)
 
 
 def _protections(against: str | None) -> tuple[str, ...]:
@@ -158,140 +188,16 @@ def _say(protection: str) -> None:
     messages.print(f"Attacking: {protection}", markup=False)
 
 
-def _finish(
-    study: dict[str, Any],
-    as_json: bool,
-    out: Path | None,
-    plot: Path | None,
-    show: Callable[[dict[str, Any]], None],
-) -> None:
+def _finish(study: dict[str, Any], as_json: bool, out: Path | None, plot: Path | None) -> None:
+    from discreet.cli.attack_results import SHOWS
+
     if plot is not None:
-        from discreet.pictures import attacks
+        from discreet.pictures.attacks import PICTURES
         from discreet.pictures.save import save
 
-        pictures = {
-            "bob": attacks.bob_success,
-            "averaging": attacks.averaging_error,
-            "versions": attacks.versions_success,
-            "withheld": attacks.withheld_ratio,
-        }
-        save(pictures[study["attack"]](study), plot)
+        save(PICTURES[study["attack"]](study), plot)
         messages.print(f"Written: {plot}", soft_wrap=True)
     if as_json or out is not None:
         emit_json(study, out)
     else:
-        show(study)
-
-
-def _shown(study: dict[str, Any]) -> list[dict[str, Any]]:
-    """All protections, the baseline first."""
-    return [each for each in (study["baseline"], *study["results"]) if each]
-
-
-def _show_bob(study: dict[str, Any]) -> None:
-    curves = [(result["protection"], result["curve"]) for result in _shown(study)]
-    title = (
-        f"Right about Bob's salary, by pairs of tables asked ({study['targets']:,} targets; guessing: 50%)"
-    )
-    lines = {name: [f"{point['success']:.0%}" for point in curve] for name, curve in curves}
-    for name, curve in curves:
-        if "bound" in curve[0]:
-            lines[f"most possible under {name}"] = [f"{point['bound']:.0%}" for point in curve]
-    _print_curves(title, "pairs", [point["pairs"] for point in curves[0][1]], lines)
-    for name, curve in curves:
-        last = curve[-1]
-        output.print(
-            f"{name}: {last['certain']:,} of {study['targets']:,} given away for certain, "
-            f"{last['certain_true']:,} of them rightly; {last['queries']} tables asked.",
-            markup=False,
-            soft_wrap=True,
-        )
-
-
-def _show_averaging(study: dict[str, Any]) -> None:
-    results = _shown(study)
-    for kind in results[0]["curves"]:
-        lines = {r["protection"]: [f"{point['error']:.2f}" for point in r["curves"][kind]] for r in results}
-        lines |= {
-            f"least possible under {r['protection']}": [f"{r['bound']['error']:.2f}"] * len(r["curves"][kind])
-            for r in results
-            if "bound" in r
-        }
-        ways = [point["ways"] for point in results[0]["curves"][kind]]
-        title = f"Typical error of a count (root mean square), by ways of asking: {kind}"
-        _print_curves(title, "ways", ways, lines)
-    for result in results:
-        last = {kind: curve[-1]["exact"]["share"] for kind, curve in result["curves"].items()}
-        words = ", ".join(f"{share:.0%} by {kind}" for kind, share in last.items())
-        output.print(
-            f"{result['protection']}: exactly right in the end: {words}.", markup=False, soft_wrap=True
-        )
-
-
-def _show_versions(study: dict[str, Any]) -> None:
-    results = _shown(study)
-    lines = {r["protection"]: [f"{point['success']:.0%}" for point in r["curve"]] for r in results}
-    title = (
-        f"Attributes of a removed person named rightly, by pairs of tables (guessing: {study['prior']:.0%})"
-    )
-    _print_curves(title, "tables", [point["tables"] for point in results[0]["curve"]], lines)
-    for r in results:
-        last, error = r["curve"][-1], r["error"]
-        output.print(
-            f"{r['protection']}: all attributes of {last['all_right']:.0%} of {study['targets']:,} people; "
-            f"typical error of a count {error['one_version']:.2f}, averaged over both versions "
-            f"{error['both_versions']:.2f}.",
-            markup=False,
-            soft_wrap=True,
-        )
-    for each in study["collected"]:
-        output.print(
-            f"keep-keys, {each['removed']} people removed a workplace: {each['success']:.0%} of the attributes of one "
-            f"of them.",
-            markup=False,
-            soft_wrap=True,
-        )
-
-
-def _show_withheld(study: dict[str, Any]) -> None:
-    from rich import box
-    from rich.table import Table
-
-    (result,) = study["results"]
-    output.print("Squared error of the attack relative to the best guess without differences", style="bold")
-    shown = Table(box=box.SIMPLE_HEAD)
-    shown.add_column("table")
-    steps = [(start, point["ways"]) for start, curve in result["curves"].items() for point in curve]
-    heads = [f"{start}\n{ways} way{'s' if ways > 1 else ''}" for start, ways in steps]
-    for name in ("withheld\nby a rule", "with\nthem", *heads):
-        shown.add_column(name, justify="right")
-    for each in result["tables"]:
-        name = f"{each['level']} by {', '.join(each['variables'])}"
-        shown.add_row(name, f"{each['withheld']:,}", f"{each['complement']:,}", *_ratios(each))
-    shown.add_row("all tables", "", "", *_ratios(result))
-    output.print(shown)
-    verdict = "Withheld areas stay withheld" if result["within_limit"] else "Withheld areas come back"
-    output.print(
-        f"{verdict}: the limit is {study['limit']:.2f}, for tables with ten withheld areas or more and for all "
-        "tables together. At 1.00 differences say nothing.",
-        markup=False,
-        soft_wrap=True,
-    )
-
-
-def _ratios(each: dict[str, Any]) -> list[str]:
-    return [f"{point['ratio']:.2f}" for curve in each["curves"].values() for point in curve]
-
-
-def _print_curves(title: str, what: str, steps: list[int], lines: dict[str, list[str]]) -> None:
-    """One line a number of questions, one column a protection."""
-    from rich import box
-    from rich.table import Table
-
-    output.print(title, style="bold", markup=False, soft_wrap=True)
-    shown = Table(box=box.SIMPLE_HEAD)
-    for name in (what, *lines):
-        shown.add_column(name.replace("-and-", "-and-\n"), justify="right")
-    for step, figures in zip(steps, zip(*lines.values(), strict=True), strict=True):
-        shown.add_row(str(step), *figures)
-    output.print(shown)
+        SHOWS[study["attack"]](study)

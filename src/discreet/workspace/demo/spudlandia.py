@@ -52,8 +52,10 @@ FREQUENCY = Variable(
 )
 VARIABLES = [AGE, GENDER, STATE, LIKES, FREQUENCY]
 
-_STATE_POPULATION = np.array([560_000, 310_000, 130_000])
-_STATE_SAMPLE = np.array([600, 500, 400])
+STATE_POPULATION = np.array([560_000, 310_000, 130_000])
+STATE_SAMPLE = np.array([600, 500, 400])
+#: Ages are raked in four groups, and gender as men and others: what is published of the weights.
+AGE_GROUPS = (0, 0, 1, 1, 1, 2, 2, 3, 3)
 # Per thousand of the population by age; a state's profile is tilted: Coliban is young, Exton old.
 _AGE = np.array([118, 122, 135, 140, 132, 128, 108, 77, 40.0])
 _AGE_BY_STATE = np.exp(np.array([-0.05, 0.0, 0.07])[:, None] * np.arange(-4, 5))
@@ -100,7 +102,7 @@ def spudlandia_batches(*, seed: int = SEED) -> Iterator[pa.RecordBatch]:
 def _respondents(seed: int) -> list[NDArray[np.int64]]:
     """Positions of the categories of age, gender, state, likes and frequency of each respondent."""
     chance = words(seed, RECORDS, 0, SAMPLE)
-    state = np.repeat(np.arange(3), _STATE_SAMPLE)
+    state = np.repeat(np.arange(3), STATE_SAMPLE)
     who = _dice(_population() * _ANSWER).throw(state, chance[:, 0]).astype(np.int64)
     age, gender = who // 3, who % 3
     dislikes = Dice.with_weights(_likes_weights()).throw((state * 9 + age) * 3 + gender, chance[:, 1])
@@ -118,7 +120,7 @@ def _population() -> NDArray[np.float64]:
     """The persons of Spudlandia by state, age and gender: what the survey is raked to."""
     persons = (_AGE * _AGE_BY_STATE)[:, :, None] * _GENDER_BY_AGE
     scaled: NDArray[np.float64] = (
-        persons / persons.sum(axis=(1, 2), keepdims=True) * _STATE_POPULATION[:, None, None]
+        persons / persons.sum(axis=(1, 2), keepdims=True) * STATE_POPULATION[:, None, None]
     )
     return scaled
 
@@ -139,9 +141,9 @@ def _weights(
     population. Twenty rounds bring every group within a millionth of it.
     """
     persons = _population()
-    group = np.array([0, 0, 1, 1, 1, 2, 2, 3, 3])
+    group = np.array(AGE_GROUPS)
     sides = [
-        (state, _STATE_POPULATION.astype(np.float64)),
+        (state, STATE_POPULATION.astype(np.float64)),
         (group[age], np.bincount(group, persons.sum(axis=(0, 2)))),
         ((gender > 0).astype(np.int64), np.array([persons[..., 0].sum(), persons[..., 1:].sum()])),
     ]
@@ -152,14 +154,21 @@ def _weights(
     return apportion(POPULATION * 10**WEIGHT_DECIMALS, weight)
 
 
+#: N_h / n_h of each state, to the decimals of the weights.
+_STRATUM_WEIGHTS = ", ".join(
+    f"{state.code} = {people / sampled:.{WEIGHT_DECIMALS}f}"
+    for state, people, sampled in zip(STATE.categories, STATE_POPULATION, STATE_SAMPLE, strict=True)
+)
 #: What the public knows of the survey; the loader checks it against the records.
 SURVEY = f"""\
 [survey]
-form = "cell-average"
+form = "public-strata"
 sample_size = {SAMPLE}
 population_size = {POPULATION}
 largest_weight = 1100
 relative_variance = 0.155
+stratum = "state"
+stratum_weights = {{ {_STRATUM_WEIGHTS} }}
 """
 
 

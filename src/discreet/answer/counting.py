@@ -1,0 +1,34 @@
+"""What is counted for a table: records, or for a survey that tells weights only, steps of its largest weight.
+
+    t_k = round(W_k / w_max),   W_k being the sum of the weights in cell k
+
+One person moves t_k by 1 at most. In such a dataset t stands wherever a count does: noise is put on it, rules look at
+it, and the number of records is never seen by anything that is released.
+
+Comes from: an engine. Goes to: `pipeline` and `verdicts`, as an `ExactTable`.
+Source: Rinott et al. (2018), section 8; docs/methods/survey-weights.md.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from discreet.model.exact import ExactTable
+from discreet.records.tabulate import tabulate
+from discreet.survey.weights import on_grid
+
+if TYPE_CHECKING:
+    from discreet.model.shape import TableShape
+    from discreet.workspace.workspace import StoredDataset
+
+
+def count_cells(stored: StoredDataset, shape: TableShape, *, weights: bool = False) -> ExactTable:
+    """The exact table of a shape that noise is to be put on."""
+    dataset = stored.dataset
+    if dataset.survey is None or not dataset.survey.weighted_only:
+        return tabulate(stored.engine, shape, weights=weights)
+    exact = tabulate(stored.engine, shape, weights=True)
+    if exact.weight_sums is None:
+        raise ValueError("a survey needs sums of weights")
+    step = round(dataset.survey.largest_weight * 10**dataset.weight_decimals)
+    return ExactTable(shape, on_grid(exact.weight_sums, step), exact.key_sums, exact.weight_sums)

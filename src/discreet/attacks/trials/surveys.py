@@ -1,0 +1,219 @@
+"""Invented surveys to be attacked: the shipped one with other people, under each form of weighted counts.
+
+The forms that are served are loaded and asked through their door. Those that are no longer served are made again
+here: the counts come through the door of a dataset that is served, with its noise, and the weighted counts are worked
+out as these forms did, from the exact weights of the invented people. So what is attacked is the arithmetic alone.
+
+Comes from: `workspace/demo/spudlandia.py`. Goes to: `weights_study`, as interfaces and what the public knows.
+Source: Shlomo, Krenzke & Li (2019), eqs 4-5, for the forms that are not served.
+"""
+
+from __future__ import annotations
+
+from contextlib import closing, contextmanager
+from dataclasses import dataclass, replace
+from functools import cached_property
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pyarrow as pa
+
+from discreet.answer.door import open_doors
+from discreet.answer.measures.weighted import survey_design
+from discreet.attacks.interface import Answer
+from discreet.attacks.knowledge import UNPROTECTED, noise_table
+from discreet.attacks.trials.targets import Served, load_people
+from discreet.attacks.weight_reading import CELL_AVERAGE, OVERALL_AVERAGE, SHARED_STEPS, STEPS, Reader
+from discreet.attacks.weights import COUNT, WEIGHTED, Outside
+from discreet.model.dataset_toml import parse_dataset
+from discreet.model.request import TableRequest
+from discreet.model.variable import TOTAL
+from discreet.survey.design import relative_variance
+from discreet.survey.fixed_point import nearest_quotient
+from discreet.survey.weights import cell_average, on_grid, overall_average
+from discreet.workspace.demo import spudlandia
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from numpy.typing import NDArray
+
+    from discreet.attacks.interface import Interface
+    from discreet.attacks.weights import Cell, Class
+    from discreet.model.dataset import Dataset
+
+AVERAGE, STRATA = "average-weight", "public-strata"
+#: What ships, and what is kept here to show why it does not.
+SERVED = (AVERAGE, STRATA, STEPS)
+OPEN = (CELL_AVERAGE, OVERALL_AVERAGE, SHARED_STEPS)
+FORMS = (UNPROTECTED, *OPEN, *SERVED)
+
+
+@dataclass(frozen=True, eq=False)
+class Sample:
+    """The respondents of one invented survey.
+
+    Args:
+        records: Codes and weights.
+        seed: Of the people and of the secret.
+    """
+
+    records: pa.Table
+    seed: int
+
+    @cached_property
+    def codes(self) -> dict[str, NDArray[np.str_]]:
+        """The code of each respondent in each variable."""
+        names = [variable.name for variable in spudlandia.VARIABLES]
+        return {name: np.array(self.records.column(name).to_pylist()) for name in names}
+
+    @cached_property
+    def weights(self) -> NDArray[np.int64]:
+        """The weight of each respondent, in fixed point."""
+        scale = 10**spudlandia.WEIGHT_DECIMALS
+        return np.asarray(np.rint(np.array(self.records.column("weight")) * scale), dtype=np.int64)
+
+    def description(self, form: str) -> str:
+        """The `dataset.toml` of the survey under a form: that of the demo, with the constants of these people."""
+        document = spudlandia.spudlandia_description()
+        before = parse_dataset(document).survey
+        assert before is not None  # noqa: S101 - the demo is a survey
+        largest = -(-int(self.weights.max()) // 10**spudlandia.WEIGHT_DECIMALS)
+        changes = {
+            f'form = "{before.form}"': f'form = "{form}"',
+            f"largest_weight = {before.largest_weight}": f"largest_weight = {largest}",
+            f"relative_variance = {float(before.relative_variance)}": (
+                f"relative_variance = {float(relative_variance(self.weights)):.4f}"
+            ),
+        }
+        for old, new in changes.items():
+            document = document.replace(old, new)
+        return document
+
+    def inside(self, cell: Cell) -> NDArray[np.bool_]:
+        """Who is counted in a cell."""
+        found = np.ones(len(self.weights), dtype=np.bool_)
+        for name, code in cell:
+            found &= self.codes[name] == code
+        return found
+
+    def count(self, cell: Cell) -> int:
+        """The true count of a cell."""
+        return int(self.inside(cell).sum())
+
+    def outside(self, *, weights: bool) -> Outside:
+        """What the public knows: what was calibrated to what, the states' samples and, if wanted, all weights."""
+        ages = dict(zip(spudlandia.AGES, map(str, spudlandia.AGE_GROUPS), strict=True))
+        classes = {
+            "state": {code: code for code in spudlandia.STATE.codes},
+            "age": ages,
+            "gender": {"M": "M", "F": "other", "N": "other"},
+        }
+        states = [frozenset({("state", code)}) for code in spudlandia.STATE.codes]
+        everybody: Cell = frozenset()
+        totals = dict(zip(states, map(float, spudlandia.STATE_POPULATION), strict=True))
+        counts = dict(zip(states, map(int, spudlandia.STATE_SAMPLE), strict=True))
+        least = float(self.weights.min()) / 10**spudlandia.WEIGHT_DECIMALS
+        return Outside(
+            classes,
+            totals | {everybody: float(spudlandia.POPULATION)},
+            counts | {everybody: spudlandia.SAMPLE},
+            self._class_weights(classes) if weights else {},
+            least,
+        )
+
+    def _class_weights(self, classes: dict[str, dict[str, str]]) -> dict[Class, float]:
+        groups = [[groups[code] for code in self.codes[name]] for name, groups in classes.items()]
+        weights = self.weights / 10**spudlandia.WEIGHT_DECIMALS
+        return dict(zip(zip(*groups, strict=True), weights.tolist(), strict=True))
+
+
+def sample(seed: int) -> Sample:
+    """The respondents of a seed."""
+    return Sample(pa.Table.from_batches(list(spudlandia.spudlandia_batches(seed=seed))), seed)
+
+
+@dataclass(frozen=True, eq=False)
+class TrueNumbers:
+    """The baseline: the true counts of invented respondents."""
+
+    dataset: Dataset
+    people: Sample
+
+    def ask(self, request: TableRequest) -> Answer:
+        """The exact table."""
+        codes = tuple((*self.dataset.variable(name).codes, TOTAL) for name in request.variables)
+        values = np.zeros(tuple(map(len, codes)), dtype=np.int64)
+        for place in np.ndindex(*values.shape):
+            values[place] = self.people.count(cell_at(request, codes, place))
+        return Answer(codes, values, np.zeros(values.shape, dtype=np.bool_))
+
+
+def cell_at(request: TableRequest, codes: tuple[tuple[str, ...], ...], place: tuple[int, ...]) -> Cell:
+    """Who is counted at a place of a table."""
+    here = zip(request.variables, codes, place, strict=True)
+    return frozenset((name, axis[at]) for name, axis, at in here if axis[at] != TOTAL)
+
+
+@dataclass(frozen=True, eq=False)
+class OpenForm:
+    """Weighted counts as a form made them that is no longer served; counts and errors are those of a served dataset."""
+
+    served: Served
+    people: Sample
+    form: str
+
+    def ask(self, request: TableRequest) -> Answer:
+        """The released counts, or what the form would release beside them."""
+        counted = self.served.ask(replace(request, measure=COUNT))
+        if request.measure == COUNT:
+            return counted
+        errors = self.served.ask(replace(request, measure=WEIGHTED)).errors
+        inside = [
+            self.people.inside(cell_at(request, counted.codes, place))
+            for place in np.ndindex(*counted.values.shape)
+        ]
+        counts = np.array([each.sum() for each in inside])
+        sums = np.array([self.people.weights[each].sum() for each in inside])
+        fixed = self._released(counted.values.ravel(), counts, sums)
+        scale = 10**spudlandia.WEIGHT_DECIMALS
+        people = np.maximum(0, nearest_quotient(fixed, scale)).reshape(counted.values.shape)
+        return replace(counted, values=people, errors=errors)
+
+    def _released(
+        self, noisy: NDArray[np.int64], counts: NDArray[np.int64], sums: NDArray[np.int64]
+    ) -> NDArray[np.int64]:
+        dataset = self.served.door.dataset
+        assert dataset.survey is not None  # noqa: S101 - a survey is what is attacked here
+        design = survey_design(dataset, dataset.survey)
+        if self.form == SHARED_STEPS:
+            return (on_grid(sums, design.largest_weight) + noisy - counts) * design.largest_weight
+        average = cell_average if self.form == CELL_AVERAGE else overall_average
+        return average(noisy, counts, sums, design)
+
+
+@contextmanager
+def served(people: Sample, form: str) -> Iterator[Served]:
+    """A form that is served, loaded and opened; the workspace is gone afterwards."""
+    with TemporaryDirectory(prefix="discreet-red-team-") as folder:
+        load_people(Path(folder) / "survey", people.description(form), people.records, people.seed)
+        with closing(open_doors(Path(folder) / "survey", threads=1)) as doors:
+            yield Served(doors.door("spudlandia"))
+
+
+def reader_of(door: Served, form: str) -> Reader:
+    """What is public of a served survey: its constants, and the law of the noise."""
+    dataset = door.door.dataset
+    measure = WEIGHTED if form == STEPS else COUNT
+    release = door.door.release(TableRequest(dataset.id, ("state",), measure=measure))
+    assert dataset.survey is not None  # noqa: S101 - a survey is what is attacked here
+    return Reader(form, dataset.survey, noise_table(release))
+
+
+def interface_of(door: Served, people: Sample, form: str) -> Interface:
+    """Who answers for a form."""
+    if form == UNPROTECTED:
+        return TrueNumbers(door.door.dataset, people)
+    return OpenForm(door, people, form) if form in OPEN else door

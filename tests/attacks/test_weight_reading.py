@@ -1,0 +1,71 @@
+"""A reading never excludes the truth, and tells what the form tells."""
+
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+from discreet.attacks.weight_reading import (
+    CELL_AVERAGE,
+    OVERALL_AVERAGE,
+    SHARED_STEPS,
+    STEPS,
+    Reader,
+    possible_counts,
+)
+from discreet.model.survey import Survey
+from discreet.noise import maxent
+from discreet.noise.kept_zero import with_kept_zero
+
+LAW = with_kept_zero(maxent(D=5, V=3, js=2))
+SURVEY = Survey("average-weight", 100, Fraction(60_000), Fraction(1000), Fraction(1, 10))
+AVERAGE, STEP = 600, 1000
+
+
+def released(form, count, weight, shown):
+    if form == CELL_AVERAGE:
+        return round(shown * weight / count)
+    if form == OVERALL_AVERAGE:
+        return round(weight + (shown - count) * AVERAGE)
+    return (round(weight / STEP) + shown - count) * STEP
+
+
+@pytest.mark.parametrize("form", [CELL_AVERAGE, OVERALL_AVERAGE, SHARED_STEPS])
+def test_the_true_weighted_count_lies_in_the_interval_of_the_true_count(form):
+    rng = np.random.default_rng(3)
+    reader = Reader(form, SURVEY, LAW)
+    for _ in range(200):
+        count = int(rng.integers(1, 60))
+        weight = float(np.round(rng.uniform(100, 1000, count), 4).sum())
+        shown = count + int(rng.integers(-min(5, count), 6))
+        if shown in (1, 2) or shown <= 0 or released(form, count, weight, shown) <= 0:
+            continue
+        cell = reader.read(shown, released(form, count, weight, shown))
+        at = int(np.flatnonzero(cell.counts == count)[0])
+        assert cell.low[at] <= weight <= cell.high[at]
+        assert cell.likelihood[at] > 0
+        assert cell.fits(np.array([count]), np.array([weight]), np.array([weight])) == 1
+
+
+def test_served_forms_of_noisy_counts_tell_nothing_of_weights():
+    told, alone = Reader("average-weight", SURVEY, LAW).read(7, 4200), Reader("x", SURVEY, LAW).by_counts(7)
+    assert told.fits is None
+    assert told.likelihood.tolist() == alone.likelihood.tolist()
+    assert Reader(CELL_AVERAGE, SURVEY, LAW).read(7, 4200).fits is not None  # the form that was open
+
+
+def test_possible_counts_are_those_whose_noise_gives_the_number():
+    counts, likelihood = possible_counts(LAW, 8)
+    assert counts.tolist() == list(range(3, 14))
+    for count, chance in zip(counts.tolist(), likelihood, strict=True):
+        assert chance == pytest.approx(float(LAW.row(count).probabilities().get(8 - count, 0)))
+
+
+def test_steps_allow_every_count_whose_weight_may_have_given_them():
+    reader = Reader(STEPS, SURVEY, LAW)
+    cell = reader.read_steps(8 * STEP, 500.0, 500.0)
+    for count, chance in zip(cell.counts.tolist(), cell.likelihood, strict=True):
+        steps = int(count * 500 / STEP + 0.5)
+        assert chance == pytest.approx(float(LAW.row(steps).probabilities().get(8 - steps, 0)))
+    assert cell.counts[0] <= 5
+    assert cell.counts[-1] >= 27  # 13 steps are 27 people of half a step at most
