@@ -38,7 +38,7 @@ def answer(question: Question) -> Release:
     stored, protector = unlock(question)
     dataset, shape, asked, kind = question.dataset, question.shape, question.request, question.asked.kind
     protector.pay()
-    exact = tabulate(stored.engine, shape, weights=kind.weights)
+    exact = tabulate(stored.engine, shape, weights=kind.weights, sums=kind.sums(dataset))
     cells = protector.protect(exact)
     verdict = verdict_on(stored, protector, question.asked.counted, shape, cells.noisy)
     withheld = withheld_cells(verdict, shape, dataset, question.additivity)

@@ -117,6 +117,8 @@ class Table:
     def interval(self, *codes: str, level: float = 0.95) -> Interval:
         """The interval of one true count, by its codes in the order of the dimensions: `table.interval("1", "_T")`.
 
+        Of a weighted table: of the population's total, for sampling and noise together, from what is printed.
+
         Raises:
             BadRequest: The cell is not there, or it has no value.
         """
@@ -133,6 +135,10 @@ class Table:
                 f"table.interval({', '.join(repr(known[0]) for known in lists)}).",
             )
         place = tuple(known.index(code) for code, known in zip(codes, lists, strict=True))
+        if release.measure.has_errors and not release.missing[place]:
+            from discreet.inference.weighted_interval import weighted_interval  # noqa: PLC0415 - only wanted here
+
+            return weighted_interval(release, place, level)
         if release.status[place]:
             raise BadRequest("The cell has no value: it is withheld, or it cannot occur.", "Choose another.")
         if not release.measure.is_count or release.values[place] != max(0, int(release.noisy[place])):

@@ -152,6 +152,10 @@ def _weights(
     return apportion(POPULATION * 10**WEIGHT_DECIMALS, weight)
 
 
+_FRACTIONS = ", ".join(
+    f"{code} = {drawn / persons:.6f}"
+    for code, drawn, persons in zip(STATE.codes, _STATE_SAMPLE, _STATE_POPULATION, strict=True)
+)
 #: What the public knows of the survey; the loader checks it against the records.
 SURVEY = f"""\
 [survey]
@@ -160,6 +164,8 @@ sample_size = {SAMPLE}
 population_size = {POPULATION}
 largest_weight = 1100
 relative_variance = 0.155
+strata = "state"
+fpc = {{ {_FRACTIONS} }}
 """
 
 
