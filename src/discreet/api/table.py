@@ -188,7 +188,8 @@ class Table:
             return ""
         return (
             f"Relative standard errors (RSE), of sampling and noise together, lie between {errors.min():.1f} and "
-            f"{errors.max():.1f} %; the noise makes {shares.min():.1f} to {shares.max():.1f} % of their variance."
+            f"{errors.max():.1f} %; the noise makes {shares.min():.1f} to {shares.max():.1f} % of their variance. "
+            "All are rounded up."
         )
 
     def _repr_html_(self) -> str:

@@ -167,8 +167,8 @@ def sampled_rows(engine: Engine, shape: TableShape, dataset: Dataset) -> Sampled
     query = replace(plain, group_by=plain.group_by + units, weights=True, sums=sums)
     cells = engine.aggregate(query)
     found = dict(zip(units, cells.codes[len(plain.group_by) :], strict=True))
-    # Engines give groups in any order: sorted, floats are added in one order only.
-    order = np.lexsort(cells.codes)
+    # Engines give groups in any order: sorted, floats are added in one order only. Sums of clusters are integers.
+    order = np.arange(cells.counts.size) if CLUSTER in found else np.lexsort(cells.codes)
     stratum = found.get(STRATUM, np.zeros(order.size)).astype(np.int64)[order]
     squares = None
     if sums == SQUARES:
