@@ -7,9 +7,12 @@ import pyarrow as pa
 import pytest
 
 from discreet.answer import verdicts
+from discreet.answer.measures import weighted as measure
 from discreet.answer.pipeline import release_table
 from discreet.errors import BadData, BadDescription, OutsideUniverse
 from discreet.model.request import TableRequest, request_from_text
+from discreet.records.design_columns import stored_sums
+from discreet.survey.sampling_error import ERROR_LADDER
 from discreet.workspace.load import load_dataset
 from discreet.workspace.workspace import Workspace
 
@@ -137,7 +140,22 @@ def test_errors_rest_on_the_noise_of_each_cell(tmp_path):
     n, noisy = 600, int(release.noisy[0, 0])
     sampling = Fraction(17, 16) * (1 - Fraction(600, 24000)) * noisy * (1 - Fraction(noisy, n))
     square = (sampling + law.variance) / noisy**2
-    assert (int(release.errors[0, 0]) - 1) ** 2 < square * 10**6 <= int(release.errors[0, 0]) ** 2
+    assert release.errors[0, 0] == min(rung for rung in ERROR_LADDER if rung**2 >= square * 10**6)
+
+
+@pytest.mark.parametrize("form", ["average-weight", "public-strata"])
+def test_errors_read_no_weight_of_a_record(form, tmp_path, monkeypatch):
+    """The wrong alternative, the variance by the design, is exact: under dp it is never asked for."""
+
+    def exact(*_arguments):
+        pytest.fail("an exact variance was computed")
+
+    monkeypatch.setattr(measure, "design_variances", exact)
+    strata = WEIGHTS if form == "public-strata" else ""
+    release = release_table(stored(tmp_path, form, strata), weighted(("likes",)))
+    assert (release.errors > 0).all()
+    assert not any("design effect of the cell" in sentence for sentence in release.promise)
+    assert stored_sums(release.dataset) == ()
 
 
 def test_a_rule_on_counts_sees_released_noisy_cells(private_town, tmp_path, monkeypatch):

@@ -12,7 +12,11 @@ def test_every_attack_is_told_and_drawn():
 
 def test_a_study_is_told_in_a_table_and_sentences(capsys):
     point = {"tables": 1, "success": 0.5, "low": 0.4, "high": 0.6, "all_right": 0.25}
-    result = {"protection": "keep-keys", "curve": [point], "error": {"one_version": 1.5, "both_versions": 1.2}}
+    result = {
+        "protection": "keep-keys",
+        "curve": [point],
+        "error": {"one_version": 1.5, "both_versions": 1.2},
+    }
     study = {"prior": 0.3, "targets": 20, "results": [result], "baseline": None}
     SHOWS["versions"](study | {"collected": [{"removed": 2, "success": 0.4}]})
     told = capsys.readouterr().out

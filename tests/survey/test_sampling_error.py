@@ -10,72 +10,67 @@ import pytest
 from discreet.survey import sampling_error
 from discreet.survey.design import SurveyDesign
 from discreet.survey.sampling_error import (
-    noise_share,
-    noise_shares,
-    relative_standard_errors,
-    reliable_from,
-    sampling_variance,
+    ERROR_LADDER,
+    SHARE_LADDER,
+    declared_effects,
+    errors_told,
     unreliable,
 )
 
 DESIGN = SurveyDesign(1500, 10_000_000_000, 4, 30_000_000, Fraction(1, 5))
-VARIANCE = Fraction(3)
 
 
-def by_hand(count: int) -> float:
-    """deff 1.2, sampling fraction 0.0015, simple random sampling of 1500, noise of variance 3."""
-    sampling = 1.2 * (1 - 0.0015) * count * (1 - count / 1500)
-    return sqrt(sampling + 3) / count
+def told(noisy, values, effect=1.2, variance=3 * 667.0**2):
+    noisy, values = np.array(noisy), np.array(values)
+    return errors_told(noisy, values, np.full(noisy.shape, effect), np.full(noisy.shape, variance))
 
 
-@pytest.mark.parametrize("count", [1, 7, 20, 100, 1499])
-def test_the_relative_standard_error_by_hand_in_tenths_of_a_percent_rounded_up(count):
-    found = int(relative_standard_errors(np.array([count]), DESIGN, VARIANCE)[0])
-    assert 0 <= found - 1000 * by_hand(count) < 1
+@pytest.mark.parametrize("count", [1, 7, 20, 100, 1499, 10**6])
+def test_errors_are_rounded_up_to_the_next_rung_of_the_public_ladder(count):
+    exact = 1000 * sqrt(1.2 / count + 3 / count**2)
+    found = int(told([count], [667 * count]).errors[0])
+    assert found == min(rung for rung in ERROR_LADDER if rung >= exact)
 
 
-def test_equal_weights_and_no_noise_give_the_binomial_error():
-    plain = SurveyDesign(1000, 10**9, 0, 10**6)
-    assert float(sampling_variance(250, plain)) == pytest.approx(1000 * 0.25 * 0.75, rel=1e-5)
+def test_the_ladder_is_the_published_one():
+    assert (ERROR_LADDER[:10] / 10).tolist() == [1, 2, 5, 10, 15, 20, 25, 30, 40, 50]
 
 
-def test_a_census_has_no_sampling_error_and_all_error_is_noise():
-    census = SurveyDesign(1000, 1000, 0, 1)
-    assert sampling_variance(250, census) == 0
-    assert noise_share(250, census, VARIANCE) == 1
-    assert noise_share(250, census, Fraction(0)) == 0
-
-
-def test_the_share_of_the_noise_falls_as_counts_grow():
-    shares = [noise_share(count, DESIGN, VARIANCE) for count in (0, 1, 10, 100)]
-    assert shares == sorted(shares, reverse=True)
-    assert shares[0] == 1
-    assert float(shares[2]) == pytest.approx(3 / (3 + 1.2 * 0.9985 * 10 * (1 - 10 / 1500)))
+def test_a_value_on_a_rung_stays_on_it():
+    """1/16 is 25 % exactly; a hair more is 30 %."""
+    assert told([16, 16], [100, 100], effect=1.0, variance=0.0).errors.tolist() == [250, 250]
+    assert told([16], [100], effect=1.0001, variance=0.0).errors.tolist() == [300]
 
 
 @pytest.mark.parametrize("count", [1, 7, 20, 100, 1499])
-def test_printed_shares_are_the_nearest_tenth_of_a_percent(count):
-    printed = int(noise_shares(np.array([count]), DESIGN, VARIANCE)[0])
-    assert abs(printed - 1000 * 3 / (by_hand(count) * count) ** 2) <= 0.5 + 1e-9
+def test_the_noises_share_is_rounded_up_too(count):
+    exact = 1000 * (3 / count**2) / (1.2 / count + 3 / count**2)
+    assert told([count], [667 * count]).noise_shares[0] == min(r for r in SHARE_LADDER if r >= exact)
 
 
-def test_no_share_is_told_where_there_is_no_error():
-    assert noise_shares(np.array([[0, -3], [5, 5]]), DESIGN, VARIANCE)[0].tolist() == [-1, -1]
+def test_without_noise_its_share_is_none_and_without_sampling_it_is_everything():
+    assert told([50], [50], variance=0.0).noise_shares.tolist() == [0]
+    assert told([50], [50], effect=0.0, variance=3.0).noise_shares.tolist() == [1000]
 
 
-def test_one_number_decides_which_cells_are_unreliable():
-    first = reliable_from(DESIGN, VARIANCE)
-    assert by_hand(first - 1) > 0.25 >= by_hand(first)
-    noisy = np.array([[-2, 0, 1], [first - 1, first, 900]])
-    assert unreliable(noisy, DESIGN, VARIANCE).tolist() == [[True, True, True], [True, False, False]]
+def test_a_number_of_zero_or_less_and_one_beyond_the_ladder_have_no_error():
+    found = told([[0, -3], [5, 1]], [[10, 10], [-4, 1]])
+    assert found.errors.tolist() == found.noise_shares.tolist() == [[-1, -1], [-1, -1]]
 
 
-def test_a_cell_without_people_has_no_relative_error():
-    assert relative_standard_errors(np.array([[0, -3]]), DESIGN, VARIANCE).tolist() == [[-1, -1]]
+def test_printed_errors_decide_which_cells_are_unreliable():
+    errors = np.array([[-1, 250], [300, 10]])
+    assert unreliable(errors, Fraction(1, 4)).tolist() == [[True, False], [True, False]]
+    assert unreliable(errors, Fraction(1, 200)).all()
+
+
+def test_declared_constants_give_kishs_effect_of_a_proportion():
+    found = declared_effects(np.array([0, 750, 1500, 9999]), DESIGN)
+    assert found == pytest.approx([1.2 * 0.9985, 0.6 * 0.9985, 0, 0])
 
 
 def test_nothing_here_can_be_given_an_exact_count():
-    allowed = {"noisy", "count", "design", "noise_variance", "limit", "square", "figure"}
+    allowed = {"noisy", "values", "effects", "noise_variance", "design", "limit", "errors", "ladder"}
     for function in vars(sampling_error).values():
         if inspect.isfunction(function) and function.__module__ == sampling_error.__name__:
             assert set(inspect.signature(function).parameters) <= allowed

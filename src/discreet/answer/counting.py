@@ -22,11 +22,13 @@ if TYPE_CHECKING:
     from discreet.workspace.workspace import StoredDataset
 
 
-def count_cells(stored: StoredDataset, shape: TableShape, *, weights: bool = False) -> ExactTable:
-    """The exact table of a shape that noise is to be put on."""
+def count_cells(
+    stored: StoredDataset, shape: TableShape, *, weights: bool = False, sums: tuple[str, ...] = ()
+) -> ExactTable:
+    """The exact table of a shape that noise is to be put on; takes what `tabulate` takes."""
     dataset = stored.dataset
     if dataset.survey is None or not dataset.survey.weighted_only:
-        return tabulate(stored.engine, shape, weights=weights)
+        return tabulate(stored.engine, shape, weights=weights, sums=sums)
     exact = tabulate(stored.engine, shape, weights=True)
     if exact.weight_sums is None:
         raise ValueError("a survey needs sums of weights")

@@ -49,7 +49,7 @@ def _answer(question: Question, published: list[Release]) -> Release:
     stored, protector = unlock(question)
     dataset, shape, asked, kind = question.dataset, question.shape, question.request, question.asked.kind
     charged = protector.pay()
-    exact = count_cells(stored, shape, weights=kind.weights)
+    exact = count_cells(stored, shape, weights=kind.weights, sums=kind.sums(dataset))
     cells = protector.protect(exact)
     verdict = verdict_on(stored, protector, question.asked.counted, shape, cells.noisy)
     layout = cells_of(verdict, shape, dataset, question.additivity)

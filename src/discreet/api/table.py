@@ -125,6 +125,8 @@ class Table:
     def interval(self, *codes: str, level: float = 0.95) -> Interval:
         """The interval of one true count, by its codes in the order of the dimensions: `table.interval("1", "_T")`.
 
+        Of a weighted table: of the population's total, for sampling and noise together, from what is printed.
+
         Raises:
             BadRequest: The cell is not there, or it has no value.
         """
@@ -141,6 +143,10 @@ class Table:
                 f"table.interval({', '.join(repr(known[0]) for known in lists)}).",
             )
         place = tuple(known.index(code) for code, known in zip(codes, lists, strict=True))
+        if release.measure.has_errors and not release.missing[place]:
+            from discreet.inference.weighted_interval import weighted_interval  # noqa: PLC0415 - only wanted here
+
+            return weighted_interval(release, place, level)
         if release.status[place]:
             raise BadRequest("The cell has no value: it is withheld, or it cannot occur.", "Choose another.")
         if not release.measure.is_count or _before_clipping(release)[place] != release.noisy[place]:
@@ -190,7 +196,8 @@ class Table:
             return ""
         return (
             f"Relative standard errors (RSE), of sampling and noise together, lie between {errors.min():.1f} and "
-            f"{errors.max():.1f} %; the noise makes {shares.min():.1f} to {shares.max():.1f} % of their variance."
+            f"{errors.max():.1f} %; the noise makes {shares.min():.1f} to {shares.max():.1f} % of their variance. "
+            "All are rounded up."
         )
 
     def _repr_html_(self) -> str:

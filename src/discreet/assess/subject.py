@@ -90,7 +90,10 @@ def subject_of(door: Door, request: TableRequest) -> Subject:
         BadRequest: The request cannot be read, is weighted, or is too large to be assessed.
     """
     if request.measure != "count":
-        raise BadRequest("Weighted tables are not assessed.", "Assess their sample counts: measure count.")
+        raise BadRequest(
+            "Weighted tables are not assessed.",
+            "Assess their sample counts, or their errors (survey_errors).",
+        )
     stored = unlock_door(door)
     refusal = attempt(stored, request).refusal
     asked = canonical(replace(request, totals=False), stored.dataset)

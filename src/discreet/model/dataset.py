@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from discreet.errors import BadDescription, UnknownVariable, nearest
 from discreet.model.protection import Protection
+from discreet.model.sampling_design import SamplingDesign
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -155,6 +156,11 @@ class Dataset:
                 f'The weight form "{survey.form}" needs noise of its own, which "{self.protection.keys}" keys '
                 "do not have.",
                 'Use keys = "hashed", or the weight form "average-weight".',
+            )
+        if self.protection.is_dp and survey.design != SamplingDesign():
+            raise BadDescription(
+                "[survey] declares strata, clusters or replicates, and the method is dp.",
+                "Leave them out: under dp errors come from noisy counts and `relative_variance` alone.",
             )
         if survey.stratum is None:
             return

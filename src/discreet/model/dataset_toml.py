@@ -20,6 +20,7 @@ from discreet.model.declared_dp import declared_dp
 from discreet.model.defaults import newest_defaults, with_former_defaults
 from discreet.model.engine_section import engine_named
 from discreet.model.protection import Protection
+from discreet.model.sampling_design import KEYS, sampling_design
 from discreet.model.survey import FORMS, OPEN_FORMS, Survey
 from discreet.model.variable import Category, CodeList, Hierarchy, StructuralZero, Variable
 
@@ -197,7 +198,7 @@ def _code_list(entry: dict[str, Any]) -> CodeList:
 def _survey(entry: Any) -> Survey:
     if not isinstance(entry, dict):
         raise BadDescription("`survey` is not a section.", "Write [survey] before its lines.")
-    _only(entry, {f.name for f in fields(Survey)}, "[survey]")
+    _only(entry, {f.name for f in fields(Survey)} - {"design"} | KEYS, "[survey]")
     _need(entry, ("sample_size", "population_size", "largest_weight"), "[survey]")
     form = str(entry.get("form", FORMS[0]))
     if form in OPEN_FORMS:
@@ -221,6 +222,8 @@ def _survey(entry: Any) -> Survey:
         _fraction(entry.get("relative_variance", 0)),
         entry.get("stratum"),
         tuple((str(code), _fraction(weight)) for code, weight in weights.items()),
+        sampling_design(entry),
+        _fraction(entry.get("error_limit", "0.25")),
     )
 
 

@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING
 from discreet.model.confidential import Confidential
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
     import numpy as np
     from numpy.typing import NDArray
 
@@ -27,9 +29,10 @@ class ExactTable(Confidential):
         counts: int64, one per cell.
         key_sums: uint64, one per cell; exact below 2^64.
         weight_sums: Fixed-point weights, or None for a dataset without.
+        further: By name, what lays out the sums of another stored column.
     """
 
-    __slots__ = ("counts", "key_sums", "shape", "weight_sums")
+    __slots__ = ("_further", "counts", "key_sums", "shape", "weight_sums")
 
     def __init__(
         self,
@@ -37,6 +40,7 @@ class ExactTable(Confidential):
         counts: NDArray[np.int64],
         key_sums: NDArray[np.uint64],
         weight_sums: NDArray[np.int64] | None = None,
+        further: Mapping[str, Callable[[], NDArray[np.int64]]] | None = None,
     ) -> None:
         for array in (counts, key_sums, weight_sums):
             if array is not None and array.shape != shape.lengths:
@@ -45,6 +49,11 @@ class ExactTable(Confidential):
         self.counts = counts
         self.key_sums = key_sums
         self.weight_sums = weight_sums
+        self._further = dict(further or {})
+
+    def sum_of(self, name: str) -> NDArray[np.int64]:
+        """The sums of a further stored column that was added up in the same pass."""
+        return self._further[name]()
 
     def __repr__(self) -> str:
         return f"<ExactTable of {' x '.join(map(str, self.shape.lengths))} cells, confidential>"

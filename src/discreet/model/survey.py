@@ -9,12 +9,10 @@ Comes from: `dataset.toml`. Goes to: `survey` (weighted tables, sampling error),
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from fractions import Fraction
 
 from discreet.errors import BadDescription
-
-if TYPE_CHECKING:
-    from fractions import Fraction
+from discreet.model.sampling_design import SamplingDesign
 
 #: The ways to a weighted table, the default first; `survey/forms.py` says what each promises.
 FORMS = ("average-weight", "public-strata", "largest-weight", "invariant")
@@ -36,6 +34,8 @@ class Survey:
         relative_variance: The variance of the weights over their squared mean.
         stratum: For `public-strata`, the variable of the strata.
         stratum_weights: For `public-strata`, the public weight of each stratum, by code.
+        design: How the sample was drawn.
+        error_limit: A cell whose printed relative standard error is larger gets status `u`.
     """
 
     form: str
@@ -45,6 +45,8 @@ class Survey:
     relative_variance: Fraction
     stratum: str | None = None
     stratum_weights: tuple[tuple[str, Fraction], ...] = ()
+    design: SamplingDesign = SamplingDesign()  # noqa: RUF009 - frozen value
+    error_limit: Fraction = Fraction(1, 4)
 
     @property
     def weighted_only(self) -> bool:
@@ -61,6 +63,11 @@ class Survey:
             )
         if self.relative_variance < 0:
             raise BadDescription("[survey] has a relative variance below zero.", "Give zero or more.")
+        if self.error_limit <= 0:
+            raise BadDescription(
+                f"`error_limit` of [survey] is {float(self.error_limit):g}.",
+                "Give a number above 0, as in 0.25.",
+            )
         if self.form == "public-strata" and not (self.stratum and self.stratum_weights):
             raise BadDescription(
                 "The weight form public-strata needs `stratum` and `stratum_weights`.",

@@ -6,7 +6,8 @@ as an **engine**. One module of `records/engines` is one kind and binds `KIND`; 
 
 An engine groups the records by the integer codes of some columns, after filters on codes, and returns
 for each group that occurs its count, the sum of its record keys and, if asked, of its fixed-point
-weights. Nothing else is asked of it: zeros, groups, margins and noise are the same NumPy for every engine.
+weights and of further stored integers (replicate weights, squares of weights), all in one pass. Nothing else
+is asked of it: zeros, groups, margins and noise are the same NumPy for every engine.
 
 Comes from: `intake` (which stores) and `workspace` (which opens). Goes to: `tabulate`.
 """
@@ -35,7 +36,7 @@ DEFAULT_ENGINE = "duckdb"
 
 @dataclass(frozen=True, slots=True)
 class AggregateQuery:
-    """One aggregate: group by these variables, keep only these codes, sum weights or not.
+    """One aggregate: group by these columns, keep only these codes, sum weights or not, and these columns.
 
     A load that compares records groups by the columns of keys and weights, too (`records/changes.py`).
     """
@@ -43,10 +44,11 @@ class AggregateQuery:
     group_by: tuple[str, ...]
     filters: tuple[tuple[str, tuple[int, ...]], ...] = ()
     weights: bool = False
+    sums: tuple[str, ...] = ()
 
     @property
     def variables(self) -> frozenset[str]:
-        """All variables that the aggregate looks at."""
+        """All columns of codes that the aggregate looks at."""
         return frozenset(self.group_by) | {name for name, _ in self.filters}
 
 
@@ -58,9 +60,10 @@ class SparseCells(Confidential):
         counts: Records in each group.
         key_sums: Sum of record keys in each group.
         weight_sums: Sum of fixed-point weights, or None.
+        sums: The sums of the further columns that were asked for, in their order.
     """
 
-    __slots__ = ("codes", "counts", "key_sums", "weight_sums")
+    __slots__ = ("codes", "counts", "key_sums", "sums", "weight_sums")
 
     def __init__(
         self,
@@ -68,11 +71,13 @@ class SparseCells(Confidential):
         counts: NDArray[np.int64],
         key_sums: NDArray[np.uint64],
         weight_sums: NDArray[np.int64] | None = None,
+        sums: tuple[NDArray[np.int64], ...] = (),
     ) -> None:
         self.codes = codes
         self.counts = counts
         self.key_sums = key_sums
         self.weight_sums = weight_sums
+        self.sums = sums
 
     def __repr__(self) -> str:
         return f"<SparseCells by {len(self.codes)} variables, confidential>"

@@ -21,6 +21,16 @@ from discreet.errors import BadData, BadDescription, nearest
 from discreet.model.declared_dp import declared_dp
 from discreet.model.revision import newest_arithmetic
 from discreet.records.checks import WeightSums, record_checks
+from discreet.records.design_columns import (
+    CLUSTER,
+    STRATUM,
+    DesignReader,
+    bad_unit,
+    design_of,
+    refuse_bad,
+    source_columns,
+    stored_units,
+)
 from discreet.records.fingerprint import Fingerprint
 from discreet.records.record_keys import MOST_RECORDS, record_keys
 from discreet.records.record_tag import record_tag
@@ -139,6 +149,8 @@ def _check_columns(source: Source, dataset: Dataset) -> None:
         wanted.append((dataset.key_column, "the record key"))
     if dataset.unit_column is not None:
         wanted.append((dataset.unit_column, "the person"))
+    design = design_of(dataset)
+    wanted += [] if design is None else source_columns(design)
     for column, what in wanted:
         if column not in source.columns:
             raise BadDescription(
@@ -158,7 +170,7 @@ def _stage(
     """The first pass: every chunk is checked and keyed, and waits in an Arrow file."""
     checks, prefixes, done = record_checks(dataset), [], 0
     units: list[NDArray[np.uint64]] = []
-    weights = WeightSums()
+    weights, design = WeightSums(), DesignReader(dataset)
     with pa.ipc.new_file(staged, storage_schema(dataset)) as writer:
         for batch in _coded_batches(reading, source, dataset):
             _refuse_bad(batch, dataset)
@@ -174,9 +186,12 @@ def _stage(
             if dataset.weight_column is not None:
                 columns[WEIGHT] = batch.column("w").to_numpy()
                 weights.add(columns[WEIGHT])
+            units_of = {name: _prefixes(_hash_bytes(batch.column(name))) for name in stored_units(dataset)}
+            stored, telling = design.read(batch, units_of, columns.get(WEIGHT))
             derived = {RECORD_KEY} if own_keys is None else set()
-            values = [array for name, array in sorted(columns.items()) if name not in derived]
+            values = [array for name, array in sorted({**columns, **telling}.items()) if name not in derived]
             fingerprint.add(hashes, values)
+            columns |= stored
             prefixes.append(_prefixes(hashes))
             if dataset.unit_column is not None:
                 units.append(_prefixes(_hash_bytes(batch.column("u"))))
@@ -207,6 +222,12 @@ def _coded_batches(
     if dataset.unit_column is not None:
         chosen.append(f"{_half_hash(dataset.unit_column)} AS u")
         wrong.append(f"CASE WHEN {quoted(dataset.unit_column)} IS NULL THEN 'p' END")
+    design = design_of(dataset)
+    named = () if design is None else ((STRATUM, design.strata, "s"), (CLUSTER, design.clusters, "c"))
+    for name, unit, mark in named:
+        if unit is not None:
+            chosen.append(f"{_half_hash(unit)} AS {name}")
+            wrong.append(bad_unit(unit, mark))
     for place, variable in enumerate(dataset.variables):
         _create_enum(reading, f"e{place}", variable)
         code, problem = _code_sql(variable, place)
@@ -216,13 +237,18 @@ def _coded_batches(
         weight = _fixed_point(dataset.weight_column, dataset.weight_decimals)
         chosen.append(f"{weight} AS w")
         wrong.append(f"CASE WHEN coalesce({weight}, -1) < 0 THEN 'w' END")
+    for place, column in enumerate(design.replicates if design else ()):
+        replicate = _fixed_point(column, dataset.weight_decimals)
+        chosen.append(f"coalesce({replicate}, 0) AS r{place}")
+        wrong.append(f"CASE WHEN {replicate} IS NULL THEN 'r{place}' END")
     if dataset.key_column is not None:
         key = f"TRY_CAST({_fixed_point(dataset.key_column, dataset.key_decimals)} AS UINTEGER)"
         chosen.append(f"coalesce({key}, 0)::UINTEGER AS k")
         wrong.append(f"CASE WHEN {key} IS NULL THEN 'k' END")
     chosen.append(f"coalesce({', '.join(wrong)}) AS bad")
     relation = source.relation.project(", ".join(chosen))
-    yield from relation.to_arrow_reader(CHUNK)
+    # A chunk with many replicate weights has fewer records, so that it takes no more memory.
+    yield from relation.to_arrow_reader(CHUNK // (1 + len(design.replicates if design else ()) // 8))
 
 
 def _half_hash(column: str) -> str:
@@ -278,6 +304,9 @@ def _refuse_bad(batch: pa.RecordBatch, dataset: Dataset) -> None:
             "A record has a weight that is missing, negative or no number.",
             f"Mend the column {dataset.weight_column!r}.",
         )
+    design = design_of(dataset)
+    if design is not None:
+        refuse_bad(found, design)
     place, _, raw = found[1:].partition(":")
     variable = dataset.variables[int(place)]
     if found[0] == "m":

@@ -1,5 +1,7 @@
 """How records are stored, whichever engine keeps them: small unsigned integers, record keys, fixed-point weights.
 
+A survey has further columns for its sampling errors (`design_columns.py`).
+
 Comes from: the description of a dataset. Goes to: `intake`, which makes such records, and the engines.
 """
 
@@ -8,6 +10,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
+
+from discreet.records.design_columns import stored_sums, stored_units
 
 if TYPE_CHECKING:
     from discreet.model.dataset import Dataset
@@ -36,4 +40,6 @@ def storage_schema(dataset: Dataset) -> pa.Schema:
     fields.append(pa.field(RECORD_KEY, pa.uint32()))
     if dataset.weight_column is not None:
         fields.append(pa.field(WEIGHT, pa.int64()))
+    fields += [pa.field(name, pa.uint32()) for name in stored_units(dataset)]
+    fields += [pa.field(name, pa.int64()) for name in stored_sums(dataset)]
     return pa.schema(fields)

@@ -11,6 +11,8 @@ Comes from: an `Engine` and a `TableShape`. Goes to: `protect`, as an `ExactTabl
 from __future__ import annotations
 
 import math
+from dataclasses import replace
+from functools import partial
 from itertools import chain
 from typing import TYPE_CHECKING, Any
 
@@ -26,9 +28,18 @@ if TYPE_CHECKING:
     from discreet.records.engine import Engine, SparseCells
 
 
-def tabulate(engine: Engine, shape: TableShape, *, weights: bool = False) -> ExactTable:
-    """Count every cell of a shape, totals included."""
-    cells = engine.aggregate(_query(shape, weights=weights))
+def tabulate(
+    engine: Engine, shape: TableShape, *, weights: bool = False, sums: tuple[str, ...] = ()
+) -> ExactTable:
+    """Count every cell of a shape, totals included.
+
+    Args:
+        engine: Where the records are.
+        shape: Which cells.
+        weights: Add up the weights too.
+        sums: Further stored columns to add up, in the same pass.
+    """
+    cells = engine.aggregate(replace(query_of(shape), weights=weights, sums=sums))
     axes = [_Axis(dimension) for dimension in shape.dimensions]
     plain = all(axis.plain for axis in axes)
     widths = [axis.length if plain else axis.atoms for axis in axes]
@@ -39,14 +50,19 @@ def tabulate(engine: Engine, shape: TableShape, *, weights: bool = False) -> Exa
         return _with_totals(dense, axes) if plain else _with_sums(dense, axes)
 
     weight_sums = None if cells.weight_sums is None else table(cells.weight_sums)
-    return ExactTable(shape, table(cells.counts), table(cells.key_sums), weight_sums)  # type: ignore[arg-type]
+    # Further sums are laid out one at a time, when they are asked for: there may be hundreds.
+    further = {name: partial(table, column) for name, column in zip(sums, cells.sums, strict=True)}
+    return ExactTable(shape, table(cells.counts), table(cells.key_sums), weight_sums, further)  # type: ignore[arg-type]
 
 
-def _query(shape: TableShape, *, weights: bool) -> AggregateQuery:
-    """Filters are pushed down; a dimension that shows part of its population keeps all of it."""
+def query_of(shape: TableShape) -> AggregateQuery:
+    """The aggregate of a shape.
+
+    Filters are pushed down; a dimension that shows part of its population keeps all of it.
+    """
     filters = [(hidden.name, hidden.members) for hidden in shape.filters]
     filters += [(d.name, d.population) for d in shape.dimensions if len(d.population) < len(d.base)]
-    return AggregateQuery(tuple(d.name for d in shape.dimensions), tuple(filters), weights)
+    return AggregateQuery(tuple(d.name for d in shape.dimensions), tuple(filters))
 
 
 class _Axis:

@@ -246,7 +246,7 @@ def _legend(release: Release) -> tuple[tuple[str, str], ...]:
     legend = [(f"[{letter}]", STATUS_MEANING[letter]) for letter in present]
     if release.errors is not None:
         legend += [
-            ("RSE", "Relative standard error, of sampling and of the noise together"),
-            ("noise", "The noise's share of that error's variance; the rest is sampling"),
+            ("RSE", "Relative standard error, of sampling and of the noise together, rounded up"),
+            ("noise", "The noise's share of that error's variance, rounded up; the rest is sampling"),
         ]
     return tuple(legend)

@@ -1,121 +1,92 @@
-"""Sampling error from what is public: noisy counts, the design, and the variance of the noise.
+"""Released sampling errors: from noisy counts, released numbers and design effects, rounded up to a public ladder.
 
-An exact standard error would give the exact count away, so it is computed from the noisy count ñ:
+With ñ the noisy sample count of a cell, X̃ its released number, deff its design effect and V the variance of
+the noise in X̃:
 
-    sampling variance = deff·(1 - n/N)·ñ·(1 - ñ/n)      noise variance = V      (both in sample counts)
-    relative standard error = √(sampling + noise) / ñ   noise's share = noise / (sampling + noise)
+    relative standard error = √(deff / ñ + V / X̃²)      noise's share = (V / X̃²) / (deff / ñ + V / X̃²)
 
-with Kish's design effect deff = 1 + relative variance of the weights. A cell whose error passes the limit
-gets status `u`. All is decided in exact rationals; the error is printed in tenths of a percent, rounded up, and
-the share too, to the nearest, a half up.
+An exact standard error would give the exact count away: it is about 1/√n. Here the count is the noisy one, and the
+result is rounded up to 1, 2, 5, 10, 15, 20, 25, 30, 40, 50, 75, 100, 200, 500 or 1,000 %, the noise's share to 1, 2, 5
+or tens of percent. A cell whose printed error passes the limit gets status `u`; so does a number of zero or less,
+which has no relative error.
 
-Comes from: `protect` and the design. Goes to: the release's status and its two columns of error.
-Source: Kish (1965), section 11.7; Kish (1992).
+Nothing here can be given an exact count or weight.
+
+Comes from: noisy cells, `design_effect` or declared constants. Goes to: the release's status and its columns of error.
+Source: Kish (1965), section 11.7; Wolter (2007), chapter 7.
 """
 
 from __future__ import annotations
 
-from fractions import Fraction
-from math import isqrt
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from fractions import Fraction
 
     from numpy.typing import NDArray
 
     from discreet.survey.design import SurveyDesign
 
-#: A cell with a larger relative standard error is marked `u`.
-UNRELIABLE = Fraction(1, 4)
+#: What a printed relative standard error may be, in tenths of a percent.
+ERROR_LADDER = np.array([10, 20, 50, 100, 150, 200, 250, 300, 400, 500, 750, 1000, 2000, 5000, 10_000])
+#: What a printed share of the noise may be, in tenths of a percent.
+SHARE_LADDER = np.array([0, 10, 20, 50, *range(100, 1001, 100)])
 #: One hundred percent, in the tenths of a percent in which errors are printed.
 WHOLE = 1000
-#: Printed where no relative error exists: a count of zero or less.
+#: Printed where no relative error exists: a number of zero or less, or an error beyond the ladder.
 NO_ERROR = -1
 
 
-def sampling_variance(count: int, design: SurveyDesign) -> Fraction:
-    """The sampling variance of a sample count, estimated from a noisy one; zero outside 0..n."""
-    inside = min(max(count, 0), design.sample_size)
-    spread = inside * (1 - Fraction(inside, design.sample_size))
-    return design.design_effect * (1 - design.sampling_fraction) * spread
+class ErrorsTold(NamedTuple):
+    """What stands beside the numbers of a table, in tenths of a percent; negative where nothing does."""
+
+    errors: NDArray[np.int64]
+    noise_shares: NDArray[np.int64]
 
 
-def relative_standard_errors(
-    noisy: NDArray[np.int64], design: SurveyDesign, noise_variance: Fraction
-) -> NDArray[np.int64]:
-    """The relative standard error of each cell, noise included, in tenths of a percent, rounded up.
+def declared_effects(noisy: NDArray[np.int64], design: SurveyDesign) -> NDArray[np.float64]:
+    """Design effects from declared constants alone: Kish's, with the sampling fraction and (1 - ñ/n) of a proportion."""
+    inside = np.clip(noisy, 0, design.sample_size) / design.sample_size
+    return np.asarray(float(design.design_effect * (1 - design.sampling_fraction)) * (1 - inside))
 
-    >>> from discreet.survey.design import SurveyDesign
-    >>> design = SurveyDesign(1500, 10_000_000_000, 4, 30_000_000)
-    >>> relative_standard_errors(np.array([0, 4, 100]), design, Fraction(3)).tolist()
-    [-1, 661, 99]
+
+def errors_told(
+    noisy: NDArray[np.int64],
+    values: NDArray[np.int64],
+    effects: NDArray[np.float64],
+    noise_variance: NDArray[np.float64],
+) -> ErrorsTold:
+    """The printed errors of a table and the noise's share of each.
+
+    Args:
+        noisy: Sample counts with their noise.
+        values: Released numbers.
+        effects: Design effects.
+        noise_variance: Of the noise in the released numbers, in people squared.
+
+    >>> told = errors_told(np.array([0, 4, 100]), np.array([0, 40, 1000]), np.full(3, 1.2), np.full(3, 300.0))
+    >>> told.errors.tolist(), told.noise_shares.tolist()
+    ([-1, 750, 150], [-1, 400, 50])
     """
-    return _of_each(
-        noisy,
-        lambda count: _root_rounded_up(
-            (sampling_variance(count, design) + noise_variance) * WHOLE**2 / count**2
-        ),
-    )
+    there = (noisy > 0) & (values > 0)
+    sampling = effects / np.where(there, noisy, 1)
+    noise = noise_variance / np.where(there, values, 1).astype(np.float64) ** 2
+    together = sampling + noise
+    errors = _rounded_up(np.sqrt(together) * WHOLE, ERROR_LADDER)
+    there &= errors > 0
+    shares = _rounded_up(WHOLE * noise / np.where(together > 0, together, 1), SHARE_LADDER)
+    return ErrorsTold(np.where(there, errors, NO_ERROR), np.where(there, shares, NO_ERROR))
 
 
-def _of_each(noisy: NDArray[np.int64], figure: Callable[[int], int]) -> NDArray[np.int64]:
-    """A figure of each cell, worked out once for equal counts; there is none for a count of zero or less."""
-    values, places = np.unique(noisy, return_inverse=True)
-    figures = [figure(count) if count > 0 else NO_ERROR for count in values.tolist()]
-    return np.array(figures, dtype=np.int64)[places].reshape(noisy.shape)
+def _rounded_up(values: NDArray[np.float64], ladder: NDArray[np.int64]) -> NDArray[np.int64]:
+    """The least rung that is not below each value; none beyond the last."""
+    # A value that is a rung but for the last bits of a float stands on it.
+    place = np.searchsorted(ladder, values * (1 - 1e-12), side="left")
+    return np.append(ladder, NO_ERROR)[place]
 
 
-def _root_rounded_up(square: Fraction) -> int:
-    """The least integer whose square is at least the given one."""
-    whole = -(-square.numerator // square.denominator)
-    return isqrt(whole - 1) + 1 if whole else 0
-
-
-def noise_shares(
-    noisy: NDArray[np.int64], design: SurveyDesign, noise_variance: Fraction
-) -> NDArray[np.int64]:
-    """The noise's share of each cell's variance in tenths of a percent; -1 where there is no relative error.
-
-    >>> from discreet.survey.design import SurveyDesign
-    >>> design = SurveyDesign(1500, 10_000_000_000, 4, 30_000_000)
-    >>> noise_shares(np.array([0, 4, 100]), design, Fraction(3)).tolist()
-    [-1, 430, 31]
-    """
-    return _of_each(
-        noisy, lambda count: int(noise_share(count, design, noise_variance) * WHOLE + Fraction(1, 2))
-    )
-
-
-def noise_share(count: int, design: SurveyDesign, noise_variance: Fraction) -> Fraction:
-    """The noise's share of the total variance of a cell; 1 if nothing else varies, 0 if nothing does."""
-    total = sampling_variance(count, design) + noise_variance
-    return noise_variance / total if total else Fraction(0)
-
-
-def reliable_from(design: SurveyDesign, noise_variance: Fraction, limit: Fraction = UNRELIABLE) -> int:
-    """The smallest count whose relative standard error is within the limit.
-
-    The error falls as the count grows, so one number decides for all cells: `u` is `noisy < reliable_from`.
-    """
-    low, high = 1, 1
-    while not _is_reliable(high, design, noise_variance, limit):
-        low, high = high + 1, 2 * high
-    while low < high:
-        middle = (low + high) // 2
-        reliable = _is_reliable(middle, design, noise_variance, limit)
-        low, high = (low, middle) if reliable else (middle + 1, high)
-    return low
-
-
-def _is_reliable(count: int, design: SurveyDesign, noise_variance: Fraction, limit: Fraction) -> bool:
-    return sampling_variance(count, design) + noise_variance <= (limit * count) ** 2
-
-
-def unreliable(
-    noisy: NDArray[np.int64], design: SurveyDesign, noise_variance: Fraction, limit: Fraction = UNRELIABLE
-) -> NDArray[np.bool_]:
-    """Which cells get status `u`: the relative standard error passes the limit, or there is none."""
-    return np.less(noisy, reliable_from(design, noise_variance, limit))
+def unreliable(errors: NDArray[np.int64], limit: Fraction) -> NDArray[np.bool_]:
+    """Which cells get status `u`: the printed error passes the limit, or there is none."""
+    return np.asarray((errors < 0) | (errors > float(limit * WHOLE)))

@@ -11,6 +11,8 @@ import discreet
 from discreet.cli.main import app
 from discreet.errors import BadData, BadDescription, BadRequest
 from discreet.server.grid import grid
+from discreet.survey.design_effect import SMALL
+from discreet.survey.sampling_error import ERROR_LADDER, SHARE_LADDER
 
 RECORDS = 900
 
@@ -136,7 +138,7 @@ def test_a_weighted_table_tells_its_error_and_marks_what_is_unreliable(frame, tm
         "survey", rows=["age"], columns=["sex"], measure="weighted"
     )
     data = table.to_pandas()
-    assert data["relative_standard_error"].between(0, 100).all()
+    assert set(10 * data["relative_standard_error"]) <= set(ERROR_LADDER.tolist())
     young = data[data["age"] == "y"]
     assert set(young["status"]) == {"u"}
     assert young["value"].notna().all()
@@ -148,20 +150,56 @@ def test_a_weighted_table_tells_its_error_and_marks_what_is_unreliable(frame, tm
     assert "post-processing of noisy counts" in " ".join(table.release.promise)
 
 
-def test_errors_depend_on_noisy_counts_and_public_constants_only(frame, tmp_path):
-    """Two samples with the same noisy count of a cell have the same error there, whatever the weights in it."""
-    release = (
-        load(tmp_path, frame, "average-weight")
-        .table("survey", rows=["age", "sex", "state"], measure="weighted")
-        .release
-    )
+def released(catalogue, **parts):
+    """A weighted release, and in the shape of its cells what errors are made of."""
+    return catalogue.table("survey", measure="weighted", **parts).release
+
+
+def up(value, ladder):
+    return min(rung for rung in ladder if rung >= value * (1 - 1e-12))
+
+
+def test_errors_follow_from_weights_of_the_cell_and_its_noisy_count(frame, tmp_path):
+    """Without strata: n/(n-1) (Σw² - W²/n), and how far the average weight is off, by hand from the records."""
+    release = released(load(tmp_path, frame, "average-weight"), rows=["age"], columns=["sex"])
+    variance = float(release.law.table.variance)
+    survey, effects = release.dataset.survey, {}
+    average = float(survey.population_size) / survey.sample_size
+    for place, inside in cells(frame, release):
+        w, n = inside["w"].to_numpy(), len(frame)
+        spread = n / (n - 1) * ((w**2).sum() - w.sum() ** 2 / n)
+        without_noise = len(w) * average
+        error = spread**0.5 + abs(without_noise - w.sum())
+        effects[place] = len(w) * error**2 / without_noise**2 if len(w) else 0.0
+    largest = max(effects[place] for place in effects if release.noisy[place] >= SMALL)
+    declared = 1 + float(release.dataset.survey.relative_variance)
+    for place, own in effects.items():
+        noisy = int(release.noisy[place])
+        effect = own if noisy >= SMALL else max(largest, declared)
+        noise = variance * average**2 / int(release.values[place]) ** 2
+        both = effect / noisy + noise
+        assert release.errors[place] == up(1000 * both**0.5, ERROR_LADDER)
+        assert release.noise_shares[place] == up(1000 * noise / both, SHARE_LADDER)
+    assert (release.noisy < SMALL).any(), "the rule of small cells is tried"
+
+
+def test_small_cells_with_the_same_noisy_count_are_told_the_same(frame, tmp_path):
+    release = released(load(tmp_path, frame, "average-weight"), rows=["age", "sex", "state"])
     seen = {}
     arrays = (release.noisy, release.errors, release.noise_shares)
     for noisy, *told in zip(*(array.ravel().tolist() for array in arrays), strict=True):
-        assert seen.setdefault(noisy, told) == told
+        if noisy < SMALL:
+            assert seen.setdefault(noisy, told) == told
+    assert seen
 
 
-def test_the_noise_has_the_same_share_in_every_format_and_it_is_the_formulas(frame, tmp_path):
+def test_a_declared_limit_decides_which_cells_are_unreliable(frame, tmp_path):
+    strict = released(load(tmp_path, frame, "average-weight", error_limit=0.02), rows=["age"])
+    assert {letter for letter in strict.status.tolist() if letter} == {3}
+    assert ((strict.status == 3) == (strict.errors > 20)).all()
+
+
+def test_the_noise_has_the_same_share_in_every_format(frame, tmp_path):
     table = load(tmp_path, frame, "average-weight").table(
         "survey", rows=["age"], columns=["sex"], measure="weighted"
     )
@@ -169,52 +207,54 @@ def test_the_noise_has_the_same_share_in_every_format_and_it_is_the_formulas(fra
     document = json.loads(table.to_json_stat())["extension"]
     written = [line.split(",")[-1] for line in table.to_csv().splitlines()[1:]]
     assert document["noise_share"] == data["noise_share"].tolist() == [float(text) for text in written]
+    assert document["relative_standard_error"] == data["relative_standard_error"].tolist()
     assert document["design_effect"] == pytest.approx(
         1 + float(table.release.dataset.survey.relative_variance)
     )
-    survey = table.release.dataset.survey
-    spread = float(table.release.law.table.variance)
-    for noisy, share in zip(table.release.noisy.ravel().tolist(), document["noise_share"], strict=True):
-        assert 10 * share == pytest.approx(share_by_hand(noisy, spread, survey), abs=0.501)
 
 
-def told_by(catalogue, **parts):
-    release = catalogue.table("survey", measure="weighted", **parts).release
-    return release, float(release.law.table.variance)
-
-
-def share_by_hand(noisy, variance, survey):
-    inside = min(noisy, RECORDS)
-    fraction = 1 - RECORDS / float(survey.population_size)
-    sampling = float(1 + survey.relative_variance) * fraction * inside * (1 - inside / RECORDS)
-    return 1000 * variance / (variance + sampling)
+def test_a_form_that_ignores_weights_has_that_error_in_its_own(frame, tmp_path):
+    """State B weighs 12.5 on average and is shown as if it weighed 24: no honest error is below that gap."""
+    release = released(load(tmp_path, frame, "average-weight"), rows=["state"])
+    for place, inside in cells(frame, release):
+        gap = abs(float(release.values[place]) - inside["w"].sum()) / float(release.values[place])
+        assert release.errors[place] / 1000 >= 0.9 * gap
+    kish = 1000 * (float(1 + release.dataset.survey.relative_variance) / 360) ** 0.5
+    assert release.errors[1] > 5 * kish, "the wrong alternative: one design effect for all cells"
 
 
 def test_noise_in_steps_of_the_largest_weight_is_counted_as_large_as_it_is(frame, tmp_path):
-    release, variance = told_by(load(tmp_path, frame, "largest-weight"), rows=["age"], columns=["sex"])
-    survey = release.dataset.survey
-    step = float(survey.largest_weight) / (float(survey.population_size) / RECORDS)
-    assert step > 1.2
-    for noisy, share in zip(
-        release.noisy.ravel().tolist(), release.noise_shares.ravel().tolist(), strict=True
-    ):
-        people = int(half_away(Fraction(noisy) * survey.largest_weight * RECORDS / survey.population_size))
-        assert share == pytest.approx(share_by_hand(people, (variance + 1 / 12) * step**2, survey), abs=0.501)
+    release = released(load(tmp_path, frame, "largest-weight"), rows=["age"], columns=["sex"])
+    spread = (float(release.law.table.variance) + 1 / 12) * float(release.dataset.survey.largest_weight) ** 2
+    for value, error in zip(release.values.ravel().tolist(), release.errors.ravel().tolist(), strict=True):
+        assert error < 0 or error >= 1000 * spread**0.5 / value
 
 
-def test_noise_of_several_strata_adds_up_and_that_of_one_stands_alone(frame, tmp_path):
+def test_errors_of_public_strata_follow_from_their_noisy_counts_alone(frame, tmp_path):
     catalogue = load(tmp_path, frame, "public-strata")
-    together, variance = told_by(catalogue, rows=["sex"])
-    survey = together.dataset.survey
-    average = float(survey.population_size) / RECORDS
-    both = variance * (32.5**2 + 12.5**2) / average**2
-    for noisy, share in zip(together.noisy.tolist(), together.noise_shares.tolist(), strict=True):
-        assert share == pytest.approx(share_by_hand(noisy, both, survey), abs=0.501)
-    apart, _ = told_by(catalogue, rows=["sex"], columns=["state"])
-    for place in np.ndindex(3, 2):
-        noisy = int(apart.noisy[place])
-        assert apart.noise_shares[place] == pytest.approx(share_by_hand(noisy, variance, survey), abs=0.501)
-    assert apart.noise_shares[:, 2].tolist() == together.noise_shares.tolist()
+    together, apart = released(catalogue, rows=["sex"]), released(catalogue, rows=["sex"], columns=["state"])
+    counts = catalogue.table("survey", rows=["sex"], columns=["state"]).release
+    variance, declared = float(together.law.table.variance), together.dataset.survey
+    weights = np.array([32.5, 12.5])
+    for row in range(3):
+        noisy, both = int(together.noisy[row]), counts.noisy[row, :2]
+        total, squares = (both * weights).sum(), (both * weights**2).sum()
+        kish = float(1 + declared.relative_variance) * (1 - RECORDS / float(declared.population_size))
+        effect = max(kish * (1 - noisy / RECORDS), noisy * squares / total**2)
+        value = int(together.values[row])
+        exact = 1000 * (effect / noisy + variance * (weights**2).sum() / value**2) ** 0.5
+        assert together.errors[row] == up(exact, ERROR_LADDER)
+    assert apart.errors[:, 2].tolist() == together.errors.tolist()
+
+
+@pytest.mark.parametrize("design", ['strata = "state"', 'clusters = "age"'])
+def test_public_strata_with_a_design_use_it(design, frame, tmp_path):
+    """Three clusters: the error is far larger than that of 900 people drawn by themselves."""
+    (tmp_path / "dataset.toml").write_text(description(frame, "public-strata") + design + "\n")
+    discreet.load(tmp_path / "workspace", tmp_path / "dataset.toml", frame)
+    release = released(discreet.open(tmp_path / "workspace"), rows=["sex"])
+    assert (release.errors[0] > 300) == design.startswith("clusters")
+    assert any("design effect of the cell" in sentence for sentence in release.promise)
 
 
 def test_the_screen_tells_errors_in_a_note_and_beside_each_number_when_asked(frame, tmp_path):

@@ -34,7 +34,8 @@ class ToyEngine:
         groups, place, counts = np.unique(grouped, axis=1, return_inverse=True, return_counts=True)
         weights = self._sums(WEIGHT, keep, place, counts.size, np.int64) if query.weights else None
         keys = self._sums(RECORD_KEY, keep, place, counts.size, np.uint64)
-        return SparseCells(tuple(groups), counts.astype(np.int64), keys, weights)
+        sums = tuple(self._sums(name, keep, place, counts.size, np.int64) for name in query.sums)
+        return SparseCells(tuple(groups), counts.astype(np.int64), keys, weights, sums)
 
     def close(self):
         self.records = None

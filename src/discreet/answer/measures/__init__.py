@@ -52,6 +52,11 @@ def as_asked(request: TableRequest, _dataset: Dataset) -> TableRequest:
     return request
 
 
+def no_sums(_dataset: Dataset) -> tuple[str, ...]:
+    """Counts and weights are enough."""
+    return ()
+
+
 @dataclass(frozen=True, slots=True)
 class MeasureKind:
     """How a measure is made.
@@ -61,12 +66,14 @@ class MeasureKind:
         show: From a question, its exact and its noisy cells to what is shown.
         counted: The request that is counted; it must be allowed with all its variables.
         weights: Whether sums of weights are needed.
+        sums: The further stored columns that must be added up in the same pass.
     """
 
     measure: Measure
     show: Callable[[Question, ExactTable, NoisyCells], Shown]
     counted: Callable[[TableRequest, Dataset], TableRequest] = as_asked
     weights: bool = False
+    sums: Callable[[Dataset], tuple[str, ...]] = no_sums
 
     @property
     def name(self) -> str:

@@ -2,12 +2,15 @@
 
 Every form is a function of noisy counts and public weights: `average-weight` and `public-strata` of the noisy
 counts of records, `largest-weight` of the noisy counts of its steps (`answer/counting.py`), of which people of
-average weight are made for the errors. Results are rounded to whole people, halves away from zero. Sampling
-errors come from noisy counts and declared constants only: an exact one would give the count away. The noise
-that they include is what the form really adds, in sample counts of the cell:
+average weight are made for the errors. Results are rounded to whole people, halves away from zero.
 
-    average-weight: V        largest-weight: (V + 1/12)·(w_max/w̄)²
-    public-strata: V·Σ w_h² / (average of w_h)², over the strata h in the cell
+Beside each number stands a relative standard error, of sampling and noise together (`survey/sampling_error.py`).
+The sampling part is the cell's design effect over its noisy count. Under `dp` the design effect follows from declared
+constants, and from the noisy counts of strata where their weights are public; so it does for `largest-weight`; else from
+the design of the survey. The noise that errors include is what the form really adds, in people squared:
+
+    average-weight, invariant: V·w̄²
+    largest-weight: (V + 1/12)·w_max²     public-strata: V·Σ w_h², over the strata h in the cell
 
 Comes from: `pipeline`. Goes back to it as plain integers that may be seen.
 Source: Shlomo, Krenzke & Li (2019), section 2; Bailie (2020), 4.1; `survey/forms.py`.
@@ -16,25 +19,28 @@ Source: Shlomo, Krenzke & Li (2019), section 2; Bailie (2020), 4.1; `survey/form
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from fractions import Fraction
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from discreet.answer.design_errors import design_variances, in_people
 from discreet.answer.measures import MeasureKind, Shown
 from discreet.answer.question import unlock
 from discreet.errors import BadRequest
 from discreet.model.measure import Measure
+from discreet.model.sampling_design import SamplingDesign
 from discreet.model.shape import Dimension, plain_outputs
+from discreet.records.design_columns import stored_sums
 from discreet.records.tabulate import tabulate
 from discreet.survey.design import SurveyDesign
+from discreet.survey.design_effect import design_effects, told_effects
 from discreet.survey.dp_weights import average_weight, invariant, public_strata
 from discreet.survey.fixed_point import nearest_quotient, times_ratio
 from discreet.survey.forms import cautions, weight_form
-from discreet.survey.sampling_error import noise_shares, relative_standard_errors, unreliable
+from discreet.survey.sampling_error import declared_effects, errors_told, unreliable
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable
 
     from numpy.typing import NDArray
 
@@ -46,21 +52,68 @@ if TYPE_CHECKING:
     from discreet.protect.noisy_cells import NoisyCells
 
 
-def _show(question: Question, _exact: ExactTable, cells: NoisyCells) -> Shown:
+def _show(question: Question, exact: ExactTable, cells: NoisyCells) -> Shown:
     """The weighted table of a shape whose sample counts have their noise."""
     survey = _declared(question.dataset)
     design = survey_design(question.dataset, survey)
     strata = _by_strata(question, survey) if survey.form == "public-strata" else None
     fixed = _fixed_point(survey, cells.noisy, strata, design)
-    form, noisy = weight_form(survey.form), _sample_counts(survey, cells.noisy, design)
-    errors, shares = np.zeros(noisy.shape, dtype=np.int64), np.zeros(noisy.shape, dtype=np.int64)
-    doubtful = np.zeros(noisy.shape, dtype=np.bool_)
-    for chosen, variance in _variances(survey, cells, strata, design):
-        errors[chosen] = relative_standard_errors(noisy[chosen], design, variance)
-        shares[chosen] = noise_shares(noisy[chosen], design, variance)
-        doubtful[chosen] = unreliable(noisy[chosen], design, variance)
-    people = nearest_quotient(fixed, design.scale)
-    return Shown(people, errors, shares, doubtful, (form.promise, *cautions(form, design)))
+    form, people = weight_form(survey.form), nearest_quotient(fixed, design.scale)
+    noisy = _sample_counts(survey, cells.noisy, design)
+    effects = _effects(question, exact, replace(cells, noisy=noisy), strata, design)
+    told = errors_told(noisy, people, effects, _noise_in_people(survey, cells, strata, design))
+    promise = (form.promise, *cautions(form, design), *_about_errors(question.dataset))
+    return Shown(people, *told, unreliable(told.errors, survey.error_limit), promise)
+
+
+def _errors_are_public(dataset: Dataset) -> bool:
+    """Whether errors follow from what is public and noisy: under `dp`, of steps, and of strata with public weights."""
+    survey = _declared(dataset)
+    by_strata = survey.form == "public-strata" and survey.design == SamplingDesign()
+    return dataset.protection.is_dp or survey.weighted_only or by_strata
+
+
+def _about_errors(dataset: Dataset) -> tuple[str, ...]:
+    if _errors_are_public(dataset):
+        return ()
+    return (
+        "Relative standard errors are made of noisy counts and of the design effect of the cell, which is computed from "
+        "the weights of the people in it; they are rounded up to a coarse ladder.",
+    )
+
+
+def _effects(
+    question: Question, exact: ExactTable, cells: NoisyCells, strata: Strata | None, design: SurveyDesign
+) -> NDArray[np.float64]:
+    """The design effect of each cell."""
+    dataset, declared = question.dataset, declared_effects(cells.noisy, design)
+    if _errors_are_public(dataset):
+        return (
+            declared
+            if strata is None
+            else np.maximum(declared, strata.effects(_declared(dataset), cells.noisy))
+        )
+    without_noise = _fixed_point(
+        _declared(dataset), exact.counts, None if strata is None else strata.exact(), design
+    )
+    own = design_effects(
+        design_variances(exact, unlock(question)[0].engine, dataset),
+        exact.counts,
+        in_people(_weights_of(exact), dataset),
+        in_people(without_noise, dataset),
+    )
+    return told_effects(own, cells.noisy, float(design.design_effect), ~cells.law.impossible)
+
+
+def _weights_of(exact: ExactTable) -> NDArray[np.int64]:
+    if exact.weight_sums is None:
+        raise ValueError("a weighted table needs sums of weights")
+    return exact.weight_sums
+
+
+def _sums(dataset: Dataset) -> tuple[str, ...]:
+    """What is added up in the same pass, for the errors."""
+    return () if _errors_are_public(dataset) or _declared(dataset).design.grouped else stored_sums(dataset)
 
 
 def cautions_on(dataset: Dataset) -> tuple[str, ...]:
@@ -97,7 +150,7 @@ def _about(dataset: Dataset) -> str:
     survey = _declared(dataset)
     return (
         f"a sample of {survey.sample_size:,} weighted to {float(survey.population_size):,.0f} {dataset.unit}; "
-        f"design effect {float(1 + survey.relative_variance):.2f}"
+        f"{survey.design.in_words or f'design effect {float(1 + survey.relative_variance):.2f}'}"
     )
 
 
@@ -113,36 +166,17 @@ def survey_design(dataset: Dataset, survey: Survey) -> SurveyDesign:
     )
 
 
-def _variances(
-    survey: Survey,
-    cells: NoisyCells,
-    strata: Strata | None,
-    design: SurveyDesign,
-) -> Iterator[tuple[NDArray[np.bool_], Fraction]]:
-    """Cells as masks, and the variance of their noise in sample counts."""
+def _noise_in_people(
+    survey: Survey, cells: NoisyCells, strata: Strata | None, design: SurveyDesign
+) -> NDArray[np.float64]:
+    """The variance of the noise in each released number, in people squared."""
     if strata is not None:
-        largest = max(law.variance for law in strata.cells.law.laws)
-        for place, factor in enumerate(strata.factors(survey, design)):
-            chosen = np.zeros(cells.noisy.shape, dtype=np.bool_)
-            chosen[strata.at(place)] = True
-            yield chosen, largest * factor
-        return
-    for chosen, law in cells.law.kinds():
-        yield chosen, _in_sample_counts(survey, law.variance, design)
-
-
-def _in_sample_counts(survey: Survey, variance: Fraction, design: SurveyDesign) -> Fraction:
-    """The variance of a weighted count's noise, in people of average weight."""
-    if survey.form != "largest-weight":
-        return variance
-    step = Fraction(design.largest_weight, design.scale) / design.average_weight
-    # Rounding to the grid adds the variance of a uniform error of one step.
-    return (variance + Fraction(1, 12)) * step**2
-
-
-def _strata_factor(weights: list[Fraction], average: Fraction) -> Fraction:
-    """Σ w² over the squared average weight: how many noises of one average person a cell's noises are."""
-    return sum((weight**2 for weight in weights), Fraction(0)) / average**2
+        return strata.noise(survey)
+    variance = cells.law.variance()
+    if survey.weighted_only:
+        # Rounding to the grid adds the variance of a uniform error of one step.
+        return np.asarray((variance + 1 / 12) * (design.largest_weight / design.scale) ** 2)
+    return np.asarray(variance * float(design.average_weight) ** 2)
 
 
 def _fixed_point(
@@ -164,18 +198,20 @@ def _sample_counts(survey: Survey, noisy: NDArray[np.int64], design: SurveyDesig
     return times_ratio(noisy, step.numerator, step.denominator)
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Strata:
     """Noisy sample counts stratum by stratum, the strata along the last axis.
 
     Args:
         cells: The noisy counts and the law of their noise.
+        counts: The exact counts. Secret.
         codes: The strata in the order of that axis.
         axis: The strata's axis in the table that is shown; None where it shows none.
         shown: Which strata each place along that axis holds; without an axis, those of every cell.
     """
 
     cells: NoisyCells
+    counts: NDArray[np.int64]
     codes: tuple[str, ...]
     axis: int | None
     shown: list[tuple[int, ...]]
@@ -184,25 +220,31 @@ class Strata:
         """The weighted counts in fixed point, from the strata's public weights."""
         weights = np.array([round(dict(survey.stratum_weights)[code] * design.scale) for code in self.codes])
         noisy = self.cells.noisy
-        parts = [public_strata(noisy[..., list(members)], weights[list(members)]) for members in self.shown]
+        return self._by_place(lambda few: public_strata(noisy[..., few], weights[few]))
+
+    def exact(self) -> Strata:
+        """The same without noise. Secret."""
+        return replace(self, cells=replace(self.cells, noisy=self.counts))
+
+    def _by_place(self, figure: Callable[[list[int]], NDArray[Any]]) -> NDArray[Any]:
+        """A figure of the strata that are in each cell, in the shape of the table."""
+        parts = [figure(list(members)) for members in self.shown]
         return parts[0] if self.axis is None else np.stack(parts, axis=self.axis)
 
-    def factors(self, survey: Survey, design: SurveyDesign) -> list[Fraction]:
-        """For each place along the strata's axis, how many noises of one average person its noises are."""
-        weights = dict(survey.stratum_weights)
-        inside = [[weights[self.codes[member]] for member in members] for members in self.shown]
-        # Where all strata are in a cell its average weight is public; of a few, their plain average stands in.
-        return [
-            _strata_factor(
-                few,
-                design.average_weight if len(few) == len(self.codes) else sum(few, Fraction(0)) / len(few),
-            )
-            for few in inside
-        ]
+    def noise(self, survey: Survey) -> NDArray[np.float64]:
+        """The variance of the noise of the weighted counts, in people squared: Σ w_h² V_h."""
+        weights, variance = self._weights(survey), self.cells.law.variance()
+        return self._by_place(lambda few: (variance[..., few] * weights[few] ** 2).sum(axis=-1))
 
-    def at(self, place: int) -> tuple[slice | int, ...]:
-        """Where a place along the strata's axis stands in the table that is shown."""
-        return (...,) if self.axis is None else (*(slice(None),) * self.axis, place)  # type: ignore[return-value]
+    def effects(self, survey: Survey, counts: NDArray[np.int64]) -> NDArray[np.float64]:
+        """Design effects from noisy counts and public weights: ñ Σ w_h² ñ_h / (Σ w_h ñ_h)²; 0 where nobody is."""
+        weights, noisy = self._weights(survey), np.maximum(self.cells.noisy, 0)
+        total = self._by_place(lambda few: (noisy[..., few] * weights[few]).sum(axis=-1))
+        squares = self._by_place(lambda few: (noisy[..., few] * weights[few] ** 2).sum(axis=-1))
+        return np.asarray(np.maximum(counts, 0) * squares / np.where(total > 0, total, 1) ** 2)
+
+    def _weights(self, survey: Survey) -> NDArray[np.float64]:
+        return np.array([float(dict(survey.stratum_weights)[code]) for code in self.codes])
 
 
 def _by_strata(question: Question, survey: Survey) -> Strata:
@@ -218,12 +260,14 @@ def _by_strata(question: Question, survey: Survey) -> Strata:
         dimensions=(*(d for d in shape.dimensions if d.name != stratum.name), strata),
         filters=tuple(f for f in shape.filters if f.name != stratum.name),
     )
-    cells = protector.protect(tabulate(stored.engine, finer))
+    exact = tabulate(stored.engine, finer)
+    cells = protector.protect(exact)
     axis = next((n for n, d in enumerate(shape.dimensions) if d.name == stratum.name), None)
     if axis is None:
         hidden = {f.name: f.members for f in shape.filters}
-        return Strata(cells, tuple(stratum.codes), None, [hidden.get(stratum.name, everything)])
-    return Strata(cells, tuple(stratum.codes), axis, list(shape.dimensions[axis].members()))
+        inside = [hidden.get(stratum.name, everything)]
+        return Strata(cells, exact.counts, tuple(stratum.codes), None, inside)
+    return Strata(cells, exact.counts, tuple(stratum.codes), axis, list(shape.dimensions[axis].members()))
 
 
 MEASURE = MeasureKind(
@@ -238,4 +282,6 @@ MEASURE = MeasureKind(
     ),
     _show,
     counted=_counted_by_strata,
+    weights=True,
+    sums=_sums,
 )

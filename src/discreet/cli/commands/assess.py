@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -28,6 +29,8 @@ if TYPE_CHECKING:
     from discreet.assess.assessment import Assessment
     from discreet.assess.five_safes import Checklist
     from discreet.assess.simulate import Summary
+    from discreet.assess.survey_errors import SurveyErrors
+    from discreet.model.request import TableRequest
 
 
 def assess(
@@ -38,6 +41,16 @@ def assess(
     filters: FilterOption = None,
     groups: GroupOption = None,
     levels: LevelsOption = None,
+    measure: Annotated[
+        str, typer.Option(help="count, or weighted: the exact standard errors of a survey's table.")
+    ] = "count",
+    estimates: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--estimate",
+            help='With --measure weighted: a total, ratio or difference of cells, as in "A,1 / A,_T - B,1 / B,_T".',
+        ),
+    ] = None,
     families: Annotated[
         str, typer.Option(help="Noise families, current, or noise table files, comma-separated.")
     ] = "laplace,normal,maxent,pram,dropadd,current",
@@ -83,6 +96,9 @@ def assess(
         groups=groups or (),
         levels=levels or (),
     )
+    if measure != "count" or estimates:
+        _survey(dataset, replace(request, measure=measure), estimates or [], workspace, out, as_json=as_json)
+        return
     from discreet.assess import assess as run
     from discreet.cli.progress import simulation_bar
 
@@ -125,6 +141,63 @@ def _deliver(found: Assessment, out: Path | None, plot: Path | None, picture: st
         emit_json(found.as_json())
     elif out is None:
         _show(found)
+
+
+def _survey(
+    dataset: str,
+    request: TableRequest,
+    estimates: list[str],
+    workspace: Path | None,
+    out: Path | None,
+    *,
+    as_json: bool,
+) -> None:
+    from discreet.assess.survey_errors import survey_errors
+
+    if request.measure != "weighted" or (out is not None and out.suffix.lower() != ".json"):
+        raise BadRequest(
+            f"--measure is {request.measure}" + ("." if out is None else f" and --out {out.name}."),
+            "Exact standard errors need --measure weighted, and are written as FILE.json.",
+        )
+    opened, _ = open_workspace(workspace)
+    found = survey_errors(opened.door(dataset), request, estimates)
+    if out is not None or as_json:
+        emit_json(found.as_json(), out)
+    else:
+        _show_survey(found)
+
+
+def _show_survey(found: SurveyErrors) -> None:
+    from rich.text import Text
+
+    from discreet.assess.assessment import CONFIDENTIAL
+    from discreet.cli.grid import print_grid
+
+    def percent(value: float | None, digits: int = 1) -> str:
+        return "-" if value is None else f"{100 * value:.{digits}f} %"
+
+    output.print(Text(CONFIDENTIAL, style="bold red"), soft_wrap=True)
+    headers = ["cell", "people", "total", "SE", "RSE", "deff", "share", "its SE", "printed RSE", "status"]
+    lines = [
+        [
+            ", ".join(each.cell),
+            f"{each.people:,}",
+            f"{each.total:,.0f}",
+            f"{each.standard_error:,.0f}",
+            percent(each.relative_standard_error),
+            "-" if each.design_effect is None else f"{each.design_effect:.2f}",
+            percent(each.share),
+            percent(each.share_standard_error, 2),
+            percent(each.printed_error, 0),
+            each.status,
+        ]
+        for each in found.cells
+    ]
+    print_grid(output, f"Exact standard errors: {found.title}; {found.design}", headers, lines, 1)
+    for asked in found.estimates:
+        output.print(Text(f"{asked.estimate}: {asked.value:,.6g} (SE {asked.standard_error:,.4g})"))
+    if found.refusal is not None:
+        output.print(Text(f"The table itself is refused: {found.refusal}", style="dim"))
 
 
 def _numbers(text: str) -> list[float]:

@@ -25,6 +25,7 @@ import numpy as np
 import pyarrow as pa
 
 from discreet.errors import WorkspaceUnusable
+from discreet.records.design_columns import stored_sums
 from discreet.records.engine import EngineKind, SparseCells
 from discreet.records.storage import MEMORY_LIMIT, RECORD_KEY, WEIGHT
 
@@ -81,7 +82,9 @@ class DuckDBEngine:
         codes = tuple(_plain(found.column(f"g{place}")) for place in range(len(query.group_by)))
         weights = _plain(found.column("w")).astype(np.int64, copy=False) if query.weights else None
         counts = _plain(found.column("n")).astype(np.int64, copy=False)
-        return SparseCells(codes, counts, _plain(found.column("k")).astype(np.uint64, copy=False), weights)
+        keys = _plain(found.column("k")).astype(np.uint64, copy=False)
+        sums = tuple(_plain(found.column(f"s{place}")) for place in range(len(query.sums)))
+        return SparseCells(codes, counts, keys, weights, tuple(s.astype(np.int64, copy=False) for s in sums))
 
     def _sql(self, query: AggregateQuery) -> str:
         """From the roll-up where it has all variables of the query, else from the records."""
@@ -135,6 +138,7 @@ def aggregate_sql(
     """
     chosen = [f"{_identifier(name)} AS g{place}" for place, name in enumerate(query.group_by)]
     chosen += [f"{count} AS n", f"{key_sum} AS k", *([f"{weight_sum} AS w"] if query.weights else [])]
+    chosen += [f"sum({_identifier(name)})::BIGINT AS s{place}" for place, name in enumerate(query.sums)]
     where = " AND ".join(
         f"{_identifier(name)} IN ({', '.join(str(int(code)) for code in codes)})"
         for name, codes in query.filters
@@ -184,6 +188,7 @@ def _roll_up(database: duckdb.DuckDBPyConnection, dataset: Dataset) -> None:
     sums = f"count(*)::UINTEGER AS n, sum({RECORD_KEY})::UBIGINT AS k"
     if dataset.weight_column is not None:
         sums += f", sum({WEIGHT})::BIGINT AS w"
+    sums += "".join(f', sum("{name}")::BIGINT AS "{name}"' for name in stored_sums(dataset))
     database.execute(f"CREATE TEMP TABLE rolled AS SELECT {names}, {sums} FROM {RECORDS} GROUP BY {names}")
     sizes = database.execute(
         f"SELECT (SELECT count(*) FROM rolled), (SELECT count(*) FROM {RECORDS})"

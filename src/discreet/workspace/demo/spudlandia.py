@@ -159,6 +159,10 @@ _STRATUM_WEIGHTS = ", ".join(
     f"{state.code} = {people / sampled:.{WEIGHT_DECIMALS}f}"
     for state, people, sampled in zip(STATE.categories, STATE_POPULATION, STATE_SAMPLE, strict=True)
 )
+_FRACTIONS = ", ".join(
+    f"{code} = {drawn / persons:.6f}"
+    for code, drawn, persons in zip(STATE.codes, STATE_SAMPLE, STATE_POPULATION, strict=True)
+)
 #: What the public knows of the survey; the loader checks it against the records.
 SURVEY = f"""\
 [survey]
@@ -169,6 +173,8 @@ largest_weight = 1100
 relative_variance = 0.155
 stratum = "state"
 stratum_weights = {{ {_STRATUM_WEIGHTS} }}
+strata = "state"
+fpc = {{ {_FRACTIONS} }}
 """
 
 

@@ -1,0 +1,201 @@
+"""The columns of a survey's design as they are read, checked and stored: strata, clusters, replicate weights.
+
+    _stratum, _cluster     small integers in the order in which the values first occur; a cluster lies in one stratum
+    _replicate_1, ...      fixed-point replicate weights, with the decimals of the weights
+    _square_high, _low     the square of a weight in two halves of 32 bits: sums of either fit in 64 bits
+
+Names with a leading underscore cannot be variables. The values of strata and clusters themselves are not stored.
+Squares are those of weights with as many decimals as keep the largest weight below 2^31 (at most all).
+
+Comes from: `intake`. Goes to: the stored records, the fingerprint (by hashes, so that order does not matter).
+"""
+
+from __future__ import annotations
+
+import hashlib
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from discreet.errors import BadData, BadDescription
+from discreet.records.sources import quoted
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    import pyarrow as pa
+    from numpy.typing import NDArray
+
+    from discreet.model.dataset import Dataset
+    from discreet.model.sampling_design import SamplingDesign
+
+STRATUM, CLUSTER = "_stratum", "_cluster"
+SQUARES = ("_square_high", "_square_low")
+_HALF = 2**32
+#: Squares of smaller numbers fit in 62 bits, and the sum of 2^31 upper halves in 61.
+_SQUARED_BELOW = 2**31
+
+
+def design_of(dataset: Dataset) -> SamplingDesign | None:
+    """The design that a dataset declares; None without a survey."""
+    return None if dataset.survey is None else dataset.survey.design
+
+
+def replicate_names(design: SamplingDesign) -> tuple[str, ...]:
+    """The stored columns of the replicate weights, in their order."""
+    return tuple(f"_replicate_{place}" for place in range(1, len(design.replicates) + 1))
+
+
+def stored_sums(dataset: Dataset) -> tuple[str, ...]:
+    """The stored columns that are added up beside the weights, for sampling errors."""
+    design = design_of(dataset)
+    if design is None or dataset.protection.is_dp:
+        return ()
+    return replicate_names(design) or SQUARES
+
+
+def stored_units(dataset: Dataset) -> tuple[str, ...]:
+    """The stored columns of strata and clusters."""
+    design = design_of(dataset)
+    if design is None:
+        return ()
+    named = ((STRATUM, design.strata), (CLUSTER, design.clusters))
+    return tuple(name for name, column in named if column is not None)
+
+
+def source_columns(design: SamplingDesign) -> list[tuple[str, str]]:
+    """The columns that the source must have, and what for."""
+    named = [(design.strata, "the strata of [survey]"), (design.clusters, "the clusters of [survey]")]
+    named += [(column, "the replicate weights of [survey]") for column in design.replicates]
+    return [(column, what) for column, what in named if column is not None]
+
+
+def bad_unit(column: str, mark: str) -> str:
+    """The SQL that marks a record without a stratum or cluster."""
+    return f"CASE WHEN coalesce({quoted(column)}::VARCHAR, '') = '' THEN '{mark}' END"
+
+
+def refuse_bad(found: str, design: SamplingDesign) -> None:
+    """Turn a mark of this module into an error; nothing for the marks of others."""
+    if found in {"s", "c"}:
+        column, what = (design.strata, "stratum") if found == "s" else (design.clusters, "cluster")
+        raise BadData(f"A record has no {what}.", f"Fill the column {column!r}.")
+    if found.startswith("r"):
+        raise BadData(
+            "A record has a replicate weight that is missing or no number.",
+            f"Mend the column {design.replicates[int(found[1:])]!r}.",
+        )
+
+
+class UnitCoder:
+    """Numbers the values of one column in the order in which they first occur, by 64 bits of their hashes.
+
+    Args:
+        first: Values that have the first numbers, in this order.
+        only: No other value may occur.
+    """
+
+    def __init__(self, first: tuple[str, ...] = (), *, only: bool = False) -> None:
+        self._codes = {_text_prefix(value): place for place, value in enumerate(first)}
+        self._only = only
+
+    def codes(self, prefixes: NDArray[np.uint64]) -> NDArray[np.uint32]:
+        """The numbers of a chunk of values.
+
+        Raises:
+            BadData: A value is not among the allowed ones.
+        """
+        values, first, places = np.unique(prefixes, return_index=True, return_inverse=True)
+        known = np.zeros(values.size, dtype=np.uint32)
+        for place in np.argsort(first, kind="stable").tolist():
+            value = int(values[place])
+            if value not in self._codes and self._only:
+                raise BadData(
+                    "A record lies in a stratum that `fpc` of [survey] does not list.",
+                    "Give every stratum its sampling fraction, or one number for all.",
+                )
+            known[place] = self._codes.setdefault(value, len(self._codes))
+        return np.asarray(known[places])
+
+
+def _text_prefix(value: str) -> int:
+    """64 bits of a value's hash, as `intake` reads them."""
+    return int.from_bytes(hashlib.sha256(value.encode()).digest()[:8], "little")
+
+
+class DesignReader:
+    """Turns the design columns of each chunk into what is stored, and into what the fingerprint covers."""
+
+    def __init__(self, dataset: Dataset) -> None:
+        self._dataset = dataset
+        self._design = design_of(dataset)
+        listed = () if self._design is None else tuple(value for value, _ in self._design.fpc if value)
+        self._strata, self._clusters = UnitCoder(listed, only=bool(listed)), UnitCoder()
+        self._first_stratum: dict[int, int] = {}
+
+    def read(
+        self,
+        batch: pa.RecordBatch,
+        prefixes: Mapping[str, NDArray[np.uint64]],
+        weights: NDArray[np.int64] | None,
+    ) -> tuple[dict[str, NDArray[np.generic]], dict[str, NDArray[np.generic]]]:
+        """The stored columns of a chunk, and the columns that tell it apart from others.
+
+        Args:
+            batch: With `r0`, `r1`, ... for the replicate weights.
+            prefixes: 64 bits of the hashes of strata and clusters, by stored name.
+            weights: Fixed-point weights.
+        """
+        if self._design is None or weights is None:
+            return {}, {}
+        names = replicate_names(self._design)
+        replicates = {name: batch.column(f"r{place}").to_numpy() for place, name in enumerate(names)}
+        stored: dict[str, NDArray[np.generic]] = dict(replicates)
+        if STRATUM in prefixes:
+            stored[STRATUM] = self._strata.codes(prefixes[STRATUM])
+        if CLUSTER in prefixes:
+            stored[CLUSTER] = self._clusters.codes(_pairs(prefixes))
+        if SQUARES[0] in stored_sums(self._dataset):
+            stored |= squares(weights, self._dataset.weight_decimals - square_decimals(self._dataset))
+        return stored, {**replicates, **prefixes}
+
+
+def _pairs(prefixes: Mapping[str, NDArray[np.uint64]]) -> NDArray[np.uint64]:
+    """64 bits that tell a cluster within its stratum: a name may occur in several strata."""
+    if STRATUM not in prefixes:
+        return prefixes[CLUSTER]
+    # An odd factor loses nothing, and wraps modulo 2^64.
+    return prefixes[CLUSTER] + prefixes[STRATUM] * np.uint64(0x9E3779B97F4A7C15)
+
+
+def square_decimals(dataset: Dataset) -> int:
+    """How many decimals weights keep when they are squared."""
+    largest = 0 if dataset.survey is None else dataset.survey.largest_weight
+    fitting = [d for d in range(dataset.weight_decimals + 1) if largest * 10**d < _SQUARED_BELOW]
+    if not fitting:
+        raise BadDescription(
+            f"`largest_weight` of [survey] is {float(largest):g}.", f"Give a number below {_SQUARED_BELOW:,}."
+        )
+    return fitting[-1]
+
+
+def squares(weights: NDArray[np.int64], dropped: int) -> dict[str, NDArray[np.generic]]:
+    """The squares of fixed-point weights in two halves, after so many of their last decimals are rounded away.
+
+    >>> {name: half.tolist() for name, half in squares(np.array([70_000]), 0).items()}
+    {'_square_high': [1], '_square_low': [605032704]}
+    """
+    coarse = nearest_multiple(weights, dropped)
+    exact = coarse * coarse
+    return {SQUARES[0]: exact // _HALF, SQUARES[1]: exact % _HALF}
+
+
+def nearest_multiple(weights: NDArray[np.int64], dropped: int) -> NDArray[np.int64]:
+    """Fixed-point numbers of zero or more with fewer decimals, halves up."""
+    step = 10**dropped
+    return weights if step == 1 else (weights + step // 2) // step
+
+
+def joined_squares(high: NDArray[np.int64], low: NDArray[np.int64], decimals: int) -> NDArray[np.float64]:
+    """Sums of squared weights, in people squared, from the sums of both halves."""
+    return (high.astype(np.float64) * _HALF + low.astype(np.float64)) / float(10 ** (2 * decimals))
