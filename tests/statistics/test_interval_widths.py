@@ -244,7 +244,7 @@ MANY += [("pram", [0] * 40), ("dropadd", [0, 1, 5] * 10), ("laplace", [0, 3, 6] 
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("level", (0.9, 0.99))
+@pytest.mark.parametrize("level", [0.9, 0.99])
 @pytest.mark.parametrize(("name", "cells"), MANY[:5])
 def test_no_interval_of_the_sum_of_many_small_cells_is_much_too_wide(name, cells, level):
     found = sum_interval(cells, NOISE[name], level)

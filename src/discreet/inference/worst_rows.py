@@ -87,7 +87,7 @@ class TiltedTails:
         place = np.clip(values - self.first, 0, self.tails.shape[1] - 1)
         return np.stack(
             [
-                tail[place] * self._weight(tilt, sums)
+                np.maximum(tail[place], _TINY) * self._weight(tilt, sums)
                 for tilt, tail in zip(self.tilts, self.tails, strict=True)
             ]
         )
