@@ -19,9 +19,9 @@ from discreet.model.request import request_from_text
 
 
 @pytest.fixture
-def release(small_workspace):
-    asked = request_from_text("people", rows=["sex"], columns=["origin"])
-    return release_table(small_workspace.stored("people"), asked)
+def release(town_workspace):
+    asked = request_from_text("town", rows=["sex"], columns=["age"])
+    return release_table(town_workspace.stored("town"), asked)
 
 
 def with_status(release, place, status):
