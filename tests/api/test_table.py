@@ -63,16 +63,33 @@ def test_a_table_tests_its_own_independence(catalogue):
 def test_a_table_gives_the_interval_of_a_cell(catalogue):
     table = catalogue.table("town", rows=["age"], columns=["job"])
     found = table.interval("adult", "_T", level=0.9)
+    assert (table.interval("child", "1").low, table.interval("child", "1").high) == (0, 0)  # cannot occur
     assert found.low <= table.release.value("adult", "_T") <= found.high
     for codes, words in (
-        (("child", "1"), "has no value"),
         (("adult",), "one code each"),
         (("x", "1"), "one code"),
         (
             (0.95,),
-            "There is no cell (0.95). Give one code each of age, job, such as table.interval('child', '0')",
+            "There is no cell (0.95). Give one code each of age, job, such as 'child', '0'",
         ),
     ):
         with pytest.raises(BadRequest) as error:
             table.interval(*codes)
         assert words in str(error.value)
+
+
+def test_a_table_gives_sums_shares_differences_and_all_intervals(catalogue):
+    table = catalogue.table("town", rows=["age"], columns=["job"])
+    both = table.sum({"age": "adult", "job": "0"}, "age=adult,job=1")
+    assert both.low <= both.estimate <= both.high
+    share = table.share({"age": "adult", "job": "0"}, of=[("adult", "0"), ("adult", "1")])
+    assert 0 <= share.low <= share.estimate <= share.high <= 1
+    difference = table.difference("age=adult", minus="age=child")
+    assert (
+        difference.estimate == table.interval("adult", "_T").estimate - table.interval("child", "_T").estimate
+    )
+    frame = table.intervals(level=0.9)
+    line = frame[(frame["age"] == "adult") & (frame["job"] == "_T")].iloc[0]
+    found = table.interval("adult", "_T", level=0.9)
+    assert (line["low"], line["high"]) == (found.low, found.high)
+    assert len(frame) == table.release.cells

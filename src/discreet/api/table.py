@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import partial
 from html import escape
 from itertools import product
@@ -10,16 +11,16 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from discreet.errors import BadRequest
 from discreet.formats import format_of_file, formats, named_format
 from discreet.model.release import NOT_APPLICABLE, STATUS_MEANING, STATUSES, WITHHELD
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Sequence
 
     import pandas as pd
     from numpy.typing import NDArray
 
+    from discreet.inference.cell_targets import Cell
     from discreet.inference.intervals import Interval
     from discreet.inference.likelihood_ratio import LikelihoodRatio
     from discreet.model.release import Release
@@ -130,31 +131,50 @@ class Table:
         Raises:
             BadRequest: The cell is not there, or it has no value.
         """
-        from discreet.inference.intervals import law_interval  # noqa: PLC0415 - only wanted here
+        from discreet.inference.cell_targets import interval_of  # noqa: PLC0415 - only wanted here
 
-        release = self.release
-        lists = [dimension.codes for dimension in release.dimensions]
-        if len(codes) != len(lists) or any(
-            code not in known for code, known in zip(codes, lists, strict=False)
-        ):
-            raise BadRequest(
-                f"There is no cell ({', '.join(map(repr, codes))}).",
-                f"Give one code each of {', '.join(d.name for d in release.dimensions)}, such as "
-                f"table.interval({', '.join(repr(known[0]) for known in lists)}).",
-            )
-        place = tuple(known.index(code) for code, known in zip(codes, lists, strict=True))
-        if release.measure.has_errors and not release.missing[place]:
-            from discreet.inference.weighted_interval import weighted_interval  # noqa: PLC0415 - only wanted here
+        return interval_of(self.release, [codes], level=level)
 
-            return weighted_interval(release, place, level)
-        if release.status[place]:
-            raise BadRequest("The cell has no value: it is withheld, or it cannot occur.", "Choose another.")
-        if not release.measure.is_count or _before_clipping(release)[place] != release.noisy[place]:
-            raise BadRequest(
-                "The value shown is no count with noise of its own.",
-                "Ask for the measure count with additivity=independent.",
-            )
-        return law_interval(int(release.noisy[place]), release.law.at(*place), level)
+    def intervals(self, level: float = 0.95) -> pd.DataFrame:
+        """The interval of every cell by itself: `to_pandas()` with `low` and `high`, missing where withheld."""
+        import pandas as pd  # noqa: PLC0415 - slow to import, and only wanted here
+
+        from discreet.inference.cell_targets import every_interval  # noqa: PLC0415 - only wanted here
+
+        frame = self.to_pandas()
+        for name, limits in zip(("low", "high"), every_interval(self.release, level), strict=True):
+            frame[name] = pd.arrays.IntegerArray(limits.ravel(), limits.ravel() < 0)
+        return frame
+
+    def sum(self, *cells: Cell, level: float = 0.95) -> Interval:
+        """The interval of the true sum of cells that share no people: `table.sum({"sex": "1"}, {"sex": "2"})`."""
+        from discreet.inference.cell_targets import interval_of  # noqa: PLC0415 - only wanted here
+
+        return interval_of(self.release, cells, level=level)
+
+    def share(self, *cells: Cell, of: Sequence[Cell] | Mapping[str, str], level: float = 0.95) -> Interval:
+        """The interval of the true share of cells in others: `table.share({"sex": "1"}, of=[{}])`.
+
+        Args:
+            cells: The part. A cell is codes by name (one that is not named means its total), codes in the order of
+                the dimensions, or text such as "sex=1,age=20-24".
+            of: The whole: all its parts, the given cells among them, or one total that holds them.
+            level: The chance with which the interval covers the true share, at least.
+
+        Raises:
+            BadRequest: Cells that are not there, are withheld, overlap, or share noise.
+        """
+        from discreet.inference.cell_targets import interval_of  # noqa: PLC0415 - only wanted here
+
+        return interval_of(self.release, cells, of=_listed(of), level=level)
+
+    def difference(
+        self, *cells: Cell, minus: Sequence[Cell] | Mapping[str, str], level: float = 0.95
+    ) -> Interval:
+        """The interval of the true sum of cells minus that of others: `table.difference(a, minus=[b])`."""
+        from discreet.inference.cell_targets import interval_of  # noqa: PLC0415 - only wanted here
+
+        return interval_of(self.release, cells, minus=_listed(minus), level=level)
 
     def text_grid(self, *, errors: bool = False) -> tuple[list[str], list[list[str]]]:
         """Headers and lines as text: rows and layers down the side, columns along the top.
@@ -224,9 +244,9 @@ class Table:
         return f"<Table: {self.release.title}, {self.release.cells:,} cells>"
 
 
-def _before_clipping(release: Release) -> NDArray[Any]:
-    """The numbers shown, before those below zero became zero."""
-    return release.values if release.signed is None else release.signed
+def _listed(cells: Sequence[Cell] | Mapping[str, str]) -> Sequence[Cell]:
+    """A list of cells; one cell, as text or by name, is a list of one."""
+    return [cells] if isinstance(cells, str | Mapping) else cells
 
 
 def _texts(value: float, status: int, *tenths: int) -> list[str]:

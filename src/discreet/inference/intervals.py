@@ -25,9 +25,10 @@ import numpy as np
 
 from discreet.errors import BadRequest
 from discreet.inference.channel import WIDEST, channel_of, whole_numbers
-from discreet.inference.law import SLACK, Law, law_of_sum
+from discreet.inference.law import SLACK, Law
 from discreet.inference.noise_sum import NoiseSum, noise_sum
 from discreet.inference.picked_cells import PickedCells, refuse_shared_noise
+from discreet.inference.quotient import least_share
 from discreet.model.noise_law import depends_on_count
 
 if TYPE_CHECKING:
@@ -37,7 +38,6 @@ if TYPE_CHECKING:
     from discreet.model.noise_law import CellLaw
 
 DEFAULT_LEVEL = 0.95
-_BISECTIONS = 50
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,19 +137,13 @@ def sum_interval(
     >>> sum_interval([20] * 100, laplace(epsilon=1.0, m=8))
     Interval(estimate=2000, low=1973, high=2027, level=0.95)
     """
-    alpha = _half(level)
-    if not isinstance(cells, PickedCells) and noise is not None and np.size(cells) == 1:
-        return cell_interval(int(whole_numbers(cells).ravel()[0]), noise, level)
     found = noise_sum(cells, noise)
-    low, high = _sum_limits(found, alpha)
-    return Interval(found.released, low, high, level)
+    return _of_sums(found, level)
 
 
-def _sum_limits(found: NoiseSum, alpha: float) -> tuple[int, int]:
-    alpha = alpha - found.error
-    low = found.released - found.high.highest_not_rare(alpha)
-    high = found.released + found.low.reflected().highest_not_rare(alpha)
-    return max(low, found.least), min(high, found.most)
+def _of_sums(found: NoiseSum, level: float) -> Interval:
+    kept = found.not_rare(_half(level))
+    return Interval(found.released, int(kept[0]), int(kept[-1]), level)
 
 
 def difference_interval(
@@ -164,14 +158,8 @@ def difference_interval(
     >>> difference_interval([30], [20], laplace(epsilon=1.0, m=8))
     Interval(estimate=10, low=6, high=14, level=0.95)
     """
-    alpha = _half(level)
-    one, two = _two_sums(cells, others, noise)
-    alpha = alpha - one.error - two.error
-    difference = one.released - two.released
-    up = law_of_sum([one.high, two.low.reflected()], [1, 1]).highest_not_rare(alpha)
-    down = law_of_sum([one.low.reflected(), two.high], [1, 1]).highest_not_rare(alpha)
-    low, high = max(difference - up, one.least - two.most), min(difference + down, one.most - two.least)
-    return Interval(difference, low, high, level)
+    _refuse_shared(cells, others)
+    return _of_sums(noise_sum(cells, noise, minus=others), level)
 
 
 def ratio_interval(
@@ -189,8 +177,7 @@ def ratio_interval(
     """
     alpha = _half(level)
     one, two = _two_sums(cells, others, noise)
-    low = _least_share(one, two, alpha)
-    high = 1 - _least_share(two, one, alpha)
+    low, high = least_share(one, two, alpha), 1 - least_share(two, one, alpha)
     return Interval(_quotient(one.released, two.released), _odds(low), _odds(high), level)
 
 
@@ -218,61 +205,28 @@ def share_interval(
     """
     if (rest is None) == (whole is None):
         raise BadRequest("A share needs the rest or the whole, and not both.", "Give one of them.")
-    if whole is not None:
-        found = ratio_interval(part, whole, noise, level)
-        estimate = min(max(found.estimate, 0.0), 1.0)
-        return Interval(estimate, min(found.low, 1.0), min(found.high, 1.0), level)
-    one, two = _two_sums(part, () if rest is None else rest, noise)
     alpha = _half(level)
-    low, high = _least_share(one, two, alpha), 1 - _least_share(two, one, alpha)
-    estimate = _quotient(max(one.released, 0), max(one.released, 0) + max(two.released, 0))
-    return Interval(estimate, low, high, level)
+    one, two = _two_sums(part, rest if whole is None else whole, noise)
+    inside = 0 if whole is None else 1
+    low = least_share(one, two, alpha, inside=inside)
+    high = 1 - least_share(two, one, alpha, inside=-inside)
+    above, below = max(one.released, 0), max(two.released, 0)
+    if whole is None:
+        return Interval(_quotient(above, above + below), low, high, level)
+    return Interval(min(_quotient(above, below), 1.0), min(_odds(low), 1.0), min(_odds(high), 1.0), level)
+
+
+def _refuse_shared(cells: ArrayLike | PickedCells, others: ArrayLike | PickedCells) -> None:
+    if isinstance(cells, PickedCells) and isinstance(others, PickedCells):
+        refuse_shared_noise(cells, others)
 
 
 def _two_sums(
-    cells: ArrayLike | PickedCells, others: ArrayLike | PickedCells, noise: CellLaw | None
+    cells: ArrayLike | PickedCells, others: ArrayLike | PickedCells | None, noise: CellLaw | None
 ) -> tuple[NoiseSum, NoiseSum]:
-    if isinstance(cells, PickedCells) and isinstance(others, PickedCells):
-        refuse_shared_noise(cells, others)
+    others = () if others is None else others
+    _refuse_shared(cells, others)
     return noise_sum(cells, noise), noise_sum(others, noise)
-
-
-def _least_share(part: NoiseSum, rest: NoiseSum, alpha: float) -> float:
-    """The smallest share p at which (1 - p) a <= p b has a chance above alpha."""
-    alpha = alpha - part.error - rest.error
-    a = _true_sums(part, part.high)
-    b = _true_sums(rest, rest.low)
-    below = np.cumsum(a.chances)
-    low, high = 0.0, 1.0
-    if _chance_at_most(0.0, a, below, b) > alpha - SLACK:
-        return 0.0
-    for _ in range(_BISECTIONS):
-        middle = (low + high) / 2
-        if _chance_at_most(middle, a, below, b) > alpha - SLACK:
-            high = middle
-        else:
-            low = middle
-    return low
-
-
-def _true_sums(found: NoiseSum, noise: Law) -> Law:
-    """The law of released minus noise, what lies below zero counted as zero."""
-    law = noise.reflected().moved(found.released)
-    if law.first >= 0:
-        return law
-    if law.last <= 0:
-        return Law(0, np.array([law.chances.sum()]))
-    zero = -law.first
-    return Law(0, np.append(law.chances[: zero + 1].sum(), law.chances[zero + 1 :]))
-
-
-def _chance_at_most(share: float, a: Law, below: NDArray[np.float64], b: Law) -> float:
-    """P((1 - share) a <= share b); a tie counts, whatever the rounding."""
-    if share >= 1:
-        return 1.0
-    most = np.floor(share / (1 - share) * b.values * (1 + 1e-12) + 1e-9) - a.first
-    place = np.clip(most, -1, len(below) - 1).astype(np.int64)
-    return float(b.chances @ np.where(place < 0, 0.0, below[place]))
 
 
 def _half(level: float) -> float:

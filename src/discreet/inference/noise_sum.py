@@ -1,46 +1,102 @@
-"""How large the noise of a sum of released cells may be: two laws between which its true law lies.
+"""How large the noise of a sum of released cells may be, for every true sum that is possible.
 
-Where only one row of the noise table can lie behind a released count, the cell's noise has that law, exactly.
-Where several can (small counts; tables with repeating blocks), the true row is unknown, and the noise is
-bounded in two ways that hold for every one of them:
+A sum of released counts is the true sum plus noise, X = s + T. The law of T depends on the rows that serve the true
+counts, and so on s: empty cells may have no noise, small ones noise of their own. What a reader can say is
 
-- by the law with the largest upper tail of all rows, P(noise >= z) = max over rows;
-- for sums, by Chernoff: P(sum >= t) <= exp(-h t + sum over cells of max over rows of log E exp(h noise)).
+    tail(s, t) = max over the possible true counts with sum s of  P(T >= t).
 
-The first is sharp for few cells, the second for many: unbiased rows then cost little. The smaller tail counts.
+- Where one row is possible behind each released count, T has that convolution, for every s.
+- Where few cells are open, the maximum is taken over every composition of rows (`compositions`): it is exact.
+- Where many are, an opponent who sees more than the truth does gives a bound (`worst_rows`).
+
 Under `dp` the noise does not depend on the count, and the law of a sum is a convolution.
 
-Comes from: `channel`. Goes to: `intervals`.
-Source: Chernoff (1952); the counts that could lie behind a released one always include the true one, so both
-bounds hold for the true noise whatever was released.
+Comes from: `channel`, `picked_cells`. Goes to: `intervals`, `quotient`.
+Source: Neyman (1937), with the true counts other than their sum as nuisance parameters. The true counts are always
+possible ones, so each bound holds for the true noise, whatever was released.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
 from discreet.errors import BadRequest
-from discreet.inference.channel import channel_of, whole_numbers
-from discreet.inference.law import CUT, Law, law_of_sum
+from discreet.inference.channel import whole_numbers
+from discreet.inference.chernoff import chernoff
+from discreet.inference.compositions import compositions, number_of_compositions
+from discreet.inference.law import CUT, SLACK, Law, law_of_sum
 from discreet.inference.picked_cells import PickedCells
+from discreet.inference.possible_rows import PossibleRows, possible_rows
+from discreet.inference.worst_rows import worst_rows
 from discreet.model.noise_law import depends_on_count
 from discreet.noise.sum_law import added_up
 from discreet.noise.table import NO_NOISE
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
     from numpy.typing import ArrayLike, NDArray
 
     from discreet.model.noise_law import CellLaw
 
-_DEPTH = np.log(1e12)
-_TILTS = np.geomspace(1e-5, 20.0, 240)
-_UNDERFLOW = -600.0
+#: So many compositions are looked at one by one, and so many numbers held for them.
+_MOST_COMPOSITIONS, _MOST_NUMBERS = 8_000, 3e8
 
 
-@dataclass(frozen=True, slots=True)
+class Tails(Protocol):
+    """Bounds of P(noise >= t), given the sum of the true counts."""
+
+    @property
+    def first(self) -> int:
+        """The smallest noise that matters: below it the chance is 1."""
+
+    @property
+    def last(self) -> int:
+        """The largest."""
+
+    @property
+    def by_sum(self) -> bool:
+        """Whether the bound is another for another sum."""
+
+    def at(self, sums: NDArray[np.int64], values: NDArray[np.int64]) -> NDArray[np.float64]:
+        """The bound for each pair of a sum and a value of the noise."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ExactTails:
+    """The largest tail of all possible true counts, sum by sum.
+
+    Args:
+        first: The smallest value of the noise.
+        tails: One line a sum, or one line for all of them: P(noise >= t) of first, first + 1, ...
+        least: The sum of the first line.
+    """
+
+    first: int
+    tails: NDArray[np.float64]
+    least: int
+
+    @property
+    def last(self) -> int:
+        """The largest value of the noise."""
+        return self.first + int(self.tails.shape[1]) - 1
+
+    @property
+    def by_sum(self) -> bool:
+        """Whether there is a line for each sum."""
+        return len(self.tails) > 1
+
+    def at(self, sums: NDArray[np.int64], values: NDArray[np.int64]) -> NDArray[np.float64]:
+        """The largest tail for each pair of a sum and a value."""
+        line = np.clip(sums - self.least, 0, len(self.tails) - 1)
+        found = self.tails[line, np.clip(values - self.first, 0, self.tails.shape[1] - 1)]
+        return np.where(values < self.first, 1.0, np.where(values > self.last, 0.0, found))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class NoiseSum:
     """The noise of a sum of cells.
 
@@ -48,152 +104,199 @@ class NoiseSum:
         released: The sum of the released counts.
         least: The smallest true sum that is possible at all.
         most: The largest.
-        low: A law with at least the lower tail of the noise.
-        high: A law with at least its upper tail; the same law where the noise is known exactly.
+        up: Bounds of P(noise >= t).
+        down: Bounds of P(-noise >= t).
         error: By how much these laws may be wrong, in total variation, beyond what every interval allows for.
     """
 
     released: int
     least: int
     most: int
-    low: Law
-    high: Law
+    up: Tails
+    down: Tails
     error: float = 0.0
 
     @property
-    def exact(self) -> bool:
-        """Whether the law of the noise is known exactly."""
-        return self.low is self.high
+    def by_sum(self) -> bool:
+        """Whether the noise may depend on the true sum."""
+        return self.up.by_sum or self.down.by_sum
+
+    @property
+    def sums(self) -> NDArray[np.int64]:
+        """All possible true sums."""
+        return np.arange(self.least, self.most + 1)
+
+    def not_rare(self, alpha: float) -> NDArray[np.int64]:
+        """The true sums against which the release does not speak: neither tail is as small as alpha."""
+        sums, noise = self.sums, self.released - self.sums
+        alpha = alpha - self.error - SLACK
+        kept = sums[(self.up.at(sums, noise) > alpha) & (self.down.at(sums, -noise) > alpha)]
+        # Where no sum passes both tails (a table with gaps), every possible one is kept.
+        return kept if len(kept) else sums
 
 
-def noise_sum(cells: ArrayLike | PickedCells, noise: CellLaw | None = None) -> NoiseSum:
+def noise_sum(
+    cells: ArrayLike | PickedCells,
+    noise: CellLaw | None = None,
+    minus: ArrayLike | PickedCells | None = None,
+) -> NoiseSum:
     """The noise of the sum of some released cells that share no people.
 
     Args:
         cells: Released counts, or cells picked from a release, which know their noise.
         noise: The noise table of counts.
+        minus: Cells that are taken off the sum.
 
     >>> from discreet.noise import laplace
     >>> found = noise_sum([4, 9, 2], laplace(epsilon=1.0, m=5))
-    >>> found.exact, found.released, found.high.last
-    (True, 15, 15)
+    >>> found.released, found.least, found.most, found.up.last
+    (15, 4, 30, 15)
     """
-    if isinstance(cells, PickedCells):
-        return _picked_sum(cells)
-    if noise is None:
-        raise BadRequest("Plain counts have no noise table.", "Give `noise`, the law of their noise.")
-    return _sum_by_count(whole_numbers(cells), noise)
+    parts = [_Parts.of(cells, noise)]
+    if minus is not None:
+        parts.append(_Parts.of(minus, noise).negative())
+    return _together(parts)
 
 
-def _sum_by_count(cells: NDArray[np.int64], noise: CellLaw) -> NoiseSum:
-    """The noise of cells of one noise table, of which the true counts choose the rows."""
-    channel = channel_of(noise)
-    values, times = np.unique(cells.ravel(), return_counts=True)
-    evidence = channel.evidence(values)
-    possible = evidence.chance > 0
-    index = channel.law_index(evidence.counts)
-    rows = [np.unique(index[cell][possible[cell]]) for cell in range(len(values))]
-    least = evidence.first + possible.argmax(axis=1)
-    most = evidence.first + possible.shape[1] - 1 - possible[:, ::-1].argmax(axis=1)
-    high = _upper(channel.laws, channel.lowest, rows, times)
-    exact = all(len(row) == 1 for row in rows)
-    low = high if exact else _upper(channel.laws[:, ::-1], -channel.highest, rows, times).reflected()
-    return NoiseSum(int(values @ times), int(least @ times), int(most @ times), low, high)
+@dataclass(frozen=True, slots=True, eq=False)
+class _Parts:
+    """Cells with several possible rows, and all others as one law with its range of true sums."""
+
+    released: int
+    open: tuple[PossibleRows, ...]
+    known: tuple[Law, ...]
+    times: tuple[int, ...]
+    least: int
+    most: int
+    error: float = 0.0
+
+    @classmethod
+    def of(cls, cells: ArrayLike | PickedCells, noise: CellLaw | None) -> _Parts:
+        if not isinstance(cells, PickedCells):
+            if noise is None:
+                raise BadRequest("Plain counts have no noise table.", "Give `noise`, the law of their noise.")
+            return cls._by_rows(int(whole_numbers(cells).sum()), [*possible_rows(cells, noise)])
+        by_count = np.array([depends_on_count(law) for law in cells.laws])
+        tables = dict.fromkeys(law for law, depends in zip(cells.laws, by_count, strict=True) if depends)
+        rows = [
+            found
+            for table in tables
+            for found in possible_rows(cells.counts[[law == table for law in cells.laws]], table)
+        ]
+        return cls._by_rows(int(cells.counts[by_count].sum()), rows).with_laws(cells, ~by_count)
+
+    @classmethod
+    def _by_rows(cls, released: int, rows: Sequence[PossibleRows]) -> _Parts:
+        known = [found for found in rows if found.known]
+        return cls(
+            released,
+            tuple(found for found in rows if not found.known),
+            tuple(found.law for found in known),
+            tuple(found.times for found in known),
+            sum(int(found.least[0]) * found.times for found in known),
+            sum(int(found.most[0]) * found.times for found in known),
+        )
+
+    def with_laws(self, cells: PickedCells, chosen: NDArray[np.bool_]) -> _Parts:
+        """Cells whose noise does not depend on the count, too: terms of one row are counted together."""
+        if not chosen.any():
+            return self
+        noisy = (cells.laws[at] for at in np.flatnonzero(chosen) if cells.laws[at] != NO_NOISE)
+        sums = added_up(law.laws[0] for law in noisy)
+        laws = tuple(Law(*law.law()).kept(CUT) for law in sums)
+        released = int(cells.counts[chosen].sum())
+        least, most = released - sum(law.last for law in laws), released - sum(law.first for law in laws)
+        return _Parts(
+            self.released + released,
+            self.open,
+            self.known + laws,
+            self.times + (1,) * len(laws),
+            self.least + max(0, least),
+            self.most + max(0, most),
+            self.error + sum(law.error for law in sums) + CUT * len(sums),
+        )
+
+    def negative(self) -> _Parts:
+        """The same cells, taken off a sum."""
+        return _Parts(
+            -self.released,
+            tuple(rows.negative() for rows in self.open),
+            tuple(law.reflected() for law in self.known),
+            self.times,
+            -self.most,
+            -self.least,
+            self.error,
+        )
 
 
-def _picked_sum(cells: PickedCells) -> NoiseSum:
-    """Cells whose noise depends on the count go table by table; all others have a law of their sum."""
-    by_count = [depends_on_count(law) for law in cells.laws]
-    tables = dict.fromkeys(law for law, depends in zip(cells.laws, by_count, strict=True) if depends)
-    parts = [_sum_by_count(cells.counts[[law == table for law in cells.laws]], table) for table in tables]
-    if not all(by_count):
-        parts.append(_sum_of_laws(cells, ~np.array(by_count)))
-    return parts[0] if len(parts) == 1 else _together(parts)
+def _together(parts: Sequence[_Parts]) -> NoiseSum:
+    """The noise of some cells and of others, which is independent of theirs."""
+    cells = [rows for part in parts for rows in part.open]
+    laws = [law for part in parts for law in part.known]
+    times = [often for part in parts for often in part.times]
+    known = Law(0, np.ones(1))
+    if laws:
+        known = laws[0] if times == [1] else law_of_sum(laws, times)
+    ranges = sum(part.least for part in parts), sum(part.most for part in parts)
+    least = ranges[0] + sum(int(rows.least.min()) * rows.times for rows in cells)
+    most = ranges[1] + sum(int(rows.most.max()) * rows.times for rows in cells)
+    released = sum(part.released for part in parts)
+    up, down = _tails(cells, known, ranges, released)
+    error = sum(part.error for part in parts)
+    return NoiseSum(released, least, most, up, down, error)
 
 
-def _sum_of_laws(cells: PickedCells, chosen: NDArray[np.bool_]) -> NoiseSum:
-    """The law of a sum of noises that do not depend on counts: a convolution."""
-    noisy = (cells.laws[at] for at in np.flatnonzero(chosen) if cells.laws[at] != NO_NOISE)
-    sums = added_up(law.laws[0] for law in noisy)
-    released = int(cells.counts[chosen].sum())
-    parts = [Law(*law.law()).kept(CUT) for law in sums] or [Law(0, np.ones(1))]
-    whole = law_of_sum(parts, [1] * len(parts)) if len(parts) > 1 else parts[0]
-    error = sum(law.error for law in sums) + CUT * len(sums)
-    least, most = max(0, released - whole.last), max(0, released - whole.first)
-    return NoiseSum(released, least, most, whole, whole, error)
-
-
-def _together(parts: list[NoiseSum]) -> NoiseSum:
-    """The noise of independent sums, added up."""
-    high = law_of_sum([part.high for part in parts], [1] * len(parts))
-    exact = all(part.exact for part in parts)
-    low = high if exact else law_of_sum([part.low for part in parts], [1] * len(parts))
-    released, least, most = (
-        sum(getattr(part, name) for part in parts) for name in ("released", "least", "most")
+def _tails(
+    cells: Sequence[PossibleRows], known: Law, ranges: tuple[int, int], released: int
+) -> tuple[Tails, Tails]:
+    """The largest tails of the noise and of its negative: exactly where that is feasible, else bounds."""
+    if not cells:
+        return _of_one_law(known), _of_one_law(known.reflected())
+    width = len(known.chances) + sum(rows.times * (rows.laws.shape[1] - 1) for rows in cells)
+    spans = [rows.times * int(rows.most.max() - rows.least.min()) for rows in cells]
+    ways, sums = number_of_compositions(cells), 1 + ranges[1] - ranges[0] + sum(spans)
+    if ways <= _MOST_COMPOSITIONS and ways * sums * width <= _MOST_NUMBERS:
+        return _of_every_composition(cells, known, ranges)
+    reflected = [rows.noise_reflected() for rows in cells]
+    return (
+        _bound(cells, known, ranges, lambda sums: released - sums),
+        _bound(reflected, known.reflected(), ranges, lambda sums: sums - released),
     )
-    return NoiseSum(released, least, most, low, high, sum(part.error for part in parts))
 
 
-def _upper(
-    laws: NDArray[np.float64], lowest: int, rows: list[NDArray[np.int64]], times: NDArray[np.int64]
-) -> Law:
-    """A law with at least the upper tail of the sum, whichever of its rows serves each cell."""
-    envelopes = [_envelope(laws[row], lowest) for row in rows]
-    sharp = law_of_sum(envelopes, times.tolist())
-    open_cells = [place for place, row in enumerate(rows) if len(row) > 1]
-    if not open_cells:
-        return sharp
-    known = [place for place, row in enumerate(rows) if len(row) == 1]
-    bound = _chernoff(laws, lowest, [rows[p] for p in open_cells], times[open_cells])
-    if known:
-        exact = law_of_sum([envelopes[p] for p in known], times[known].tolist())
-        bound = law_of_sum([bound, exact], [1, 1])
-    return _smaller_tail(sharp, bound)
+def _of_one_law(law: Law) -> ExactTails:
+    return ExactTails(law.first, law.at_least()[None, :], 0)
 
 
-def _envelope(laws: NDArray[np.float64], lowest: int) -> Law:
-    """The law whose upper tail is the largest of several."""
-    tail = np.cumsum(laws[:, ::-1], axis=1)[:, ::-1].max(axis=0)
-    chances = tail - np.append(tail[1:], 0.0)
-    return Law(lowest, np.maximum(chances, 0.0)).trimmed()
+def _bound(
+    cells: Sequence[PossibleRows],
+    known: Law,
+    ranges: tuple[int, int],
+    tested: Callable[[NDArray[np.int64]], NDArray[np.int64]],
+) -> Tails:
+    """A bound of the upper tail; for very many cells a wider one."""
+    found = worst_rows(cells, known, ranges, tested)
+    return _of_one_law(law_of_sum([chernoff(cells), known], [1, 1])) if found is None else found
 
 
-def _chernoff(
-    laws: NDArray[np.float64], lowest: int, rows: list[NDArray[np.int64]], times: NDArray[np.int64]
-) -> Law:
-    """The law whose upper tail is Chernoff's bound of the sum, whichever row serves each cell."""
-    generating = _log_generating(laws, lowest)
-    total = np.zeros(len(_TILTS))
-    for row, often in zip(rows, times, strict=True):
-        total += often * generating[row].max(axis=0)
-    start, end = int(np.floor((total / _TILTS).min())), int(np.ceil(((total + _DEPTH) / _TILTS).min()))
-    points = np.arange(start, end + 1)
-    tail = np.ones(len(points))
-    for tilt, log_mean in zip(_TILTS, total, strict=True):
-        np.minimum(tail, np.exp(np.minimum(log_mean - tilt * points, 0.0)), out=tail)
-    tail[0] = 1.0
-    return Law(start, tail - np.append(tail[1:], 0.0))
+def _of_every_composition(
+    cells: Sequence[PossibleRows], known: Law, ranges: tuple[int, int]
+) -> tuple[ExactTails, ExactTails]:
+    """The largest tails of each sum by trying all compositions."""
+    found = compositions(cells)
+    laws = np.array([np.convolve(law, known.chances) for law in found.laws])
+    least, most = found.least + ranges[0], found.most + ranges[1]
+    first, start = found.first + known.first, int(least.min())
+    up = _largest(np.cumsum(laws[:, ::-1], axis=1)[:, ::-1], least, most)
+    down = _largest(np.cumsum(laws, axis=1)[:, ::-1], least, most)
+    return ExactTails(first, up, start), ExactTails(1 - first - laws.shape[1], down, start)
 
 
-def _log_generating(laws: NDArray[np.float64], lowest: int) -> NDArray[np.float64]:
-    """The log of E exp(h noise) of each law at each tilt h, or something larger."""
-    values = lowest + np.arange(laws.shape[1])
-    largest = values[laws.shape[1] - 1 - (laws[:, ::-1] > 0).argmax(axis=1)]
-    with np.errstate(divide="ignore"):
-        relative = np.log(laws @ np.exp(np.outer(values - values[-1], _TILTS)))
-    exact = relative + values[-1] * _TILTS
-    # Where the sum underflows, exp(h largest value) is no less than the mean of exp(h noise).
-    return np.asarray(np.where(relative > _UNDERFLOW, exact, largest[:, None] * _TILTS))
-
-
-def _smaller_tail(one: Law, other: Law) -> Law:
-    """The law with the smaller of two upper tails."""
-    first, last = min(one.first, other.first), max(one.last, other.last)
-    tails = []
-    for law in (one, other):
-        tail = np.zeros(last - first + 1)
-        tail[: law.first - first] = 1.0
-        tail[law.first - first : law.last - first + 1] = law.at_least()
-        tails.append(tail)
-    smaller = np.minimum(*tails)
-    return Law(first, smaller - np.append(smaller[1:], 0.0)).trimmed()
+def _largest(
+    tails: NDArray[np.float64], least: NDArray[np.int64], most: NDArray[np.int64]
+) -> NDArray[np.float64]:
+    """For each sum the largest tail of the compositions that can have it."""
+    largest = np.zeros((int(most.max() - least.min()) + 1, tails.shape[1]))
+    for tail, low, high in zip(tails, least - least.min(), most - least.min(), strict=True):
+        np.maximum(largest[low : high + 1], tail, out=largest[low : high + 1])
+    return largest

@@ -15,6 +15,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from discreet.errors import BadRequest
+from discreet.model.release import NOT_APPLICABLE, WITHHELD
+from discreet.noise.table import NO_NOISE
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Iterable, Mapping, Sequence
@@ -46,18 +48,23 @@ class PickedCells:
 
 
 def picked(release: Release, *cells: Sequence[str]) -> PickedCells:
-    """Some cells of a release, each by its codes in the order of the dimensions.
+    """Some cells of a release, each by its codes in the order of the dimensions; one that cannot occur is exactly 0.
 
     Raises:
-        BadRequest: A cell that is not there or has no value, or two that share people.
+        BadRequest: A cell that is not there or is withheld, or two that share people.
     """
     if release.request.measure != "count" or not cells:
         raise BadRequest("There is no count to take.", "Give codes of cells of a table of counts.")
     places = [_place(release, codes) for codes in cells]
     members = [_members(release, place) for place in places]
     _refuse_shared(combinations(members, 2))
-    counts = np.array([int(release.noisy[place]) for place in places])
-    laws = tuple(release.law.at(*place) for place in places)
+    empty = [release.status[place] == NOT_APPLICABLE for place in places]
+    counts = np.array(
+        [0 if zero else int(release.noisy[place]) for zero, place in zip(empty, places, strict=True)]
+    )
+    laws = tuple(
+        NO_NOISE if zero else release.law.at(*place) for zero, place in zip(empty, places, strict=True)
+    )
     sources = (release.law.source(*place) for place in places)
     return PickedCells(counts, laws, tuple(zip(sources, members, strict=True)), release.digest)
 
@@ -76,10 +83,9 @@ def _place(release: Release, codes: Sequence[str]) -> tuple[int, ...]:
             f"Give one code each of {', '.join(d.name for d in release.dimensions)}.",
         )
     place = tuple(known.index(code) for code, known in zip(codes, lists, strict=True))
-    if release.missing[place]:
+    if release.status[place] == WITHHELD:
         raise BadRequest(
-            f"The cell ({', '.join(map(repr, codes))}) has no value: it is withheld, or it cannot occur.",
-            "Choose another.",
+            f"The cell ({', '.join(map(repr, codes))}) is withheld and has no value.", "Choose another."
         )
     return place
 

@@ -14,7 +14,7 @@ from discreet.errors import BadRequest
 from discreet.model.noise_law import NoiseLaw
 
 if TYPE_CHECKING:
-    from collections.abc import Hashable, Sequence
+    from collections.abc import Hashable, Iterator, Sequence
 
     from numpy.typing import NDArray
 
@@ -60,6 +60,11 @@ class AddedLaw(NoiseLaw):
                 "Ask about the areas themselves, or about their sum.",
             )
         return self.counted.at(*place)
+
+    def kinds(self) -> Iterator[tuple[NDArray[np.bool_], CellLaw]]:
+        """Each law with the counted cells that have it: a sum is in none."""
+        for mask, law in self.counted.kinds():
+            yield mask & ~self.added, law
 
     def source(self, *place: int) -> Hashable | None:
         """A sum shares the noise of its parts."""

@@ -2,6 +2,7 @@
 
     GET /api/datasets    GET /api/datasets/{id}    GET /api/datasets/{id}/table?rows=..&columns=..&format=..
     GET /api/datasets/{id}/test/independence?rows=..&columns=..
+    GET /api/datasets/{id}/interval?rows=..&columns=..&cell=..&of=..&minus=..&level=..
     GET /api/datasets/{id}/budget    GET /api/datasets/{id}/ledger
 
 Everything is a plain `def`, so that counting runs in the thread pool and never holds up the server.
@@ -25,10 +26,12 @@ from discreet.server.answer import bearer, check, conditional, strong_tag, tag_o
 from discreet.server.datasets import usable
 from discreet.server.documents import DatasetDocument, ListDocument, description, summary
 from discreet.server.independence import IndependenceDocument, independence_document, two_way_release
+from discreet.server.interval import INTERVAL_PARAMETERS, interval_answer, read_interval
 from discreet.server.openapi import (
     A_KEY,
     PERHAPS_A_KEY,
     document_responses,
+    interval_parameters,
     problem_responses,
     request_parameters,
     table_parameters,
@@ -114,6 +117,26 @@ def api_router(doors: Doors) -> APIRouter:
         question = check(door, read_table(door.dataset, request.query_params))
         tag = tag_of(question, "independence")
         return conditional(request, tag, lambda: _independence(door, question), metered=question.metered)
+
+    @router.get(
+        "/datasets/{dataset_id}/interval",
+        response_class=Response,
+        responses=document_responses("The interval, or those of all cells.", 400, 401, 403, 404, 414, 503),
+        openapi_extra={"parameters": interval_parameters(), "security": PERHAPS_A_KEY},
+    )
+    def interval(request: Request, dataset_id: DatasetId) -> Response:
+        """Between which limits true counts lie, or a sum, a share or a difference of them."""
+        refuse_unknown(request.query_params, INTERVAL_PARAMETERS)
+        door = doors.door(dataset_id, bearer(request))
+        question = check(door, read_table(door.dataset, request.query_params))
+        asked = read_interval(request.query_params)
+        tag = tag_of(question, "interval", str(asked))
+        return conditional(
+            request,
+            tag,
+            lambda: _plain_json(interval_answer(door.answer(question), asked)),
+            metered=question.metered,
+        )
 
     _add_budget_routes(router, doors)
     return router

@@ -17,6 +17,7 @@ import numpy as np
 from discreet.errors import BadRequest
 from discreet.inference.intervals import cell_intervals
 from discreet.model.noise_law import depends_on_count
+from discreet.noise.added_law import AddedLaw
 from discreet.noise.table import NO_NOISE, NoiseTable
 
 if TYPE_CHECKING:
@@ -83,7 +84,8 @@ def _has_own_noise(release: Release) -> bool:
     """Whether every count has noise of its own: totals and parts alike."""
     protection = release.dataset.protection
     additivity = release.request.additivity or protection.additivity
-    return release.measure.is_count and additivity == "independent"
+    sums = isinstance(release.law, AddedLaw)  # sums of the areas shown
+    return release.measure.is_count and additivity == "independent" and not sums
 
 
 def _widest(laws: Sequence[CellLaw]) -> Certainty | None:

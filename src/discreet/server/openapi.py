@@ -17,6 +17,7 @@ from pydantic import TypeAdapter
 from discreet import __version__
 from discreet.answer.measures import measures
 from discreet.formats import formats
+from discreet.inference.intervals import DEFAULT_LEVEL
 from discreet.model.measure import DEFAULT_MEASURE
 from discreet.model.protection import ADDITIVITY
 from discreet.server.documents import ProblemDocument
@@ -121,6 +122,22 @@ def request_parameters() -> list[dict[str, Any]]:
             "Published tables whose totals a fitted table keeps: `area,sex*age`; `none` for none. With additivity=fitted.",
             [],
         ),
+    ]
+
+
+def interval_parameters() -> list[dict[str, Any]]:
+    """The query parameters of an interval: which table, and which of its cells."""
+    return [
+        *request_parameters(),
+        _names("cell", "A cell such as `sex=1,age=20-24`; several are added up. Without it: all.", []),
+        _names("of", "The share in this: one total, or each part of the whole.", []),
+        _names("minus", "The difference to this cell, or to the sum of several.", []),
+        {
+            "name": "level",
+            "in": "query",
+            "description": "The chance to cover the true value, at least.",
+            "schema": {"type": "number", "default": DEFAULT_LEVEL},
+        },
     ]
 
 

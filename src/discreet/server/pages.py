@@ -9,11 +9,13 @@ Comes from: the reader's browser. Goes to: `answer` for the table, `templates/` 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
+from urllib.parse import parse_qsl
 
 from fastapi import APIRouter, Request
 from starlette.responses import RedirectResponse, Response
 
 from discreet.errors import DiscreetError, NotFound, Refused, nearest
+from discreet.inference.cell_targets import interval_of, refuse_no_counts
 from discreet.inference.independence import independence_test
 from discreet.server import snippets
 from discreet.server.answer import check, conditional, strong_tag, tag_of
@@ -22,6 +24,7 @@ from discreet.server.datasets import usable
 from discreet.server.form import filled_form, form_parameters, is_raw, read_form
 from discreet.server.grid import grid
 from discreet.server.independence import is_two_way, two_way_release, verdict
+from discreet.server.interval import INTERVAL_PARAMETERS, read_interval
 from discreet.server.problems import explanations, public
 from discreet.server.query import TABLE_PARAMETERS, read_table, refuse_unknown
 from discreet.server.templating import FINGERPRINT, page
@@ -29,6 +32,7 @@ from discreet.server.templating import FINGERPRINT, page
 if TYPE_CHECKING:
     from discreet.answer.door import Door, Doors
     from discreet.answer.question import Question
+    from discreet.server.interval import AskedInterval
     from discreet.workspace.options import Options
 
 
@@ -94,8 +98,23 @@ def page_router(doors: Doors, options: Options) -> APIRouter:
         response.headers["cache-control"] = "no-store"
         return response
 
+    _add_interval_page(router, doors)
     _add_error_pages(router)
     return router
+
+
+def _add_interval_page(router: APIRouter, doors: Doors) -> None:
+    """The route that says how sure a number is."""
+
+    @router.get("/datasets/{dataset_id}/interval")
+    def interval(request: Request, dataset_id: str) -> Response:
+        """How sure a sum, a share or a difference of cells is."""
+        refuse_unknown(request.query_params, INTERVAL_PARAMETERS)
+        door = doors.door(dataset_id)
+        question = check(door, read_table(door.dataset, request.query_params))
+        asked = read_interval(request.query_params)
+        tag = tag_of(question, "interval-page", FINGERPRINT, str(asked))
+        return conditional(request, tag, lambda: _interval_page(door, question, asked))
 
 
 def _add_error_pages(router: APIRouter) -> None:
@@ -137,6 +156,7 @@ def _table_page(request: Request, door: Door, question: Question, options: Optio
         page_cells=options.page_cells,
         facts=snippets.facts(question.dataset, asked),
         downloads=snippets.downloads(asked),
+        interval=snippets.interval_path(asked),
         independence=snippets.independence_path(asked) if is_two_way(question) else None,
         permalink=base + snippets.page_path(asked),
         codes={
@@ -197,6 +217,26 @@ def _independence_page(door: Door, question: Question) -> Response:
             "In Python": snippets.python_test(asked),
             "On the command line": snippets.command_test(asked),
         },
+    )
+
+
+def _interval_page(door: Door, question: Question, asked: AskedInterval) -> Response:
+    """A form for cells, and the interval of what was asked."""
+    release = door.answer(question)
+    refuse_no_counts(release)
+    found = None
+    if asked.cells:
+        found = interval_of(release, asked.cells, asked.of, asked.minus, asked.level)
+    return page(
+        "interval.html",
+        dataset=question.dataset,
+        digest=question.digest,
+        title=question.title,
+        table=snippets.page_path(question.request),
+        parameters=parse_qsl(question.request.permalink),
+        dimensions=release.dimensions,
+        asked=asked,
+        found=found,
     )
 
 

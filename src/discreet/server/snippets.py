@@ -49,6 +49,11 @@ def independence_path(request: TableRequest) -> str:
     return f"/datasets/{request.dataset}/test/independence?{request.permalink}"
 
 
+def interval_path(request: TableRequest) -> str:
+    """The address of the page that says how sure sums, shares and differences of the table are."""
+    return f"/datasets/{request.dataset}/interval?{request.permalink}"
+
+
 def downloads(request: TableRequest) -> list[Download]:
     """A link for every format that can be written here."""
     return [

@@ -1,0 +1,116 @@
+"""`discreet interval`: how sure the counts of a table are, and sums, shares and differences of them.
+
+Comes from: a dataset through its door. Goes to: a line or a table for people, or `--json`.
+"""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from discreet.cli.console import emit_json, output
+from discreet.cli.options import (
+    KEY_ENVIRONMENT,
+    ColumnsOption,
+    DatasetArgument,
+    FilterOption,
+    GroupOption,
+    LayersOption,
+    LevelsOption,
+    RowsOption,
+    ThreadsOption,
+    WorkspaceOption,
+    open_workspace,
+)
+from discreet.cli.registry import EXAMINE, Command
+from discreet.errors import BadRequest
+
+if TYPE_CHECKING:
+    from discreet.inference.intervals import Interval
+    from discreet.model.release import Release
+
+
+def interval(
+    dataset: DatasetArgument,
+    rows: RowsOption = None,
+    columns: ColumnsOption = None,
+    layers: LayersOption = None,
+    filters: FilterOption = None,
+    groups: GroupOption = None,
+    levels: LevelsOption = None,
+    cells: Annotated[
+        list[str] | None,
+        typer.Option("--cell", help="A cell such as sex=1,age=20-24; several are added up. Without it: all."),
+    ] = None,
+    of: Annotated[
+        list[str] | None,
+        typer.Option("--of", help="The share in this: a total, or each part of the whole."),
+    ] = None,
+    minus: Annotated[
+        list[str] | None, typer.Option("--minus", help="The difference to this cell, or to several.")
+    ] = None,
+    level: Annotated[float, typer.Option(help="The chance to cover the true value, at least.")] = 0.95,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON alone on standard output.")] = False,
+    workspace: WorkspaceOption = None,
+    threads: ThreadsOption = None,
+) -> None:
+    """Say between which limits the true counts lie, or a sum, a share or a difference of them."""
+    from discreet.inference.cell_targets import interval_document, interval_of
+    from discreet.model.request import request_from_text
+
+    request = request_from_text(
+        dataset,
+        rows=rows or (),
+        columns=columns or (),
+        layers=layers or (),
+        filters=filters or (),
+        groups=groups or (),
+        levels=levels or (),
+    )
+    if not cells and (of or minus):
+        raise BadRequest("--of and --minus need a cell.", "Add --cell, as in --cell sex=1.")
+    opened, _ = open_workspace(workspace, threads=threads)
+    release = opened.door(dataset, os.environ.get(KEY_ENVIRONMENT)).release(request)
+    if not cells:
+        _all(release, level, as_json=as_json)
+        return
+    found = interval_of(release, cells, of or (), minus or (), level)
+    if as_json:
+        emit_json(interval_document(found))
+    else:
+        output.print(_sentence(found, share=bool(of)), soft_wrap=True)
+
+
+def _all(release: Release, level: float, *, as_json: bool) -> None:
+    from discreet.inference.cell_targets import every_document
+
+    document = every_document(release, level)
+    if as_json:
+        emit_json(document)
+    else:
+        _show(document)
+
+
+def _show(document: dict[str, Any]) -> None:
+    from rich.table import Table
+
+    shown = Table(box=None, pad_edge=False, header_style="bold")
+    for name in (*document["dimensions"], "value", "low", "high"):
+        shown.add_column(name, justify="right" if name in {"value", "low", "high"} else "left")
+    for cell in document["cells"]:
+        numbers = ("-" if cell[name] is None else f"{cell[name]:,}" for name in ("value", "low", "high"))
+        shown.add_row(*cell["codes"], *numbers)
+    output.print(shown)
+    output.print(f"Each covers the true count with a chance of at least {document['level']:.0%}.")
+
+
+def _sentence(found: Interval, *, share: bool) -> str:
+    """An interval in words."""
+    numbers = (found.estimate, found.low, found.high)
+    estimate, low, high = (f"{100 * x:.1f} %" if share else f"{x:,.0f}" for x in numbers)
+    return f"{estimate}; between {low} and {high} with a chance of at least {100 * found.level:g} %"
+
+
+COMMAND = Command(interval, EXAMINE)

@@ -1,0 +1,243 @@
+"""Intervals of a released table by the names of its cells: each cell, a sum, a share, a difference.
+
+A cell is named by a code of each dimension, `{"sex": "1", "age": "20-24"}` or `sex=1,age=20-24`; a dimension that is
+not named means its total. Several cells are a sum. One question serves every face:
+
+    cells            the sum of the true counts
+    cells, of        the share of the cells in the sum of `of`, to which they belong
+    cells, minus     the difference of the two sums
+
+The cells of `of` may be the parts of the whole, the given cells among them, or one total with noise of its own.
+
+Comes from: a `Release` of counts. Goes to: `api`, `cli`, `server`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from itertools import product
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from discreet.errors import BadRequest, nearest
+from discreet.inference.intervals import (
+    DEFAULT_LEVEL,
+    cell_intervals,
+    difference_interval,
+    law_interval,
+    share_interval,
+    sum_interval,
+)
+from discreet.inference.picked_cells import picked
+from discreet.inference.weighted_interval import weighted_interval
+from discreet.model.grammar import split, unescape
+from discreet.model.noise_law import depends_on_count
+from discreet.model.release import NOT_APPLICABLE
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from discreet.inference.intervals import Interval
+    from discreet.model.release import Release
+
+    #: A cell: codes in the order of the dimensions, codes by name, or both as text.
+    Cell = Sequence[str] | Mapping[str, str] | str
+
+_TOTAL = "_T"
+
+
+def cell_codes(release: Release, cell: Cell) -> tuple[str, ...]:
+    """The codes of a cell in the order of the dimensions.
+
+    Raises:
+        BadRequest: A name or a code that the table does not have.
+    """
+    if isinstance(cell, str):
+        cell = _read(cell)
+    names = [dimension.name for dimension in release.dimensions]
+    if not isinstance(cell, Mapping):
+        return tuple(cell)
+    for name in cell:
+        if name not in names:
+            raise BadRequest(f'The table has no variable "{name}".', nearest(name, names))
+    return tuple(
+        _code(dimension.name, dimension.codes, cell.get(dimension.name, _TOTAL))
+        for dimension in release.dimensions
+    )
+
+
+def interval_of(
+    release: Release,
+    cells: Sequence[Cell],
+    of: Sequence[Cell] = (),
+    minus: Sequence[Cell] = (),
+    level: float = DEFAULT_LEVEL,
+) -> Interval:
+    """The interval of a sum of cells, of its share in others, or of its difference to others.
+
+    Raises:
+        BadRequest: Cells that are not there, have no value, or share people or noise.
+    """
+    if not cells:
+        raise BadRequest("No cell is named.", "Name one, as in sex=1,age=20-24.")
+    if of and minus:
+        raise BadRequest("A share and a difference are asked for at once.", "Give `of` or `minus`.")
+    one, whole, others = ([cell_codes(release, cell) for cell in group] for group in (cells, of, minus))
+    if release.measure.has_errors and len(one) == 1 and not (whole or others):
+        return weighted_interval(release, _place(release, one[0]), level)
+    for codes in (*one, *whole, *others):
+        _refuse_other_numbers(release, codes)
+    if others:
+        return difference_interval(picked(release, *one), picked(release, *others), level=level)
+    if whole:
+        return _share(release, one, whole, level)
+    if len(one) == 1:
+        return _of_one(release, one[0], level)
+    return sum_interval(picked(release, *one), level=level)
+
+
+def every_interval(
+    release: Release, level: float = DEFAULT_LEVEL
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """The smallest and the largest true count of every cell by itself; -1 where no value is released.
+
+    Cells with the same law and the same released count have the same interval, so it is worked out once.
+    """
+    refuse_no_counts(release)
+    low, high = (np.full(release.noisy.shape, -1, dtype=np.int64) for _ in range(2))
+    for mask, law in release.law.kinds():
+        here = mask & ~release.missing
+        if not here.any():
+            continue
+        counts = release.noisy[here]
+        if depends_on_count(law):
+            low[here], high[here] = cell_intervals(counts, law, level)
+        else:
+            widest = law_interval(0, law, level).high
+            low[here], high[here] = np.maximum(counts - widest, 0), np.maximum(counts + widest, 0)
+    impossible = release.status == NOT_APPLICABLE
+    low[impossible] = high[impossible] = 0
+    return low, high
+
+
+def refuse_no_counts(release: Release) -> None:
+    """Refuse a table whose numbers are no counts with noise of their own.
+
+    Raises:
+        BadRequest: It is weighted, or it was made to add up.
+    """
+    additivity = release.request.additivity or release.dataset.protection.additivity
+    if not release.measure.is_count or additivity != "independent":
+        raise BadRequest(
+            "The numbers shown are no counts with noise of their own.",
+            "Ask for the measure count with additivity=independent.",
+        )
+
+
+def interval_document(found: Interval) -> dict[str, Any]:
+    """An interval as JSON; an end without a limit is null."""
+    return {
+        "estimate": _number(found.estimate),
+        "low": _number(found.low),
+        "high": _number(found.high),
+        "level": found.level,
+    }
+
+
+def every_document(release: Release, level: float = DEFAULT_LEVEL) -> dict[str, Any]:
+    """All cells with their intervals as JSON; null where a cell is withheld."""
+    low, high = every_interval(release, level)
+    codes = product(*(dimension.codes for dimension in release.dimensions))
+    values = np.where(release.missing, -1, release.values)
+    limits = zip(codes, values.ravel().tolist(), low.ravel().tolist(), high.ravel().tolist(), strict=True)
+    hidden = release.missing.ravel().tolist()
+    return {
+        "dimensions": [dimension.name for dimension in release.dimensions],
+        "level": level,
+        "cells": [
+            {
+                "codes": list(cell),
+                "value": None if missing else value,
+                "low": None if first < 0 else first,
+                "high": None if last < 0 else last,
+            }
+            for (cell, value, first, last), missing in zip(limits, hidden, strict=True)
+        ],
+    }
+
+
+def _number(value: float) -> float | None:
+    return value if np.isfinite(value) else None
+
+
+def _read(text: str) -> dict[str, str]:
+    """`sex=1,age=20-24` as codes by name."""
+    found: dict[str, str] = {}
+    for part in split(text, ","):
+        name, *code = split(part, "=", limit=1)
+        if not code or not unescape(name) or unescape(name) in found:
+            raise BadRequest(f'The cell "{text}" cannot be read.', "Write it as sex=1,age=20-24.")
+        found[unescape(name)] = unescape(code[0])
+    return found
+
+
+def _code(name: str, codes: Sequence[str], code: str) -> str:
+    if code in codes:
+        return code
+    if code == _TOTAL:
+        raise BadRequest(
+            f'The table has no total of "{name}".', f"Give a code of it, such as {name}={codes[0]}."
+        )
+    raise BadRequest(f'"{code}" is no code of "{name}" in this table.', nearest(code, codes))
+
+
+def _place(release: Release, codes: tuple[str, ...]) -> tuple[int, ...]:
+    """Where a cell stands in the arrays of a release."""
+    lists = [dimension.codes for dimension in release.dimensions]
+    if len(codes) != len(lists) or any(code not in known for code, known in zip(codes, lists, strict=False)):
+        raise BadRequest(
+            f"There is no cell ({', '.join(map(repr, codes))}).",
+            f"Give one code each of {', '.join(d.name for d in release.dimensions)}, such as "
+            f"{', '.join(repr(known[0]) for known in lists)}.",
+        )
+    return tuple(known.index(code) for code, known in zip(codes, lists, strict=True))
+
+
+def _refuse_other_numbers(release: Release, codes: tuple[str, ...]) -> None:
+    """Refuse a cell that shows something else than its count with noise."""
+    place = _place(release, codes)
+    before_clipping = release.values if release.signed is None else release.signed
+    shown = release.missing[place] or before_clipping[place] == release.noisy[place]
+    if not release.measure.is_count or not shown:
+        raise BadRequest(
+            "The value shown is no count with noise of its own.",
+            "Ask for the measure count with additivity=independent.",
+        )
+
+
+def _of_one(release: Release, codes: tuple[str, ...], level: float) -> Interval:
+    cell = picked(release, codes)
+    return law_interval(int(cell.counts[0]), cell.laws[0], level)
+
+
+def _share(
+    release: Release, part: list[tuple[str, ...]], whole: list[tuple[str, ...]], level: float
+) -> Interval:
+    rest = [codes for codes in whole if codes not in part]
+    if len(rest) + len(part) == len(whole):
+        if not rest:
+            raise BadRequest("The part is the whole.", "Give `of` more cells than the part has.")
+        return share_interval(picked(release, *part), rest=picked(release, *rest), level=level)
+    if len(whole) != 1:
+        raise BadRequest(
+            "The cells of the share are not among the cells that they are a share of.",
+            "Name all parts of the whole in `of`, or one total that holds them.",
+        )
+    one, all_of = picked(release, *part), picked(release, whole[0])
+    for _, members in one.base:
+        if not all(members[name] <= all_of.base[0][1][name] for name in members):
+            raise BadRequest("A cell of the share does not lie in the whole.", "Name a total that holds it.")
+    return share_interval(one, whole=all_of, level=level)

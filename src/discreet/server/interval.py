@@ -1,0 +1,59 @@
+"""Intervals of cells, sums, shares and differences: what an address asks for and what is answered.
+
+    cell=sex=1,age=20-24    of=..    minus=..    level=0.95
+
+Each of `cell`, `of` and `minus` may be repeated: their cells are added up. Without a cell every cell is answered.
+
+Comes from: the query string and a `Release`. Goes to: `api_routes` as JSON, `pages` as a page.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from discreet.errors import BadRequest
+from discreet.inference.cell_targets import every_document, interval_document, interval_of
+from discreet.inference.intervals import DEFAULT_LEVEL
+from discreet.server.query import TABLE_PARAMETERS, read_word
+
+if TYPE_CHECKING:
+    from starlette.datastructures import QueryParams
+
+    from discreet.model.release import Release
+
+INTERVAL_PARAMETERS = (*TABLE_PARAMETERS, "cell", "of", "minus", "level")
+
+
+@dataclass(frozen=True, slots=True)
+class AskedInterval:
+    """Which interval of a table is asked for."""
+
+    cells: tuple[str, ...]
+    of: tuple[str, ...]
+    minus: tuple[str, ...]
+    level: float
+
+
+def read_interval(query: QueryParams) -> AskedInterval:
+    """The interval that a query string asks for.
+
+    Raises:
+        BadRequest: A level that is no number, or `of` or `minus` without a cell.
+    """
+    text = read_word(query, "level")
+    try:
+        level = float(text) if text else DEFAULT_LEVEL
+    except ValueError:
+        raise BadRequest(f'The level is "{text}".', "It lies between 0 and 1, as in 0.95.") from None
+    cells, of, minus = (tuple(filter(None, query.getlist(name))) for name in ("cell", "of", "minus"))
+    if not cells and (of or minus):
+        raise BadRequest("`of` and `minus` need a cell.", "Add cell=, as in cell=sex=1.")
+    return AskedInterval(cells, of, minus, level)
+
+
+def interval_answer(release: Release, asked: AskedInterval) -> dict[str, Any]:
+    """The interval as JSON, or those of all cells."""
+    if not asked.cells:
+        return every_document(release, asked.level)
+    return interval_document(interval_of(release, asked.cells, asked.of, asked.minus, asked.level))
