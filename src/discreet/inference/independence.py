@@ -94,7 +94,7 @@ def independence_test(
     >>> from discreet.noise import laplace
     >>> found = independence_test([[52, 31], [30, 55]], laplace(epsilon=0.5, m=7))
     >>> found.df, found.method, found.p_value > found.naive.p_value
-    (1, 'chi-square', True)
+    (1, 'bootstrap', True)
     """
     seen = observed(table, noise)
     if seen.counts.ndim != 2 or min(seen.counts.shape) < 2:

@@ -52,8 +52,9 @@ if TYPE_CHECKING:
 
 #: The chi-square law serves where its mean is off by so many standard deviations, its variance by such a part.
 _MEAN_OFF, _VARIANCE_OFF = 0.03, 0.04
-#: With so many degrees of freedom at least, the law was found to hold up to so much doubt, in standard deviations.
-_RELIABLE = ((20, 1.25), (5, 0.14))
+#: With so many degrees of freedom at least, the law was found to hold up to so much doubt, in standard deviations;
+#: but not where more than this part of the cells' freedom goes into the fit.
+_RELIABLE, _CROWDED = ((20, 1.25), (5, 0.14)), 0.5
 #: At least this part of the parts' variance is left.
 _LEAST_LEFT = 0.1
 #: Beyond so many parameters all cells are taken to have the same leverage.
@@ -70,12 +71,14 @@ class NullLaw:
         doubt: By how much it may be off, roughly.
         variance: The variance.
         df: The degrees of freedom.
+        crowded: Whether more than half of the cells' freedom goes into the fit.
     """
 
     mean: Floats
     doubt: Floats
     variance: Floats
     df: NDArray[np.int64]
+    crowded: NDArray[np.bool_]
 
     @property
     def chi_square_holds(self) -> NDArray[np.bool_]:
@@ -88,13 +91,17 @@ class NullLaw:
     @property
     def reliable(self) -> NDArray[np.bool_]:
         """Where the law by moments holds; elsewhere a bootstrap is needed, or the cautious p-value."""
-        most = np.select([self.df >= least for least, _ in _RELIABLE], [limit for _, limit in _RELIABLE], 0.0)
-        return np.asarray(self.doubt <= most * np.sqrt(self.variance))
+        most = np.select(
+            [self.df >= least for least, _ in _RELIABLE], [limit for _, limit in _RELIABLE], -1.0
+        )
+        return np.asarray((self.doubt <= most * np.sqrt(self.variance)) & ~self.crowded)
 
     def of(self, table: int) -> Self:
         """The law of one table, as a batch of one."""
         one = slice(table, table + 1)
-        return type(self)(self.mean[one], self.doubt[one], self.variance[one], self.df[one])
+        return type(self)(
+            self.mean[one], self.doubt[one], self.variance[one], self.df[one], self.crowded[one]
+        )
 
     def p_values(self, statistic: Floats) -> Floats:
         """The upper tail of the multiple of a chi-square law with this mean and variance; 1 where nothing is left."""
@@ -118,8 +125,15 @@ class NullLaw:
     @classmethod
     def of_sum(cls, laws: Iterable[NullLaw]) -> NullLaw:
         """The law of the sum of the statistics of separate tables."""
-        return reduce(
-            lambda a, b: cls(a.mean + b.mean, a.doubt + b.doubt, a.variance + b.variance, a.df + b.df), laws
+        return reduce(cls._plus, laws)
+
+    def _plus(self, other: NullLaw) -> NullLaw:
+        return NullLaw(
+            self.mean + other.mean,
+            self.doubt + other.doubt,
+            self.variance + other.variance,
+            self.df + other.df,
+            self.crowded | other.crowded,
         )
 
 
@@ -139,7 +153,9 @@ def null_law(found: Ratios, model: HierarchicalModel, noise: NoiseTable | NoiseB
         for at in range(0, len(found.df), step)
     ]
     mean, doubt, variance = (np.concatenate(column) for column in zip(*pieces, strict=True))
-    return NullLaw(mean, doubt + model.degrees_of_freedom(model.possible) - found.df, variance, found.df)
+    whole = model.degrees_of_freedom(model.possible)
+    crowded = np.full(len(mean), whole < (1 - _CROWDED) * model.possible.sum())
+    return NullLaw(mean, doubt + whole - found.df, variance, found.df, crowded)
 
 
 def _moments(
