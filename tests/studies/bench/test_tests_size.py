@@ -1,3 +1,6 @@
+import json
+from pathlib import Path
+
 import pytest
 
 from discreet.errors import BadRequest
@@ -6,6 +9,7 @@ from discreet_studies.bench import tests_size
 from discreet_studies.bench.part import Wish
 from discreet_studies.bench.size_grid import GRID, Point
 from discreet_studies.bench.tests_size import PART, chosen, measured, p_values
+from discreet_studies.commands.bench import markdown_lines
 
 
 def test_the_p_values_are_those_of_the_test_by_default(monkeypatch):
@@ -36,3 +40,30 @@ def test_points_are_chosen_by_name():
     assert chosen((GRID[3].name,)) == [GRID[3]]
     with pytest.raises(BadRequest, match="no point"):
         list(PART.measure(Wish(points=("maxent-3x3-3",))))
+
+
+PAGE = Path(__file__).parents[3] / "docs" / "methods" / "noise-aware-tests.md"
+#: Standard errors by which a measured size may pass its goal by chance: of 240 comparisons one in 36 runs fails so.
+ERRORS = 4.0
+
+
+def published():
+    return json.loads(PAGE.with_suffix(".json").read_text("utf-8"))
+
+
+def test_the_page_has_the_table_that_the_command_made():
+    results = {each["point"]: each for each in published()}
+    assert set(results) <= {point.name for point in GRID}
+    lines = markdown_lines(PART, [results[point.name] for point in GRID if point.name in results])
+    table = PAGE.read_text("utf-8").split("--markdown -->\n")[1].split("<!-- end of sizes")[0]
+    assert table.strip().splitlines() == lines
+
+
+def test_the_published_sizes_reach_the_goal_up_to_simulation_error_and_the_chi_square_laws_do_not():
+    people = {point.name: point.people for point in GRID}
+    for each in published():
+        for level, most, least in ((0.05, 6.5, 3.5), (0.01, 1.6, 0.5)):
+            size, error = each[f"size_{level:g}"], each[f"error_{level:g}"]
+            assert size <= most + ERRORS * error, each["point"]
+            assert size >= least - ERRORS * error or people[each["point"]] < 5, each["point"]
+    assert sum(each["chi_square"] > 6.5 for each in published()) > 30
