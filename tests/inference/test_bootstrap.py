@@ -2,16 +2,46 @@ import numpy as np
 import pytest
 from scipy.stats import binomtest
 
-from discreet.inference.bootstrap import bootstrap_p_value, simulated, with_noise
+from discreet.inference.bootstrap import SEED, SURE, bootstrap_p_values, simulated, with_noise
+from discreet.inference.hierarchical_model import HierarchicalModel
 from discreet.inference.independence import independence_test, independence_tests
+from discreet.inference.null_law import null_law
+from discreet.inference.ratios import ratios
 from discreet.noise import laplace, maxent
 
 FALSE_ALARM = 1e-4
 
 
+def fitted(tables, noise):
+    model = HierarchicalModel.of([(0,), (1,)], np.ones(tables.shape[1:]))
+    found = ratios(tables, noise, model)
+    return found, null_law(found, model, noise).p_values(found.statistic), model
+
+
 def test_the_observed_table_counts_among_the_drawn():
-    assert bootstrap_p_value(9.0, np.zeros(99)) == 0.01
-    assert bootstrap_p_value(0.0, np.zeros(99)) == 1.0
+    """The wrong way, without it: a p-value of 0, which no number of draws shows."""
+    noise = maxent(D=3, V=1.5, js=0)
+    found, p, model = fitted(np.array([[[30, 1], [2, 41]], [[9, 9], [9, 9]]]), noise)
+    values = bootstrap_p_values(p, found.means, model, noise, replicates=99)
+    assert values.tolist() == [0.01, 1.0]
+
+
+def test_a_batch_has_the_p_values_of_its_tables_and_of_the_slow_way():
+    """Two rounds and one batch against one table at a time with all draws counted; only p-values above 5 % may differ."""
+    noise, rng = maxent(D=3, V=1.5, js=0), np.random.default_rng(4)
+    found, p, model = fitted(with_noise(rng.poisson([[4, 9], [6, 8]], (12, 2, 2)), noise, rng), noise)
+    p[:4] = [0.001, 0.01, 0.04, 0.1]
+    batch = bootstrap_p_values(p, found.means, model, noise, replicates=199)
+    short = 0
+    for table, value in enumerate(batch):
+        one = slice(table, table + 1)
+        assert bootstrap_p_values(p[one], found.means[one], model, noise, replicates=199)[0] == value
+        rounds = [simulated(found.means[table], noise, n, SEED + i) for i, n in enumerate((99, 100))]
+        drawn = fitted(np.concatenate(rounds), noise)[1]
+        slow = (1 + (drawn <= p[table] + 1e-9).sum()) / 200
+        short += value != slow
+        assert value == slow or (value > SURE and slow > SURE)
+    assert 0 < short < len(batch)
 
 
 def test_draws_have_the_means_the_noise_and_the_total():

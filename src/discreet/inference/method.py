@@ -5,25 +5,23 @@
     bootstrap    else: tables are drawn from the fitted hypothesis, and the p-value by moments of the table is
                  compared with theirs. Where this would take long, the moments are taken cautiously.
 
-The bootstrap compares p-values by moments and not statistics, because fitted means are more uneven than true ones:
-tables drawn from them have smaller statistics, and a bootstrap of the statistic itself rejects too often.
-
 Comes from: `log_linear`. Goes to: it.
-Source: Beran (1988) for the bootstrap of a statistic that is made nearly pivotal first.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from discreet.inference.bootstrap import bootstrap_p_value, simulated
+import numpy as np
+
+from discreet.inference.bootstrap import bootstrap_p_values
 from discreet.inference.likelihood_ratio import chi_square
-from discreet.inference.null_law import NullLaw, null_law
-from discreet.inference.ratios import counts_behind, ratios
+from discreet.inference.ratios import counts_behind
 
 if TYPE_CHECKING:
     from discreet.inference.hierarchical_model import HierarchicalModel
     from discreet.inference.noise_by_cell import NoiseByCell
+    from discreet.inference.null_law import NullLaw
     from discreet.inference.ratios import Ratios
     from discreet.noise.table import NoiseTable
 
@@ -67,9 +65,13 @@ def p_value(
         return float(chi_square(found.statistic, found.df)[0])
     if method == "moments":
         return float(law.cautious_p_values(found.statistic)[0])
-    drawn = ratios(simulated(found.means[0], noise, replicates, seed, total), noise, hypothesis, total)
-    others = null_law(drawn, hypothesis, noise).p_values(drawn.statistic)
-    return bootstrap_p_value(-float(law.p_values(found.statistic)[0]), -others)
+    totals = None if total is None else np.array([total])
+    observed = law.p_values(found.statistic)
+    return float(
+        bootstrap_p_values(
+            observed, found.means, hypothesis, noise, totals=totals, replicates=replicates, seed=seed
+        )[0]
+    )
 
 
 def reason(method: str, law: NullLaw, replicates: int) -> str:

@@ -142,8 +142,16 @@ def _ratios(
     else:
         top, found = likelihood.unrestricted()[0], np.ones(len(fit.converged), dtype=np.bool_)
     statistic = np.maximum(2 * (top - fit.log_likelihood), 0.0)
-    freedom = np.array([model.degrees_of_freedom(present) for present in fit.present], dtype=np.int64)
+    freedom = _freedom(fit.present, model)
     return Ratios(statistic, freedom, fit.converged & found, fit.means, fit.present)
+
+
+def _freedom(present: NDArray[np.bool_], model: HierarchicalModel) -> NDArray[np.int64]:
+    """The degrees of freedom of each table, worked out once for each pattern of cells that take part."""
+    packed = np.packbits(present.reshape(len(present), -1), axis=1)
+    _, first, back = np.unique(packed, axis=0, return_index=True, return_inverse=True)
+    found = [model.degrees_of_freedom(present[table]) for table in first]
+    return np.array(found, dtype=np.int64)[back.ravel()]
 
 
 def naive_ratios(tables: NDArray[np.int64], model: HierarchicalModel) -> tuple[Floats, NDArray[np.int64]]:
@@ -153,5 +161,5 @@ def naive_ratios(tables: NDArray[np.int64], model: HierarchicalModel) -> tuple[F
     a test is not refused because of the number beside it.
     """
     fit = plain_fit(np.where(model.possible, np.maximum(tables, 0), 0).astype(np.float64), model)
-    freedom = np.array([model.degrees_of_freedom(present) for present in fit.present], dtype=np.int64)
+    freedom = _freedom(fit.present, model)
     return fit.g_squared(), freedom

@@ -1,6 +1,7 @@
 import json
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from discreet.errors import BadRequest
@@ -23,8 +24,16 @@ def test_the_p_values_are_those_of_the_test_by_default(monkeypatch):
     for point in (Point("maxent", (2, 2), 5), Point("maxent", (6, 8), 8)):
         found = p_values(point, 4, seed=1)
         for table, p, method in zip(seen[-1], found.aware, found.methods, strict=True):
-            own = independence_test(table, point.law(), replicates=tests_size.REPLICATES)
+            own = independence_test(table, point.law())
             assert (own.p_value, own.method) == (pytest.approx(p), method)
+
+
+def test_points_of_one_shape_do_not_share_their_random_numbers():
+    """The wrong way, one seed for all: both points then have the same true tables, and their errors are one error."""
+    points = (Point("maxent", (6, 8), 8), Point("laplace.5", (6, 8), 8))
+    one, other = (p_values(point, 5, seed=1).exact for point in points)
+    assert not np.isclose(one, other).any()
+    assert (p_values(points[0], 5, seed=1).exact == one).all()
 
 
 def test_a_point_is_one_line_of_every_column():

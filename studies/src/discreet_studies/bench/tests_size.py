@@ -1,9 +1,10 @@
 """How often noise-aware tests reject true hypotheses, over a published grid; and false ones, beside the naive test.
 
 Tables are drawn at each point of `GRID` and tested as `independence_test` does by default, with the same functions:
-by a law where it holds, else by the bootstrap (here with `REPLICATES` draws, to save time). At the same tables stand
-the size by the chi-square law, which was the default once, and that of the naive test on the released counts. Where a
-point has an effect, the power at 5 % is measured on tables off the hypothesis, beside the naive test on exact counts.
+by a law where it holds, else by the bootstrap, all tables of a point together. Each point has random numbers of its own:
+its name is part of the seed. At the same tables stand the size by the chi-square law, which was the default once, and
+that of the naive test on the released counts. Where a point has an effect, the power at 5 % is measured on tables off
+the hypothesis, beside the naive test on exact counts.
 
     Monte Carlo error of a share p of r tables = sqrt(p (1 - p) / r)
 
@@ -13,6 +14,7 @@ Comes from: `discreet bench tests-size`. Goes to: docs/methods/noise-aware-tests
 from __future__ import annotations
 
 import time
+import zlib
 from dataclasses import dataclass
 from math import sqrt
 from typing import TYPE_CHECKING
@@ -20,9 +22,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from discreet.errors import BadRequest, nearest
-from discreet.inference.bootstrap import SEED, with_noise
+from discreet.inference.bootstrap import REPLICATES, bootstrap_p_values, with_noise
 from discreet.inference.likelihood_ratio import chi_square
-from discreet.inference.method import chosen_method, p_value
+from discreet.inference.method import chosen_method
 from discreet.inference.null_law import null_law
 from discreet.inference.ratios import naive_ratios, ratios
 from discreet_studies.bench.part import Part, figure
@@ -39,7 +41,6 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
 
 LEVELS = (0.05, 0.01)
-REPLICATES = 199
 #: Tables from which a power is measured.
 POWER_TABLES = 500
 
@@ -64,8 +65,8 @@ class PValues:
 
 
 def p_values(point: Point, tables: int, seed: int, effect: float = 0.0) -> PValues:
-    """Draw tables at a point and test them."""
-    rng = np.random.default_rng(seed)
+    """Draw tables at a point and test them; no other point and no other effect has the same random numbers."""
+    rng = np.random.default_rng([seed, zlib.crc32(f"{point.name} {effect:g}".encode())])
     noise, model = point.law(), point.model()
     means = point.means(tables, rng, effect)
     true = _drawn(means, rng, multinomial=point.multinomial)
@@ -74,15 +75,19 @@ def p_values(point: Point, tables: int, seed: int, effect: float = 0.0) -> PValu
     found = ratios(released, noise, model, total)
     law = null_law(found, model, noise)
     aware, methods = law.by_law(found.statistic), ["chi-square"] * tables
+    draws = np.zeros(tables, dtype=np.int64)
     kind = "multinomial" if point.multinomial else "poisson"
     for table in np.flatnonzero(found.df > 0).tolist():
-        methods[table], draws = chosen_method(law.of(table), noise, model.offset.size, REPLICATES, kind)
-        if methods[table] == "bootstrap":
-            public = None if total is None else int(total[table])
-            aware[table] = p_value(
-                "bootstrap", found.of(table), law.of(table), model, noise,
-                total=public, replicates=draws, seed=SEED,
-            )  # fmt: skip
+        methods[table], draws[table] = chosen_method(
+            law.of(table), noise, model.offset.size, REPLICATES, kind
+        )
+    bootstrapped = np.array(methods) == "bootstrap"
+    for replicates in np.unique(draws[bootstrapped]).tolist():
+        these = bootstrapped & (draws == replicates)
+        aware[these] = bootstrap_p_values(
+            law.p_values(found.statistic)[these], found.means[these], model, noise,
+            totals=None if total is None else total[these], replicates=replicates,
+        )  # fmt: skip
     return PValues(
         aware,
         chi_square(found.statistic, found.df),
@@ -113,7 +118,7 @@ def measured(point: Point, tables: int | None = None, seed: int = 12) -> Result:
     result |= {f"by_{name}": found.methods.count(name) for name in ("chi-square", "moments", "bootstrap")}
     result |= dict.fromkeys(("power", "power_exact", "power_naive"))
     if point.effect:
-        off = p_values(point, min(runs, POWER_TABLES), seed + 1, point.effect)
+        off = p_values(point, min(runs, POWER_TABLES), seed, point.effect)
         result |= {
             "power": _rejected(off.aware),
             "power_exact": _rejected(off.exact),
