@@ -6,8 +6,8 @@ true ones, tables drawn from them have smaller statistics, and a bootstrap of th
 
     p = (1 + number of drawn p-values that are at most the observed one) / (1 + number of draws).
 
-Draws come in two rounds. Where the first has so many small p-values that p is above `SURE` whatever the second brings,
-there is no second: no decision at `SURE` or below changes. The draws have a fixed seed: the same release gives the same
+Draws come in rounds. Where a round leaves so many small p-values that p is above `SURE` whatever the others bring, there
+are no others: no decision at `SURE` or below changes. The draws have a fixed seed: the same release gives the same
 p-value to everybody.
 
 Comes from: fits and their noise. Goes to: `method`, the measured sizes.
@@ -35,8 +35,8 @@ if TYPE_CHECKING:
 
 SEED = 2018
 REPLICATES = 499
-#: Draws of the first round, and the level above which a p-value need not be known better.
-FIRST_ROUND, SURE = 99, 0.05
+#: Draws after each round but the last, and the level above which a p-value need not be known better.
+_ROUNDS, SURE = (49, 99, 199), 0.05
 #: p-values that are equal up to rounding count as equal.
 _TIE = 1e-9
 #: Drawn cells held at a time.
@@ -93,17 +93,20 @@ def bootstrap_p_values(
         model: The hypothesis.
         noise: The noise as a test looks at it (`by_cell`).
         totals: Their public totals, if any.
-        replicates: Draws of both rounds together.
-        seed: Seed of the first round; the second has the next one.
+        replicates: Draws of all rounds together.
+        seed: Seed of the first round; each other has the next one.
     """
-    first = min(replicates, FIRST_ROUND)
-    small = _small(observed, means, model, noise, totals, first, seed)
-    draws = np.full(len(observed), first)
-    more = np.flatnonzero((1 + small <= SURE * (1 + replicates)) & (replicates > first))
-    if len(more):
-        some = None if totals is None else totals[more]
-        small[more] += _small(observed[more], means[more], model, noise, some, replicates - first, seed + 1)
-        draws[more] = replicates
+    small, draws = np.zeros(len(observed), dtype=np.int64), np.zeros(len(observed), dtype=np.int64)
+    undecided, before = np.arange(len(observed)), 0
+    for place, after in enumerate([*(each for each in _ROUNDS if each < replicates), replicates]):
+        given = None if totals is None else totals[undecided]
+        small[undecided] += _small(
+            observed[undecided], means[undecided], model, noise, given, after - before, seed + place
+        )
+        draws[undecided] = before = after
+        undecided = undecided[1 + small[undecided] <= SURE * (1 + replicates)]
+        if not len(undecided):
+            break
     return np.asarray((1 + small) / (1 + draws))
 
 

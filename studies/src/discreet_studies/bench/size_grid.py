@@ -129,8 +129,8 @@ def _points(
 
 
 _TWO, _FIFTEEN, _SIX, _TEN, _TWENTY = (2, 2), (3, 5), (6, 8), (10, 10), (20, 20)
-#: Few tables where nearly each one needs a bootstrap.
-_SMALL, _SLOW = 500, 200
+#: Fewer tables where most need a bootstrap that takes long.
+_SLOW = 1_000
 GRID: tuple[Point, ...] = (
     *_points("maxent", _TEN, 10, effect=0.6),
     *_points("laplace.5", _TEN, 10, effect=0.6),
@@ -159,24 +159,23 @@ GRID: tuple[Point, ...] = (
     *_points("dp-wide", _SIX, 50, effect=0.8),
     *_points("dp-gaussian", _SIX, 50),
     *_points("dp-laplace", _FIFTEEN, 10),
-    *_points("maxent", _TWENTY, 2, tables=1_000),
+    *_points("maxent", _TWENTY, 2, tables=_SLOW),
     *_points("maxent", _TWENTY, 5, 10),
     *_points("laplace.5", _TWENTY, 5, 10),
     *_points("laplace1", _TWENTY, 5),
     Point("laplace.5", (3, 4, 5), 10, "no three-way interaction", tables=_SLOW),
     Point("maxent", (4, 4, 4), 8, "no three-way interaction", tables=_SLOW),
-    Point("laplace.5", _FIFTEEN, 10, multinomial=True, tables=1_000),
+    Point("laplace.5", _FIFTEEN, 10, multinomial=True),
     Point("laplace.5", _SIX, 8, multinomial=True, tables=_SLOW),
-    *_points("maxent", _TWO, 5, tables=1_000),
-    *_points("maxent", _TWO, 1, 10, 50, tables=_SMALL),
-    *_points("laplace.5", _TWO, 2, 5, 10, tables=_SMALL),
-    *_points("laplace1", _TWO, 5, tables=_SMALL),
+    *_points("maxent", _TWO, 1, 5, 10, 50),
+    *_points("laplace.5", _TWO, 2, 5, 10),
+    *_points("laplace1", _TWO, 5),
     Point("maxent", _TWO, 10, multinomial=True, tables=_SLOW),
-    *_points("maxent", _FIFTEEN, 1, 5, 10, tables=_SLOW),
-    *_points("laplace.5", _FIFTEEN, 5, tables=_SLOW),
+    *_points("maxent", _FIFTEEN, 1, 5, 10),
+    *_points("laplace.5", _FIFTEEN, 5),
     *_points("maxent", _TEN, 1, 2, tables=_SLOW),
     *_points("laplace.5", _SIX, 2, tables=_SLOW),
-    *_points("laplace.5", _TEN, 1, tables=100),
+    *_points("laplace.5", _TEN, 1, tables=_SLOW),
     *_points("normal", _SIX, 5, tables=_SLOW),
-    *_points("dp-gaussian", _SIX, 10, tables=100),
+    *_points("dp-gaussian", _SIX, 10, tables=_SLOW),
 )
