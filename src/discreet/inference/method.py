@@ -90,7 +90,7 @@ def reason(method: str, law: NullLaw, replicates: int) -> str:
 
 def _what_is_done(method: str, law: NullLaw, replicates: int) -> str:
     if method == "bootstrap":
-        return f"The p-value comes from {replicates} tables drawn from the hypothesis."
+        return f"The p-value comes from at most {replicates} tables drawn from the hypothesis."
     if method == "chi-square":
         return "" if law.chi_square_holds[0] else "The chi-square law does not hold: choose another method."
     if law.reliable[0]:
