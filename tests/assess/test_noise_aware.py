@@ -9,6 +9,11 @@ from discreet.assess.noise_aware import MOST_TESTED, releases_to_test
 from discreet.assess.simulate import releases, simulate
 from discreet.assess.subject import Subject
 from discreet.inference import independence_tests
+from discreet.inference.hierarchical_model import HierarchicalModel
+from discreet.inference.likelihood_ratio import chi_square
+from discreet.inference.noise_by_cell import by_cell
+from discreet.inference.null_law import NullLaw, null_law
+from discreet.inference.ratios import ratios
 from discreet.noise import laplace, maxent
 
 COUNTS = np.array([[[12, 30, 4], [25, 61, 9]]])
@@ -48,3 +53,19 @@ def test_how_many_releases_are_tested_depends_on_sizes_only():
     assert releases_to_test(SUBJECT, NOISES[0], 1000) == MOST_TESTED
     assert releases_to_test(SUBJECT, NOISES[0], 3) == 3
     assert releases_to_test(large, NOISES[0], 100) == 0
+
+
+@pytest.mark.parametrize("noise", [laplace(epsilon=0.2, modulus=2**64), laplace(epsilon=0.5, m=10)])
+def test_the_law_is_the_statistics_own_under_dp_too_and_not_the_chi_square_law(noise):
+    counts = np.random.default_rng(2).poisson(8, (2, 5, 6))
+    wide = Subject(counts, np.ones(counts.shape, dtype=bool))
+    assert releases_to_test(wide, noise, 3) == 3
+    (draws,) = simulate(wide, [noise], 3, seed=6)
+    drawn = releases(wide, noise, 3, seed=6)
+    model = HierarchicalModel.of([(0,), (1,)], np.ones((5, 6)))
+    looked_at = by_cell(noise, (5, 6))
+    found = [ratios(drawn[:, layer], looked_at, model) for layer in (0, 1)]
+    law = NullLaw.of_sum(null_law(each, model, looked_at) for each in found)
+    statistic = sum(each.statistic for each in found)
+    assert draws["aware_p_value"] == pytest.approx(law.by_law(statistic))
+    assert draws["aware_p_value"] != pytest.approx(chi_square(statistic, law.df), rel=0.1)

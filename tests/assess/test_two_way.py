@@ -15,7 +15,7 @@ from discreet.assess.two_way import analyse, freedom, total_variation
 from discreet.inference import plain_fit
 from discreet.inference.association import cramers_v
 from discreet.inference.hierarchical_model import HierarchicalModel
-from discreet.inference.log_linear import naive_ratios
+from discreet.inference.ratios import naive_ratios
 from discreet.margins.closure import parse_margins
 from discreet.margins.tables import paper_table
 from discreet.noise.table import NoiseRow, NoiseTable

@@ -2,16 +2,45 @@ import numpy as np
 import pytest
 from scipy.stats import binomtest
 
-from discreet.inference.bootstrap import bootstrap_p_value, simulated, with_noise
-from discreet.inference.independence import independence_test, independence_tests
+from discreet.inference.bootstrap import SEED, SURE, bootstrap_p_values, simulated, with_noise
+from discreet.inference.hierarchical_model import HierarchicalModel
+from discreet.inference.null_law import null_law
+from discreet.inference.ratios import ratios
 from discreet.noise import laplace, maxent
 
 FALSE_ALARM = 1e-4
 
 
+def fitted(tables, noise):
+    model = HierarchicalModel.of([(0,), (1,)], np.ones(tables.shape[1:]))
+    found = ratios(tables, noise, model)
+    return found, null_law(found, model, noise).p_values(found.statistic), model
+
+
 def test_the_observed_table_counts_among_the_drawn():
-    assert bootstrap_p_value(9.0, np.zeros(99)) == 0.01
-    assert bootstrap_p_value(0.0, np.zeros(99)) == 1.0
+    """The wrong way, without it: a p-value of 0, which no number of draws shows."""
+    noise = maxent(D=3, V=1.5, js=0)
+    found, p, model = fitted(np.array([[[30, 1], [2, 41]], [[9, 9], [9, 9]]]), noise)
+    values = bootstrap_p_values(p, found.means, model, noise, replicates=99)
+    assert values.tolist() == [0.01, 1.0]
+
+
+def test_a_batch_has_the_p_values_of_its_tables_and_of_the_slow_way():
+    """Rounds and one batch against one table at a time with all draws counted; only p-values above 5 % may differ."""
+    noise, rng = maxent(D=3, V=1.5, js=0), np.random.default_rng(4)
+    found, p, model = fitted(with_noise(rng.poisson([[4, 9], [6, 8]], (12, 2, 2)), noise, rng), noise)
+    p[:4] = [0.001, 0.01, 0.04, 0.1]
+    batch = bootstrap_p_values(p, found.means, model, noise, replicates=199)
+    short = 0
+    for table, value in enumerate(batch):
+        one = slice(table, table + 1)
+        assert bootstrap_p_values(p[one], found.means[one], model, noise, replicates=199)[0] == value
+        rounds = [simulated(found.means[table], noise, n, SEED + i) for i, n in enumerate((49, 50, 100))]
+        drawn = fitted(np.concatenate(rounds), noise)[1]
+        slow = (1 + (drawn <= p[table] + 1e-9).sum()) / 200
+        short += value != slow
+        assert value == slow or (value > SURE and slow > SURE)
+    assert 0 < short < len(batch)
 
 
 def test_draws_have_the_means_the_noise_and_the_total():
@@ -33,13 +62,14 @@ def test_keys_cover_all_of_a_modulus_of_64_bits():
 
 
 @pytest.mark.slow
-def test_its_size_is_nominal_where_the_chi_square_law_fails():
-    """Means of 1 to 2 with noise: the bootstrap keeps 5 %."""
-    rng = np.random.default_rng(77)
-    noise = maxent(D=3, V=1.5, js=0)
-    tables = with_noise(rng.poisson(1.5, (250, 3, 3)), noise, rng)
-    p_values = [independence_test(t, noise, method="bootstrap", replicates=99).p_value for t in tables]
-    rejected = sum(p <= 0.05 for p in p_values)
-    assert binomtest(rejected, 250, 0.05, alternative="greater").pvalue > FALSE_ALARM
-    naive = (independence_tests(tables, noise).naive_p_value <= 0.05).sum()
-    assert binomtest(int(naive), 250, 0.05, alternative="greater").pvalue < FALSE_ALARM
+def test_its_size_is_nominal_with_one_person_a_cell_and_that_of_the_bare_statistic_is_not():
+    """The wrong way compares statistics: means fitted to few people are uneven, and drawn statistics too small."""
+    rng, noise, tables = np.random.default_rng(77), maxent(D=5, V=3, js=2), 200
+    means = rng.uniform(0.5, 1.5, (tables, 3, 1)) * rng.uniform(0.5, 1.5, (tables, 1, 5))
+    found, p, model = fitted(with_noise(rng.poisson(means), noise, rng), noise)
+    aware = bootstrap_p_values(p, found.means, model, noise, replicates=99)
+    drawn = np.concatenate([simulated(mean, noise, 99, SEED) for mean in found.means])
+    larger = fitted(drawn, noise)[0].statistic.reshape(tables, 99) >= found.statistic[:, None] - 1e-9
+    bare = (1 + larger.sum(axis=1)) / 100
+    assert binomtest(int((aware <= 0.05).sum()), tables, 0.05, alternative="greater").pvalue > FALSE_ALARM
+    assert binomtest(int((bare <= 0.05).sum()), tables, 0.05, alternative="greater").pvalue < FALSE_ALARM

@@ -8,9 +8,12 @@ from discreet.answer.pipeline import release_table
 from discreet.errors import BadRequest
 from discreet.inference.bootstrap import with_noise
 from discreet.inference.hierarchical_model import HierarchicalModel
-from discreet.inference.log_linear import log_linear_test, naive_ratios, ratios
+from discreet.inference.log_linear import log_linear_test
+from discreet.inference.noise_by_cell import NoiseByCell
+from discreet.inference.ratios import naive_ratios, ratios
 from discreet.model.request import request_from_text
 from discreet.noise import laplace
+from discreet.noise.sum_law import SumLaw
 
 FITS = json.loads((Path(__file__).parents[1] / "oracles" / "log_linear_fits.json").read_text("utf-8"))[
     "tables"
@@ -105,13 +108,32 @@ def test_options_that_mean_nothing_are_refused(options, words):
     assert words in str(error.value)
 
 
-def test_small_means_ask_for_the_bootstrap_or_say_so():
+def test_small_means_ask_for_the_bootstrap_and_a_large_table_has_its_moments():
     noise = laplace(epsilon=1.0, m=5)
     small = [[3, 2], [1, 4]]
-    assert log_linear_test(small, [(0,), (1,)], noise, replicates=49).method == "bootstrap"
+    drawn = log_linear_test(small, [(0,), (1,)], noise, replicates=49)
+    assert drawn.method == "bootstrap"
+    assert "49 tables drawn from the hypothesis" in drawn.notes[0]
     by_law = log_linear_test(small, [(0,), (1,)], noise, method="chi-square")
     assert by_law.method == "chi-square"
-    assert "bootstrap is safer" in by_law.notes[0]
+    assert "does not hold" in by_law.notes[0]
     wide = log_linear_test(np.tile(small, (60, 60)), [(0,), (1,)], noise)
-    assert wide.method == "chi-square"
-    assert "bootstrap is safer" in wide.notes[0]
+    assert wide.method == "moments"
+    assert "of its own" in wide.notes[0]
+
+
+@pytest.mark.parametrize("form", ["table", "law", "by cell"])
+def test_moments_are_moments_however_the_noise_is_given(form):
+    """And not the chi-square law in silence, as they were for a noise table."""
+    table = laplace(epsilon=0.5, m=10)
+    one = SumLaw(table.rows[0], 1)
+    noise = {"table": table, "law": one, "by cell": NoiseByCell.of([one], np.zeros((6, 8), dtype=int))}[form]
+    rng = np.random.default_rng(3)
+    released = with_noise(rng.poisson(rng.uniform(4, 16, (6, 8))), table, rng)
+    found = log_linear_test(released, [(0,), (1,)], noise, method="moments")
+    wrong = log_linear_test(released, [(0,), (1,)], noise, method="chi-square")
+    assert found.method == "moments"
+    assert found.p_value > 1.5 * wrong.p_value
+    assert found.p_value == pytest.approx(
+        log_linear_test(released, [(0,), (1,)], table, method="moments").p_value, rel=1e-3
+    )

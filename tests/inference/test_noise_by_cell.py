@@ -11,8 +11,8 @@ from discreet.inference.goodness_of_fit import distribution_test
 from discreet.inference.hierarchical_model import HierarchicalModel
 from discreet.inference.independence import independence_test, independence_tests
 from discreet.inference.law import CUT
-from discreet.inference.log_linear import ratios
 from discreet.inference.noise_by_cell import KeptLaw, NoiseByCell, by_cell
+from discreet.inference.ratios import ratios
 from discreet.noise import laplace
 from discreet.noise.sum_law import SumLaw
 from discreet.noise.table import NO_NOISE

@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 from discreet.errors import BadRequest, DiscreetError
 from discreet.inference import hierarchical_model
 from discreet.inference.hierarchical_model import HierarchicalModel
-from discreet.inference.log_linear import naive_ratios
 from discreet.inference.plain_fit import fit_log_linear, plain_fit
+from discreet.inference.ratios import naive_ratios
 from discreet.margins.closure import parse_margins
 from discreet.margins.tables import PAPER_TABLES, paper_table
 

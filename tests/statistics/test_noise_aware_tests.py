@@ -9,7 +9,10 @@ from scipy.stats import binomtest, norm
 
 from discreet.inference.bootstrap import with_noise
 from discreet.inference.independence import independence_tests
+from discreet.inference.likelihood_ratio import chi_square
 from discreet.noise import NoiseRow, NoiseTable, laplace
+from discreet_studies.bench.size_grid import GRID
+from discreet_studies.bench.tests_size import p_values
 
 #: The chance that one comparison fails although nothing is wrong.
 FALSE_ALARM = 1e-4
@@ -49,8 +52,9 @@ def test_the_independent_rows_of_table_3(row):
     found = independence_tests(with_noise(true, noise, rng), noise)
     assert found.converged.all()
     assert (found.df == 81).all()
-    aware, naive = rejected(found.p_value), rejected(found.naive_p_value)
-    assert binomtest(aware, TABLES, LEVEL, alternative="greater").pvalue > FALSE_ALARM
+    naive = rejected(found.naive_p_value)
+    assert binomtest(rejected(found.p_value), TABLES, LEVEL, alternative="greater").pvalue > FALSE_ALARM
+    aware = rejected(chi_square(found.statistic, found.df))  # the paper's law
     assert same_share(aware, TABLES, recomputed["LR"]["pct"], of_tables)
     assert same_share(aware, TABLES, expected["printed"][2]["pct"], of_tables)
     assert binomtest(naive, TABLES, LEVEL, alternative="greater").pvalue < FALSE_ALARM
@@ -94,3 +98,44 @@ def test_noise_costs_power_and_leaves_most_of_it():
     exact = rejected(independence_tests(weak, NO_NOISE).p_value)
     aware = rejected(independence_tests(with_noise(weak, noise, rng), noise).p_value)
     assert 0.75 * exact < aware < exact
+
+
+#: Some points of the published grid: what the plain chi-square law rejects there at 5 % is written beside it.
+POINTS = {
+    "laplace.5-10x10-10": 0.21,
+    "laplace.5-6x8-8": 0.15,
+    "maxent-10x10-5": 0.19,
+    "laplace.5-100-10-distribution": 0.21,
+}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", sorted(POINTS))
+def test_true_hypotheses_are_rejected_as_often_as_said_and_by_the_chi_square_law_far_too_often(name):
+    point = next(each for each in GRID if each.name == name)
+    found = p_values(point, TABLES, seed=67)
+    for level in (0.05, 0.01):
+        hits = int((found.aware <= level).sum())
+        assert binomtest(hits, TABLES, level, alternative="greater").pvalue > FALSE_ALARM
+        assert binomtest(hits, TABLES, 0.7 * level, alternative="less").pvalue > FALSE_ALARM
+    wrong = rejected(found.chi_square)
+    assert binomtest(wrong, TABLES, LEVEL, alternative="greater").pvalue < FALSE_ALARM
+    assert binomtest(wrong, TABLES, POINTS[name]).pvalue > FALSE_ALARM
+
+
+@pytest.mark.slow
+def test_the_bootstrap_keeps_its_size_in_small_tables_where_moments_reject_too_seldom():
+    point = next(each for each in GRID if each.name == "laplace.5-2x2-5")
+    found = p_values(point, 100, seed=68)
+    assert found.methods.count("bootstrap") > 70
+    hits = int((found.aware <= 0.05).sum())
+    assert binomtest(hits, 100, 0.05).pvalue > FALSE_ALARM
+
+
+def test_the_law_by_moments_at_a_few_hundred_tables():
+    """The fast form of the same: one point, and the chi-square law is found out."""
+    point = next(each for each in GRID if each.name == "laplace.5-6x8-8")
+    found = p_values(point, 300, seed=69)
+    assert set(found.methods) == {"moments"}
+    assert binomtest(rejected(found.aware), 300, LEVEL, alternative="greater").pvalue > FALSE_ALARM
+    assert binomtest(rejected(found.chi_square), 300, LEVEL, alternative="greater").pvalue < FALSE_ALARM

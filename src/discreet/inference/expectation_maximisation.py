@@ -89,25 +89,24 @@ def maximise(likelihood: Likelihood, model: HierarchicalModel) -> Fit:
     means, log_likelihood, converged = _climb(likelihood, model, start)
     fit = Fit(means, log_likelihood, model.possible & (start > 0), converged)
     for faint in _FAINT:
-        may_vanish = (means < faint) & fit.present & likelihood.evidence.allows_zero()
-        for table in np.flatnonzero(may_vanish.reshape(len(means), -1).any(axis=1)):
-            _let_vanish(likelihood, model, fit, int(table), may_vanish[table])
+        _let_vanish(likelihood, model, fit, (means < faint) & likelihood.evidence.allows_zero())
     return fit
 
 
-def _let_vanish(
-    likelihood: Likelihood, model: HierarchicalModel, fit: Fit, table: int, faint: NDArray[np.bool_]
-) -> None:
-    """Take the extended estimate of one table, in which faint cells have mean zero, if it is no worse."""
-    gone = model.vanishing(faint | ~fit.present[table]) & fit.present[table]
-    if not gone.any():
+def _let_vanish(likelihood: Likelihood, model: HierarchicalModel, fit: Fit, faint: NDArray[np.bool_]) -> None:
+    """Take the extended estimates of tables, in which faint cells have mean zero, where they are no worse."""
+    gone = np.zeros_like(fit.present)
+    for table in np.flatnonzero((faint & fit.present).reshape(len(gone), -1).any(axis=1)):
+        gone[table] = model.vanishing(faint[table] | ~fit.present[table]) & fit.present[table]
+    some = np.flatnonzero(gone.reshape(len(gone), -1).any(axis=1))
+    if not len(some):
         return
-    one = np.array([table])
-    means, height, done = _climb(likelihood.take(one), model, np.where(gone, 0.0, fit.means[one]))
-    if height[0] >= fit.log_likelihood[table] - _ROUNDING:
-        fit.means[table], fit.log_likelihood[table] = means[0], height[0]
-        fit.converged[table] = done[0]
-        fit.present[table] &= ~gone
+    means, height, done = _climb(likelihood.take(some), model, np.where(gone[some], 0.0, fit.means[some]))
+    better = height >= fit.log_likelihood[some] - _ROUNDING
+    taken = some[better]
+    fit.means[taken], fit.log_likelihood[taken] = means[better], height[better]
+    fit.converged[taken] = done[better]
+    fit.present[taken] &= ~gone[taken]
 
 
 def _start(likelihood: Likelihood, model: HierarchicalModel) -> Floats:

@@ -177,7 +177,7 @@ def distribution_test(
         noise: The noise table of an array, or the laws of its cells.
         model: `poisson`, or `multinomial` where the true total is public.
         total: The public total, for `multinomial`.
-        method: `chi-square`, `bootstrap`, or `auto`.
+        method: `chi-square`, `moments`, `bootstrap`, or `auto`, which takes the first of them that holds.
         replicates: Draws of the bootstrap.
         seed: Seed of the bootstrap.
 

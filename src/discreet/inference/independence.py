@@ -24,9 +24,11 @@ from discreet.inference.bootstrap import REPLICATES, SEED
 from discreet.inference.channel import whole_numbers
 from discreet.inference.hierarchical_model import HierarchicalModel
 from discreet.inference.likelihood_ratio import chi_square
-from discreet.inference.log_linear import law_p_values, naive_ratios, ratios, run_test
+from discreet.inference.log_linear import run_test
 from discreet.inference.noise_by_cell import by_cell
+from discreet.inference.null_law import null_law
 from discreet.inference.observed import observed
+from discreet.inference.ratios import naive_ratios, ratios
 from discreet.model.release import Release
 
 if TYPE_CHECKING:
@@ -41,11 +43,25 @@ _MAIN_EFFECTS = ((0,), (1,))
 
 @dataclass(frozen=True, slots=True)
 class IndependenceTests:
-    """Tests of many tables of one shape, by the chi-square law or, under wide noise, the one with its moments."""
+    """Tests of many tables of one shape; no table is drawn for them.
+
+    Args:
+        statistic: The noise-aware statistics.
+        df: Their degrees of freedom.
+        p_value: By the chi-square law where it holds, else by the law with the statistic's own mean and variance. It
+            errs on the safe side with few degrees of freedom, and where the law is not reliable.
+        method: `chi-square` or `moments`.
+        reliable: Where the law of the statistic is known well; elsewhere too few people are expected.
+        naive_statistic: G2, the noise ignored.
+        naive_p_value: Its p-value by the chi-square law.
+        converged: Whether both maxima were found.
+    """
 
     statistic: NDArray[np.float64]
     df: NDArray[np.int64]
     p_value: NDArray[np.float64]
+    method: NDArray[np.str_]
+    reliable: NDArray[np.bool_]
     naive_statistic: NDArray[np.float64]
     naive_p_value: NDArray[np.float64]
     converged: NDArray[np.bool_]
@@ -68,7 +84,7 @@ def independence_test(
         noise: The noise table of a matrix, or the laws of its cells.
         model: `poisson`, or `multinomial` where the true total is public.
         total: The public total, for `multinomial`.
-        method: `chi-square`, `bootstrap`, or `auto`: the bootstrap when fitted means are small.
+        method: `chi-square`, `moments`, `bootstrap`, or `auto`, which takes the first of them that holds.
         replicates: Draws of the bootstrap.
         seed: Seed of the bootstrap.
 
@@ -78,7 +94,7 @@ def independence_test(
     >>> from discreet.noise import laplace
     >>> found = independence_test([[52, 31], [30, 55]], laplace(epsilon=0.5, m=7))
     >>> found.df, found.method, found.p_value > found.naive.p_value
-    (1, 'chi-square', True)
+    (1, 'bootstrap', True)
     """
     seen = observed(table, noise)
     if seen.counts.ndim != 2 or min(seen.counts.shape) < 2:
@@ -116,10 +132,13 @@ def independence_tests(
     noise = by_cell(noise, counts.shape[1:])
     found = ratios(counts, noise, model, total)
     naive, naive_df = naive_ratios(counts, model)
+    law = null_law(found, model, noise)
     return IndependenceTests(
         found.statistic,
         found.df,
-        law_p_values(found, model, noise)[0],
+        law.by_law(found.statistic),
+        np.where(law.chi_square_holds, "chi-square", "moments"),
+        law.reliable,
         naive,
         chi_square(naive, naive_df),
         found.converged,

@@ -61,7 +61,7 @@ def independence(
     method: Annotated[
         str, typer.Option(help="Where the p-value comes from: auto, chi-square, bootstrap or moments.")
     ] = "auto",
-    replicates: Annotated[int, typer.Option(help="Tables that the bootstrap draws.")] = 499,
+    replicates: Annotated[int, typer.Option(help="Tables that the bootstrap draws at most.")] = 499,
     seed: Annotated[int, typer.Option(help="Seed of the bootstrap.")] = 2018,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON alone on standard output.")] = False,
     workspace: WorkspaceOption = None,

@@ -24,12 +24,14 @@ class Wish:
         rows: Numbers of records.
         repeats: Runs of each; the best counts.
         peers: Whether other programs are timed too.
+        points: Names of points of a grid; all where there is none.
         say: Is told what is being done.
     """
 
     rows: tuple[int, ...] = ()
     repeats: int | None = None
     peers: bool = True
+    points: tuple[str, ...] = ()
     say: Callable[[str], None] = print
 
 

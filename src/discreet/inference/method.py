@@ -1,0 +1,101 @@
+"""Where the p-value of a test comes from, and why: a law where it holds, else tables drawn from the hypothesis.
+
+    chi-square   where the statistic's own mean and variance are those of the chi-square law;
+    moments      a multiple of a chi-square law with that mean and variance, where it is reliable;
+    bootstrap    else: tables are drawn from the fitted hypothesis, and the p-value by moments of the table is
+                 compared with theirs. Where this would take long, the moments are taken cautiously.
+
+Comes from: `log_linear`. Goes to: it.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from discreet.inference.bootstrap import bootstrap_p_values
+from discreet.inference.likelihood_ratio import chi_square
+from discreet.inference.ratios import counts_behind
+
+if TYPE_CHECKING:
+    from discreet.inference.hierarchical_model import HierarchicalModel
+    from discreet.inference.noise_by_cell import NoiseByCell
+    from discreet.inference.null_law import NullLaw
+    from discreet.inference.ratios import Ratios
+    from discreet.noise.table import NoiseTable
+
+METHODS = ("auto", "chi-square", "bootstrap", "moments")
+#: Draws of a bootstrap that would take long, and numbers that one may look at without being asked for.
+_FEW_REPLICATES = 99
+_PATIENCE = {"poisson": 3_000_000, "multinomial": 100_000}
+
+
+def chosen_method(
+    law: NullLaw, noise: NoiseTable | NoiseByCell, cells: int, replicates: int, model: str
+) -> tuple[str, int]:
+    """The method of one table (the law of a batch of one), and how many tables a bootstrap draws.
+
+    A bootstrap that would take long draws fewer tables, of which 5 % and 1 % are whole numbers.
+    """
+    if law.chi_square_holds[0]:
+        return "chi-square", replicates
+    if law.reliable[0]:
+        return "moments", replicates
+    work = cells * counts_behind(noise, given=model == "multinomial")
+    for draws in (replicates, min(replicates, _FEW_REPLICATES)):
+        if work * draws <= _PATIENCE[model]:
+            return "bootstrap", draws
+    return "moments", replicates
+
+
+def p_value(
+    method: str,
+    found: Ratios,
+    law: NullLaw,
+    hypothesis: HierarchicalModel,
+    noise: NoiseTable | NoiseByCell,
+    *,
+    total: int | None,
+    replicates: int,
+    seed: int,
+) -> float:
+    """The p-value of one table by one of the three methods."""
+    if method == "chi-square":
+        return float(chi_square(found.statistic, found.df)[0])
+    if method == "moments":
+        return float(law.cautious_p_values(found.statistic)[0])
+    totals = None if total is None else np.array([total])
+    observed = law.p_values(found.statistic)
+    return float(
+        bootstrap_p_values(
+            observed, found.means, hypothesis, noise, totals=totals, replicates=replicates, seed=seed
+        )[0]
+    )
+
+
+def reason(method: str, law: NullLaw, replicates: int) -> str:
+    """Why the p-value comes from there, in a sentence or two."""
+    mean, variance, freedom = float(law.mean[0]), float(law.variance[0]), int(law.df[0])
+    plain = f"{freedom} and {2 * freedom}"
+    if law.chi_square_holds[0]:
+        said = f"The statistic has nearly the mean and the variance of the chi-square law, {plain}."
+    else:
+        said = (
+            "Small counts or the noise give the statistic a mean and a variance of its own: "
+            f"{mean:.1f} and {variance:.1f}, not {plain}."
+        )
+    return f"{said} {_what_is_done(method, law, replicates)}".rstrip()
+
+
+def _what_is_done(method: str, law: NullLaw, replicates: int) -> str:
+    if method == "bootstrap":
+        return f"The p-value comes from at most {replicates} tables drawn from the hypothesis."
+    if method == "chi-square":
+        return "" if law.chi_square_holds[0] else "The chi-square law does not hold: choose another method."
+    if law.reliable[0]:
+        return "The p-value comes from a multiple of a chi-square law with this mean and variance."
+    return (
+        "The p-value comes from a multiple of a chi-square law with these; so few people are expected that it errs on "
+        'the safe side. The method "bootstrap" is better, and takes its time.'
+    )
