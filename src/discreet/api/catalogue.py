@@ -16,7 +16,7 @@ from discreet.api.table import Table
 from discreet.errors import BadRequest
 from discreet.model.measure import DEFAULT_MEASURE
 from discreet.model.request import TableRequest
-from discreet.workspace.description_file import description_named
+from discreet.workspace.description_file import description_named, read_description
 from discreet.workspace.options import read_options, workspace_folder
 
 if TYPE_CHECKING:
@@ -144,7 +144,7 @@ def load(folder: str | Path, description: str | Path, records: object, *, engine
     """
     path = Path(description)
     with description_named(path):
-        return load_dataset(Path(folder), path.read_text("utf-8"), records, beside=path.parent, engine=engine)
+        return load_dataset(Path(folder), read_description(path), records, beside=path.parent, engine=engine)
 
 
 def _request(
