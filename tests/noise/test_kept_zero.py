@@ -3,8 +3,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from discreet.errors import BadNoiseTable
 from discreet.noise.arranged_table import ArrangedRow, make_table
-from discreet.noise.kept_zero import with_kept_zero
+from discreet.noise.kept_zero import as_programs_use_it, with_kept_zero
 
 
 @st.composite
@@ -33,3 +34,16 @@ def test_a_table_that_keeps_zero_is_left_as_it_is():
         4, [ArrangedRow((0,), (4,)), ArrangedRow((1, -1), (2, 4))], repeats=1, family="x", parameters={}
     )
     assert with_kept_zero(table) is table
+
+
+def test_one_row_is_written_with_a_zero_that_stays_and_noise_of_its_own_on_zero_is_not_written():
+    noise = ArrangedRow((-1, 1), (2, 4))
+    one = make_table(4, [noise], repeats=1, family="x", parameters={})
+    assert [as_programs_use_it(one, "ONS").row(count).values for count in (0, 1, 9)] == [
+        (0,),
+        (-1, 1),
+        (-1, 1),
+    ]
+    two = make_table(4, [ArrangedRow((0, 1), (2, 4)), noise], repeats=1, family="x", parameters={})
+    with pytest.raises(BadNoiseTable, match="Count 0 has noise of its own; ONS never"):
+        as_programs_use_it(two, "ONS")

@@ -3,12 +3,13 @@ import itertools
 import pytest
 from fastapi.testclient import TestClient
 
-from discreet.answer.door import Doors
+from discreet.answer.door import Doors, open_doors
+from discreet.answer.load import load_dataset
 from discreet.formats import formats
 from discreet.server.app import create_app
 from discreet.workspace.options import read_options
 
-from .conftest import Page
+from .conftest import Page, people_description, people_records
 
 
 def chosen(page):
@@ -151,3 +152,26 @@ def test_a_refused_table_offers_the_nearest_that_is_allowed(client):
     page = client.get("/datasets/people?rows=sex,age,job,origin")
     assert page.status_code == 403
     assert "Ask this instead" in page.text
+
+
+STRICT = """
+[[rule]]
+kind = "mean-cell-size"
+least = 1000000
+"""
+
+
+def test_a_table_too_large_for_a_page_is_offered_only_if_its_download_is_allowed(small_folder, tmp_path):
+    query = "rows=district&columns=age,job"
+    address = f"/datasets/people?{query}"
+
+    def client_of(folder):
+        return TestClient(create_app(open_doors(folder), read_options(folder, page_cells=100)))
+
+    assert "Too large for a page" in client_of(small_folder).get(address).text
+    load_dataset(tmp_path, people_description() + STRICT, people_records())
+    strict = client_of(tmp_path)
+    assert strict.get(f"/api/datasets/people/table?{query}").status_code == 403
+    page = strict.get(address)
+    assert page.status_code == 403
+    assert "Download" not in page.text

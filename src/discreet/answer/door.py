@@ -93,6 +93,18 @@ class Door:
 
         return dry_run.dry_run(self._stored, request, self._asker)
 
+    def refuse_unreleased(self, request: TableRequest) -> None:
+        """Refuse a table that `answer` would refuse, without its numbers; nothing unpaid is read.
+
+        Raises:
+            Refused: As `answer` would.
+        """
+        from discreet.answer import dry_run
+
+        refusal = dry_run.attempt(self._stored, request, self._asker).refusal
+        if refusal is not None:
+            raise refusal
+
     def suggestion(self, request: TableRequest) -> tuple[str, TableRequest] | None:
         """The title of the nearest table that is allowed, and its request; None if none was found."""
         from discreet.answer import dry_run

@@ -17,7 +17,7 @@ from discreet.api.table import Table
 from discreet.errors import BadRequest
 from discreet.model.measure import DEFAULT_MEASURE
 from discreet.model.request import TableRequest
-from discreet.workspace.description_file import description_named
+from discreet.workspace.description_file import description_named, read_description
 from discreet.workspace.options import read_options, workspace_folder
 
 if TYPE_CHECKING:
@@ -170,7 +170,7 @@ def load(
     with description_named(path):
         return load_dataset(
             Path(folder),
-            path.read_text("utf-8"),
+            read_description(path),
             records,
             beside=path.parent,
             caution=logging.getLogger("discreet.load").warning,

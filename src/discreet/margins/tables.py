@@ -10,7 +10,6 @@ Source: Yang, Fienberg & Rinaldo (2012), Tables 3-6 and 7 (the models).
 
 from __future__ import annotations
 
-import csv
 import math
 from dataclasses import dataclass
 from importlib.resources import files
@@ -19,6 +18,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from discreet.errors import BadData, NotFound
+from discreet.model.csv_rows import parse_rows, read_rows, whole_number
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -88,20 +88,21 @@ def read_table(path: Path) -> ContingencyTable:
         raise NotFound(
             f'"{path}" is neither a file nor a table of the papers.', f"Known: {', '.join(PAPER_TABLES)}."
         )
-    try:
-        with path.open(encoding="utf-8-sig", newline="") as lines:
-            return parse_table(lines, path.name)
-    except UnicodeDecodeError as error:
-        raise BadData(f"{path.name} is not a text file in UTF-8.", "Save it as CSV in UTF-8.") from error
+    return _table(read_rows(path), path.name)
 
 
 def parse_table(lines: Iterable[str], source: str) -> ContingencyTable:
     """Read tidy CSV lines: a header of variable names and `count`, then one line for each cell."""
-    rows = [row for row in csv.reader(lines) if any(cell.strip() for cell in row)]
+    return _table(parse_rows(lines, source), source)
+
+
+def _table(rows: list[list[str]], source: str) -> ContingencyTable:
     if not rows or len(rows[0]) < 2 or rows[0][-1].strip() != "count":
         raise BadData(f'{source} needs a header whose last column is "count".', "As in: sex,age,count")
     names = tuple(cell.strip() for cell in rows[0][:-1])
     cells = [_cell(row, len(names), source, number) for number, row in enumerate(rows[1:], start=2)]
+    if not cells:
+        raise BadData(f"{source} has a header and no counts.", "Write one line for each cell.")
     if len(set(names)) != len(names) or not all(names):
         raise BadData(f"{source} names a variable twice, or not at all: {', '.join(names)}.")
     categories = tuple(_categories([labels[j] for labels, _ in cells]) for j in range(len(names)))
@@ -121,17 +122,14 @@ def parse_table(lines: Iterable[str], source: str) -> ContingencyTable:
 def _cell(row: list[str], variables: int, source: str, number: int) -> tuple[tuple[str, ...], int]:
     if len(row) != variables + 1:
         raise BadData(f"Line {number} of {source} has {len(row)} columns; the header has {variables + 1}.")
-    try:
-        count = int(row[-1])
-    except ValueError:
-        count = -1
-    if count < 0:
-        raise BadData(f"Line {number} of {source}: a count must be a whole number from 0.")
+    count = whole_number(row[-1])
+    if count is None or count < 0:
+        raise BadData(f"Line {number} of {source}: a count must be a whole number from 0 to 2^53.")
     return tuple(cell.strip() for cell in row[:-1]), count
 
 
 def _categories(labels: list[str]) -> tuple[str, ...]:
     found = list(dict.fromkeys(labels))
-    if all(label.lstrip("-").isdecimal() for label in found):
+    if all(whole_number(label) is not None for label in found):
         found.sort(key=int)
     return tuple(found)

@@ -103,6 +103,10 @@ def _document(text: str) -> dict[str, Any]:
         raise BadDescription(
             f"dataset.toml is not valid TOML: {error}.", "Mend the line that it names."
         ) from None
+    except RecursionError:
+        raise BadDescription(
+            "dataset.toml is nested too deeply.", "Write sections, not nested lists."
+        ) from None
     protection = document.get("protection")
     budget = protection.pop("budget", None) if isinstance(protection, dict) else None
     plain: dict[str, Any] = _with_floats(document)
@@ -237,7 +241,9 @@ def _fraction(value: object) -> Fraction:
         raise BadDescription(f"[survey] has the number {value!r}.", "Give a number.") from None
 
 
-def _protection(entry: dict[str, Any]) -> Protection:
+def _protection(entry: Any) -> Protection:
+    if not isinstance(entry, dict):
+        raise BadDescription("`protection` is not a section.", "Write [protection] before its lines.")
     allowed = {f.name for f in fields(Protection)}
     _only(entry, allowed, "[protection]")
     values = dict(entry)

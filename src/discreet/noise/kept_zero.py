@@ -5,13 +5,14 @@ has no key for an empty cell, so there the row of count 0 becomes the single val
 stay. The pair 0|1 is then audited as what it is: whoever sees a count above zero knows that somebody is
 there.
 
-Comes from: a family or a file. Goes to: a `cellkey` protection.
+Comes from: a family or a file. Goes to: a `cellkey` protection, files for other programs.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from discreet.errors import BadNoiseTable
 from discreet.noise.arranged_table import ArrangedRow, arranged_rows, make_table
 
 if TYPE_CHECKING:
@@ -37,4 +38,20 @@ def with_kept_zero(table: NoiseTable) -> NoiseTable:
         repeats=table.repeats,
         family=table.family,
         parameters={**table.parameters, "zeros": "kept"},
+    )
+
+
+def as_programs_use_it(table: NoiseTable, program: str) -> NoiseTable:
+    """A table as a program uses it that never changes a zero.
+
+    A table of one row has that row for every count: it is written with a zero that stays, as the cell key method uses
+    it. A table that gives zero a noise of its own cannot be said in such a file.
+
+    Raises:
+        BadNoiseTable: Zero has noise of its own.
+    """
+    if len(table.rows) == 1 or table.keeps_zero:
+        return with_kept_zero(table)
+    raise BadNoiseTable(
+        f"Count 0 has noise of its own; {program} never changes a zero.", "Write our own JSON instead."
     )

@@ -140,9 +140,10 @@ def _add_error_pages(router: APIRouter) -> None:
 
 def _table_page(request: Request, door: Door, question: Question, options: Options) -> Response:
     """The page with its table, or with downloads only when the table is too large for a page."""
-    base = _base(request)
+    base, asked = _base(request), question.request
     release = door.answer(question) if question.cells <= options.page_cells else None
-    asked = question.request
+    if release is None:
+        door.refuse_unreleased(asked)
     sure = None if release is None else certainty(release)
     told = {} if release is None else {"notes": release.notes, "promise": release.promise}
     return page(

@@ -1,4 +1,4 @@
-"""Errors that name the description as the custodian named it.
+"""The description as the custodian's file: its text, and errors that name the file as the custodian named it.
 
 `model` reads a text and calls it `dataset.toml`, which is its usual name; whoever opened a file of another name is told
 that name.
@@ -11,13 +11,30 @@ from __future__ import annotations
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from discreet.errors import BadData, BadDescription
+from discreet.errors import BadData, BadDescription, NotFound
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
 USUAL_NAME = "dataset.toml"
+
+
+def read_description(path: Path) -> str:
+    """The text of a description.
+
+    Raises:
+        NotFound: There is no such file.
+        BadDescription: The file is no text in UTF-8.
+    """
+    if not path.is_file():
+        raise NotFound(f"There is no file {str(path)!r}.", "Draft one with `discreet describe`.")
+    try:
+        return path.read_text("utf-8-sig")
+    except UnicodeDecodeError:
+        raise BadDescription(
+            f"{path.name} is not a text file in UTF-8.", "Save the description as plain text in UTF-8."
+        ) from None
 
 
 @contextmanager

@@ -110,7 +110,8 @@ def test_an_equality_that_no_row_can_meet_is_refused_with_the_range():
 @pytest.mark.parametrize(
     ("wish", "reason"),
     [
-        ({"D": 0, "V": 1}, "at least 1"),
+        ({"D": 0, "V": 1}, "between 1 and 200"),
+        ({"D": 10**6, "V": 3}, "D = 1000000: the largest change must lie between 1 and 200"),
         ({"D": 3, "V": 0}, "above 0"),
         ({"D": 3, "V": 9, "js": 3}, "0 ≤ js < D"),
         ({"D": 3, "V": 1, "pstay": [0.1]}, "1 entries"),

@@ -18,7 +18,7 @@ def test_the_first_line_decides_the_separator_and_numbers_count_blank_lines(mark
 def test_numbers_are_not_rounded_and_a_decimal_comma_is_a_point():
     assert decimal("0,1000000000000000055", 1, "p") == Decimal("0.1000000000000000055")
     assert whole("3.0", 1, "v") == 3
-    assert whole("-12345678901234567890", 1, "v") == -12345678901234567890
+    assert whole("-1234567890123456789", 1, "v") == -1234567890123456789
 
 
 @pytest.mark.parametrize("text", ["x", "", "nan", "inf"])
@@ -31,3 +31,14 @@ def test_what_is_no_number_is_named_by_its_line(text):
 def test_a_half_is_no_whole_number():
     with pytest.raises(BadNoiseTable, match="must be a whole number"):
         whole("2.5", 7, "v")
+
+
+@pytest.mark.parametrize("text", ["1e400000000", "1e-400000000", "9" * 400])
+def test_a_number_of_absurd_size_is_refused_before_anybody_computes_with_it(text):
+    with pytest.raises(BadNoiseTable, match="Line 3: p lies beyond"):
+        decimal(text, 3, "p")
+
+
+def test_a_whole_number_fits_a_count():
+    with pytest.raises(BadNoiseTable, match="Line 3: i is beyond"):
+        whole("9" * 20, 3, "i")

@@ -3,6 +3,7 @@ from __future__ import annotations
 import copy
 import json
 import math
+from contextlib import suppress
 from fractions import Fraction
 
 import pytest
@@ -118,3 +119,18 @@ def test_a_document_that_contradicts_itself_is_refused(document, said):
 def test_values_become_plain_json():
     given_values = {"a": Fraction(1, 2), "b": math.inf, "c": (1, 2), "d": None, 3: True}
     assert plain(given_values) == {"a": 0.5, "b": None, "c": [1, 2], "d": None, "3": True}
+
+
+JUNK = [None, "x", 1, 1.5, [], [1], {}, {"a": 1}, True, 10**30, float("nan")]
+PLACES = [
+    ["rows"], ["rows", 1], ["rows", 1, "values"], ["rows", 1, "thresholds"], ["rows", 1, "probabilities"],
+    ["rows", 1, "probabilities", 0], ["rows", 1, "count"], ["modulus"], ["repeats"], ["family"], ["parameters"],
+    ["moments"], ["moments", "bias"], ["arrangement"], ["content_sha256"],
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("place", PLACES, ids=lambda place: "-".join(map(str, place)))
+@pytest.mark.parametrize("junk", JUNK, ids=repr)
+def test_whatever_stands_in_a_place_the_document_is_read_or_refused(place, junk):
+    with suppress(BadNoiseTable):
+        assert from_document(changed(place, junk)).rows == TABLE.rows

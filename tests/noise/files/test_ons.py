@@ -141,7 +141,7 @@ def test_a_broken_file_is_refused_with_its_row_named(text, said):
     "table",
     [
         NoiseTable(2**32, (NoiseRow((0,), (2**32,)),)),
-        NoiseTable(4, (NoiseRow((-1, 1), (2, 4)),)),
+        NoiseTable(4, (NoiseRow((0, 1), (2, 4)), NoiseRow((-1, 1), (2, 4)))),
         NoiseTable(4, tuple(NoiseRow((0,), (4,)) for _ in range(15)), repeats=15),
     ],
 )

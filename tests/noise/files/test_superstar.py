@@ -59,7 +59,7 @@ def test_a_broken_matrix_is_refused(text, said):
     "table",
     [
         NoiseTable(2**32, (NoiseRow((0,), (2**32,)),)),
-        NoiseTable(4, (NoiseRow((-1, 1), (2, 4)),)),
+        NoiseTable(4, (NoiseRow((0, 1), (2, 4)), NoiseRow((-1, 1), (2, 4)))),
         NoiseTable(4, (NoiseRow((0,), (4,)),) * 3, repeats=3),
     ],
 )

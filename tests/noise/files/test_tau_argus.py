@@ -99,3 +99,15 @@ def test_a_modulus_of_two_to_the_twelve_is_written_in_twelve_exact_decimals():
     again = tau_argus.read(tau_argus.write_sas(table), biased=False, parameters={})
     assert again.modulus == 10**12
     assert [row.probabilities() for row in again.rows] == [row.probabilities() for row in table.rows]
+
+
+@pytest.mark.parametrize("header", ["i;j;p_ij;v;p_ij_ub", '"i";"j";"p";"v";"p_ij_ub"', "i;j;p;diff;kum_p_o"])
+def test_headers_of_older_tables_are_read(header, tmp_path):
+    # The headers of the tables that come with tau-Argus 4.2, and of ptable before 0.3.
+    (tmp_path / "old.txt").write_text(f"{header}\n0;0;1;0;1\n1;0;5.0E-01;-1;0.5\n1;2;0.5;1;1\n")
+    assert read_noise_table(tmp_path / "old.txt").rows[1] == NoiseRow((-1, 1), (5 * 10**7, 10**8))
+
+
+def test_a_count_in_the_billions_is_a_gap_and_costs_no_time():
+    with pytest.raises(BadNoiseTable, match="gap: no row for count 2"):
+        read("i;j;p;v;p_int_ub\n1;1;1;0;1\n99999999999;99999999999;1;0;1\n")

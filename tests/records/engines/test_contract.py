@@ -55,7 +55,12 @@ def invented(records=RECORDS, seed=11):
         for name, width in WIDTHS.items()
     )
     survey = Survey(
-        "average-weight", records, Fraction(10**5), Fraction(100), Fraction(0), design=SamplingDesign("h", "c")
+        "average-weight",
+        records,
+        Fraction(10**5),
+        Fraction(100),
+        Fraction(0),
+        design=SamplingDesign("h", "c"),
     )
     dataset = Dataset("wide", "Wide", listed, "id", weight_column="weight", survey=survey)
     random = np.random.RandomState(seed)

@@ -50,7 +50,7 @@ COMMAND = Command(budget, PROTECT)
 def _planned(description: Path, workspace: Path | None) -> dict[str, Any]:
     from discreet.answer.budgets import budget_before
     from discreet.errors import NotFound
-    from discreet.workspace.description_file import description_named
+    from discreet.workspace.description_file import description_named, read_description
     from discreet.workspace.options import default_folder, workspace_folder
 
     if not description.is_file():
@@ -58,7 +58,7 @@ def _planned(description: Path, workspace: Path | None) -> dict[str, Any]:
     folder = workspace_folder(workspace)
     with description_named(description):
         # The demo's ledger says nothing about a draft that nobody has named a workspace for.
-        return budget_before(None if folder == default_folder() else folder, description.read_text("utf-8"))
+        return budget_before(None if folder == default_folder() else folder, read_description(description))
 
 
 def _stored(dataset: str, workspace: Path | None) -> dict[str, Any]:

@@ -11,7 +11,6 @@ from rich.text import Text
 from discreet.cli.console import emit_json, messages
 from discreet.cli.options import WorkspaceOption
 from discreet.cli.registry import MAKE_TABLES, Command
-from discreet.errors import NotFound
 
 if TYPE_CHECKING:
     from discreet.ledger.entries import Receipt
@@ -50,13 +49,11 @@ def load(
     from discreet.answer.load import dry_load, load_dataset
     from discreet.cli.progress import load_bars
     from discreet.model.dataset_toml import parse_dataset
-    from discreet.workspace.description_file import description_named
+    from discreet.workspace.description_file import description_named, read_description
     from discreet.workspace.lineage import lineage_defaults
     from discreet.workspace.options import default_folder, workspace_folder
 
-    if not description.is_file():
-        raise NotFound(f"There is no file {str(description)!r}.", "Draft one with `discreet describe`.")
-    text = description.read_text("utf-8")
+    text = read_description(description)
     folder = workspace_folder(workspace)
     with description_named(description):
         dataset = parse_dataset(text, lineage_defaults(folder, text))

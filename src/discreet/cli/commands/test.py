@@ -6,7 +6,6 @@ Goes to: sentences for people, or `--json`.
 
 from __future__ import annotations
 
-import csv
 import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -23,7 +22,8 @@ from discreet.cli.options import (
     open_workspace,
 )
 from discreet.cli.registry import EXAMINE, Command
-from discreet.errors import BadRequest, NotFound
+from discreet.errors import BadRequest
+from discreet.model.csv_rows import read_rows, whole_number
 
 if TYPE_CHECKING:
     from discreet.inference.likelihood_ratio import LikelihoodRatio
@@ -93,12 +93,10 @@ def read_matrix(path: Path) -> list[list[int]]:
 
     Raises:
         NotFound: There is no such file.
+        BadData: The file is no CSV.
         BadRequest: A line or a cell that does not fit.
     """
-    if not path.is_file():
-        raise NotFound(f'There is no file "{path}".', "Check the name.")
-    with path.open(encoding="utf-8-sig", newline="") as lines:
-        table = [line for line in csv.reader(lines) if any(cell.strip() for cell in line)]
+    table = read_rows(path)
     if not table or len({len(line) for line in table}) != 1:
         raise BadRequest(
             f'"{path.name}" is no matrix: {len(table)} lines, not all of the same length.',
@@ -108,13 +106,13 @@ def read_matrix(path: Path) -> list[list[int]]:
 
 
 def _whole(cell: str, row: int, column: int) -> int:
-    try:
-        return int(cell)
-    except ValueError:
+    number = whole_number(cell)
+    if number is None:
         raise BadRequest(
-            f"Line {row + 1}, place {column + 1} holds {cell.strip()!r}.",
+            f"Line {row + 1}, place {column + 1} holds {cell.strip()[:40]!r}.",
             "Give whole numbers only: no header, no labels, no totals.",
-        ) from None
+        )
+    return number
 
 
 def _refuse_both(*from_dataset: object) -> None:

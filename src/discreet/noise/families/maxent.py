@@ -26,6 +26,7 @@ from discreet.noise.family import Family, Parameter
 from discreet.noise.ideal import IdealRow, IdealTable, point_row, row_from_logs, row_from_weights
 from discreet.noise.quantise import quantise
 from discreet.noise.row_problem import RowProblem, feasible_variances, largest_p_stay
+from discreet.noise.wishes import require_width
 
 if TYPE_CHECKING:
     import numpy as np
@@ -33,6 +34,8 @@ if TYPE_CHECKING:
 
     from discreet.noise.table import NoiseTable
 
+#: The small-count design has a row for every count up to D: its time grows with the cube of D (D = 100: seconds).
+LARGEST_D = 200
 _RELAX_STEP, _RELAX_TIMES = 0.05, 20
 _PLACES = 3
 
@@ -84,7 +87,7 @@ def symmetric_gamma(D: int, V: float) -> float:
     >>> round(symmetric_gamma(11, 10), 4)
     0.0498
     """
-    _require(D)
+    require_width("D", D)
     highest = D * (D + 1) / 3
     if not 0 < V < highest:
         raise InfeasibleDesign(
@@ -109,11 +112,6 @@ def _upper_gamma(D: int, V: float) -> float:
     while symmetric_moment(D, high) > V:
         high *= 2
     return high
-
-
-def _require(D: int) -> None:
-    if D < 1:
-        raise InfeasibleDesign(f"D = {D}: the largest change must be at least 1.")
 
 
 def ideal_maxent(
@@ -169,7 +167,12 @@ def smallest_variance(js: int) -> int:
 
 
 def _check(D: int, V: float, js: int) -> None:
-    _require(D)
+    if not 1 <= D <= LARGEST_D:
+        raise InfeasibleDesign(
+            f"D = {D}: the largest change must lie between 1 and {LARGEST_D}, because every count up to D has a "
+            "row of its own.",
+            "Use the symmetric form, which has one row for all counts, or another family.",
+        )
     if not 0 <= js < D:
         raise InfeasibleDesign(f"js = {js} with D = {D}: counts can jump over 1..js only if 0 ≤ js < D.")
     if not V > 0 or not math.isfinite(V):

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from discreet.errors import BadNoiseTable, BadRequest, NotFound, UnknownFormat, nearest
-from discreet.noise.files import cellkey_r, ons, superstar, tau_argus
+from discreet.noise.files import cellkey_r, cellkey_yaml, ons, superstar, tau_argus
 from discreet.noise.files.document import content_hash, from_document, to_document
 
 if TYPE_CHECKING:
@@ -33,6 +33,7 @@ FORMATS: Mapping[str, Callable[[NoiseTable], str]] = {
     "tau-argus": tau_argus.write,
     "sas": tau_argus.write_sas,
     "cellkey": cellkey_r.write,
+    "cellkey-yaml": cellkey_yaml.write,
     "superstar": superstar.write,
 }
 
@@ -77,7 +78,13 @@ def _provenance(name: str, data: bytes) -> dict[str, Any]:
 def _read(text: str, provenance: dict[str, Any], biased: bool | None, small_n: int | None) -> NoiseTable:
     if text.lstrip().startswith("{"):
         return from_document(_json(text))
-    known = (("tau-argus", tau_argus), ("ons", ons), ("cellkey", cellkey_r), ("superstar", superstar))
+    known = (
+        ("tau-argus", tau_argus),
+        ("ons", ons),
+        ("cellkey-yaml", cellkey_yaml),
+        ("cellkey", cellkey_r),
+        ("superstar", superstar),
+    )
     for name, kind in known:
         if kind.recognise(text):
             options: dict[str, Any] = {"parameters": {"format": name} | provenance}
@@ -89,7 +96,7 @@ def _read(text: str, provenance: dict[str, Any], biased: bool | None, small_n: i
     raise BadNoiseTable(
         f'"{provenance["file"]}" is no noise table that we know.',
         "Known: our JSON, ONS (pcv,ckey,pvalue), tau-Argus and SAS (i;j;p;v;p_int_ub), cellKey "
-        "(i,j,p,v,lb,ub), SuperSTAR (a matrix of whole numbers).",
+        "(i,j,p,v,lb,ub, or its YAML), SuperSTAR (a matrix of whole numbers).",
     )
 
 
@@ -106,6 +113,8 @@ def _json(text: str) -> Mapping[str, Any]:
         found = json.loads(text)
     except json.JSONDecodeError as error:
         raise BadNoiseTable(f"The document is not valid JSON (line {error.lineno}): {error.msg}.") from None
+    except RecursionError:
+        raise BadNoiseTable("The document is nested too deeply for a noise table.") from None
     if not isinstance(found, dict):
         raise BadNoiseTable("The document is not a JSON object.")
     return found

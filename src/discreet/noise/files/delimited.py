@@ -10,6 +10,10 @@ from typing import NamedTuple
 
 from discreet.errors import BadNoiseTable
 
+#: The range of a double and of a 64-bit integer: whatever is beyond is damaged, and would take long to compute with.
+MOST_DIGITS = 310
+LARGEST_WHOLE = 2**62
+
 
 class Line(NamedTuple):
     """One line of a file with its number, fields stripped of blanks and quotes."""
@@ -29,11 +33,11 @@ def split_lines(text: str) -> list[Line]:
 
 def whole(text: str, line: int, name: str) -> int:
     """A whole number, also when written as 3.0."""
-    if text.lstrip("+-").isdecimal():
-        return int(text)
     number = decimal(text, line, name)
     if number != number.to_integral_value():
         raise BadNoiseTable(f"Line {line}: {name} is {text}; it must be a whole number.")
+    if abs(number) > LARGEST_WHOLE:
+        raise BadNoiseTable(f"Line {line}: {name} is beyond ±2^62, which no count or noise can be.")
     return int(number)
 
 
@@ -45,6 +49,10 @@ def decimal(text: str, line: int, name: str) -> Decimal:
         raise BadNoiseTable(f'Line {line}: {name} is "{text}"; it must be a number.') from None
     if not number.is_finite():
         raise BadNoiseTable(f'Line {line}: {name} is "{text}"; it must be a finite number.')
+    if number and abs(number.adjusted()) > MOST_DIGITS:
+        raise BadNoiseTable(
+            f"Line {line}: {name} lies beyond 1e±{MOST_DIGITS}, which no number of a noise table does."
+        )
     return number
 
 

@@ -28,6 +28,9 @@ if TYPE_CHECKING:
 
 FORMAT = "discreet-noise-table"
 VERSION = 1
+#: What a document may leave out.
+OPTIONAL: dict[str, Any] = {"repeats": 1, "family": "file", "parameters": {}, "moments": {}}
+JSON_KINDS = {int: "a whole number", str: "a text", list: "a list", dict: "an object"}
 BIAS_TOLERANCE = 1e-9
 SUM_TOLERANCE = 1e-6
 
@@ -65,20 +68,20 @@ def to_document(table: NoiseTable) -> dict[str, Any]:
 
 def from_document(document: Mapping[str, Any]) -> NoiseTable:
     """The table of a document; refused where the integers contradict themselves, the hash or the moments."""
-    modulus, rows = _field(document, "modulus", int), _field(document, "rows", list)
-    repeats = _field({"repeats": 1} | dict(document), "repeats", int)
-    kept = [_read_row(place, row, modulus) for place, row in enumerate(rows)]
+    document = {**OPTIONAL, **document}
+    modulus, repeats = _field(document, "modulus", int), _field(document, "repeats", int)
+    kept = _read_rows(document, "rows", modulus)
     arranged = kept
     if "arrangement" in document:
-        arranged = [_read_row(place, row, modulus) for place, row in enumerate(document["arrangement"])]
+        arranged = _read_rows(document, "arrangement", modulus)
         if [row.law() for row in arranged] != [row.law() for row in kept]:
             raise BadNoiseTable("The arrangement of the keys does not have the law of the rows.")
     table = make_table(
         modulus,
         arranged,
         repeats=repeats,
-        family=str(document.get("family", "file")),
-        parameters=document.get("parameters", {}),
+        family=_field(document, "family", str),
+        parameters=_field(document, "parameters", dict),
     )
     _check_hash(document, table)
     _check_bias(document, table)
@@ -129,8 +132,17 @@ def plain(value: Any) -> Any:
 def _field(document: Mapping[str, Any], name: str, kind: type) -> Any:
     value = document.get(name)
     if not isinstance(value, kind) or isinstance(value, bool):
-        raise BadNoiseTable(f'The document has no usable "{name}".', f"It must be a JSON {kind.__name__}.")
+        raise BadNoiseTable(f'The document has no usable "{name}".', f"It must be {JSON_KINDS[kind]}.")
     return value
+
+
+def _read_rows(document: Mapping[str, Any], name: str, modulus: int) -> list[ArrangedRow]:
+    rows = _field(document, name, list)
+    if not all(isinstance(row, dict) for row in rows):
+        raise BadNoiseTable(
+            f'An entry of "{name}" is no JSON object.', "Each has count, values and thresholds."
+        )
+    return [_read_row(place, row, modulus) for place, row in enumerate(rows)]
 
 
 def _read_row(place: int, row: Mapping[str, Any], modulus: int) -> ArrangedRow:
@@ -139,7 +151,7 @@ def _read_row(place: int, row: Mapping[str, Any], modulus: int) -> ArrangedRow:
         kind = "is there twice" if isinstance(count, int) and count < place else "comes too early"
         raise BadNoiseTable(f"The row of count {count} {kind}: the row of count {place} is expected.")
     values, thresholds = _field(row, "values", list), _field(row, "thresholds", list)
-    _check_lengths(count, values, thresholds, row.get("probabilities"))
+    _check_lengths(count, values, thresholds, _probabilities(row))
     # A design that lost support keeps its values with an empty interval: they have no key and are left out.
     kept = [(v, t) for v, t, b in zip(values, thresholds, [0, *thresholds], strict=False) if t != b]
     try:
@@ -151,6 +163,15 @@ def _read_row(place: int, row: Mapping[str, Any], modulus: int) -> ArrangedRow:
             f"The row of count {count} covers {found.thresholds[-1]} keys of {modulus}: it must cover all."
         )
     return found
+
+
+def _probabilities(row: Mapping[str, Any]) -> list[float] | None:
+    if row.get("probabilities") is None:
+        return None
+    law: list[float] = _field(row, "probabilities", list)
+    if not all(isinstance(p, int | float) and math.isfinite(p) for p in law):
+        raise BadNoiseTable(f"The row of count {row.get('count')}: its probabilities are not all numbers.")
+    return law
 
 
 def _check_lengths(count: int, values: list[Any], thresholds: list[Any], law: list[float] | None) -> None:
@@ -178,7 +199,9 @@ def _check_hash(document: Mapping[str, Any], table: NoiseTable) -> None:
 
 
 def _check_bias(document: Mapping[str, Any], table: NoiseTable) -> None:
-    declared = (document.get("moments") or {}).get("bias")
+    declared = _field(document, "moments", dict).get("bias")
+    if declared is not None and not isinstance(declared, int | float):
+        raise BadNoiseTable('The document has no usable "moments.bias".', "It must be a number.")
     actual, count = float(table.rows[-1].mean()), len(table.rows) - 1
     if declared is not None and abs(declared - actual) > BIAS_TOLERANCE * max(1.0, abs(actual)):
         raise BadNoiseTable(

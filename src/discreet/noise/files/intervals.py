@@ -11,6 +11,7 @@ the interval (lb, ub); ptable before 0.3 called the bounds kum_p_u, kum_p_o and 
 
 from __future__ import annotations
 
+import itertools
 from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
@@ -20,6 +21,7 @@ from discreet.errors import BadNoiseTable
 from discreet.noise.arranged_table import ArrangedRow, arranged_rows, make_table
 from discreet.noise.files.bias import check_unbiased
 from discreet.noise.files.delimited import Line, decimal, is_number, split_lines, whole
+from discreet.noise.kept_zero import as_programs_use_it
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -32,9 +34,9 @@ MOST_DECIMALS = 19
 P_TOLERANCE = Fraction(1, 10**6)
 
 SYNONYMS = {
-    "p_int_ub": "ub", "kum_p_o": "ub", "p_ub": "ub", "ub": "ub",
-    "p_int_lb": "lb", "kum_p_u": "lb", "p_lb": "lb", "lb": "lb",
-    "v": "v", "diff": "v", "i": "i", "j": "j", "p": "p", "type": "type",
+    "p_int_ub": "ub", "p_ij_ub": "ub", "kum_p_o": "ub", "p_ub": "ub", "ub": "ub",
+    "p_int_lb": "lb", "p_ij_lb": "lb", "kum_p_u": "lb", "p_lb": "lb", "lb": "lb",
+    "v": "v", "diff": "v", "i": "i", "j": "j", "p": "p", "p_ij": "p", "type": "type",
 }  # fmt: skip
 
 
@@ -71,7 +73,12 @@ def read_intervals(text: str, *, biased: bool, parameters: Mapping[str, Any]) ->
 
 
 def write_intervals(table: NoiseTable) -> Iterable[tuple[int, int, str, int, str, str]]:
-    """(i, j, p, v, lb, ub) of every interval in key order, in exact decimals."""
+    """(i, j, p, v, lb, ub) of every interval in key order, in exact decimals.
+
+    tau-Argus and cellKey look up counts from 1 to the largest i of the file, which serves all larger ones too: a
+    table of one row gets a row for count 1, and zero stays.
+    """
+    table = as_programs_use_it(table, "a program that reads this format")
     decimals = _exact_decimals(table.modulus)
     if table.repeats > 1:
         raise BadNoiseTable(
@@ -125,11 +132,9 @@ def _by_count(intervals: list[Interval]) -> dict[int, list[Interval]]:
         rows.setdefault(each.count, []).append(each)
     if not rows or max(rows) == 0:
         raise BadNoiseTable("The file has no row for a count above 0.")
-    missing = [count for count in range(1, max(rows)) if count not in rows]
-    if missing:
-        raise BadNoiseTable(
-            f"There is a gap: no row for count {missing[0]}, though count {max(rows)} has one."
-        )
+    expected = next(count for count in itertools.count(1) if count not in rows)
+    if expected <= max(rows):
+        raise BadNoiseTable(f"There is a gap: no row for count {expected}, though count {max(rows)} has one.")
     return rows
 
 

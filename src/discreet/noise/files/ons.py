@@ -20,6 +20,7 @@ from discreet.errors import BadNoiseTable
 from discreet.noise.arranged_table import ArrangedRow, make_table
 from discreet.noise.files.bias import check_unbiased
 from discreet.noise.files.delimited import Line, split_lines, whole
+from discreet.noise.kept_zero import as_programs_use_it
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -58,6 +59,7 @@ def read(text: str, *, biased: bool = True, parameters: Mapping[str, Any]) -> No
 
 def write(table: NoiseTable) -> str:
     """The table as ONS lists it: counts 1 to 750, every cell key."""
+    table = as_programs_use_it(table, "ONS")
     _check_writable(table)
     keys = np.arange(table.modulus, dtype=np.uint64)
     lines = ["pcv,ckey,pvalue"]
@@ -130,8 +132,6 @@ def _check_writable(table: NoiseTable) -> None:
             f"The key modulus is {table.modulus}; ONS lists every key, {LARGEST_KEYS} at most.",
             "Design the table with modulus 256 or 4096.",
         )
-    if table.row(0).values != (0,):
-        raise BadNoiseTable("Count 0 has noise; ONS never perturbs zero.", "Write our own JSON instead.")
     if BLOCK % table.repeats or len(table.rows) - table.repeats > LAST_ROW - BLOCK + 1:
         raise BadNoiseTable(
             f"{table.repeats} of {len(table.rows)} rows repeat; ONS repeats 250 rows from count 501 on, "

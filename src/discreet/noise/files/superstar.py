@@ -19,6 +19,7 @@ from discreet.errors import BadNoiseTable
 from discreet.noise.arranged_table import ArrangedRow, make_table
 from discreet.noise.files.bias import check_unbiased
 from discreet.noise.files.delimited import is_number, split_lines, whole
+from discreet.noise.kept_zero import as_programs_use_it
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -73,14 +74,11 @@ def column(count: int, columns: int, small_n: int) -> int:
 
 def write(table: NoiseTable, *, small_n: int = SMALL_N) -> str:
     """The matrix of a table, with as many columns as it needs and at least 30."""
+    table = as_programs_use_it(table, "SuperSTAR")
     if table.modulus > LARGEST_KEYS:
         raise BadNoiseTable(
             f"The key modulus is {table.modulus}; SuperSTAR lists every key, usually 256.",
             "Design the table with modulus 256.",
-        )
-    if table.row(0).values != (0,):
-        raise BadNoiseTable(
-            "Count 0 has noise; SuperSTAR never perturbs zero.", "Write our own JSON instead."
         )
     if small_n % table.repeats:
         raise BadNoiseTable(f"{table.repeats} rows repeat; SuperSTAR repeats {small_n} columns.")

@@ -1,0 +1,88 @@
+"""R cellKey's YAML: what `ck_params_cnts(ptable, path)` writes and `ck_read_yaml(path)` reads.
+
+The columns of the ptable stand one after the other under `params: ptable:`, each as a list. R writes nine digits, so
+bounds have eight decimals, as in its other files.
+
+Comes from: R cellKey. Goes to: `read_noise_table`, `write_noise_table`.
+Source: R package cellKey 1.0.3 (`ck_params_cnts`, `ck_read_yaml`).
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from discreet.errors import BadNoiseTable
+from discreet.noise.files.intervals import is_header, read_intervals, write_intervals
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from discreet.noise.table import NoiseTable
+
+COLUMNS = ("i", "j", "p", "v", "lb", "ub")
+#: The package that wrote the files which we compared with; another version makes R warn and go on.
+CELLKEY_VERSION = "1.0.3"
+
+
+def recognise(text: str) -> bool:
+    """Whether the text has the two keys under which cellKey keeps a table."""
+    lines = [line.strip() for line in text.lstrip("\ufeff").splitlines() if line.strip()]
+    return "ptable:" in lines and "params:" in lines
+
+
+def read(text: str, *, biased: bool, parameters: Mapping[str, Any]) -> NoiseTable:
+    """Read the count table of a cellKey configuration."""
+    columns = _columns(text)
+    names = tuple(columns)
+    lengths = {len(column) for column in columns.values()}
+    if not is_header(names) or len(lengths) != 1:
+        raise BadNoiseTable(
+            "The ptable of the YAML file lacks i, v or ub, or its columns differ in length.",
+            "Write it again with ck_params_cnts(ptable, path).",
+        )
+    lines = [";".join(names), *(";".join(row) for row in zip(*columns.values(), strict=True))]
+    return read_intervals("\n".join(lines), biased=biased, parameters=parameters)
+
+
+def write(table: NoiseTable) -> str:
+    """The configuration of a table, as `ck_read_yaml` takes it."""
+    columns = dict(zip(COLUMNS, zip(*write_intervals(table), strict=True), strict=True))
+    columns["type"] = ("all",) * len(columns["i"])
+    listed = [line for name, column in columns.items() for line in (f"    {name}:", *_entries(column))]
+    tail = ["type: cnts", f"version: {CELLKEY_VERSION}", "ptype: params_cnts"]
+    return "\n".join(["params:", "  ptable:", *listed, *tail]) + "\n"
+
+
+def _entries(column: tuple[Any, ...]) -> list[str]:
+    return [f"    - {entry}" for entry in column]
+
+
+def _columns(text: str) -> dict[str, list[str]]:
+    """The columns as text, so that a decimal stays as it is written."""
+    found = _parsed(text)
+    if not isinstance(found, dict) or found.get("type") != "cnts":
+        raise BadNoiseTable(
+            "The YAML file is no cellKey configuration for counts.", "Its `type` must be `cnts`."
+        )
+    params = found.get("params")
+    table = params.get("ptable") if isinstance(params, dict) else None
+    if not isinstance(table, dict) or not all(_is_column(column) for column in table.values()):
+        raise BadNoiseTable("The YAML file has no ptable with columns.", "`params: ptable:` must list them.")
+    return {str(name).lower(): column for name, column in table.items()}
+
+
+def _is_column(column: object) -> bool:
+    return isinstance(column, list) and all(isinstance(entry, str) for entry in column)
+
+
+def _parsed(text: str) -> Any:
+    try:
+        import yaml  # noqa: PLC0415 - only these files need it
+    except ImportError:
+        raise BadNoiseTable(
+            "YAML files of cellKey need PyYAML, which is not installed.", 'Run pip install "discreet[yaml]".'
+        ) from None
+    try:
+        return yaml.load(text, Loader=yaml.BaseLoader)  # noqa: S506 - BaseLoader makes texts and nothing else
+    except (yaml.YAMLError, RecursionError):
+        raise BadNoiseTable("The file is not valid YAML.", "Write it again with ck_params_cnts.") from None
