@@ -306,15 +306,15 @@ class MissingExtra(DiscreetError):
     exit_code = EXIT_USAGE
 
 
-def nearest(word: str, words: Iterable[str]) -> str:
-    """A sentence that names the known word nearest to a mistyped one.
+def nearest(word: object, words: Iterable[str]) -> str:
+    """A sentence that names the known word nearest to a mistyped one, whatever stands in its place.
 
     >>> nearest("sexx", ["age", "sex"])
     'Did you mean "sex"?'
     """
     known = list(words)
     folded = {known_word.casefold(): known_word for known_word in known}
-    close = difflib.get_close_matches(word.casefold(), list(folded), n=1, cutoff=0.5)
+    close = difflib.get_close_matches(str(word).casefold(), list(folded), n=1, cutoff=0.5)
     if close:
         return f'Did you mean "{folded[close[0]]}"?'
     if not known:

@@ -25,6 +25,7 @@ TABLES = {
     "town-dp sums": ("town-dp", "--rows", "region", "--group", "age=adult+old", "--columns", "age"),
     "town-dp paid": ("town-dp", "--rows", "sex", "--columns", "job", "--layers", "area"),
     "survey": ("spudlandia", "--rows", "state", "--columns", "likes"),
+    "survey weighted": ("spudlandia", "--rows", "state", "--columns", "likes", "--measure", "weighted"),
 }
 
 REFUSED = {
