@@ -1,4 +1,4 @@
-"""Shlomo, Krenzke & Li (2019): Tables 1-3 reproduce but for one entry; Tables 4 and 5 do not follow from the text."""
+"""Shlomo, Krenzke & Li (2019): Tables 1-3 reproduce but for one entry and a diagonal; 4 and 5 do not follow."""
 
 import json
 from pathlib import Path
@@ -36,7 +36,8 @@ def test_table_1_reproduces(findings, z):
 
 
 @pytest.mark.parametrize(("table", "word", "side"), [("table 2", "count", 7), ("table 3", "residual", 15)])
-def test_the_matrices_reproduce_but_for_one_entry(findings, table, word, side):
+def test_the_matrices_reproduce_but_for_one_entry_and_the_diagonal(findings, table, word, side):
+    """0.761594 is printed as 0.76160; the wrong alternative is a tolerance of 6e-6 that takes it for right."""
     expected = NUMBERS[table.replace(" ", "") + ".rule_tail_to_neighbour"]["value"]
     wrong = []
     for i in range(side):
@@ -45,7 +46,8 @@ def test_the_matrices_reproduce_but_for_one_entry(findings, table, word, side):
             assert found.ours == pytest.approx(expected[i][j], abs=1e-15)
             if found.agrees is False:
                 wrong.append((i, j, found.printed))
-    assert wrong == ([(6, 0, 5.31e-06)] if table == "table 2" else [])
+    diagonal = [(i, i, 0.7616) for i in range(side) if (table, i) != ("table 2", 0)]
+    assert sorted(wrong) == sorted([*diagonal, *([(6, 0, 5.31e-06)] if table == "table 2" else [])])
 
 
 @pytest.mark.parametrize(
