@@ -9,8 +9,8 @@ import pytest
 
 from discreet_studies.exhibit import Effort
 from discreet_studies.rinott2018 import EXHIBITS
+from discreet_studies.rinott2018.independence import FITTED, naive_mean, three_tests, true_tables
 from discreet_studies.rinott2018.independence import PRINTED as TABLE_3
-from discreet_studies.rinott2018.independence import three_tests, true_tables
 from discreet_studies.rinott2018.risk_utility import TABLE_1, typical_table
 from discreet_studies.rinott2018.small_counts import PRINTED as TABLE_2
 from discreet_studies.rinott2018.small_counts import expected_absolute
@@ -159,6 +159,40 @@ def test_the_naive_statistic_parts_from_the_print_when_many_tables_are_drawn():
     expected = ORACLE["table3"]["table3.eps0.1.m10.ind.const0.0"]
     assert expected["status"] == "differs"
     assert abs(statistic.mean() - expected["value"]["Naive"]["stat"]) < 4 * error
+
+
+def test_the_naive_statistic_follows_the_mean_of_one_over_mu():
+    """Effects of ±0.226 give the printed 124.5; the wrong alternative, smaller cells of the same spread, does not."""
+    number, errors = 2000, {}
+    for name, eta, width in (("fitted", 4.0, FITTED), ("smaller cells", np.log(50 / 1.0862), 0.5)):
+        rng = np.random.default_rng(8)
+        true = true_tables(rng, number, eta, half_width=width)
+        statistic, _ = three_tests(true, 0.1, 10, rng)["Naive"]
+        errors[name] = (statistic.mean() - 124.5) / np.hypot(statistic.std() / np.sqrt(number), 0.616)
+    assert abs(errors["fitted"]) < 3
+    assert errors["smaller cells"] > 8
+
+
+@pytest.mark.parametrize("place", [0, 1])
+def test_the_first_order_of_the_naive_mean_is_near_the_simulated_one(findings, place):
+    setting = TABLE_3[place]
+    simulated = findings[f"ε = {setting.epsilon}, m = {setting.m}, independent, Naive: statistic"].ours
+    assert 1.0 < simulated / naive_mean(setting, 0.5) < 1.03
+    no_noise = 81
+    assert simulated / no_noise > 1.3
+
+
+def test_the_fitted_width_gives_the_dependent_half_too_but_for_one_block(exhibits):
+    """With one width most of 120 numbers agree; the printed width has half of them."""
+    exhibit = exhibits["table 3"]
+    (reading,) = exhibit.readings
+    agree, differ, _ = reading.verdict
+    assert agree + differ == 120
+    whats = {f.what for f in reading.findings}
+    assert sum(f.agrees for f in exhibit.findings if f.what in whats) <= 65 < 108 <= agree
+    wrong = [f.what for f in reading.findings if not f.agrees]
+    assert "ε = 0.1, m = 7, dependent, Original: statistic" in wrong
+    assert sum(not what.startswith("ε = 0.1, m = 7, dependent") for what in wrong) <= 3
 
 
 def test_without_noise_in_the_tables_the_interaction_is_what_makes_them_dependent():

@@ -26,6 +26,16 @@ def test_people_see_printed_beside_ours_and_the_verdict():
     assert "rinott2018 section 5: 3 agree, 3 do not" in result.stderr
 
 
+@pytest.mark.slow
+def test_people_see_another_reading_with_its_count_below_the_literal_one():
+    result = invoke("shlomo2019", "--table", "5", "--quick", "--processes", "1")
+    literal, _, other = result.stdout.partition("Table 5: 11 agree, 61 do not.")
+    assert "read with" not in literal
+    assert "Table 5, read with effects uniform on ±1" in other
+    assert "The text says otherwise" in other
+    assert "Read with effects uniform on ±1: 63 of 72 agree." in other
+
+
 def test_json_stands_alone_on_standard_output():
     result = invoke("bailie2020", "--table", "2", "--quick", "--seed", "7", "--json")
     assert result.exit_code == 0
