@@ -189,7 +189,8 @@ def test_the_fitted_width_gives_the_dependent_half_too_but_for_one_block(exhibit
     agree, differ, _ = reading.verdict
     assert agree + differ == 120
     whats = {f.what for f in reading.findings}
-    assert sum(f.agrees for f in exhibit.findings if f.what in whats) <= 65 < 108 <= agree
+    assert sum(f.agrees for f in exhibit.findings if f.what in whats) <= 65
+    assert agree >= 108
     wrong = [f.what for f in reading.findings if not f.agrees]
     assert "ε = 0.1, m = 7, dependent, Original: statistic" in wrong
     assert sum(not what.startswith("ε = 0.1, m = 7, dependent") for what in wrong) <= 3

@@ -72,12 +72,10 @@ _SIZE = (
     "not 44,000 and 1,530; everything that grows with counts follows."
 )
 _PRAM = (
-    "The invariant M* of each table changes some 36 % of cells, M as printed some 24 %; neither is 27.7 %, and "
+    "The invariant M* of each table changes 35 to 36 % of cells, M as printed some 24 %; neither is 27.7 %, and "
     "the paper does not say how its matrix was made."
 )
-_SLIP = (
-    "Presumably .9749: every simulation of drop/add gives about .974, and the dependent tables print .9751."
-)
+_SLIP = "Presumably .9749: simulations of drop/add give .974 to .976, and the dependent tables print .9751."
 _WEIGHT = (
     "With eq. (4) and w̄ = N/n the weighted total moves in the same proportion as the sample total; the print's "
     "3 % more suggest the mean of the cells' weights for w̄."
