@@ -3,7 +3,7 @@
 import json
 
 from discreet_studies.compute import Done
-from discreet_studies.exhibit import Effort, Exhibit, Finding
+from discreet_studies.exhibit import Effort, Exhibit, Finding, Reading
 from discreet_studies.findings_page import document, markdown, reasons, write
 from discreet_studies.papers import PAPERS
 
@@ -19,6 +19,7 @@ EXHIBIT = Exhibit(
         Finding("ours only", None, 6.33e-7),
     ),
     note="Look here.",
+    readings=(Reading("twice the noise", "The text says otherwise.", (Finding("other", 0.25, 0.25),)),),
 )
 DONE = [Done("bailie2020", EXHIBIT, {"svg": b"<svg/>", "png": b"png"}, 0.1)]
 
@@ -32,6 +33,8 @@ def test_a_page_has_the_picture_the_note_the_numbers_and_each_reason_once():
     assert "| E\\|b - a\\| | 0.5 | 1 | 0.01 | **no** |" in text
     assert "| bound | ≤ 0.005 | 0.003 |  | yes |" in text
     assert "| ours only |  | 6.33e-07 |  |  |" in text
+    assert "### Read with twice the noise: 1 of 1 agree\n\nThe text says otherwise.\n\n| number" in text
+    assert "| other | 0.25 | 0.25 |  | yes |" in text
     assert text.count("A factor 2.") == 1
     assert reasons(EXHIBIT) == ["- **2 numbers**: A factor 2."]
 

@@ -1,6 +1,9 @@
 """Tolerances of simulated numbers: wide enough for chance, and no wider."""
 
+from math import hypot
+
 import numpy as np
+import pytest
 from scipy.stats import binom, norm
 
 from discreet_studies.monte_carlo import ERRORS, apart, error_finding, mean_finding, share_finding
@@ -50,6 +53,32 @@ def test_a_share_of_one_hundred_percent_still_has_room_for_chance_and_no_more():
     always = np.ones(1000, dtype=bool)
     assert share_finding("p", 99.6, always, rounding=0.05, printed_runs=1000).agrees is True
     assert share_finding("p", 79.3, always, rounding=0.05, printed_runs=1000).agrees is False
+
+
+@pytest.mark.parametrize("rounding", [0.0, 0.05, 0.5])
+def test_a_size_of_eight_percent_is_not_five_of_a_thousand_tables_each(rounding):
+    """The wrong alternative adds the rounding to three errors: it takes 8.4 % for 5.0 %."""
+    hits = np.arange(1000) < 84
+    found = share_finding("size", 5.0, hits, rounding=rounding, printed_runs=1000)
+    assert found.agrees is False
+    if rounding:
+        errors = np.sqrt(found.tolerance**2 - rounding**2)
+        assert rounding + errors >= found.ours - 5.0
+    same = share_finding("size", 5.0, np.arange(1000) < 55, rounding=rounding, printed_runs=1000)
+    assert same.agrees is True
+
+
+def test_a_right_number_fails_by_chance_at_most_once_in_42():
+    """A print that is rounded (uniform within h = 1) after its runs: over all sizes of the error beside h."""
+    rounding = np.linspace(-1, 1, 4001)
+    chances = {}
+    for error in np.geomspace(0.002, 100, 200):
+        limit = hypot(1, ERRORS * error)
+        beyond = norm.sf((limit - rounding) / error) + norm.cdf((-limit - rounding) / error)
+        chances[error] = float(beyond.mean())
+    assert 1 / 43 < max(chances.values()) <= 1 / 42
+    assert chances[max(chances)] == pytest.approx(CHANCE, rel=0.01)
+    assert chances[min(chances)] < 1e-3
 
 
 def test_more_runs_make_the_tolerance_smaller_down_to_that_of_the_print():

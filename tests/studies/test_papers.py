@@ -49,8 +49,19 @@ def test_an_exhibit_has_the_name_it_is_asked_for_and_numbers_that_json_can_hold(
 @pytest.mark.slow
 @pytest.mark.parametrize(("paper", "name"), EXHIBITS)
 def test_what_differs_says_why(paper, name):
-    for finding in exhibit_of(paper, name).findings:
+    exhibit = exhibit_of(paper, name)
+    for finding in [*exhibit.findings, *(f for reading in exhibit.readings for f in reading.findings)]:
         assert finding.agrees is not False or finding.why, finding.what
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("paper", "name"), EXHIBITS)
+def test_a_reading_has_printed_numbers_of_its_exhibit_and_says_that_the_text_says_otherwise(paper, name):
+    exhibit = exhibit_of(paper, name)
+    printed = {finding.what: finding.printed for finding in exhibit.findings}
+    for reading in exhibit.readings:
+        assert reading.note.startswith("The text says otherwise")
+        assert {f.what: f.printed for f in reading.findings}.items() <= printed.items()
 
 
 @pytest.mark.slow

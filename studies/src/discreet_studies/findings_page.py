@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from discreet_studies.compute import Done
-    from discreet_studies.exhibit import Effort, Exhibit, Finding
+    from discreet_studies.exhibit import Effort, Exhibit, Finding, Reading
     from discreet_studies.papers import Paper
 
 _VERDICT = {True: "yes", False: "**no**", None: ""}
@@ -55,17 +55,22 @@ def markdown(paper: Paper, done: Sequence[Done], effort: Effort) -> str:
 
 
 def section(done: Done) -> str:
-    """One exhibit: its picture, what to know, and its numbers."""
+    """One exhibit: its picture, what to know, its numbers, and those of other readings."""
     exhibit = done.exhibit
     parts = [f"## {exhibit.name.capitalize()}: {exhibit.title}"]
     if done.pictures:
         parts.append(f"![{exhibit.title}]({done.file}.svg)")
     if exhibit.note:
         parts.append(exhibit.note)
-    return "\n\n".join([*parts, table(exhibit), *reasons(exhibit)])
+    others = (part for reading in exhibit.readings for part in _reading(reading))
+    return "\n\n".join([*parts, table(exhibit), *reasons(exhibit), *others])
 
 
-def table(exhibit: Exhibit) -> str:
+def _reading(reading: Reading) -> tuple[str, ...]:
+    return f"### {reading.summary}", reading.note, table(reading), *reasons(reading)
+
+
+def table(exhibit: Exhibit | Reading) -> str:
     """The findings as a Markdown table."""
     lines = ["| number | printed | ours | tolerance | agrees |", "|---|--:|--:|--:|---|"]
     lines += [
@@ -76,7 +81,7 @@ def table(exhibit: Exhibit) -> str:
     return "\n".join(lines)
 
 
-def reasons(exhibit: Exhibit) -> list[str]:
+def reasons(exhibit: Exhibit | Reading) -> list[str]:
     """Why numbers differ, each reason once, with how many numbers it is about."""
     found: dict[str, list[str]] = {}
     for finding in exhibit.findings:

@@ -21,9 +21,19 @@ def invoke(*words):
 def test_people_see_printed_beside_ours_and_the_verdict():
     result = invoke("rinott2018", "--section", "5")
     assert result.exit_code == 0
-    assert "Section 5: 4 agree, 2 do not." in result.stdout
+    assert "Section 5: 3 agree, 3 do not." in result.stdout
     assert "lacks the factor 2" in result.stdout
-    assert "rinott2018 section 5: 4 agree, 2 do not" in result.stderr
+    assert "rinott2018 section 5: 3 agree, 3 do not" in result.stderr
+
+
+@pytest.mark.slow
+def test_people_see_another_reading_with_its_count_below_the_literal_one():
+    result = invoke("shlomo2019", "--table", "5", "--quick", "--processes", "1")
+    literal, _, other = result.stdout.partition("Table 5: 11 agree, 61 do not.")
+    assert "read with" not in literal
+    assert "Table 5, read with effects uniform on ±1" in other
+    assert "The text says otherwise" in other
+    assert "Read with effects uniform on ±1: 63 of 72 agree." in other
 
 
 def test_json_stands_alone_on_standard_output():

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from discreet_studies.compute import Done
-    from discreet_studies.exhibit import Effort, Exhibit
+    from discreet_studies.exhibit import Effort, Exhibit, Reading
     from discreet_studies.papers import Paper
 
 _MARK = {True: "[green]yes[/green]", False: "[bold red]no[/bold red]", None: ""}
@@ -117,14 +117,24 @@ def _show(paper: Paper, done: list[Done], effort: Effort) -> None:
 
 
 def _show_exhibit(exhibit: Exhibit) -> None:
+    from rich.text import Text
+
+    name = exhibit.name.capitalize()
+    _show_findings(exhibit, f"{name}: {exhibit.title}")
+    output.print(Text(f"{name}: {_summary(exhibit)}.\n"))
+    for reading in exhibit.readings:
+        _show_findings(reading, f"{name}, read with {reading.name}")
+        output.print(Text(f"{reading.summary}.\n"))
+
+
+def _show_findings(exhibit: Exhibit | Reading, title: str) -> None:
     from rich import box
     from rich.table import Table
     from rich.text import Text
 
     from discreet_studies.findings_page import reasons, shown, shown_print
 
-    title = Text(f"{exhibit.name.capitalize()}: {exhibit.title}")
-    grid = Table(title=title, box=box.SIMPLE_HEAD, title_justify="left", title_style="bold")
+    grid = Table(title=Text(title), box=box.SIMPLE_HEAD, title_justify="left", title_style="bold")
     grid.add_column("number", overflow="fold")
     for header in ("printed", "ours", "agrees"):
         grid.add_column(header, justify="right", no_wrap=True)
@@ -135,4 +145,3 @@ def _show_exhibit(exhibit: Exhibit) -> None:
         output.print(Text(reason.replace("**", "")), soft_wrap=True)
     if exhibit.note:
         output.print(Text(exhibit.note), soft_wrap=True)
-    output.print(Text(f"{exhibit.name.capitalize()}: {_summary(exhibit)}.\n"))

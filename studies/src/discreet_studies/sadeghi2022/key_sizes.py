@@ -123,8 +123,8 @@ def _experiment(bits: int) -> list[Finding]:
     median = float(np.median(errors))
     why = f'"In the order of {printed:g}" does not follow: the median is {median:.2g}, the largest {max(errors):.2g}.'
     what = f"{on}: relative error of the variance, order of"
-    # an order of magnitude: up to ten times the print
-    return [*findings, Finding(what, printed, median, 9 * printed, why)]
+    # "in the order of": up to half an order of magnitude above the print
+    return [*findings, Finding(what, printed, median, (math.sqrt(10) - 1) * printed, why)]
 
 
 def figure_4(_effort: Effort) -> Exhibit:

@@ -14,6 +14,7 @@ import numpy as np
 
 from discreet_studies.exhibit import Exhibit, Finding
 from discreet_studies.measures import entropy_risk, hellinger_distance, pearson
+from discreet_studies.monte_carlo import share_finding
 from discreet_studies.shlomo2019.risk_utility import released
 from discreet_studies.shlomo2019.simulation import METHODS, PRINTED_RUNS, simulation
 
@@ -73,7 +74,13 @@ def figure_2(effort: Effort) -> Exhibit:
     """Figure 2: chi-square statistics, dependent tables."""
     tests = _tests("dependent", effort)
     claims = [
-        Finding(f"{name}: share of tables rejected at 5 %", 1.0, _rejected(test), 0.005)
+        share_finding(
+            f"{name}: % of tables rejected at 5 %",
+            100.0,
+            test.p_value <= LEVEL,
+            rounding=0.0,
+            printed_runs=PRINTED_RUNS,
+        )
         for name, test in tests.items()
     ]
     return Exhibit(
