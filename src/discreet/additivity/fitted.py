@@ -89,7 +89,7 @@ class FittedReport:
         return (
             f"After the noise, {self.share_changed:.0%} of the cells ({self.totals_changed:.0%} of the totals) were "
             f"changed so that all totals add up, by {self.mean_change:.2f} on average over all cells and at most "
-            f"{self.largest_change}.{self._published()} {self._proof()}"
+            f"{self.largest_change}.{self._anchored()} {self._proof()}"
         )
 
     def _proof(self) -> str:
@@ -100,7 +100,7 @@ class FittedReport:
             return f"{changes} is the least possible."
         return f"{changes} is at most {self.gap:.1%} above the least possible."
 
-    def _published(self) -> str:
+    def _anchored(self) -> str:
         if not self.kept:
             return ""
         tables = " and ".join(self.tables)

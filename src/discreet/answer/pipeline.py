@@ -16,10 +16,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from discreet.additivity.additivity import add_up
+from discreet.answer.anchors import kept_cells
 from discreet.answer.clipping import clipping_note, goes_below_zero
 from discreet.answer.counting import count_cells
 from discreet.answer.notes import table_note
-from discreet.answer.published import kept_cells
 from discreet.answer.question import check, unlock
 from discreet.answer.verdicts import verdict_on
 from discreet.model.release import NOT_APPLICABLE, UNRELIABLE, WITHHELD, Release
@@ -38,14 +38,14 @@ if TYPE_CHECKING:
 
 
 def answer(question: Question) -> Release:
-    """Charge, count, protect and release; before it the published tables that it is fitted to, one after the other."""
-    published: list[Release] = []
-    for table in question.published:
-        published.append(_answer(table, published))
-    return _answer(question, published)
+    """Charge, count, protect and release; before it the tables that it is fitted to, one after the other."""
+    anchors: list[Release] = []
+    for table in question.anchors:
+        anchors.append(_answer(table, anchors))
+    return _answer(question, anchors)
 
 
-def _answer(question: Question, published: list[Release]) -> Release:
+def _answer(question: Question, anchors: list[Release]) -> Release:
     stored, protector = unlock(question)
     dataset, shape, asked, kind = question.dataset, question.shape, question.request, question.asked.kind
     charged = protector.pay()
@@ -57,7 +57,7 @@ def _answer(question: Question, published: list[Release]) -> Release:
     shown = kind.show(question, exact, cells)
     impossible = structural_zeros(shape, dataset) | cells.law.impossible
     clips = dataset.protection.clips
-    kept = kept_cells(shape, dataset, published)
+    kept = kept_cells(shape, dataset, anchors)
     values, adjustment = add_up(
         shown.values, shape, question.additivity, impossible, dataset.protection, kept
     )

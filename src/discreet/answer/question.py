@@ -13,8 +13,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from discreet.answer.anchors import anchor_requests
 from discreet.answer.measures import measure_kind
-from discreet.answer.published import published_requests
 from discreet.answer.verdicts import counted_shapes
 from discreet.ledger.group_meter import metered_groups
 from discreet.model.release import table_title
@@ -53,14 +53,14 @@ class Question:
         digest: Which version answers.
         asked: The request as it is understood.
         metered: The answer was allowed to one account: nobody may keep it for others.
-        published: The tables that it is fitted to, in their order.
+        anchors: The tables that it is fitted to, in their order.
     """
 
     dataset: Dataset
     digest: str
     asked: Asked
     metered: bool
-    published: tuple[Question, ...]
+    anchors: tuple[Question, ...]
     _stored: StoredDataset
     _protector: Protector
 
@@ -164,8 +164,8 @@ def allow(stored: StoredDataset, asked: Asked, asker: Asker | None = None) -> Qu
         refuse_by_rules(asked.request, asked.shape, stored.dataset, stored.rules)
     shapes = counted_shapes(stored, asked.counted, asked.shape)
     protector = stored.protector.cover(asked.counted, shapes, asker)
-    published = tuple(check(stored, each) for each in published_requests(asked.request, stored.dataset))
-    return Question(stored.dataset, stored.digest, asked, metered, published, stored, protector)
+    anchors = tuple(check(stored, each) for each in anchor_requests(asked.request, stored.dataset))
+    return Question(stored.dataset, stored.digest, asked, metered, anchors, stored, protector)
 
 
 def _refuse_counted(stored: StoredDataset, asked: Asked) -> None:

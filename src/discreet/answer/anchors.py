@@ -1,10 +1,10 @@
-"""The published tables that a fitted table agrees with (`fit_to`), and which of its cells they decide.
+"""The anchors of a fitted table: the tables that it agrees with (`fit_to`), and which of its cells they decide.
 
 The tables of the set are made one after the other, each fitted to those before it, so that they agree among themselves.
-A cell of the asked table is decided by a published one where it is a sum of that one's cells: the people of every
-variable are whole categories there, and every variable that the published table does not have counts everybody.
+A cell of the asked table is decided by an anchor where it is a sum of that one's cells: the people of every
+variable are whole categories there, and every variable that the anchor does not have counts everybody.
 
-    asked   area x sex x age      published   area x sex      decided   every (area, sex, total), and their sums
+    asked   area x sex x age      anchor   area x sex      decided   every (area, sex, total), and their sums
 
 They are questions like any other: the rules judge them, and under `dp` they must be covered. Only released numbers are
 read here.
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from discreet.model.shape import Dimension, TableShape
 
 
-def published_requests(asked: TableRequest, dataset: Dataset) -> tuple[TableRequest, ...]:
+def anchor_requests(asked: TableRequest, dataset: Dataset) -> tuple[TableRequest, ...]:
     """The tables that a canonical request is fitted to, in their order; those before it, if it is one of them."""
     if (asked.additivity or dataset.protection.additivity) != "fitted":
         return ()
@@ -52,23 +52,23 @@ def _is_table(asked: TableRequest, names: tuple[str, ...]) -> bool:
     return plain and set(asked.variables) == set(names)
 
 
-def kept_cells(shape: TableShape, dataset: Dataset, published: Sequence[Release]) -> Kept | None:
-    """Which cells of a table the published ones decide, and their values; None if there are no published ones."""
-    if not published:
+def kept_cells(shape: TableShape, dataset: Dataset, anchors: Sequence[Release]) -> Kept | None:
+    """Which cells of a table the anchors decide, and their values; None if there are no anchors."""
+    if not anchors:
         return None
     where, values = np.zeros(shape.lengths, dtype=np.bool_), np.zeros(shape.lengths, dtype=np.int64)
-    for release in published:
+    for release in anchors:
         decided, sums = _decided(shape, dataset, release)
         values[decided], where[decided] = sums[decided], True
     return Kept(
-        where, values, tuple(" x ".join(d.label.lower() for d in each.dimensions) for each in published)
+        where, values, tuple(" x ".join(d.label.lower() for d in each.dimensions) for each in anchors)
     )
 
 
 def _decided(
     shape: TableShape, dataset: Dataset, release: Release
 ) -> tuple[NDArray[np.bool_], NDArray[np.int64]]:
-    """The cells that one published table decides, and the sums of its cells there."""
+    """The cells that one anchor decides, and the sums of its cells there."""
     table = release.values[tuple(slice(0, -1) for _ in release.dimensions)]
     good = [_counts_everybody(dimension) for dimension in shape.dimensions]
     used: list[int] = []
@@ -126,12 +126,12 @@ def _counts_everybody(dimension: Dimension) -> NDArray[np.bool_]:
 def _sums(
     dataset: Dataset, name: str, members: list[tuple[int, ...]], onto: str
 ) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
-    """For each set of categories of a variable the published categories that it adds up, and whether it is a sum."""
+    """For each set of categories of a variable the categories of the anchor that it adds up, and whether it is a sum."""
     up, down = ancestors(dataset, onto, name), ancestors(dataset, name, onto)
     chosen = np.zeros((len(members), len(dataset.variable(name))), dtype=np.int64)
     for line, each in enumerate(members):
         chosen[line, list(each)] = 1
-    if down is None:  # the same variable, or a finer level is published
+    if down is None:  # the same variable, or a finer level is in the anchor
         matrix = chosen if up is None else chosen[:, up]
         return matrix, np.ones(len(members), dtype=np.bool_)
     parts = np.zeros((len(dataset.variable(onto)), chosen.shape[1]), dtype=np.int64)

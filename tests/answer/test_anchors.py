@@ -3,7 +3,7 @@
 import pytest
 
 import discreet
-from discreet.answer.published import kept_cells, published_requests
+from discreet.answer.anchors import anchor_requests, kept_cells
 from discreet.errors import BadRequest, Refused, UnknownVariable
 from discreet.model.request import TableRequest, canonical, request_from_text
 from discreet.model.shape import table_shape
@@ -66,7 +66,7 @@ def test_a_published_table_is_fitted_to_those_before_it_only(town_workspace):
     dataset = town_workspace.stored("town").dataset
     asked = canonical(TableRequest("town", ("job", "age"), additivity="fitted", fit_to=tuple(SET)), dataset)
     assert asked.fit_to == ("area", "sex*age", "age*job")
-    assert [each.rows for each in published_requests(asked, dataset)] == [("area",), ("sex", "age")]
+    assert [each.rows for each in anchor_requests(asked, dataset)] == [("area",), ("sex", "age")]
 
 
 def test_a_wrong_set_is_refused_with_what_to_do(catalogue):
