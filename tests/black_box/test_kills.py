@@ -22,6 +22,7 @@ import discreet.workspace.load as publishing
 from discreet.errors import UnknownDataset
 from discreet.ledger.ledger import STEPS
 from discreet.records.engines.duckdb import DuckDBEngine
+from discreet.workspace import booking
 from discreet.workspace.load import load_dataset
 from discreet.workspace.workspace import Workspace
 
@@ -229,18 +230,18 @@ def test_an_answer_before_its_charge_would_be_found_out(folder, key, fresh, site
 
 def load_and_die(folder, description, step):
     """Load, and die when a step is done."""
-    names = {"read": "load_records", "sealed": "write_version", "charged": "_charge"}
+    names = {"read": "load_records", "sealed": "write_version", "charged": "book_load"}
     names |= {"settled": "_settle", "pointed": "_point"}
     if step in names:
         setattr(publishing, names[step], dies_after(getattr(publishing, names[step])))
-    opened = publishing.ledger_for_loading
+    opened = booking.ledger_for_loading
 
     def watched(place):
         ledger = opened(place)
         ledger._on_step = lambda done: f"charge: {done}" == step and die()
         return ledger
 
-    publishing.ledger_for_loading = watched
+    booking.ledger_for_loading = watched
     load_dataset(folder, description, RECORDS)
     os._exit(0)
 
