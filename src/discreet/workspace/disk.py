@@ -8,15 +8,18 @@ from __future__ import annotations
 import errno
 import os
 from contextlib import contextmanager
+from shutil import disk_usage
 from typing import TYPE_CHECKING
 
-from discreet.errors import WorkspaceUnusable
+from discreet.errors import LedgerUnusable, WorkspaceUnusable
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
 #: What a write meets on a full disk: no space, no quota, a limit on the size of files.
+#: With fewer bytes free a ledger can neither be read nor written.
+LEAST_FREE = 2**20
 FULL = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
 
 
@@ -42,7 +45,7 @@ def _sync(path: Path) -> None:
 
 
 @contextmanager
-def full_disk_told(dataset_id: str) -> Iterator[None]:
+def full_disk_told(dataset_id: str, folder: Path) -> Iterator[None]:
     """Turn a full disk into a sentence that says what is served now, and what to do.
 
     Raises:
@@ -50,8 +53,10 @@ def full_disk_told(dataset_id: str) -> Iterator[None]:
     """
     try:
         yield
-    except OSError as error:
-        if error.errno not in FULL:
+    except (OSError, LedgerUnusable) as error:
+        # SQLite cannot even read its ledger on a full disk, and does not say why.
+        full = error.errno in FULL if isinstance(error, OSError) else disk_usage(folder).free < LEAST_FREE
+        if not full:
             raise
         raise WorkspaceUnusable(
             f'The disk is full: the load of "{dataset_id}" was given up, and what was served before is still served.',

@@ -112,7 +112,7 @@ def load_dataset(
     noise = noise_of(dataset, beside)
     home = folder / "datasets" / dataset.id
     refuse_other_choice(corrections, dataset, home)
-    with full_disk_told(dataset.id), _loading(folder, home) as (secret, loading):
+    with full_disk_told(dataset.id, folder), _loading(folder, home) as (secret, loading):
         refuse_other_promise(folder, dataset)
         keys = lineage_keys(folder, dataset) + (corrections == NEW_LINEAGE)
         revisions = Revisions(newest_arithmetic(), defaults, keys)
