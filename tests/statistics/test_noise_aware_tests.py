@@ -124,12 +124,12 @@ def test_true_hypotheses_are_rejected_as_often_as_said_and_by_the_chi_square_law
 
 
 @pytest.mark.slow
-def test_the_bootstrap_keeps_its_size_in_small_tables_where_moments_reject_too_seldom():
+def test_the_bootstrap_keeps_its_size_in_small_tables_and_the_naive_test_does_not():
     point = next(each for each in GRID if each.name == "laplace.5-2x2-5")
-    found = p_values(point, 100, seed=68)
-    assert found.methods.count("bootstrap") > 70
-    hits = int((found.aware <= 0.05).sum())
-    assert binomtest(hits, 100, 0.05).pvalue > FALSE_ALARM
+    found = p_values(point, 300, seed=68)
+    assert found.methods.count("bootstrap") > 210
+    assert binomtest(rejected(found.aware), 300, LEVEL).pvalue > FALSE_ALARM
+    assert binomtest(rejected(found.naive), 300, LEVEL, alternative="greater").pvalue < FALSE_ALARM
 
 
 def test_the_law_by_moments_at_a_few_hundred_tables():
