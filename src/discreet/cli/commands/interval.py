@@ -84,7 +84,8 @@ def interval(
     if as_json:
         emit_json(interval_document(found))
     else:
-        output.print(_sentence(found, share=bool(of)), soft_wrap=True)
+        sure = "about" if release.measure.has_errors else "at least"
+        output.print(_sentence(found, sure, share=bool(of)), soft_wrap=True)
 
 
 def _all(release: Release, level: float, *, as_json: bool) -> None:
@@ -110,12 +111,12 @@ def _show(document: dict[str, Any]) -> None:
     output.print(f"Each covers the true count with a chance of at least {document['level']:.0%}.")
 
 
-def _sentence(found: Interval, *, share: bool) -> str:
+def _sentence(found: Interval, sure: str, *, share: bool) -> str:
     """An interval in words."""
     from discreet.inference.cell_targets import interval_texts
 
     estimate, low, high = interval_texts(found, share=share)
-    return f"{estimate}; between {low} and {high} with a chance of at least {100 * found.level:g} %"
+    return f"{estimate}; between {low} and {high} with a chance of {sure} {100 * found.level:g} %"
 
 
 COMMAND = Command(interval, EXAMINE)
