@@ -2,6 +2,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from scipy.stats import binomtest
 
 from discreet.answer.pipeline import release_table
 from discreet.errors import BadRequest
@@ -16,6 +17,10 @@ from discreet.inference.cell_targets import (
 from discreet.inference.intervals import Interval
 from discreet.model.release import NOT_APPLICABLE, WITHHELD
 from discreet.model.request import request_from_text
+from discreet.workspace.workspace import Workspace
+
+#: The chance that a test of coverage fails although the coverage is nominal.
+FALSE_ALARM = 1e-5
 
 
 @pytest.fixture
@@ -92,3 +97,67 @@ def test_what_has_no_interval_is_refused(release, given, words):
 
 def test_an_end_without_limit_is_null():
     assert interval_document(Interval(2.0, 1.0, float("inf"), 0.9))["high"] is None
+
+
+@pytest.fixture
+def dp_release(private_town):
+    """Areas by sex under `dp`; grouped areas and the total of sex within an area add up base cells."""
+    stored = Workspace(private_town.folder).stored("town")
+    return release_table(stored, request_from_text("town", rows=["area"], columns=["sex"]))
+
+
+def totals_of_the_same_cells(release):
+    """The release as if each total of sex were the sum of its two cells, with their noise and no other."""
+    law = release.law
+    noisy, terms, margin = release.noisy.copy(), law.terms.copy(), law.margin.copy()
+    noisy[:, 2], terms[:, 2], margin[:, 2] = noisy[:, 0] + noisy[:, 1], 2, margin[:, 0]
+    return replace(
+        release, noisy=noisy, values=noisy, signed=None, law=replace(law, terms=terms, margin=margin)
+    )
+
+
+def test_a_dp_total_of_the_same_cells_is_answered_by_the_rest(dp_release):
+    release = totals_of_the_same_cells(dp_release)
+    cells = {"cells": ["area=N1,sex=1"], "level": 0.9}
+    by_parts = interval_of(release, **cells, of=["area=N1,sex=1", "area=N1,sex=2"])
+    assert interval_of(release, **cells, of=["area=N1"]) == by_parts
+    other = interval_of(release, ["area=N1,sex=2"], level=0.9)
+    found = interval_of(release, ["area=N1"], minus=["area=N1,sex=1"], level=0.9)
+    assert (found.estimate, found.low, found.high) == (other.estimate, other.low, other.high)
+    turned = interval_of(release, ["area=N1,sex=1"], minus=["area=N1"], level=0.9)
+    assert (turned.low, turned.high) == (-other.high, -other.low)
+
+
+def test_counts_below_zero_under_dp_have_intervals_from_zero(dp_release):
+    noisy = dp_release.noisy.copy()
+    noisy[0, 0] = -3
+    release = replace(dp_release, noisy=noisy, values=noisy, signed=None)
+    codes = [dp_release.dimensions[0].codes[0], "1"]
+    found = interval_of(release, [codes])
+    assert (found.estimate, found.low) == (-3, 0)
+    assert every_interval(release)[0][0, 0] == 0
+    assert interval_of(release, [codes], of=[codes, [codes[0], "2"]]).low == 0
+
+
+def test_shares_and_differences_of_dp_cells_are_covered_and_with_the_noise_of_one_cell_they_are_not(
+    dp_release,
+):
+    """Wrong: the noise of a difference of ten cells taken to be that of one of them."""
+    level, draws, rng = 0.9, 50, np.random.default_rng(3)
+    hits = dict.fromkeys(("share", "difference", "wrong"), 0)
+    truth, row = np.array([[70, 40]] * 5), dp_release.law.at(0, 0).rows[0]
+    chances = np.array(row.masses()) / row.modulus
+    men, women = ([[area, sex] for area in dp_release.dimensions[0].codes[:5]] for sex in "12")
+    for _ in range(draws):
+        noisy = dp_release.noisy.copy()
+        noisy[:5, :2] = truth + rng.choice(row.values, (5, 2), p=chances / chances.sum())
+        release = replace(dp_release, noisy=noisy, values=noisy, signed=None)
+        share = interval_of(release, men, of=men + women, level=level)
+        apart = interval_of(release, men, minus=women, level=level)
+        one = interval_of(release, men[:1], level=level)
+        hits["share"] += share.low <= 70 / 110 <= share.high
+        hits["difference"] += apart.low <= 150 <= apart.high
+        hits["wrong"] += one.low - one.estimate <= 150 - apart.estimate <= one.high - one.estimate
+    p_values = {name: binomtest(int(n), draws, level, alternative="less").pvalue for name, n in hits.items()}
+    assert min(p_values["share"], p_values["difference"]) > FALSE_ALARM, hits
+    assert p_values["wrong"] < FALSE_ALARM, hits

@@ -48,7 +48,7 @@ def test_the_coverage_would_not_be_enough_for_intervals_one_shorter():
 @pytest.mark.parametrize("cells", [2, 30])
 def test_the_coverage_of_sums_is_enough_for_every_family(any_noise, cells):
     rng = np.random.default_rng(cells)
-    level, draws = 0.8, 12
+    level, draws = 0.9, 40
     counts = rng.poisson(rng.choice([0.5, 3, 25]), cells)
     found = [sum_interval(with_noise(counts, any_noise, rng), any_noise, level) for _ in range(draws)]
     assert covers_enough(sum(i.low <= counts.sum() <= i.high for i in found), draws, level)
@@ -79,7 +79,7 @@ def test_the_coverage_of_a_sum_of_ten_thousand_is_nominal_and_no_more_where_the_
 @pytest.mark.parametrize("scale", [0.5, 20])
 def test_shares_differences_and_ratios_cover_enough_for_every_family(any_noise, scale):
     rng = np.random.default_rng(7)
-    level, draws = 0.8, 8
+    level, draws = 0.9, 40
     one, two = rng.poisson(scale * 2, 4), rng.poisson(scale * 3, 6) + 1
     whole = np.array([one.sum() + two.sum()])
     hits = dict.fromkeys(("share", "share of whole", "difference", "ratio"), 0)

@@ -48,3 +48,10 @@ def test_the_page_has_a_form_and_says_the_interval(client):
     assert "true number lies between" in text
     assert "true share lies between" in client.get(f"{PAGE}?{QUERY}&cell=sex=1&of=sex=1&of=sex=2").text
     assert PAGE in client.get(f"/datasets/people?{QUERY}").text
+
+
+def test_the_form_keeps_every_cell_that_was_given(client):
+    text = client.get(f"{PAGE}?{QUERY}&cell=sex=1&of=sex=1&of=sex=2").text
+    assert 'name="of" value="sex=2"' in text
+    assert text.count('name="of"') == 3
+    assert text.count('name="cell"') == 2

@@ -7,7 +7,8 @@ not named means its total. Several cells are a sum. One question serves every fa
     cells, of        the share of the cells in the sum of `of`, to which they belong
     cells, minus     the difference of the two sums
 
-The cells of `of` may be the parts of the whole, the given cells among them, or one total with noise of its own.
+The cells of `of` may be the parts of the whole, the given cells among them, or one total that holds them. Under `dp` such a
+total may be the sum of the very base cells of its parts. It then has their noise, and the rest is taken in its place.
 
 Comes from: a `Release` of counts. Goes to: `api`, `cli`, `server`.
 """
@@ -23,13 +24,14 @@ import numpy as np
 from discreet.errors import BadRequest, nearest
 from discreet.inference.intervals import (
     DEFAULT_LEVEL,
+    Interval,
     cell_intervals,
     difference_interval,
     law_interval,
     share_interval,
     sum_interval,
 )
-from discreet.inference.picked_cells import picked
+from discreet.inference.picked_cells import picked, rest_of
 from discreet.inference.weighted_interval import weighted_interval
 from discreet.model.grammar import split, unescape
 from discreet.model.noise_law import depends_on_count
@@ -40,13 +42,15 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from discreet.inference.intervals import Interval
+    from discreet.inference.picked_cells import PickedCells
     from discreet.model.release import Release
 
     #: A cell: codes in the order of the dimensions, codes by name, or both as text.
     Cell = Sequence[str] | Mapping[str, str] | str
 
 _TOTAL = "_T"
+#: Of a share in percent, after the point.
+_MOST_DIGITS = 6
 
 
 def cell_codes(release: Release, cell: Cell) -> tuple[str, ...]:
@@ -91,7 +95,7 @@ def interval_of(
     for codes in (*one, *whole, *others):
         _refuse_other_numbers(release, codes)
     if others:
-        return difference_interval(picked(release, *one), picked(release, *others), level=level)
+        return _difference(picked(release, *one), picked(release, *others), level)
     if whole:
         return _share(release, one, whole, level)
     if len(one) == 1:
@@ -145,6 +149,20 @@ def interval_document(found: Interval) -> dict[str, Any]:
         "high": _number(found.high),
         "level": found.level,
     }
+
+
+def interval_texts(found: Interval, *, share: bool) -> tuple[str, str, str]:
+    """The estimate and the limits as people read them; a narrow share has enough digits to show its width.
+
+    >>> interval_texts(Interval(0.49242, 0.49237, 0.49248, 0.95), share=True)
+    ('49.242 %', '49.237 %', '49.248 %')
+    """
+    digits = 1
+    while share and 0 < 100 * (found.high - found.low) < 10 ** (1 - digits) and digits < _MOST_DIGITS:
+        digits += 1
+    ends = found.estimate, found.low, found.high
+    one, low, high = (f"{100 * x:.{digits}f} %" if share else f"{x:,.0f}" for x in ends)
+    return one, low, high
 
 
 def every_document(release: Release, level: float = DEFAULT_LEVEL) -> dict[str, Any]:
@@ -240,4 +258,18 @@ def _share(
     for _, members in one.base:
         if not all(members[name] <= all_of.base[0][1][name] for name in members):
             raise BadRequest("A cell of the share does not lie in the whole.", "Name a total that holds it.")
+    remainder = rest_of(all_of, one)
+    if remainder is not None:
+        return share_interval(one, rest=remainder, level=level)
     return share_interval(one, whole=all_of, level=level)
+
+
+def _difference(one: PickedCells, others: PickedCells, level: float) -> Interval:
+    """The interval of a difference; of a total and cells in it with the same noise, that of the rest."""
+    beyond, short = rest_of(one, others), rest_of(others, one)
+    if beyond is not None:
+        return sum_interval(beyond, level=level)
+    if short is not None:
+        found = sum_interval(short, level=level)
+        return Interval(-found.estimate, -found.high, -found.low, level)
+    return difference_interval(one, others, level=level)

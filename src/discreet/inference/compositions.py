@@ -26,8 +26,8 @@ if TYPE_CHECKING:
 
     from discreet.inference.possible_rows import PossibleRows
 
-    #: By how often each law occurs: the smallest and the largest sum, and the law of the noise.
-    _Ways = dict[tuple[int, ...], tuple[int, int, NDArray[np.float64]]]
+    #: By how often each law occurs: the smallest and the largest sum, and the law of the noise with its first value.
+    _Ways = dict[tuple[int, ...], tuple[int, int, int, NDArray[np.float64]]]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -56,13 +56,19 @@ def compositions(cells: Sequence[PossibleRows]) -> Compositions:
     21
     """
     places = _places(cells)
-    ways: _Ways = {(0,) * (1 + max(map(max, places))): (0, 0, np.ones(1))}
+    ways: _Ways = {(0,) * (1 + max(map(max, places))): (0, 0, 0, np.ones(1))}
     for rows, own in zip(cells, places, strict=True):
         for _ in range(rows.times):
             ways = _with_one_more(ways, rows, own)
-    least, most, laws = zip(*ways.values(), strict=True)
-    first = sum(rows.first * rows.times for rows in cells)
-    return Compositions(first, np.array(laws), np.array(least), np.array(most))
+    least, most, firsts, laws = zip(*ways.values(), strict=True)
+    first, last = (
+        sum(end * rows.times for end, rows in zip(ends, cells, strict=True))
+        for ends in ([rows.first for rows in cells], [rows.last for rows in cells])
+    )
+    padded = np.zeros((len(laws), last - first + 1))
+    for line, start, law in zip(padded, firsts, laws, strict=True):
+        line[start - first : start - first + len(law)] = law
+    return Compositions(first, padded, np.array(least), np.array(most))
 
 
 def number_of_compositions(cells: Sequence[PossibleRows]) -> int:
@@ -82,15 +88,27 @@ def _places(cells: Sequence[PossibleRows]) -> list[list[int]]:
 
 
 def _with_one_more(ways: _Ways, rows: PossibleRows, own: list[int]) -> _Ways:
-    """One more cell: each composition goes on with each of its laws."""
+    """One more cell: each composition goes on with each of its laws.
+
+    Laws of a single value come first. They only move the law of the others, which is quick: of 400 zeros that may be kept,
+    one composition in each step needs a convolution.
+    """
     more: _Ways = {}
-    served = list(zip(own, rows.least.tolist(), rows.most.tolist(), rows.laws, strict=True))
-    for powers, (low, high, law) in ways.items():
-        for place, least, most, row in served:
+    trimmed = [_trimmed(rows.first, law) for law in rows.laws]
+    served = zip(own, rows.least.tolist(), rows.most.tolist(), trimmed, strict=True)
+    for place, least, most, (start, row) in sorted(served, key=lambda each: len(each[3][1])):
+        for powers, (low, high, first, law) in ways.items():
             longer = (*powers[:place], powers[place] + 1, *powers[place + 1 :])
             if longer in more:
                 before = more[longer]
-                more[longer] = min(before[0], low + least), max(before[1], high + most), before[2]
+                more[longer] = min(before[0], low + least), max(before[1], high + most), *before[2:]
             else:
-                more[longer] = low + least, high + most, np.convolve(law, row)
+                sum_law = law * row if len(row) == 1 else np.convolve(law, row)
+                more[longer] = low + least, high + most, first + start, sum_law
     return more
+
+
+def _trimmed(first: int, law: NDArray[np.float64]) -> tuple[int, NDArray[np.float64]]:
+    """A law from its first to its last value that can occur."""
+    inside = np.flatnonzero(law)
+    return first + int(inside[0]), law[inside[0] : inside[-1] + 1]

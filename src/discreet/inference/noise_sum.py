@@ -6,7 +6,8 @@ counts, and so on s: empty cells may have no noise, small ones noise of their ow
     tail(s, t) = max over the possible true counts with sum s of  P(T >= t).
 
 - Where one row is possible behind each released count, T has that convolution, for every s.
-- Where few cells are open, the maximum is taken over every composition of rows (`compositions`): it is exact.
+- Where few cells are open, the maximum is taken over every composition of rows (`compositions`): it is exact. It is the
+  same for many cells with two possible rows, such as zeros that may be kept: they have few compositions.
 - Where many are, an opponent who sees more than the truth does gives a bound (`worst_rows`).
 
 Under `dp` the noise does not depend on the count, and the law of a sum is a convolution.
@@ -42,8 +43,9 @@ if TYPE_CHECKING:
 
     from discreet.model.noise_law import CellLaw
 
-#: So many compositions are looked at one by one, and so many numbers held for them.
-_MOST_COMPOSITIONS, _MOST_NUMBERS = 8_000, 3e8
+#: So many compositions are looked at one by one. So many numbers are compared for a table of all sums at once, and so many
+#: are held where the tails of single sums are looked up.
+_MOST_COMPOSITIONS, _MOST_NUMBERS, _MOST_HELD = 8_000, 3e8, 1e7
 
 
 class Tails(Protocol):
@@ -94,6 +96,43 @@ class ExactTails:
         line = np.clip(sums - self.least, 0, len(self.tails) - 1)
         found = self.tails[line, np.clip(values - self.first, 0, self.tails.shape[1] - 1)]
         return np.where(values < self.first, 1.0, np.where(values > self.last, 0.0, found))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class CompositionTails:
+    """The same as `ExactTails`, looked up when it is asked for: where a table of all sums would be too large.
+
+    Args:
+        first: The smallest value of the noise.
+        tails: One line a composition: P(noise >= t) of first, first + 1, ...
+        least: The smallest sum of true counts of each composition.
+        most: The largest.
+    """
+
+    first: int
+    tails: NDArray[np.float64]
+    least: NDArray[np.int64]
+    most: NDArray[np.int64]
+
+    @property
+    def last(self) -> int:
+        """The largest value of the noise."""
+        return self.first + int(self.tails.shape[1]) - 1
+
+    @property
+    def by_sum(self) -> bool:
+        """Other sums have other compositions."""
+        return True
+
+    def at(self, sums: NDArray[np.int64], values: NDArray[np.int64]) -> NDArray[np.float64]:
+        """The largest tail for each pair of a sum and a value."""
+        sums, values = np.broadcast_arrays(sums, values)
+        place = np.clip(values - self.first, 0, self.tails.shape[1] - 1)
+        largest = np.zeros(place.shape)
+        for tail, least, most in zip(self.tails, self.least, self.most, strict=True):
+            here = (least <= sums) & (sums <= most)
+            largest[here] = np.maximum(largest[here], tail[place[here]])
+        return np.where(values < self.first, 1.0, np.where(values > self.last, 0.0, largest))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -257,6 +296,8 @@ def _tails(
     ways, sums = number_of_compositions(cells), 1 + ranges[1] - ranges[0] + sum(spans)
     if ways <= _MOST_COMPOSITIONS and ways * sums * width <= _MOST_NUMBERS:
         return _of_every_composition(cells, known, ranges)
+    if ways <= _MOST_COMPOSITIONS and ways * width <= _MOST_HELD:
+        return _by_composition(cells, known, ranges)
     reflected = [rows.noise_reflected() for rows in cells]
     return (
         _bound(cells, known, ranges, lambda sums: released - sums),
@@ -281,15 +322,29 @@ def _bound(
 
 def _of_every_composition(
     cells: Sequence[PossibleRows], known: Law, ranges: tuple[int, int]
-) -> tuple[ExactTails, ExactTails]:
+) -> tuple[Tails, Tails]:
     """The largest tails of each sum by trying all compositions."""
+    up, down = _by_composition(cells, known, ranges)
+    start = int(up.least.min())
+    return (
+        ExactTails(up.first, _largest(up.tails, up.least, up.most), start),
+        ExactTails(down.first, _largest(down.tails, down.least, down.most), start),
+    )
+
+
+def _by_composition(
+    cells: Sequence[PossibleRows], known: Law, ranges: tuple[int, int]
+) -> tuple[CompositionTails, CompositionTails]:
+    """The tails of every composition, of the noise and of its negative."""
     found = compositions(cells)
     laws = np.array([np.convolve(law, known.chances) for law in found.laws])
     least, most = found.least + ranges[0], found.most + ranges[1]
-    first, start = found.first + known.first, int(least.min())
-    up = _largest(np.cumsum(laws[:, ::-1], axis=1)[:, ::-1], least, most)
-    down = _largest(np.cumsum(laws, axis=1)[:, ::-1], least, most)
-    return ExactTails(first, up, start), ExactTails(1 - first - laws.shape[1], down, start)
+    first = found.first + known.first
+    up, down = np.cumsum(laws[:, ::-1], axis=1)[:, ::-1], np.cumsum(laws, axis=1)[:, ::-1]
+    return (
+        CompositionTails(first, up, least, most),
+        CompositionTails(1 - first - laws.shape[1], down, least, most),
+    )
 
 
 def _largest(

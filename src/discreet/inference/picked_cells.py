@@ -1,7 +1,8 @@
 """Some cells of a release, with the law of the noise of each: what a sum, a share or a difference is made of.
 
 Under `dp` two cells may be sums of the same released base cells (a total and a cell in it): their noise is then
-not independent, and no interval of their sum follows from their laws. Such cells are refused.
+not independent, and no interval of their sum follows from their laws. Such cells are refused. Only where one is a total that
+holds all the others does something follow: what it holds beyond them is a sum of the other base cells (`rest_of`).
 
 Comes from: a `Release` and codes. Goes to: `noise_sum`, `intervals`.
 """
@@ -16,6 +17,7 @@ import numpy as np
 
 from discreet.errors import BadRequest
 from discreet.model.release import NOT_APPLICABLE, WITHHELD
+from discreet.noise.sum_law import SumLaw
 from discreet.noise.table import NO_NOISE
 
 if TYPE_CHECKING:
@@ -73,6 +75,30 @@ def refuse_shared_noise(one: PickedCells, two: PickedCells) -> None:
     """Refuse two groups of which some cells add up the same released base cells."""
     if one.digest == two.digest:
         _refuse_shared((a[1], b[1]) for a in one.base for b in two.base if a[0] is not None and a[0] == b[0])
+
+
+def rest_of(whole: PickedCells, part: PickedCells) -> PickedCells | None:
+    """What one total holds beyond cells in it, where all of them add up the same released base cells.
+
+    The rest adds up the base cells that are left: its count is the difference of the counts, as released, and it has as
+    many terms of noise as the total has more than its parts. This noise is independent of theirs.
+
+    Returns:
+        The rest as a cell; None where it does not follow, since the total has noise of its own or does not hold the cells.
+    """
+    source, outer = whole.base[0] if len(whole.base) == 1 else (None, {})
+    inside = all(inner[name] <= outer.get(name, frozenset()) for _, inner in part.base for name in inner)
+    if source is None or not inside or any(own != source for own, _ in part.base):
+        return None
+    total, parts = _terms(whole), _terms(part)
+    left = sum(law.terms for law in total) - sum(law.terms for law in parts)
+    law = SumLaw(total[0].row, left) if left else NO_NOISE
+    return PickedCells(whole.counts - part.counts.sum(), (law,), digest=whole.digest)
+
+
+def _terms(cells: PickedCells) -> list[SumLaw]:
+    """The noise of cells that add up base cells; none for those that cannot occur."""
+    return [own for law in cells.laws if law != NO_NOISE for own in law.laws if isinstance(own, SumLaw)]
 
 
 def _place(release: Release, codes: Sequence[str]) -> tuple[int, ...]:

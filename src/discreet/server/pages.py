@@ -15,7 +15,7 @@ from fastapi import APIRouter, Request
 from starlette.responses import RedirectResponse, Response
 
 from discreet.errors import DiscreetError, NotFound, Refused, nearest
-from discreet.inference.cell_targets import interval_of, refuse_no_counts
+from discreet.inference.cell_targets import interval_of, interval_texts, refuse_no_counts
 from discreet.inference.independence import independence_test
 from discreet.server import snippets
 from discreet.server.answer import check, conditional, strong_tag, tag_of
@@ -224,10 +224,13 @@ def _independence_page(door: Door, question: Question) -> Response:
 def _interval_page(door: Door, question: Question, asked: AskedInterval) -> Response:
     """A form for cells, and the interval of what was asked."""
     release = door.answer(question)
-    refuse_no_counts(release)
-    found = None
+    weighted = release.measure.has_errors
+    if not weighted:
+        refuse_no_counts(release)
+    found = texts = None
     if asked.cells:
         found = interval_of(release, asked.cells, asked.of, asked.minus, asked.level)
+        texts = interval_texts(found, share=bool(asked.of))
     return page(
         "interval.html",
         dataset=question.dataset,
@@ -238,6 +241,8 @@ def _interval_page(door: Door, question: Question, asked: AskedInterval) -> Resp
         dimensions=release.dimensions,
         asked=asked,
         found=found,
+        texts=texts,
+        weighted=weighted,
     )
 
 

@@ -49,3 +49,9 @@ def test_a_share_of_nothing_is_refused(town_workspace):
     done = run(town_workspace, "--of", "sex=1")
     assert isinstance(done.exception, BadRequest)
     assert "--cell" in str(done.exception)
+
+
+def test_a_measure_that_the_dataset_does_not_have_is_refused(town_workspace):
+    done = run(town_workspace, "--measure", "weighted", "--cell", "sex=1")
+    assert done.exit_code != 0
+    assert "no survey weights" in str(done.exception)

@@ -51,6 +51,9 @@ def interval(
     minus: Annotated[
         list[str] | None, typer.Option("--minus", help="The difference to this cell, or to several.")
     ] = None,
+    measure: Annotated[
+        str, typer.Option(help="count, or weighted for datasets with survey weights: one cell at a time.")
+    ] = "count",
     level: Annotated[float, typer.Option(help="The chance to cover the true value, at least.")] = 0.95,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON alone on standard output.")] = False,
     workspace: WorkspaceOption = None,
@@ -68,6 +71,7 @@ def interval(
         filters=filters or (),
         groups=groups or (),
         levels=levels or (),
+        measure=measure,
     )
     if not cells and (of or minus):
         raise BadRequest("--of and --minus need a cell.", "Add --cell, as in --cell sex=1.")
@@ -80,7 +84,8 @@ def interval(
     if as_json:
         emit_json(interval_document(found))
     else:
-        output.print(_sentence(found, share=bool(of)), soft_wrap=True)
+        sure = "about" if release.measure.has_errors else "at least"
+        output.print(_sentence(found, sure, share=bool(of)), soft_wrap=True)
 
 
 def _all(release: Release, level: float, *, as_json: bool) -> None:
@@ -106,11 +111,12 @@ def _show(document: dict[str, Any]) -> None:
     output.print(f"Each covers the true count with a chance of at least {document['level']:.0%}.")
 
 
-def _sentence(found: Interval, *, share: bool) -> str:
+def _sentence(found: Interval, sure: str, *, share: bool) -> str:
     """An interval in words."""
-    numbers = (found.estimate, found.low, found.high)
-    estimate, low, high = (f"{100 * x:.1f} %" if share else f"{x:,.0f}" for x in numbers)
-    return f"{estimate}; between {low} and {high} with a chance of at least {100 * found.level:g} %"
+    from discreet.inference.cell_targets import interval_texts
+
+    estimate, low, high = interval_texts(found, share=share)
+    return f"{estimate}; between {low} and {high} with a chance of {sure} {100 * found.level:g} %"
 
 
 COMMAND = Command(interval, EXAMINE)
