@@ -15,7 +15,6 @@ from discreet.errors import BadRequest
 from discreet.model.request import TableRequest
 from discreet.noise import laplace, maxent, pram
 from discreet.protect import cell_key_noise
-from discreet.protect.protector import CellKeyProtector
 from discreet.workspace.workspace import Workspace
 
 REQUEST = TableRequest("town", rows=("sex",), columns=("job",), filters=(("age", ("adult", "old")),))
@@ -81,7 +80,7 @@ def test_the_current_setting_is_the_stored_noise_and_neither_keys_nor_secret_are
         raise AssertionError("an assessment looked at real keys")
 
     monkeypatch.setattr(cell_key_noise, "add_noise", forbidden)
-    keyless = replace(stored, protector=CellKeyProtector(forbidden, stored.protector.noise))
+    keyless = replace(stored, protector=replace(stored.protector, keys=forbidden, dice=forbidden))
     found = assess(Door(keyless), REQUEST, families=["current"], reps=3)
     assert found.outcomes[0].case.noise == stored.protector.noise
 

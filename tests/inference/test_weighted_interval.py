@@ -90,7 +90,7 @@ def test_intervals_cover_the_population_total_under_sampling_and_noise():
     noise = rng.choice([-3, -2, -1, 0, 1, 2, 3], runs, p=[0.09, 0.11, 0.15, 0.3, 0.15, 0.11, 0.09])
     noisy = counts + noise
     values = np.rint(sums * noisy / counts).astype(np.int64)
-    effects = design_effects(variance, counts, sums, sums)
+    effects = design_effects(variance, counts, sums, sums, noisy)
     told = errors_told(noisy, values, effects, 3 * (values / noisy) ** 2).errors
     assert (told > 0).all()
 

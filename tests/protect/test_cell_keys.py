@@ -12,7 +12,7 @@ from discreet.model.dataset_toml import parse_dataset
 from discreet.model.protection import Protection
 from discreet.model.request import canonical, request_from_text
 from discreet.model.shape import table_shape
-from discreet.protect.cell_keys import cell_keys, xor_of_bytes
+from discreet.protect.cell_keys import cell_chances, cell_keys, xor_of_bytes
 
 SUMS = np.array([0, 1, 2**32, 2**63 + 12345, 2**64 - 1], dtype=np.uint64)
 PLACES = np.arange(5)
@@ -33,6 +33,14 @@ def test_hashed_keys_are_what_the_definition_says(secret, modulus):
     key = secret.derive("cell-key", "town")
     expected = [slow_hash(key, int(total), 0) % modulus for total in SUMS]
     assert keys_of(secret, "hashed", modulus=modulus).tolist() == expected
+
+
+def test_chances_have_a_key_of_their_own(secret):
+    """The key of the noise, the wrong alternative, would tell of the noise what a rung tells of a chance."""
+    found = cell_chances(secret, "town")(SUMS)
+    own, noise = (secret.derive(name, "town") for name in ("cell-chance", "cell-key"))
+    assert found.tolist() == [(slow_hash(own, int(total), 0) >> 11) / 2**53 for total in SUMS]
+    assert found.tolist() != [(slow_hash(noise, int(total), 0) >> 11) / 2**53 for total in SUMS]
 
 
 def test_additive_keys_are_sums_modulo_the_modulus(secret):

@@ -130,7 +130,7 @@ def _cells(
     if exact.weight_sums is None:
         raise ValueError("weights were asked for")
     totals = in_people(exact.weight_sums, stored.dataset)
-    effects = design_effects(variance, exact.counts, totals, totals)
+    effects = design_effects(variance, exact.counts, totals, totals, exact.counts)
     everybody = sample.total(*(length - 1 for length in shape.lengths))
     release = door.release(request) if told else None
     found = []

@@ -29,12 +29,14 @@ class Answer:
         values: The released numbers; meaningless where `missing`.
         missing: Where nothing was released.
         errors: The relative standard errors beside the numbers, as they are released; None where there are none.
+        noise_shares: The noise's share of each error, likewise.
     """
 
     codes: tuple[tuple[str, ...], ...]
     values: NDArray[np.int64]
     missing: NDArray[np.bool_]
     errors: NDArray[np.int64] | None = None
+    noise_shares: NDArray[np.int64] | None = None
 
 
 class Interface(Protocol):
@@ -75,4 +77,5 @@ def answer_of(release: Release) -> Answer:
         release.values.astype(np.int64),
         release.missing,
         release.errors,
+        release.noise_shares,
     )

@@ -7,8 +7,9 @@ Tables of both measures are asked for. The same cell in two tables is one unknow
     common denominators  people of one weighting class have one weight w: n w = W in all its cells, so w is what
                          divides them all, unless it is known anyway; then n = W / w must be whole
     addition             parts add up to totals in counts and in weights, over all tables (`lines`)
-    errors               what errors tell of counts beside the number itself, learnt from invented surveys with
-                         known counts (`Experience`): no formula of the errors is assumed
+    errors               what errors and noise shares tell of counts beside the number itself: by the rule that they
+                         are made by where the weights of a cell are known, else learnt from invented surveys with
+                         known counts (`Experience`), no rule being assumed
 
 Comes from: an `Interface` and what the public knows. Goes to: `trials`, which knows the truth and scores.
 Source: docs/methods/attack-weights.md.
@@ -29,7 +30,7 @@ from discreet.attacks.weight_reading import STEPS
 from discreet.model.variable import TOTAL
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -41,6 +42,8 @@ if TYPE_CHECKING:
     #: Who is counted: the code of each variable that is not a total.
     Cell = frozenset[tuple[str, str]]
     Class = tuple[str, ...]
+    #: How believable each count of a cell is by its errors; None where the rule does not tell.
+    ErrorRule = Callable[[Cell, "Seen", NDArray[np.int64]], NDArray[np.float64] | None]
 
 COUNT, WEIGHTED = "count", "weighted"
 #: A weight of a class may be off by so much: weights are rounded to decimals.
@@ -98,6 +101,7 @@ class Seen:
     count: int | None = None
     weighted: int | None = None
     error: int | None = None
+    noise_share: int | None = None
 
     @property
     def shown(self) -> int:
@@ -105,9 +109,10 @@ class Seen:
         return int(self.count if self.count is not None else self.weighted or 0)
 
     @property
-    def step(self) -> int:
-        """The error in steps of a tenth of itself: surveys differ a little in their design effects."""
-        return -1 if self.error is None or self.error <= 0 else round(math.log(self.error) / _ERROR_STEP)
+    def step(self) -> tuple[int, int | None]:
+        """The error in steps of a tenth of itself: surveys differ a little in their design effects; the noise's share."""
+        error = -1 if self.error is None or self.error <= 0 else round(math.log(self.error) / _ERROR_STEP)
+        return error, self.noise_share
 
 
 class Experience:
@@ -120,7 +125,7 @@ class Experience:
     """
 
     def __init__(self, lessons: Iterable[tuple[Seen, int]] = ()) -> None:
-        self._with: dict[tuple[int, int], Counter[int]] = defaultdict(Counter)
+        self._with: dict[tuple[int, tuple[int, int | None]], Counter[int]] = defaultdict(Counter)
         self._without: dict[int, Counter[int]] = defaultdict(Counter)
         for seen, truth in lessons:
             if seen.error is not None:
@@ -162,6 +167,7 @@ def attack(
     outside: Outside,
     measures: Sequence[str] = (COUNT, WEIGHTED),
     experience: Experience | None = None,
+    rule: ErrorRule = lambda _cell, _seen, _counts: None,
 ) -> Findings:
     """Ask for some tables in some measures, and say what the counts were."""
     notebook = Notebook(interface)
@@ -169,7 +175,10 @@ def attack(
     unknowns = {cell: _unknown(reader, outside, cell, each) for cell, each in seen.items()}
     for cell, unknown in unknowns.items():
         if experience is not None:
-            unknown.likelihood = unknown.likelihood * experience.factors(seen[cell], unknown.counts)
+            factors = rule(cell, seen[cell], unknown.counts)
+            if factors is None:
+                factors = experience.factors(seen[cell], unknown.counts)
+            unknown.likelihood = unknown.likelihood * factors
     _weigh(reader, outside, unknowns)
     lines = [
         Line(unknowns[total], [unknowns[part] for part in parts])
@@ -202,11 +211,14 @@ def look(
                 old = seen.get(cell, Seen())
                 if answer.missing[place]:
                     continue
-                error = old.error if answer.errors is None else int(answer.errors[place])
+                error, part = (
+                    None if beside is None else int(beside[place])
+                    for beside in (answer.errors, answer.noise_shares)
+                )
                 seen[cell] = (
                     replace(old, count=value)
                     if measure == COUNT
-                    else replace(old, weighted=value, error=error)
+                    else replace(old, weighted=value, error=error, noise_share=part)
                 )
         frames.append(frame)
     return {cell: each for cell, each in seen.items() if each != Seen()}, frames

@@ -91,6 +91,23 @@ def cell_keys(secret: Secret, lineage: str, protection: Protection, modulus: int
     return modes[protection.keys]
 
 
+class CellChances(Protocol):
+    """From the key sums of cells to numbers from 0 to 1: the same people always have the same number."""
+
+    def __call__(self, key_sums: NDArray[np.uint64]) -> NDArray[np.float64]:
+        """The numbers of cells given by their sums."""
+
+
+def cell_chances(secret: Secret, lineage: str) -> CellChances:
+    """Numbers that have nothing to do with the noise: the first 53 bits of AES-256(K', sum || 0), over 2^53."""
+
+    def hashed(key_sums: NDArray[np.uint64]) -> NDArray[np.float64]:
+        words = _first_words(secret.derive("cell-chance", lineage), pair_blocks(key_sums.ravel()))
+        return ((words >> np.uint64(11)) / float(2**53)).reshape(key_sums.shape)
+
+    return hashed
+
+
 def xor_of_bytes(sums: NDArray[np.uint64]) -> NDArray[np.uint64]:
     """The XOR of the four low bytes (Sadeghi & Chien, eq. 37).
 

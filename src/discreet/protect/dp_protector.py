@@ -32,6 +32,9 @@ from discreet.protect.promise import dp_promise
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    import numpy as np
+    from numpy.typing import NDArray
+
     from discreet.ledger.entries import Charge
     from discreet.ledger.group_meter import Asker
     from discreet.ledger.ledger import Ledger
@@ -107,6 +110,10 @@ class DpProtector:
     def protect(self, exact: ExactTable) -> NoisyCells:
         """Noise looked up by the description of the cells."""
         return described_noise(exact, self._parts(exact.shape), self._noise)
+
+    def chances(self, exact: ExactTable) -> NDArray[np.float64]:  # noqa: ARG002 - there are none
+        """None: under `dp` nothing that is exact is rounded and told."""
+        raise ValueError("under dp errors follow from noisy counts and declared constants")
 
     def law(self, shape: TableShape) -> DescribedLaw:
         """How many terms of which margin's noise each cell has."""

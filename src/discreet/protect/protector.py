@@ -26,6 +26,9 @@ from discreet.protect.promise import promise
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    import numpy as np
+    from numpy.typing import NDArray
+
     from discreet.ledger.group_meter import Asker
     from discreet.model.exact import ExactTable
     from discreet.model.noise_law import NoiseLaw
@@ -33,7 +36,7 @@ if TYPE_CHECKING:
     from discreet.model.request import TableRequest
     from discreet.model.shape import TableShape
     from discreet.noise.table import NoiseTable
-    from discreet.protect.cell_keys import CellKeys
+    from discreet.protect.cell_keys import CellChances, CellKeys
 
 
 class Protector(Protocol):
@@ -70,6 +73,9 @@ class Protector(Protocol):
     def protect(self, exact: ExactTable) -> NoisyCells:
         """Noisy counts of every cell."""
 
+    def chances(self, exact: ExactTable) -> NDArray[np.float64]:
+        """A secret number from 0 to 1 for every cell, for rounding by chance; the same people have the same one."""
+
     def law(self, shape: TableShape) -> NoiseLaw:
         """The law of the noise of every cell of a shape; it follows from what is public."""
 
@@ -85,6 +91,7 @@ class CellKeyProtector:
 
     keys: CellKeys
     noise: NoiseTable
+    dice: CellChances
     unpaid: bool = False
 
     @property
@@ -103,6 +110,10 @@ class CellKeyProtector:
     def protect(self, exact: ExactTable) -> NoisyCells:
         """Noise looked up by who is in the cell."""
         return NoisyCells(add_noise(exact, self.keys, self.noise), self.law(exact.shape))
+
+    def chances(self, exact: ExactTable) -> NDArray[np.float64]:
+        """By who is in the cell, with a key of their own."""
+        return self.dice(exact.key_sums)
 
     def law(self, shape: TableShape) -> TableLaw:
         """One noise table for every cell."""

@@ -28,7 +28,7 @@ from discreet.errors import (
     nearest,
 )
 from discreet.ledger.group_meter import Asker
-from discreet.protect.cell_keys import cell_keys, noise_lineage
+from discreet.protect.cell_keys import cell_chances, cell_keys, noise_lineage
 from discreet.protect.plan import NoisePlan
 from discreet.protect.protector import CellKeyProtector
 from discreet.records.secret import read_secret
@@ -198,7 +198,7 @@ class Workspace:
         dataset = version.dataset
         if not isinstance(version.noise, NoisePlan):
             keys = cell_keys(secret, noise_lineage(dataset), dataset.protection, version.noise.modulus)
-            return CellKeyProtector(keys, version.noise)
+            return CellKeyProtector(keys, version.noise, cell_chances(secret, noise_lineage(dataset)))
         from discreet.protect.described_noise import DescriptionNoise  # noqa: PLC0415 - only under dp
         from discreet.protect.dp_protector import DpProtector  # noqa: PLC0415
 

@@ -33,7 +33,7 @@ from discreet.model.shape import Dimension, plain_outputs
 from discreet.records.design_columns import stored_sums
 from discreet.records.tabulate import tabulate
 from discreet.survey.design import SurveyDesign
-from discreet.survey.design_effect import design_effects, told_effects
+from discreet.survey.design_effect import design_effects, effect_rungs, least_effects, told_effects
 from discreet.survey.dp_weights import average_weight, invariant, public_strata
 from discreet.survey.fixed_point import nearest_quotient, times_ratio
 from discreet.survey.forms import cautions, weight_form
@@ -78,7 +78,7 @@ def _about_errors(dataset: Dataset) -> tuple[str, ...]:
         return ()
     return (
         "Relative standard errors are made of noisy counts and of the design effect of the cell, which is computed from "
-        "the weights of the people in it; they are rounded up to a coarse ladder.",
+        "the weights of the people in it and rounded up, by chance, to a rung of a ladder; they are rounded up once more.",
     )
 
 
@@ -101,8 +101,10 @@ def _effects(
         exact.counts,
         in_people(_weights_of(exact), dataset),
         in_people(without_noise, dataset),
+        cells.noisy,
     )
-    return told_effects(own, cells.noisy, float(design.design_effect), ~cells.law.impossible)
+    rungs = effect_rungs(own, least_effects(cells.noisy, design), unlock(question)[1].chances(exact))
+    return told_effects(rungs, cells.noisy, float(design.design_effect), ~cells.law.impossible)
 
 
 def _weights_of(exact: ExactTable) -> NDArray[np.int64]:

@@ -46,7 +46,21 @@ if TYPE_CHECKING:
 
 AVERAGE, STRATA = "average-weight", "public-strata"
 #: What ships, and what is kept here to show why it does not.
-SERVED = (AVERAGE, STRATA, STEPS)
+#: What follows "+" is how the sample was drawn, where it is not as the demo declares it (strata with sampling fractions).
+DESIGNS = {
+    "no-design": "",
+    "clusters": 'strata = "state"\nclusters = "home"\n',
+    "replicates": 'replicates = "r1..r20"\nmethod = "jackknife"\n',
+}
+SERVED = (
+    AVERAGE,
+    STRATA,
+    STEPS,
+    f"{AVERAGE}+no-design",
+    f"{STRATA}+no-design",
+    f"{AVERAGE}+clusters",
+    f"{AVERAGE}+replicates",
+)
 OPEN = (CELL_AVERAGE, OVERALL_AVERAGE, SHARED_STEPS)
 FORMS = (UNPROTECTED, *OPEN, *SERVED)
 
@@ -77,7 +91,11 @@ class Sample:
 
     def description(self, form: str) -> str:
         """The `dataset.toml` of the survey under a form: that of the demo, with the constants of these people."""
+        form, _, design = form.partition("+")
         document = spudlandia.spudlandia_description()
+        if design:
+            before_it, after_it = document.index('strata = "state"'), document.index("[protection]")
+            document = document[:before_it] + DESIGNS[design] + "\n" + document[after_it:]
         before = parse_dataset(document).survey
         assert before is not None  # noqa: S101 - the demo is a survey
         largest = -(-int(self.weights.max()) // 10**spudlandia.WEIGHT_DECIMALS)
@@ -131,8 +149,16 @@ class Sample:
 
 
 def sample(seed: int) -> Sample:
-    """The respondents of a seed."""
-    return Sample(pa.Table.from_batches(list(spudlandia.spudlandia_batches(seed=seed))), seed)
+    """The respondents of a seed, two by two in homes, with the weights of a jackknife of 20 groups."""
+    records = pa.Table.from_batches(list(spudlandia.spudlandia_batches(seed=seed)))
+    weights, number = np.array(records.column("weight")), np.arange(len(records))
+    columns = {"home": number // 2}
+    for left_out in range(20):
+        kept = np.where(number % 20 == left_out, 0, weights * 20 / 19)
+        columns[f"r{left_out + 1}"] = kept.round(spudlandia.WEIGHT_DECIMALS)
+    for name, column in columns.items():
+        records = records.append_column(name, pa.array(column))
+    return Sample(records, seed)
 
 
 @dataclass(frozen=True, eq=False)
@@ -206,6 +232,7 @@ def served(people: Sample, form: str) -> Iterator[Served]:
 def reader_of(door: Served, form: str) -> Reader:
     """What is public of a served survey: its constants, and the law of the noise."""
     dataset = door.door.dataset
+    form = form.partition("+")[0]
     measure = WEIGHTED if form == STEPS else COUNT
     release = door.door.release(TableRequest(dataset.id, ("state",), measure=measure))
     assert dataset.survey is not None  # noqa: S101 - a survey is what is attacked here

@@ -21,6 +21,7 @@ from scipy.stats import t as student
 from discreet.attacks.interface import Notebook
 from discreet.attacks.knowledge import UNPROTECTED
 from discreet.attacks.success import CONFIDENCE, Measured, share
+from discreet.attacks.trials.error_rule import ErrorRule
 from discreet.attacks.trials.study import framed
 from discreet.attacks.trials.surveys import (
     AVERAGE,
@@ -61,6 +62,7 @@ KNOWS = (
     "the description of the dataset: variables, form, largest and average weight, and the law of the noise",
     "that weights are made from state, age group and sex; for forms but cell-average and overall-average, all weights",
     "the populations of the states, which the weights add up to, and the sample of each state",
+    "how errors are made, but for the secret of the rungs, and what the public formulas give for each count of a cell",
     "nothing of the other counts; surveys of other people, counted by the attacker, to learn from",
 )
 
@@ -191,7 +193,10 @@ class _Attacked:
     def score(self, tables: Sequence[TableRequest], experience: Experience) -> Score:
         """The attack with all that can be asked."""
         reader, measures = reader_of(self.door, self.form), measures_of(self.form)
-        found = attack(self.interface, reader, tables, self.outside, measures, experience)
+        rule = ErrorRule(
+            self.form, reader.survey, self.outside, self.door.door.dataset.weight_decimals, reader.law
+        )
+        found = attack(self.interface, reader, tables, self.outside, measures, experience, rule)
         return _score(found, self.people, self.outside)
 
     def lessons(self, tables: Sequence[TableRequest]) -> list[tuple[Seen, int]]:

@@ -1,0 +1,33 @@
+"""The rule of errors, run backwards, agrees with what is served."""
+
+import numpy as np
+import pytest
+
+from discreet.attacks.interface import Notebook
+from discreet.attacks.trials.error_rule import ErrorRule
+from discreet.attacks.trials.surveys import AVERAGE, STRATA, reader_of, sample, served
+from discreet.attacks.weights import look
+from discreet.model.request import TableRequest
+
+TABLE = TableRequest("spudlandia", ("state",), ("age", "gender"))
+
+
+def chances_of_the_truth(people, form):
+    """What the rule says of the true count of every cell that it reads."""
+    with served(people, form) as door:
+        reader, outside = reader_of(door, form), people.outside(weights=True)
+        rule = ErrorRule(form, reader.survey, outside, door.door.dataset.weight_decimals, reader.law)
+        seen, _ = look(Notebook(door), [TABLE], ("count", "weighted"))
+        found = [rule(cell, each, np.array([people.count(cell)])) for cell, each in seen.items()]
+    return np.array([chance[0] for chance in found if chance is not None])
+
+
+@pytest.mark.parametrize("form", [AVERAGE, STRATA, f"{AVERAGE}+no-design"])
+def test_the_rule_never_excludes_the_truth(form):
+    found = chances_of_the_truth(sample(7), form)
+    assert found.size > 30
+    assert (found > 0).all()
+
+
+def test_the_rule_says_nothing_where_nothing_of_a_cell_is_told():
+    assert chances_of_the_truth(sample(7), f"{STRATA}+no-design").size == 0
