@@ -62,7 +62,7 @@ def test_a_full_disk_leaves_the_version_before(town, town_workspace, tmp_path, m
     workspace.close()
 
 
-def test_what_is_no_full_disk_is_not_called_one():
+def test_what_is_no_full_disk_is_not_called_one(tmp_path):
     """The wrong alternative: to blame the disk for every error of the system."""
     with pytest.raises(PermissionError), full_disk_told("town", tmp_path):
         raise PermissionError(errno.EACCES, "Permission denied")

@@ -17,9 +17,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-#: What a write meets on a full disk: no space, no quota, a limit on the size of files.
 #: With fewer bytes free a ledger can neither be read nor written.
 LEAST_FREE = 2**20
+#: What a write meets on a full disk: no space, no quota, a limit on the size of files.
 FULL = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
 
 
