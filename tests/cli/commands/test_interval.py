@@ -36,7 +36,7 @@ def test_all_cells_are_listed_without_a_cell(town_workspace):
     document = every_document(the_release(town_workspace))
     assert json.loads(run(town_workspace, "--json").stdout) == document
     shown = run(town_workspace).stdout
-    assert "at least 95%" in shown
+    assert "at least 95 %" in shown
     assert len(shown.splitlines()) == len(document["cells"]) + 2
 
 

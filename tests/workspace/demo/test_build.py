@@ -2,6 +2,7 @@ import threading
 
 import pytest
 
+from discreet.errors import WorkspaceUnusable
 from discreet.workspace import demo as demo_data
 from discreet.workspace.demo import build as demo
 from discreet.workspace.workspace import Workspace
@@ -42,4 +43,17 @@ def test_two_who_find_it_missing_build_it_once(small_demo, tmp_path):
         thread.start()
     for thread in threads:
         thread.join()
+    assert len(small_demo) == 2
+
+
+def test_a_demo_of_another_arithmetic_is_refused_with_what_to_do(small_demo, tmp_path):
+    """Wrong alternative: "Found the demo workspace", and then no dataset is served."""
+    folder = tmp_path / "demo"
+    demo.build_demo(folder, quiet)
+    for version in folder.glob("datasets/census/*/version.json"):
+        version.write_text('{"arithmetic": 1, "defaults": 1}', "utf-8")
+    with pytest.raises(WorkspaceUnusable) as refused:
+        demo.build_demo(folder, quiet)
+    assert str(folder) in refused.value.message
+    assert "Remove that folder" in refused.value.advice
     assert len(small_demo) == 2

@@ -108,7 +108,7 @@ def _show(document: dict[str, Any]) -> None:
         numbers = ("-" if cell[name] is None else f"{cell[name]:,}" for name in ("value", "low", "high"))
         shown.add_row(*cell["codes"], *numbers)
     output.print(shown)
-    output.print(f"Each covers the true count with a chance of at least {document['level']:.0%}.")
+    output.print(f"Each covers the true count with a chance of at least {100 * document['level']:g} %.")
 
 
 def _sentence(found: Interval, sure: str, *, share: bool) -> str:

@@ -39,7 +39,7 @@ def load(
         bool,
         typer.Option(
             "--dry-run",
-            help="Check everything and tell what would be charged and left; write and charge nothing.",
+            help="Check all that a load could be refused for; tell what would be charged; write and charge nothing.",
         ),
     ] = False,
     workspace: WorkspaceOption = None,
@@ -58,6 +58,7 @@ def load(
     with description_named(description):
         dataset = parse_dataset(text, lineage_defaults(folder, text))
     if dry_run:
+        _refuse_corrections(corrections)
         with description_named(description), load_bars() as progress_for:
             found = dry_load(folder, text, file, progress_for(dataset.id, None), description.parent, engine)
         _show_dry_run(found, as_json=as_json)
@@ -85,6 +86,8 @@ def load(
         emit_json({"dataset": dataset.id, "digest": digest, "workspace": str(folder), **_charged(receipts)})
     elif corrections != "collect":
         messages.print(f"Loaded {dataset.id}, version {digest[:8]}, into {folder}", soft_wrap=True)
+        if corrections == "new-lineage":
+            messages.print("It has new keys: all its numbers change.")
         for receipt in receipts:
             _tell_charge(receipt, dataset)
             _tell_left(folder, dataset.id)
@@ -132,7 +135,23 @@ def _show_dry_run(found: dict[str, Any], *, as_json: bool) -> None:
             f"{', which was charged before,' if charge['repeat'] else ''} and leave {charge['left'][loss]:.12g}.",
             soft_wrap=True,
         )
+    messages.print(
+        "Not looked at: what changed against the version that is served, variables that look like ids, and groups "
+        "that differ by a few people. A load cautions you of them; --corrections collect tells what changed.",
+        soft_wrap=True,
+    )
     messages.print("Nothing was written and nothing was charged.")
+
+
+def _refuse_corrections(corrections: str) -> None:
+    """A dry run compares no records, so a choice about corrections would do nothing."""
+    from discreet.errors import BadRequest
+
+    if corrections != "keep-keys":
+        raise BadRequest(
+            f"--dry-run and --corrections {corrections} cannot be combined: a dry run compares no records.",
+            "Leave one of them out; --corrections collect compares the records and serves nothing.",
+        )
 
 
 def _tell_left(folder: Path, dataset: str) -> None:
@@ -149,7 +168,8 @@ def _tell_left(folder: Path, dataset: str) -> None:
 def _tell(cautions: list[str]) -> None:
     """What the custodian alone should know: changes, ids, declared groups that differ by a few people."""
     if cautions:
-        messages.print(f"{len(cautions)} cautions, for your eyes only:", style="bold")
+        count = "1 caution" if len(cautions) == 1 else f"{len(cautions)} cautions"
+        messages.print(f"{count}, for your eyes only:", style="bold")
     for caution in cautions[:MOST_CAUTIONS]:
         messages.print(Text(f"  {caution}"), soft_wrap=True)
     if len(cautions) > MOST_CAUTIONS:

@@ -1,6 +1,7 @@
 """The demo workspace: built on first use, under a lock, in the user's data folder.
 
-Two processes that both find it missing do not build it twice: the second waits for the first.
+Two processes that both find it missing do not build it twice: the second waits for the first. A demo that another
+version of Discreet built, and that this one cannot answer, is refused and left as it is.
 """
 
 from __future__ import annotations
@@ -9,8 +10,11 @@ from typing import TYPE_CHECKING
 
 from filelock import FileLock
 
+from discreet.errors import WorkspaceUnusable
+from discreet.workspace.corrections import served_digest
 from discreet.workspace.demo import DEMOS
 from discreet.workspace.load import load_dataset
+from discreet.workspace.revisions import read_revisions, refuse_unknown_revisions
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -28,7 +32,11 @@ def build_demo(folder: Path, progress_for: Callable[[str, int], Progress]) -> bo
 
     Returns:
         Whether anything had to be built.
+
+    Raises:
+        WorkspaceUnusable: Another version of Discreet built it.
     """
+    _refuse_other_builder(folder)
     if not _missing(folder):
         return False
     folder.mkdir(parents=True, exist_ok=True)
@@ -42,3 +50,20 @@ def build_demo(folder: Path, progress_for: Callable[[str, int], Progress]) -> bo
 
 def _missing(folder: Path) -> list[str]:
     return [name for name in DEMOS if not (folder / "datasets" / name / "current").is_file()]
+
+
+def _refuse_other_builder(folder: Path) -> None:
+    """Refuse a demo that this program cannot answer: it would serve no table."""
+    for name in DEMOS:
+        home = folder / "datasets" / name
+        digest = served_digest(home)
+        if not digest:
+            continue
+        try:
+            refuse_unknown_revisions(home / digest, read_revisions(home / digest))
+        except WorkspaceUnusable:
+            raise WorkspaceUnusable(
+                f"Another version of Discreet built the demo workspace {folder}.",
+                "Remove that folder if nothing of your own is in it, or name another one with --workspace: "
+                "the demo is then built anew.",
+            ) from None
