@@ -176,7 +176,7 @@ def attack(
     for cell, unknown in unknowns.items():
         if experience is not None:
             factors = rule(cell, seen[cell], unknown.counts)
-            if factors is None:
+            if factors is None or not factors.any():  # a rule that no count fits is not the rule of this server
                 factors = experience.factors(seen[cell], unknown.counts)
             unknown.likelihood = unknown.likelihood * factors
     _weigh(reader, outside, unknowns)

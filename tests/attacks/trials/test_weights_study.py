@@ -88,7 +88,7 @@ def test_errors_made_from_true_counts_are_found_out(monkeypatch):
     monkeypatch.setattr(
         weights_study, "interface_of", lambda door, people, _form: TellingErrors(door, people)
     )
-    study = WeightsStudy(surveys=5, tables=1, seed=1, against=("average-weight",)).run()
+    study = WeightsStudy(surveys=12, tables=1, seed=1, against=("average-weight",)).run()
     point = last_points(study)["average-weight"]
     assert not point["within_bar"]
     assert point["gain"] > 0.05
