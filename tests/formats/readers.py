@@ -3,6 +3,8 @@
 import csv
 import io
 import json
+import re
+from html.parser import HTMLParser
 from itertools import product
 from typing import NamedTuple
 
@@ -102,11 +104,65 @@ def read_parquet(data, names):
     return lines
 
 
+def read_csv_excel(data, names):
+    """As Excel does it where the comma is the decimal sign; the apostrophes of codes are taken off again."""
+    rows = list(csv.DictReader(io.StringIO(data.decode("utf-8-sig"), newline=""), delimiter=";"))
+    for row in rows:
+        row |= {name: row[name].replace(",", ".") for name in ("value", *BESIDE) if name in row}
+        row |= {name: row[name].removeprefix("'") for name in names}
+    return lines_of(rows, names)
+
+
+def read_html(data, names):
+    """A small parser of our own: the codes and cells of every line of the body."""
+    parser = _Cells()
+    parser.feed(data.decode().partition("<tbody>")[2].partition("</tbody>")[0])
+    header = re.findall('<th scope="col"><bdi>(.*?)</bdi>', data.decode())[len(names) :]
+    return lines_of([dict(zip([*names, *header], row, strict=True)) for row in parser.rows], names)
+
+
+class _Cells(HTMLParser):
+    def __init__(self):
+        super().__init__()
+        self.rows, self.inside = [], False
+
+    def handle_starttag(self, tag, attrs):
+        if tag == "tr":
+            self.rows.append([])
+        elif tag == "data":
+            self.rows[-1].append(dict(attrs)["value"])
+        elif tag == "td":
+            self.rows[-1].append("")
+        self.inside = tag in {"td", "abbr"}
+        assert tag in {"tr", "th", "data", "bdi", "td", "abbr"}, "a label became an element"
+
+    def handle_data(self, data):
+        if self.inside:
+            self.rows[-1][-1] += data.strip()
+
+
+def read_sdmx_csv(data, names):
+    """With pandas, and with the standard library: both must see the same fields."""
+    import pandas as pd
+
+    rows = list(csv.DictReader(io.StringIO(data.decode(), newline="")))
+    frame = pd.read_csv(io.BytesIO(data), dtype=str, keep_default_na=False)
+    assert frame["OBS_VALUE"].tolist() == [row["OBS_VALUE"] for row in rows]
+    letters = {"A": "", "Q": "c", "M": "z", "U": "u"}
+    for row in rows:
+        row |= {"value": row["OBS_VALUE"], "status": letters[row["OBS_STATUS"]]}
+        row |= {name: row[name.upper()] for name in BESIDE if name.upper() in row}
+    return lines_of(rows, names)
+
+
 READERS = {
     "arrow": read_arrow,
     "csv": read_csv,
+    "csv-excel": read_csv_excel,
+    "html": read_html,
     "json": read_json,
     "parquet": read_parquet,
+    "sdmx-csv": read_sdmx_csv,
     "xlsx": read_xlsx,
 }
 
