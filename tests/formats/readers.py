@@ -155,6 +155,35 @@ def read_sdmx_csv(data, names):
     return lines_of(rows, names)
 
 
+def px_keywords(text):
+    """A small parser of PX: pairs of keyword and texts, or the bare rest; strings hold no quotation mark."""
+    found, place = [], 0
+    pattern = re.compile(r'\s*([A-Z][A-Z0-9-]*(?:\("[^"]*"\))?)=((?:"[^"]*"|[^";])*);')
+    while match := pattern.match(text, place):
+        place = match.end()
+        items = re.findall(r'(?:"[^"]*"\s*)+', match[2]) if match[1] != "DATA" else []
+        texts = ["".join(re.findall('"([^"]*)"', item)) for item in items]
+        found.append((match[1], texts or match[2].strip()))
+    assert text[place:].strip() == "", text[place : place + 80]
+    return found
+
+
+def read_px(data, names):
+    told = dict(px_keywords(data.decode()))
+    axes = [*told.get("STUB", []), *told["HEADING"]]
+    codes = [told[f'CODES("{axis}")'] for axis in axes]
+    assert [told[f'VARIABLECODE("{axis}")'][0] for axis in axes][: len(names)] == names
+    contents = codes.pop() if len(axes) > len(names) else ["value"]
+    symbols = {'"."': "c", '".."': "z"}
+    rows = []
+    for cell, line in zip(product(*codes), told["DATA"].split("\n"), strict=True):
+        row = dict(zip(contents, line.split(" "), strict=True))
+        status = symbols.get(row["value"], "u" if row.get("unreliable") == "1" else "")
+        numbers = {name: "" if text.startswith('"') else text for name, text in row.items()}
+        rows.append(dict(zip(names, cell, strict=True)) | numbers | {"status": status})
+    return lines_of(rows, names)
+
+
 READERS = {
     "arrow": read_arrow,
     "csv": read_csv,
@@ -162,6 +191,7 @@ READERS = {
     "html": read_html,
     "json": read_json,
     "parquet": read_parquet,
+    "px": read_px,
     "sdmx-csv": read_sdmx_csv,
     "xlsx": read_xlsx,
 }
