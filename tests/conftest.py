@@ -24,13 +24,17 @@ import pyarrow as pa
 import pytest
 from hypothesis import settings
 
+from discreet.answer.pipeline import release_table
 from discreet.cli.main import run as command_line
+from discreet.model.request import request_from_text
 from discreet.records.secret import Secret
 from discreet.workspace.load import load_dataset
 from discreet.workspace.workspace import Workspace
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
+
+    from discreet.model.release import Release
 
 settings.register_profile("discreet", deadline=None, derandomize=True)
 settings.load_profile("discreet")
@@ -204,6 +208,13 @@ def town(tmp_path_factory: pytest.TempPathFactory) -> Town:
 @pytest.fixture(scope="session")
 def town_workspace(town: Town) -> Workspace:
     return town.load(town.folder / "workspace")
+
+
+@pytest.fixture(scope="session")
+def town_release(town_workspace: Workspace) -> Release:
+    """Age by job by sex: children have no job, so some cells cannot occur."""
+    request = request_from_text("town", rows=["age"], columns=["job"], layers=["sex"])
+    return release_table(town_workspace.stored("town"), request)
 
 
 @pytest.fixture

@@ -43,6 +43,7 @@ HOMES = {
     "pandas": {"api"},
     "altair": {"pictures"},
     "vl_convert": {"pictures"},
+    "xlsxwriter": {"formats"},
 }
 #: What the public knows: all that readers' tools and attackers may import.
 PUBLIC = {"model", "noise", "privacy", "formats", "errors"}

@@ -24,9 +24,8 @@ HOSTILE = {
 
 
 @pytest.fixture(scope="module")
-def release(town_workspace):
-    request = request_from_text("town", rows=["age"], columns=["job"], layers=["sex"])
-    return release_table(town_workspace.stored("town"), request)
+def release(town_release):
+    return town_release
 
 
 @pytest.fixture(scope="module")

@@ -22,7 +22,7 @@ HASH = re.compile(r"    --hash=sha256:[0-9a-f]{64}(?: \\)?")
 ADDRESS = re.compile(
     r"://|^\s*(?:-i|-f|-e|--index|--extra-index|--find-links|--trusted-host)|@\s*(?:file|git|http)"
 )
-EXTRAS = {"serve.txt": ["postgresql"], "dev.txt": ["test", "bench", "lint", "lock"]}
+EXTRAS = {"serve.txt": ["excel", "postgresql"], "dev.txt": ["test", "bench", "lint", "lock"]}
 
 
 def pins(path):

@@ -12,15 +12,17 @@ from __future__ import annotations
 import csv
 import io
 import re
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from discreet.formats import Format
 
 if TYPE_CHECKING:
-    import numpy as np
-    import pyarrow as pa
-    from numpy.typing import NDArray
+    from collections.abc import Callable
 
+    import pyarrow as pa
+
+    from discreet.model.columns import Numbers
     from discreet.model.release import Release
 
 _FORMULA = re.compile(r"[=+\-@\t\r]")
@@ -29,11 +31,7 @@ _NUMBER = re.compile(r"-?\d+(\.\d+)?(-\d+)?\Z")
 
 def to_csv(release: Release) -> bytes:
     """The release as tidy CSV."""
-    names = [name for d in release.dimensions for name in (d.name, f"{d.name}_label")]
-    extra = [] if release.signed is None else ["signed"]
-    extra += [] if release.errors is None else ["relative_standard_error", "noise_share"]
-    header = ",".join([*names, "value", "status", *extra]) + "\n"
-    return header.encode() + _lines(release)
+    return csv_document(release, Dialect())
 
 
 def safe_text(text: str) -> str:
@@ -45,55 +43,69 @@ def safe_text(text: str) -> str:
     return f"'{text}" if _FORMULA.match(text) and not _NUMBER.match(text) else text
 
 
-def _lines(release: Release) -> bytes:
-    import numpy as np
+@dataclass(frozen=True, slots=True)
+class Dialect:
+    """How a CSV file is written.
+
+    Args:
+        separator: What stands between fields.
+        decimal: The decimal sign.
+        safe: Makes a text harmless to the program that opens the file.
+    """
+
+    separator: str = ","
+    decimal: str = "."
+    safe: Callable[[str], str] = safe_text
+
+
+def csv_document(release: Release, dialect: Dialect) -> bytes:
+    """The release as CSV of a dialect."""
+    from discreet.model.columns import numbers_of
+
+    names = [name for d in release.dimensions for name in (d.name, f"{d.name}_label")]
+    value, *beside = [numbers.name for numbers in numbers_of(release)]
+    header = dialect.separator.join([*names, value, "status", *beside]) + "\n"
+    return header.encode() + joined_lines(_columns(release, dialect), dialect.separator)
+
+
+def _columns(release: Release, dialect: Dialect) -> list[pa.Array]:
+    """The fields of every line, column by column."""
+    import pyarrow as pa
+
+    from discreet.model.columns import numbers_of, places_of
+    from discreet.model.release import STATUSES
+
+    columns = [
+        quoted(texts, dialect).take(pa.array(places))
+        for dimension, places in places_of(release)
+        for texts in (dimension.codes, dimension.labels)
+    ]
+    value, *beside = [number_texts(numbers, dialect.decimal) for numbers in numbers_of(release)]
+    status = pa.array(STATUSES, pa.large_string()).take(pa.array(release.status.ravel()))
+    return [*columns, value, status, *beside]
+
+
+def joined_lines(columns: list[pa.Array], separator: str) -> bytes:
+    """Lines made of their fields."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
-    from discreet.model.release import STATUSES
-
-    columns = []
-    lengths = release.values.shape
-    for axis, dimension in enumerate(release.dimensions):
-        along = tuple(-1 if a == axis else 1 for a in range(len(lengths)))
-        place = np.broadcast_to(np.arange(dimension.length, dtype=np.int32).reshape(along), lengths).ravel()
-        columns += [_quoted(texts).take(pa.array(place)) for texts in (dimension.codes, dimension.labels)]
-    status = release.status.ravel()
-    value = _texts(release.values.ravel(), release.missing.ravel())
-    letter = pa.array(STATUSES, pa.large_string()).take(pa.array(status))
-    columns += [value, letter]
-    if release.signed is not None:
-        columns.append(_texts(release.signed.ravel(), release.missing.ravel()))
-    columns += [
-        _percent(np.where(release.missing, -1, tenths))
-        for tenths in (release.errors, release.noise_shares)
-        if tenths is not None
-    ]
-    comma, nothing = (pa.scalar(text, pa.large_string()) for text in (",", ""))
-    ended = pc.binary_join_element_wise(columns.pop(), pa.scalar("\n", pa.large_string()), nothing)
-    lines = pc.binary_join_element_wise(*columns, ended, comma)
+    between, end, nothing = (pa.scalar(text, pa.large_string()) for text in (separator, "\n", ""))
+    ended = pc.binary_join_element_wise(columns[-1], end, nothing)
+    lines = pc.binary_join_element_wise(*columns[:-1], ended, between)
     return b"".join(line_block.buffers()[2].to_pybytes() for line_block in _blocks(lines))
 
 
-def _texts(values: NDArray[np.int64] | NDArray[np.float64], missing: NDArray[np.bool_]) -> pa.Array:
+def number_texts(numbers: Numbers, decimal: str = ".") -> pa.Array:
     """Whole numbers as they are, a float by the fewest digits that give it back; empty where missing."""
-    import pyarrow as pa
-
-    if values.dtype.kind == "f":
-        texts = pa.array([repr(value) for value in values.tolist()], pa.large_string(), mask=missing)
-    else:
-        texts = pa.array(values, mask=missing).cast(pa.large_string())
-    return texts.fill_null("")
-
-
-def _percent(errors: NDArray[np.int64]) -> pa.Array:
-    """Tenths of a percent as percent with one decimal; empty where negative."""
     import numpy as np
     import pyarrow as pa
 
-    known, places = np.unique(errors.ravel(), return_inverse=True)
-    texts = ["" if error < 0 else f"{error // 10}.{error % 10}" for error in known.tolist()]
-    return pa.array(texts, pa.large_string()).take(pa.array(places))
+    if numbers.values.dtype.kind != "f":
+        return pa.array(numbers.values, mask=numbers.missing).cast(pa.large_string()).fill_null("")
+    known, places = np.unique(numbers.values, return_inverse=True)
+    texts = [repr(value).replace(".", decimal) for value in known.tolist()]
+    return pa.array(texts, pa.large_string()).take(pa.array(places, mask=numbers.missing)).fill_null("")
 
 
 def _blocks(lines: pa.Array | pa.ChunkedArray) -> list[pa.Array]:
@@ -101,15 +113,17 @@ def _blocks(lines: pa.Array | pa.ChunkedArray) -> list[pa.Array]:
     return [chunk for chunk in chunks if len(chunk)]
 
 
-def _quoted(texts: tuple[str, ...]) -> pa.Array:
+def quoted(texts: tuple[str, ...], dialect: Dialect) -> pa.Array:
     """Each text as a CSV field, by Python's own writer."""
     import pyarrow as pa
 
     fields = []
     for text in texts:
         buffer = io.StringIO()
-        csv.writer(buffer, lineterminator="\r\n").writerow([safe_text(text), ""])
-        fields.append(buffer.getvalue().removesuffix(",\r\n"))
+        csv.writer(buffer, delimiter=dialect.separator, lineterminator="\r\n").writerow(
+            [dialect.safe(text), ""]
+        )
+        fields.append(buffer.getvalue().removesuffix(f"{dialect.separator}\r\n"))
     return pa.array(fields, pa.large_string())
 
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from discreet.answer.measures import measure_kind
 from discreet.formats import formats
+from discreet.model import provenance
 from discreet.model.grammar import write_filter, write_group
 from discreet.model.measure import DEFAULT_MEASURE
 from discreet.model.release import filter_in_words
@@ -166,11 +167,7 @@ def _python(request: TableRequest, last: str) -> str:
 
 def citation(question: Question, base: str) -> str:
     """How to cite the table: what, from where, which version, at which address."""
-    dataset = question.dataset
-    version = f"version {dataset.version} ({question.digest[:8]})"
-    parts = [question.title, f"{dataset.label}, {version}", dataset.source]
-    address = base + page_path(question.request)
-    return " ".join([*(part.rstrip(".") + "." for part in parts if part), address])
+    return provenance.citation(question, base + page_path(question.request))
 
 
 def facts(dataset: Dataset, request: TableRequest) -> list[tuple[str, str]]:

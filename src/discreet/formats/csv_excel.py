@@ -1,0 +1,59 @@
+"""CSV for a double click in Excel: the columns of the tidy CSV with a byte order mark, semicolons and decimal commas.
+
+This is what Excel expects where the comma is the decimal sign, as in most of Europe. An apostrophe leads every
+text that Excel would change: a formula, or a code that it would take for a date (`5-9`), a time, or a number with
+other digits than it has (`007`, `1E5`, more than 15 digits).
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from discreet.formats import Format
+from discreet.formats.csv import Dialect, csv_document
+
+if TYPE_CHECKING:
+    from discreet.model.release import Release
+
+#: Numbers that Excel keeps as they are.
+_KEPT = re.compile(r"(0|-?[1-9]\d{0,14})\Z")
+#: Texts of digits and signs only, which Excel reads as a date, a time, an amount or a number.
+_DIGITS = re.compile(r"(?=.*\d)[\d\s.,:/+\-()%$€£eE]+\Z")
+#: How the names of months begin, in the languages of western and northern Europe.
+_MONTHS = (
+    "jan feb fév fev mar mär mrz mrt maa apr abr avr mai may maj mag mei jun jui giu jul lug aug ago aoû"
+)
+_MONTHS += " sep set okt oct out ott nov dec dez dic déc des gen ene"
+_MONTH = re.compile(
+    rf"(\d+[\s.\-/]*)?({'|'.join(_MONTHS.split())})\w*[\s.,\-/]*(\d[\d\s.,:\-/]*)?\Z", re.IGNORECASE
+)
+_OTHERS = re.compile(r"[=+\-@\t\r]|(\d+:\d+.*|\d+ *[ap]m?|true|false|wahr|falsch|vrai|faux)\Z", re.IGNORECASE)
+
+
+def to_csv_excel(release: Release) -> bytes:
+    """The release as CSV that Excel opens by itself."""
+    return b"\xef\xbb\xbf" + csv_document(release, Dialect(";", ",", kept_text))
+
+
+def kept_text(text: str) -> str:
+    """Text that Excel keeps: a leading apostrophe where it would make something else of it.
+
+    >>> kept_text("5-9"), kept_text("007"), kept_text("12"), kept_text("=1+1"), kept_text("North")
+    ("'5-9", "'007", '12', "'=1+1", 'North')
+    """
+    if _KEPT.match(text):
+        return text
+    changed = _DIGITS.match(text) or _MONTH.match(text) or _OTHERS.match(text)
+    return f"'{text}" if changed else text
+
+
+FORMAT = Format(
+    "csv-excel",
+    "CSV for Excel",
+    "CSV that Excel opens by itself",
+    "csv",
+    "text/csv; charset=utf-8",
+    to_csv_excel,
+    owns_extension=False,
+)

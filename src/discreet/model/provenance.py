@@ -1,0 +1,71 @@
+"""Where a table comes from and what its reader must be told, as lines of name and text.
+
+Formats with a place for words write all of them: the mandatory note first. That counts are perturbed is said of
+the table, never of a cell.
+
+Comes from: `Release`. Goes to: `formats`, and `server`, which cites a table by its address.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Protocol
+
+from discreet.model.release import STATUS_MEANING
+
+if TYPE_CHECKING:
+    from discreet.model.dataset import Dataset
+    from discreet.model.release import Release
+    from discreet.model.request import TableRequest
+
+
+class Cited(Protocol):
+    """What can be cited: a release, or a question before it is answered."""
+
+    @property
+    def dataset(self) -> Dataset:
+        """The public description."""
+
+    @property
+    def digest(self) -> str:
+        """Which version it is of."""
+
+    @property
+    def request(self) -> TableRequest:
+        """The canonical request."""
+
+    @property
+    def title(self) -> str:
+        """What is counted, by what."""
+
+
+def citation(cited: Cited, address: str = "") -> str:
+    """How to cite a table: what, from where, which version, at which address, or by which query."""
+    dataset = cited.dataset
+    version = f"version {dataset.version} ({cited.digest[:8]})"
+    parts = [cited.title, f"{dataset.label}, {version}", dataset.source]
+    last = address or f"Query: {cited.request.permalink}"
+    return " ".join([*(part.rstrip(".") + "." for part in parts if part), last])
+
+
+def provenance(release: Release) -> list[tuple[str, str]]:
+    """All that travels with a table, without empty lines; a name may stand on several."""
+    dataset = release.dataset
+    lines = [
+        ("title", release.title),
+        *(("note", note) for note in release.notes),
+        ("perturbed", "Yes: noise protects the numbers of this table. Which cells it changed is not told."),
+        *(("promise", sentence) for sentence in release.promise),
+        ("dataset", f"{dataset.id}: {dataset.label}"),
+        ("source", dataset.source),
+        ("version", dataset.version),
+        ("digest", release.digest),
+        ("citation", citation(release)),
+        ("query", release.request.permalink),
+        ("unit", dataset.unit),
+        ("population", dataset.population),
+        ("reference date", dataset.reference_date),
+        ("method", dataset.protection.method),
+        ("additivity", release.request.additivity or dataset.protection.additivity),
+        *((f"status {letter}", meaning) for letter, meaning in STATUS_MEANING.items()),
+    ]
+    return [(name, text) for name, text in lines if text]

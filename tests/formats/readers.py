@@ -1,0 +1,202 @@
+"""Each format read back, by the library that people read it with: one `Line` a cell, in the order of the cells."""
+
+import csv
+import io
+import json
+import re
+from html.parser import HTMLParser
+from itertools import product
+from typing import NamedTuple
+
+import numpy as np
+
+from discreet.formats import named_format
+from discreet.model.release import STATUSES
+
+
+class Line(NamedTuple):
+    codes: tuple[str, ...]
+    value: float | None
+    status: str
+    signed: float | None = None
+    error: float | None = None
+    noise_share: float | None = None
+
+
+BESIDE = ("signed", "relative_standard_error", "noise_share")
+
+
+def expected(release):
+    """The slow, obvious reading of a release itself."""
+    lines = []
+    for place in np.ndindex(release.values.shape):
+        codes = tuple(d.codes[p] for d, p in zip(release.dimensions, place, strict=True))
+        missing = release.missing[place]
+        tenths = [None if a is None else a[place] for a in (release.errors, release.noise_shares)]
+        lines.append(
+            Line(
+                codes,
+                None if missing else release.values[place].item(),
+                STATUSES[release.status[place]],
+                None if missing or release.signed is None else release.signed[place].item(),
+                *(None if missing or t is None or t < 0 else t.item() / 10 for t in tenths),
+            )
+        )
+    return lines
+
+
+def lines_of(rows, names):
+    """Lines from rows that are mappings by name."""
+    return [
+        Line(
+            tuple(row[name] for name in names),
+            _number(row["value"]),
+            row["status"] or "",
+            *(_number(row.get(name)) for name in BESIDE),
+        )
+        for row in rows
+    ]
+
+
+def _number(value):
+    return None if value in {None, ""} or value != value else float(value)  # noqa: PLR0124 - NaN
+
+
+def read_csv(data, names):
+    return lines_of(csv.DictReader(io.StringIO(data.decode(), newline="")), names)
+
+
+def read_json(data, names):
+    document = json.loads(data)
+    codes = [list(document["dimension"][name]["category"]["index"]) for name in names]
+    status, extension = document["status"], document["extension"]
+    beside = [extension.get(name) or [None] * len(document["value"]) for name in BESIDE]
+    return [
+        Line(cell, value, status.get(str(place), ""), *numbers)
+        for place, (cell, value, *numbers) in enumerate(
+            zip(product(*codes), document["value"], *beside, strict=True)
+        )
+    ]
+
+
+def read_xlsx(data, names):
+    import openpyxl
+
+    header, *rows = openpyxl.load_workbook(io.BytesIO(data))["data"].iter_rows(values_only=True)
+    return lines_of([dict(zip(header, row, strict=True)) for row in rows], names)
+
+
+def read_arrow(data, names):
+    import polars as pl
+    import pyarrow as pa
+
+    lines = lines_of(pa.ipc.open_stream(data).read_all().to_pylist(), names)
+    assert lines == lines_of(pl.read_ipc_stream(data).to_dicts(), names)
+    return lines
+
+
+def read_parquet(data, names):
+    import pandas as pd
+    import polars as pl
+
+    lines = lines_of(pl.read_parquet(data).to_dicts(), names)
+    assert lines == lines_of(pd.read_parquet(io.BytesIO(data)).to_dict("records"), names)
+    return lines
+
+
+def read_csv_excel(data, names):
+    """As Excel does it where the comma is the decimal sign; the apostrophes of codes are taken off again."""
+    rows = list(csv.DictReader(io.StringIO(data.decode("utf-8-sig"), newline=""), delimiter=";"))
+    for row in rows:
+        row |= {name: row[name].replace(",", ".") for name in ("value", *BESIDE) if name in row}
+        row |= {name: row[name].removeprefix("'") for name in names}
+    return lines_of(rows, names)
+
+
+def read_html(data, names):
+    """A small parser of our own: the codes and cells of every line of the body."""
+    parser = _Cells()
+    parser.feed(data.decode().partition("<tbody>")[2].partition("</tbody>")[0])
+    header = re.findall('<th scope="col"><bdi>(.*?)</bdi>', data.decode())[len(names) :]
+    return lines_of([dict(zip([*names, *header], row, strict=True)) for row in parser.rows], names)
+
+
+class _Cells(HTMLParser):
+    def __init__(self):
+        super().__init__()
+        self.rows, self.inside = [], False
+
+    def handle_starttag(self, tag, attrs):
+        if tag == "tr":
+            self.rows.append([])
+        elif tag == "data":
+            self.rows[-1].append(dict(attrs)["value"])
+        elif tag == "td":
+            self.rows[-1].append("")
+        self.inside = tag in {"td", "abbr"}
+        assert tag in {"tr", "th", "data", "bdi", "td", "abbr"}, "a label became an element"
+
+    def handle_data(self, data):
+        if self.inside:
+            self.rows[-1][-1] += data.strip()
+
+
+def read_sdmx_csv(data, names):
+    """With pandas, and with the standard library: both must see the same fields."""
+    import pandas as pd
+
+    rows = list(csv.DictReader(io.StringIO(data.decode(), newline="")))
+    frame = pd.read_csv(io.BytesIO(data), dtype=str, keep_default_na=False)
+    assert frame["OBS_VALUE"].tolist() == [row["OBS_VALUE"] for row in rows]
+    letters = {"A": "", "Q": "c", "M": "z", "U": "u"}
+    for row in rows:
+        row |= {"value": row["OBS_VALUE"], "status": letters[row["OBS_STATUS"]]}
+        row |= {name: row[name.upper()] for name in BESIDE if name.upper() in row}
+    return lines_of(rows, names)
+
+
+def px_keywords(text):
+    """A small parser of PX: pairs of keyword and texts, or the bare rest; strings hold no quotation mark."""
+    found, place = [], 0
+    pattern = re.compile(r'\s*([A-Z][A-Z0-9-]*(?:\("[^"]*"\))?)=((?:"[^"]*"|[^";])*);')
+    while match := pattern.match(text, place):
+        place = match.end()
+        items = re.findall(r'(?:"[^"]*"\s*)+', match[2]) if match[1] != "DATA" else []
+        texts = ["".join(re.findall('"([^"]*)"', item)) for item in items]
+        found.append((match[1], texts or match[2].strip()))
+    assert text[place:].strip() == "", text[place : place + 80]
+    return found
+
+
+def read_px(data, names):
+    told = dict(px_keywords(data.decode()))
+    axes = [*told.get("STUB", []), *told["HEADING"]]
+    codes = [told[f'CODES("{axis}")'] for axis in axes]
+    assert [told[f'VARIABLECODE("{axis}")'][0] for axis in axes][: len(names)] == names
+    contents = codes.pop() if len(axes) > len(names) else ["value"]
+    symbols = {'"."': "c", '".."': "z"}
+    rows = []
+    for cell, line in zip(product(*codes), told["DATA"].split("\n"), strict=True):
+        row = dict(zip(contents, line.split(" "), strict=True))
+        status = symbols.get(row["value"], "u" if row.get("unreliable") == "1" else "")
+        numbers = {name: "" if text.startswith('"') else text for name, text in row.items()}
+        rows.append(dict(zip(names, cell, strict=True)) | numbers | {"status": status})
+    return lines_of(rows, names)
+
+
+READERS = {
+    "arrow": read_arrow,
+    "csv": read_csv,
+    "csv-excel": read_csv_excel,
+    "html": read_html,
+    "json": read_json,
+    "parquet": read_parquet,
+    "px": read_px,
+    "sdmx-csv": read_sdmx_csv,
+    "xlsx": read_xlsx,
+}
+
+
+def read_back(name, release):
+    """A release through a format and back."""
+    return READERS[name](named_format(name).write(release), [d.name for d in release.dimensions])

@@ -1,0 +1,38 @@
+"""Arrow: dictionaries, batches, and the words inside the schema."""
+
+import json
+
+import pyarrow as pa
+import pytest
+
+import discreet.formats.arrow as module
+from discreet.formats import named_format
+
+
+def stream_of(release):
+    return pa.ipc.open_stream(named_format("arrow").write(release))
+
+
+def test_texts_are_dictionaries_and_counts_are_integers(release):
+    schema = stream_of(release).schema
+    assert schema.names == ["age", "age_label", "job", "job_label", "sex", "sex_label", "value", "status"]
+    assert all(pa.types.is_dictionary(schema.field(name).type) for name in schema.names if name != "value")
+    assert schema.field("value").type == pa.int64()
+    assert schema.field("sex").metadata == {b"label": b"Sex"}
+
+
+def test_what_must_be_told_is_in_the_schema(release):
+    told = json.loads(stream_of(release).schema.metadata[b"discreet"])
+    assert told["note"] == list(release.notes)
+    assert told["promise"] == list(release.promise)
+    assert told["digest"] == release.digest
+    assert told["citation"].startswith(release.title)
+
+
+@pytest.mark.parametrize("lines", [7, 60])
+def test_a_stream_comes_in_batches(release, monkeypatch, lines):
+    whole = stream_of(release).read_all()
+    monkeypatch.setattr(module, "BATCH", lines)
+    batches = list(stream_of(release))
+    assert max(len(batch) for batch in batches) == min(lines, release.cells)
+    assert pa.Table.from_batches(batches).equals(whole)

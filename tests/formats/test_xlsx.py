@@ -1,0 +1,54 @@
+"""Excel: three sheets, every text is text, and what does not fit is refused."""
+
+import io
+import zipfile
+
+import openpyxl
+import pytest
+
+from discreet.errors import BadRequest
+from discreet.formats import named_format
+from discreet.formats.xlsx import MOST_LINES, refuse_long
+
+from .conftest import HOSTILE
+
+
+def book_of(release):
+    return openpyxl.load_workbook(io.BytesIO(named_format("xlsx").write(release)))
+
+
+def test_a_workbook_has_data_notes_and_definitions(release):
+    book = book_of(release)
+    assert book.sheetnames == ["data", "notes", "definitions"]
+    notes = list(book["notes"].iter_rows(min_row=2, values_only=True))
+    assert ("note", release.notes[0]) in notes
+    assert ("digest", release.digest) in notes
+    assert [text for name, text in notes if name == "promise"] == list(release.promise)
+    defined = list(book["definitions"].iter_rows(min_row=2, values_only=True))
+    assert ("job", "9", "Not stated", None) in defined
+    assert ("status", "c", "Not released: withheld to protect confidentiality", None) in defined
+
+
+def test_no_cell_is_a_formula_a_link_or_a_date(hostile):
+    """Wrong alternative: `worksheet.write`, which makes `=cmd` a formula and `http://` a link."""
+    data = named_format("xlsx").write(hostile)
+    with zipfile.ZipFile(io.BytesIO(data)) as parts:
+        sheets = [parts.read(name).decode() for name in parts.namelist() if "worksheets/sheet" in name]
+    assert len(sheets) == 3
+    assert not any("<f>" in sheet or "hyperlink" in sheet for sheet in sheets)
+    rows = list(book_of(hostile)["data"].iter_rows(min_row=2))
+    assert all(cell.data_type in {"s", "n"} for row in rows for cell in row)
+    assert rows[list(HOSTILE).index("formula")][0].value == HOSTILE["formula"]
+    assert rows[list(HOSTILE).index("formula")][0].data_type == "s"
+
+
+def test_codes_of_digits_stay_text_and_counts_are_numbers(release):
+    row = next(book_of(release)["data"].iter_rows(min_row=2))
+    assert [cell.data_type for cell in row[:6]] == ["s"] * 6
+    assert isinstance(row[6].value, int)
+
+
+def test_more_cells_than_lines_are_refused_before_anything_is_written():
+    refuse_long(MOST_LINES)
+    with pytest.raises(BadRequest, match=r"1,048,576 cells.*Take the format parquet or csv"):
+        refuse_long(MOST_LINES + 1)
