@@ -176,7 +176,8 @@ def attack(
     for cell, unknown in unknowns.items():
         if experience is not None:
             factors = rule(cell, seen[cell], unknown.counts)
-            if factors is None or not factors.any():  # a rule that no count fits is not the rule of this server
+            # A rule that no count fits is not the rule of this server.
+            if factors is None or not factors.any():
                 factors = experience.factors(seen[cell], unknown.counts)
             unknown.likelihood = unknown.likelihood * factors
     _weigh(reader, outside, unknowns)
