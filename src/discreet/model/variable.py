@@ -20,7 +20,8 @@ from discreet.model.grammar import escape
 TOTAL = "_T"
 #: Words that a table's own columns use: a variable of this name would make a file ambiguous.
 RESERVED_NAMES = frozenset(
-    {"count", "value", "status", "weight", "weighted", "measure", "total", "record_key"}
+    {"count", "value", "signed", "status", "weight", "weighted", "measure", "total", "record_key"}
+    | {"relative_standard_error", "noise_share", "time_period", "obs_value", "obs_status"}
 )
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]{0,63}\Z")
 
