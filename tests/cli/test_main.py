@@ -23,7 +23,7 @@ from discreet.cli.registry import command_names
         (("load", "nothing.toml", "nothing.csv"), 4, "discreet describe"),
         (("table", "town", "--rows", "sex", "--json", "--format", "csv"), 2, "contradict each other"),
         (("table", "town", "--rows", "sex", "--dry-run", "--format", "csv"), 2, "told as JSON"),
-        (("table", "town", "--rows", "sex", "--out", "ages"), 2, ".csv or .json or"),
+        (("table", "town", "--rows", "sex", "--out", "ages"), 2, "no ending that names a format"),
         (("design", "maxent", "--D", "5", "--V", "3", "--picture", "curve"), 2, "Add --plot"),
         (("design", "maxent", "--D", "5", "--V", "3", "--match", "smallest"), 2, "design compare"),
         (("design", "compare", "--epsilon", "1.5", "--m", "7", "--V", "3"), 2, "does not take --V"),

@@ -11,7 +11,7 @@ import discreet
 from discreet.cli.main import app
 from discreet.errors import BadData, BadDescription, BadRequest
 from discreet.server.grid import grid
-from discreet.survey.design_effect import SMALL
+from discreet.survey.design_effect import RATIO, SMALL
 from discreet.survey.sampling_error import ERROR_LADDER, SHARE_LADDER
 
 RECORDS = 900
@@ -160,26 +160,32 @@ def up(value, ladder):
 
 
 def test_errors_follow_from_weights_of_the_cell_and_its_noisy_count(frame, tmp_path):
-    """Without strata: n/(n-1) (Σw² - W²/n), and how far the average weight is off, by hand from the records."""
+    """Without strata: n/(n-1) (Σw² - W²/n), and how far the average weight is off, by hand from the records.
+
+    The design effect is told by one of the two rungs above it.
+    """
     release = released(load(tmp_path, frame, "average-weight"), rows=["age"], columns=["sex"])
     variance = float(release.law.table.variance)
     survey, effects = release.dataset.survey, {}
     average = float(survey.population_size) / survey.sample_size
     for place, inside in cells(frame, release):
-        w, n = inside["w"].to_numpy(), len(frame)
+        w, n, noisy = inside["w"].to_numpy(), len(frame), int(release.noisy[place])
         spread = n / (n - 1) * ((w**2).sum() - w.sum() ** 2 / n)
-        without_noise = len(w) * average
-        error = spread**0.5 + abs(without_noise - w.sum())
-        effects[place] = len(w) * error**2 / without_noise**2 if len(w) else 0.0
+        missed = abs(average - w.mean()) if len(w) else 0.0
+        error = (spread / max(len(w), 1)) ** 0.5 + max(noisy, 0) ** 0.5 * missed
+        outside = max(survey.sample_size - noisy, SMALL) / survey.sample_size
+        least = (1 - survey.sample_size / float(survey.population_size)) * min(outside, 1)
+        effects[place] = max((error / average) ** 2 if len(w) else 0.0, least)
     largest = max(effects[place] for place in effects if release.noisy[place] >= SMALL)
-    declared = 1 + float(release.dataset.survey.relative_variance)
+    declared = 1 + float(survey.relative_variance)
     for place, own in effects.items():
         noisy = int(release.noisy[place])
         effect = own if noisy >= SMALL else max(largest, declared)
         noise = variance * average**2 / int(release.values[place]) ** 2
-        both = effect / noisy + noise
-        assert release.errors[place] == up(1000 * both**0.5, ERROR_LADDER)
-        assert release.noise_shares[place] == up(1000 * noise / both, SHARE_LADDER)
+        low, high = (up(1000 * (effect * f / noisy + noise) ** 0.5, ERROR_LADDER) for f in (1, RATIO**2))
+        assert low <= release.errors[place] <= high
+        most, fewest = (up(1000 * noise / (effect * f / noisy + noise), SHARE_LADDER) for f in (1, RATIO**2))
+        assert fewest <= release.noise_shares[place] <= most
     assert (release.noisy < SMALL).any(), "the rule of small cells is tried"
 
 
