@@ -152,6 +152,7 @@ def load(
     *,
     engine: str | None = None,
     corrections: str = "keep-keys",
+    serve_beside: bool = False,
 ) -> str:
     """Load records into a workspace, creating it if need be.
 
@@ -162,6 +163,7 @@ def load(
         engine: The engine that keeps the records; by default the one that `[engine]` names, or DuckDB.
         corrections: Where records differ from those that are served: `keep-keys` serves them, `collect` compares them
             and serves nothing yet, `new-lineage` serves them with other keys: all numbers change.
+        serve_beside: Whether earlier versions are answered beside this one, however few records differ.
 
     Returns:
         The digest that names the version that is served. Cautions for the custodian go to the log `discreet.load`.
@@ -176,6 +178,7 @@ def load(
             caution=logging.getLogger("discreet.load").warning,
             engine=engine,
             corrections=corrections,
+            serve_beside=serve_beside,
         )
 
 
