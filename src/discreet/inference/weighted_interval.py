@@ -70,7 +70,7 @@ class Bounded:
     >>> men, women = Bounded(60, 6, 50, 72), Bounded(40, 4, 33, 48)
     >>> men - women
     Bounded(value=20, error=10, low=2, high=39)
-    >>> men.over(women).error, men.beside(women).error
+    >>> round(men.over(women).error, 3), round(men.beside(women).error, 3)
     (0.3, 0.048)
     """
 
