@@ -107,7 +107,7 @@ def interval_of(
     if (base and (whole or others)) or (their_whole and not (whole and others)):
         raise BadRequest(
             "A ratio, a share and a difference are asked for at once.",
-            "Give `over` alone; `of`, `minus` or both; `minus_of` with both.",
+            "Give `over`; or `of`, `minus` or both. `minus_of` needs both.",
         )
     if release.measure.has_errors:
         return _weighted(release, one, whole, others, base, their_whole, level)
