@@ -13,6 +13,7 @@ from tempfile import TemporaryDirectory
 
 import numpy as np
 import pyarrow as pa
+import pytest
 
 from discreet.answer.door import Doors
 from discreet.assess.survey_errors import survey_errors
@@ -71,6 +72,7 @@ def lines(found):
         yield f"| {kind} | {np.median(told):.1f} | {min(told):.1f} | {len(told)} of {len(quotients)} |"
 
 
+@pytest.mark.slow
 def test_the_table_of_the_docs_is_what_is_measured(tmp_path):
     found = compared(tmp_path)
     text = DOCS.read_text()
