@@ -24,6 +24,7 @@ RESERVED_NAMES = frozenset(
     | {"relative_standard_error", "noise_share", "time_period", "obs_value", "obs_status"}
 )
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]{0,63}\Z")
+_SPAN = re.compile(r"[0-9]+-[0-9]+\Z")
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,7 +125,10 @@ class Variable:
             else None
         )
         if whole is None:
-            return nearest(code, self.codes)
+            advice = nearest(code, self.codes)
+            called = nearest(code, [category.label for category in self.categories])
+            advice = called if called.startswith("Did") and not advice.startswith("Did") else advice
+            return f"A range is written {code.replace('-', '..')}. {advice}" if _SPAN.match(code) else advice
         return f'If you mean the code "{whole}", write it as {escape(whole)}: a backslash before , + = or \\.'
 
     def __contains__(self, code: object) -> bool:
