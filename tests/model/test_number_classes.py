@@ -2,30 +2,37 @@ import math
 
 import pytest
 
-from discreet.model.number_classes import class_bounds
+from discreet.model.number_classes import number_classes
 
 BELOW, ABOVE = -math.inf, math.inf
 
 
 @pytest.mark.parametrize(
-    ("code", "label", "bounds"),
+    ("text", "bounds"),
     [
-        ("25-29", "any", (25, 29)),
-        ("85+", "any", (85, ABOVE)),
-        ("7", "any", (7, 7)),
-        ("<5", "any", (BELOW, 4)),
-        ("A03", "10\u201314 years", (10, 14)),
-        ("A03", "10 to 14", (10, 14)),
-        ("A18", "85 years and over", (85, ABOVE)),
-        ("A18", "5 or more", (5, ABOVE)),
-        ("A01", "Under 5", (BELOW, 4)),
-        ("A", "2 rooms", (2, 2)),
-        ("3", "10-14", (10, 14)),
-        ("U", "Unknown", None),
-        ("2020-01-05", "A day", None),
-        ("9-3", "Backwards", None),
-        ("9" * 5000, "More digits than Python reads", None),
+        ("25-29", (25, 29)),
+        ("85+", (85, ABOVE)),
+        ("7", (7, 7)),
+        ("<5", (BELOW, 4)),
+        ("10\u201314 years", (10, 14)),
+        ("10 to 14", (10, 14)),
+        ("85 years and over", (85, ABOVE)),
+        ("5 or more", (5, ABOVE)),
+        ("Under 5", (BELOW, 4)),
+        ("2 rooms", (2, 2)),
+        ("Unknown", None),
+        ("2020-01-05", None),
+        ("9-3", None),
+        ("9" * 5000, None),
     ],
 )
-def test_a_class_is_read_from_its_code_else_from_its_label(code, label, bounds):
-    assert class_bounds(code, label) == bounds
+def test_a_class_is_read_from_a_code_and_from_a_label(text, bounds):
+    found = {} if bounds is None else {0: bounds}
+    assert number_classes([text], ["Any"]) == number_classes(["any"], [text]) == found
+
+
+def test_codes_that_only_count_the_categories_are_no_numbers():
+    """A reading category by category would take "None" for 1 and "Not stated" for 9."""
+    labels = ["None", "1-999", "1000-1999", "Not stated"]
+    assert number_classes(["1", "2", "3", "9"], labels) == {1: (1, 999), 2: (1000, 1999)}
+    assert number_classes(["0", "1", "U"], ["None", "One", "Unknown"]) == {0: (0, 0), 1: (1, 1)}

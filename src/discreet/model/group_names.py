@@ -10,12 +10,13 @@ Comes from: `request`. Goes to: `request`, `shape` (labels), the note of a relea
 from __future__ import annotations
 
 import unicodedata
+from collections import Counter
 from typing import TYPE_CHECKING
 
 from discreet.errors import BadRequest
 from discreet.model.grammar import protect, split, unescape
-from discreet.model.levels import level_groups, level_names
-from discreet.model.selection import scale_of, shortest
+from discreet.model.levels import Group, level_groups, level_names
+from discreet.model.selection import Scale, scale_of, shortest
 from discreet.model.variable import TOTAL
 
 if TYPE_CHECKING:
@@ -71,14 +72,14 @@ def canonical_names(
     """
     if not any(given.get(codes) for codes in shown):
         return ()
+    declared = _declared(dataset, variable)
     own = {codes: group_label(variable, codes) for codes in shown}
     names = {codes: "" if given.get(codes, "") == own[codes] else given.get(codes, "") for codes in shown}
-    labels = [(names[codes] or own[codes]).casefold() for codes in shown]
-    for codes, name in names.items():
-        if name:
-            _refuse_characters(name)
-            _refuse_taken(dataset, variable, codes, name)
-        if name and labels.count(name.casefold()) > 1:
+    labels = Counter((names[codes] or own[codes]).casefold() for codes in shown)
+    for codes, name in ((codes, name) for codes, name in names.items() if name):
+        _refuse_characters(name)
+        _refuse_taken(variable, codes, name, declared, dataset.unit)
+        if labels[name.casefold()] > 1:
             raise BadRequest(
                 f'Two groups of "{variable.name}" would be called {name!r}.', "Give each its own name."
             )
@@ -94,23 +95,43 @@ def _refuse_characters(name: str) -> None:
         )
 
 
-def _refuse_taken(dataset: Dataset, variable: Variable, codes: tuple[str, ...], name: str) -> None:
+def _refuse_taken(
+    variable: Variable, codes: tuple[str, ...], name: str, declared: list[Scale], unit: str
+) -> None:
     """Refuse the words of something else: another category, a group of a level, a level, a total, a code with a colon."""
     members = tuple(variable.position(code) for code in codes)
-    word = name.casefold()
-    levels = level_names(dataset, variable.name)
-    others = {"total", TOTAL.casefold(), f"total (all {dataset.unit})".casefold(), *map(str.casefold, levels)}
-    for level in levels:
-        for group in level_groups(dataset, variable.name, level):
-            others |= {group.code.casefold(), group.label.casefold()} if group.members != members else set()
-    if word in others:
+    others = any(
+        _members(scale, place) != members
+        for scale in declared
+        for place in (
+            *scale.labels.get(name.casefold(), ()),
+            *((scale.codes[name],) if name in scale.codes else ()),
+        )
+    )
+    totals = {"total", TOTAL.casefold(), f"total (all {unit})".casefold()}
+    if others or name.casefold() in totals or name in {scale.name for scale in declared}:
         raise BadRequest(
             f'A group of "{variable.name}" cannot be called {name!r}: the dataset calls something else so.',
             "Choose another name.",
         )
     first = write_named(shortest(variable, codes), name)[0]
-    if scale_of(variable).place(first) is not None:
+    if declared[-1].place(first) is not None:
         raise BadRequest(
             f'A group of "{variable.name}" cannot be called {name!r}: before its first code that reads as another code.',
             "Choose another name.",
         )
+
+
+def _declared(dataset: Dataset, variable: Variable) -> list[Scale]:
+    """The levels of a variable as scales, its own categories last."""
+    *coarser, _ = level_names(dataset, variable.name)
+    return [
+        *(Scale(each, level_groups(dataset, variable.name, each)) for each in coarser),
+        scale_of(variable),
+    ]
+
+
+def _members(scale: Scale, place: int) -> tuple[int, ...]:
+    """The base categories of one category of a level; a category of the variable itself is its own."""
+    category = scale.categories[place]
+    return category.members if isinstance(category, Group) else (place,)

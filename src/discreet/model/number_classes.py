@@ -10,6 +10,10 @@ from __future__ import annotations
 
 import math
 import re
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 #: The lowest and the highest number of a class.
 Bounds = tuple[float, float]
@@ -24,13 +28,19 @@ _BELOW = re.compile(rf"(?:<|(?:under|below|less than)\s)\s*([0-9]{{1,18}}){_WORD
 _SINGLE = re.compile(rf"([0-9]{{1,18}}){_WORDS}\Z")
 
 
-def class_bounds(code: str, label: str) -> Bounds | None:
-    """The lowest and the highest number of a category, by its code, else by its label; None if it is no class.
+def number_classes(codes: Sequence[str], labels: Sequence[str]) -> dict[int, Bounds]:
+    """The categories that are classes of numbers, by their places, each with its lowest and highest number.
 
-    >>> class_bounds("25-29", "25 to 29 years"), class_bounds("17", "85 years and over"), class_bounds("9", "Unknown")
-    ((25, 29), (85, inf), (9, 9))
+    The codes tell it if one of them is a class of several numbers, else the labels; if all are single numbers, the
+    codes again. A category that its own text does not make a class has no place here: "U", "Not stated".
+
+    >>> number_classes(["1", "2", "9"], ["25 to 29 years", "30 and over", "Not stated"])
+    {0: (25, 29), 1: (30, inf)}
     """
-    return _several(code) or _several(label) or _single(code) or _single(label)
+    telling = next((texts for texts in (codes, labels) if any(map(_several, texts))), None)
+    telling = telling or (codes if any(map(_single, codes)) else labels)
+    bounds = ((place, _several(text) or _single(text)) for place, text in enumerate(telling))
+    return {place: each for place, each in bounds if each is not None}
 
 
 def _several(text: str) -> Bounds | None:

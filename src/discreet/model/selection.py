@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING, NoReturn
 from discreet.errors import BadRequest, UnknownCategory, nearest
 from discreet.model.grammar import escape, protect, split, unescape
 from discreet.model.levels import level_groups, level_names
-from discreet.model.number_classes import class_bounds
+from discreet.model.number_classes import number_classes
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -66,8 +66,7 @@ class Scale:
     @cached_property
     def bounds(self) -> dict[int, Bounds]:
         """The places of categories that are classes of numbers, with the lowest and the highest number of each."""
-        found = ((place, class_bounds(c.code, c.label)) for place, c in enumerate(self.categories))
-        return {place: each for place, each in found if each is not None}
+        return number_classes([c.code for c in self.categories], [c.label for c in self.categories])
 
     def passed_over(self, *, numbers: bool) -> set[int]:
         """What a range takes as an end only: "not stated", and between classes of numbers what is no such class."""
