@@ -40,7 +40,8 @@ def take_name(dataset: Dataset, variable: str, group: tuple[str, ...]) -> tuple[
     Raises:
         BadRequest: A name that cannot be used.
     """
-    if not group or scale_of(dataset.variable(variable)).place(group[0]) is not None:
+    own = dataset.variable(variable)
+    if not group or group[0] in own or scale_of(own).place(group[0]) is not None:
         return "", group
     name, *first = split(group[0], ":", limit=1)
     if not first or unescape(name) in level_names(dataset, variable):
@@ -60,22 +61,19 @@ def group_label(variable: Variable, codes: tuple[str, ...]) -> str:
 
 
 def canonical_names(
-    dataset: Dataset,
-    variable: Variable,
-    shown: tuple[tuple[str, ...], ...],
-    given: Mapping[tuple[str, ...], str],
+    dataset: Dataset, variable: Variable, given: Mapping[tuple[str, ...], str]
 ) -> NamedGroups:
-    """The names of all groups that are shown; none at all where each has its own label.
+    """The names of all groups that are shown, by their codes; none at all where each has its own label.
 
     Raises:
         BadRequest: A name that cannot be used, or that means something else in this dataset.
     """
-    if not any(given.get(codes) for codes in shown):
+    if not any(given.values()):
         return ()
     declared = _declared(dataset, variable)
-    own = {codes: group_label(variable, codes) for codes in shown}
-    names = {codes: "" if given.get(codes, "") == own[codes] else given.get(codes, "") for codes in shown}
-    labels = Counter((names[codes] or own[codes]).casefold() for codes in shown)
+    own = {codes: group_label(variable, codes) for codes in given}
+    names = {codes: "" if name == own[codes] else name for codes, name in given.items()}
+    labels = Counter((name or own[codes]).casefold() for codes, name in names.items())
     for codes, name in ((codes, name) for codes, name in names.items() if name):
         _refuse_characters(name)
         _refuse_taken(variable, codes, name, declared, dataset.unit)

@@ -251,32 +251,38 @@ def _canonical_groups(
     request: TableRequest, filters: Mapping[str, tuple[str, ...]], dataset: Dataset
 ) -> tuple[Groups, Names]:
     """The groups that regroup something, and the names of all groups of variables that have some."""
-    canonical_groups: dict[str, tuple[tuple[str, ...], ...]] = {}
-    names = {name: dict(given) for name, given in request.names if name in request.variables}
+    found: dict[str, dict[tuple[str, ...], str]] = {}
+    given = {name: dict(groups) for name, groups in request.names}
     for name, groups in request.groups:
         variable = dataset.variable(name)
-        if name in canonical_groups:
+        if name in found:
             raise BadRequest(f'"{name}" is grouped twice.', "Give all groups of a variable together.")
         if name not in request.variables:
             raise BadRequest(
                 f'"{name}" is grouped and not in the table.', "Use a filter, or add it to the table."
             )
         kept = filters.get(name, variable.codes)
-        found = _read_groups(dataset, variable, groups, kept, names.get(name, {}))
-        canonical_groups[name] = tuple(found)
-        names[name] = found
-    called = {}
-    for name, given in names.items():
-        singles = tuple((code,) for code in filters.get(name, dataset.variable(name).codes))
-        if any(given.values()) and name not in dict(request.levels):
-            called[name] = canonical_names(
-                dataset, dataset.variable(name), canonical_groups.get(name, singles), given
-            )
-        if canonical_groups.get(name) == singles:
-            del canonical_groups[name]
-    return tuple(sorted(canonical_groups.items())), tuple(
-        sorted((n, each) for n, each in called.items() if each)
-    )
+        found[name] = _read_groups(dataset, variable, groups, kept, given.get(name, {}))
+    for name in given.keys() - found.keys() - dict(request.levels).keys():
+        if name in request.variables:  # names of single categories: the groups themselves regrouped nothing
+            found[name] = {codes: given[name].get(codes, "") for codes in _singles(dataset, name, filters)}
+    names = {
+        name: canonical_names(dataset, dataset.variable(name), called)
+        for name, called in sorted(found.items())
+    }
+    regrouped = {
+        name: tuple(called)
+        for name, called in sorted(found.items())
+        if tuple(called) != _singles(dataset, name, filters)
+    }
+    return tuple(regrouped.items()), tuple((name, called) for name, called in names.items() if called)
+
+
+def _singles(
+    dataset: Dataset, name: str, filters: Mapping[str, tuple[str, ...]]
+) -> tuple[tuple[str, ...], ...]:
+    """Each category that the filters keep as a group of its own."""
+    return tuple((code,) for code in filters.get(name, dataset.variable(name).codes))
 
 
 def _read_groups(

@@ -15,19 +15,21 @@ from __future__ import annotations
 
 import fnmatch
 import glob
+import math
 import re
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from itertools import groupby
 from typing import TYPE_CHECKING, NoReturn
 
-from discreet.errors import BadRequest, UnknownCategory, nearest
+from discreet.errors import BadRequest, UnknownCategory
 from discreet.model.grammar import escape, protect, split, unescape
 from discreet.model.levels import level_groups, level_names
 from discreet.model.number_classes import number_classes
+from discreet.model.variable import nearest_category
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable
 
     from discreet.model.dataset import Dataset
     from discreet.model.levels import Group
@@ -36,6 +38,8 @@ if TYPE_CHECKING:
 
 #: A request has at most so many ranges, levels and forms: each looks at all categories of its variable.
 MOST_READ = 50
+#: Fewer neighbours are written one by one.
+SHORTEST_RANGE = 3
 #: Up to so many codes are written one by one; of more, ranges if they are shorter.
 LONG = 20
 _MOST_NAMED = 5
@@ -68,11 +72,15 @@ class Scale:
         """The places of categories that are classes of numbers, with the lowest and the highest number of each."""
         return number_classes([c.code for c in self.categories], [c.label for c in self.categories])
 
-    def passed_over(self, *, numbers: bool) -> set[int]:
-        """What a range takes as an end only: "not stated", and between classes of numbers what is no such class."""
-        other = (place for place in range(len(self.categories)) if place not in self.bounds)
-        unknown = () if self.not_stated is None else (self.codes[self.not_stated],)
-        return {*unknown, *(other if numbers else ())}
+    @cached_property
+    def unknown(self) -> set[int]:
+        """The place of "not stated", which a range takes as an end only."""
+        return set() if self.not_stated is None else {self.codes[self.not_stated]}
+
+    @cached_property
+    def no_numbers(self) -> set[int]:
+        """That, and the places of all that is no class of numbers, which a range of classes takes as an end only."""
+        return self.unknown | (set(range(len(self.categories))) - set(self.bounds))
 
     def place(self, text: str) -> int | None:
         """The place of a code, or of a label that one category has; None if there is none.
@@ -144,19 +152,29 @@ def shortest(variable: Variable, codes: tuple[str, ...]) -> tuple[str, ...]:
     """The items that write codes, given in their order: ranges where the codes are many and ranges are shorter."""
     if len(codes) <= LONG:
         return codes
-    scale = scale_of(variable)
-    places = [scale.codes[code] for code in codes]
-    runs = [[p for _, p in run] for _, run in groupby(enumerate(places), lambda pair: pair[1] - pair[0])]
-    items = tuple(item for run in runs for item in _written(scale, run))
+    places = enumerate(variable.position(code) for code in codes)
+    runs = [[place for _, place in run] for _, run in groupby(places, lambda pair: pair[1] - pair[0])]
+    if sum(len(run) >= SHORTEST_RANGE for run in runs) > MOST_READ:
+        return codes
+    items = tuple(item for run in runs for item in _written(scale_of(variable), run))
     return items if len("".join(map(escape, items))) < len("".join(map(escape, codes))) else codes
 
 
 def _written(scale: Scale, run: list[int]) -> list[str]:
     """Neighbours as a range, if it reads back as the same; else one by one."""
     codes = [scale.categories[place].code for place in run]
-    ends = [protect(code, "." if ".." in code or code[0] == "." or code[-1] == "." else "") for code in codes]
-    item = f"{ends[0]}..{ends[-1]}"
-    return codes if len(run) < 3 or ":" in item or _places(scale, item) != tuple(run) else [item]
+    item = f"{_protected(codes[0])}..{_protected(codes[-1])}"
+    if len(run) < SHORTEST_RANGE or ":" in item:
+        return codes
+    try:
+        return [item] if _places(scale, item) == tuple(run) else codes
+    except BadRequest:  # several categories have it for a label
+        return codes
+
+
+def _protected(code: str) -> str:
+    """A code as an end of a range: its own dots must not look like those of the range."""
+    return protect(code, "." if ".." in code or code[0] == "." or code[-1] == "." else "")
 
 
 def _places(scale: Scale, item: str) -> tuple[int, ...]:
@@ -176,17 +194,21 @@ def _range(scale: Scale, item: str) -> tuple[int, ...]:
     low, high = (unescape(end) for end in ends)
     if not low and not high:
         raise BadRequest(f'The range "{item}" has no end.', "Write 25..64, 25.. or ..64.")
+    numbers = [int(end) for end in (low, high) if _NUMBER.match(end) and scale.place(end) is None]
+    if numbers != sorted(numbers):
+        _refuse_backwards(scale, item)
     first = _end(scale, low, 0) if low else 0
     last = _end(scale, high, 1) if high else len(scale.categories) - 1
     named = {place for end, place in ((low, first), (high, last)) if end}
-    passed = scale.passed_over(numbers=all(place in scale.bounds for place in named)) - named
-    found = tuple(place for place in range(first, last + 1) if place not in passed)
-    if not found:
-        raise BadRequest(
-            f'The range "{item}" of "{scale.name}" runs backwards.',
-            "Write the end that is listed first first.",
-        )
-    return found
+    passed = scale.no_numbers if all(place in scale.bounds for place in named) else scale.unknown
+    found = tuple(place for place in range(first, last + 1) if place in named or place not in passed)
+    return found or _refuse_backwards(scale, item)
+
+
+def _refuse_backwards(scale: Scale, item: str) -> NoReturn:
+    raise BadRequest(
+        f'The range "{item}" of "{scale.name}" runs backwards.', "Begin with the end that is listed first."
+    )
 
 
 def _end(scale: Scale, text: str, side: int) -> int:
@@ -217,7 +239,8 @@ def _refuse_inside(scale: Scale, number: int, side: int) -> NoReturn:
                 f'{number} lies inside the category "{category.label}" of "{scale.name}", which cannot be divided.',
                 f"Let the range {word} with the whole category ({category.code}), or beside it.",
             )
-    known = ", ".join(f"{bounds[side]:g}" for _, bounds in list(scale.bounds.items())[:12])
+    ends = [str(bounds[side]) for bounds in scale.bounds.values() if math.isfinite(bounds[side])]
+    known = ", ".join(ends[:12]) + (" and more" if len(ends) > 12 else "")
     raise BadRequest(f'No category of "{scale.name}" {word}s at {number}.', f"Categories {word} at {known}.")
 
 
@@ -232,5 +255,5 @@ def _matching(scale: Scale, item: str) -> tuple[int, ...]:
 
 
 def _unknown(scale: Scale, text: str) -> NoReturn:
-    words: Sequence[str] = [*scale.codes, *(category.label for category in scale.categories)]
-    raise UnknownCategory(f'"{scale.name}" has no category {text!r}.', nearest(text, words))
+    advice = nearest_category(text, scale.codes, [category.label for category in scale.categories])
+    raise UnknownCategory(f'"{scale.name}" has no category {text!r}.', advice)

@@ -12,9 +12,13 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 from discreet.errors import BadDescription, UnknownCategory, nearest
 from discreet.model.grammar import escape
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
 
 #: The code of a total, in every table and format.
 TOTAL = "_T"
@@ -125,9 +129,7 @@ class Variable:
             else None
         )
         if whole is None:
-            advice = nearest(code, self.codes)
-            called = nearest(code, [category.label for category in self.categories])
-            advice = called if called.startswith("Did") and not advice.startswith("Did") else advice
+            advice = nearest_category(code, self.codes, [category.label for category in self.categories])
             return f"A range is written {code.replace('-', '..')}. {advice}" if _SPAN.match(code) else advice
         return f'If you mean the code "{whole}", write it as {escape(whole)}: a backslash before , + = or \\.'
 
@@ -136,6 +138,15 @@ class Variable:
 
     def __len__(self) -> int:
         return len(self.categories)
+
+
+def nearest_category(text: str, codes: Iterable[str], labels: Iterable[str]) -> str:
+    """A sentence that names the nearest code; where no code is near, the nearest label."""
+    by_code = nearest(text, codes)
+    if by_code.startswith("Did"):
+        return by_code
+    by_label = nearest(text, labels)
+    return by_label if by_label.startswith("Did") else by_code
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,7 +1,7 @@
 """The form of the table page: a plain GET form whose URL is the state, filled in from that URL.
 
 A variable with few categories has a box for each (`filter=birthplace=2`); one with many has a line for what a filter
-takes (`filter.area=R01D01A01, region:R02`), since no page should hold thousands of boxes. What a browser sends is full
+takes (`filter.area=district:R01D02`), since no page should hold thousands of boxes. What a browser sends is full
 of empty parameters; `is_raw` recognises it, and the page then redirects to the clean permalink.
 
 Comes from: the query string, however wrong: a form is filled in even when its request is refused.
