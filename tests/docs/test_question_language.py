@@ -9,7 +9,7 @@ from discreet.errors import BadRequest
 from discreet.model.dataset_toml import parse_dataset
 from discreet.model.group_names import LONGEST_NAME
 from discreet.model.request import canonical, request_from_text
-from discreet.model.selection import LONG, MOST_READ
+from discreet.model.selection import LONG, MOST_LOOKED_AT, MOST_READ
 from discreet.workspace.demo import census_description
 
 PAGE = (Path(__file__).parents[2] / "docs" / "reference" / "question-language.md").read_text("utf-8")
@@ -51,5 +51,7 @@ def test_an_error_is_as_printed(census, written, said):
 
 def test_the_limits_are_those_of_the_program():
     assert f"at most {MOST_READ} ranges" in PAGE
+    assert f"may look at {MOST_LOOKED_AT:,} categories" in PAGE
+    assert f"more than {MOST_LOOKED_AT // MOST_READ:,} categories" in PAGE
     assert f"at most {LONGEST_NAME} characters" in PAGE
     assert f"more than {LONG} codes" in PAGE

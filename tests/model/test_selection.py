@@ -10,7 +10,7 @@ from discreet.errors import BadRequest, UnknownCategory
 from discreet.model import selection
 from discreet.model.dataset_toml import parse_dataset
 from discreet.model.request import TableRequest, canonical, request_from_text
-from discreet.model.selection import MOST_READ, selected, shortest
+from discreet.model.selection import MOST_READ, most_read, selected, shortest
 from discreet.model.variable import Category, Variable
 
 AGES = ("0-4", "5-9", "10-14", "15-64", "65+", "U")
@@ -103,6 +103,7 @@ def test_a_request_looks_for_so_many_things_and_no_more(dataset):
     canonical(request_from_text("town", rows=["sex"], filters=[f"area={ranges}"]), dataset)
     with pytest.raises(BadRequest, match=f"has {MOST_READ + 1} ranges"):
         canonical(request_from_text("town", rows=["sex"], filters=[f"area={ranges},N?"]), dataset)
+    assert [most_read([5, size]) for size in (100_000, 250_000, 10**7)] == [MOST_READ, 20, 1]
     many = ",".join(["N1", "north one"] * MOST_READ)
     canonical(request_from_text("town", rows=["sex"], filters=[f"area={many}"]), dataset)
 
@@ -153,3 +154,18 @@ def test_a_range_that_would_read_as_something_else_is_not_written(monkeypatch):
     labels = ("1", "2", "3", "aaaa..cccc", "AAAA..cccc")
     twice = Variable("n", "N", tuple(map(Category, ("aaaa", "bbbb", "cccc", "d", "e"), labels)))
     assert shortest(twice, ("aaaa", "bbbb", "cccc")) == ("aaaa", "bbbb", "cccc")
+
+
+@pytest.mark.parametrize(
+    ("lines", "permalink"),
+    [
+        ({"filters": ["word=x*,a..b"]}, "rows=word&filter=word=a..b,x%2A"),
+        ({"filters": ["word=region:N,!\\=1"]}, "rows=word&filter=word=region%3AN,%21%5C=1"),
+        ({"groups": ["word=region:N+x*,a..b+x1"]}, "rows=word&group=word=a..b%2Bx1,x%2A%2Bregion%3AN"),
+    ],
+)
+def test_links_from_before_ranges_names_and_patterns_mean_and_say_what_they_did(dataset, lines, permalink):
+    """The links are those of the grammar that had codes only; a reading of notation before codes changes them."""
+    asked = canonical(request_from_text("town", rows=["word"], **lines), dataset)
+    assert asked.permalink == permalink
+    assert asked.names == ()

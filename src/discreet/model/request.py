@@ -30,7 +30,7 @@ from discreet.model.group_names import canonical_names, take_name, write_named
 from discreet.model.levels import coarse_to_fine
 from discreet.model.measure import DEFAULT_MEASURE
 from discreet.model.protection import ADDITIVITY
-from discreet.model.selection import MOST_READ, refuse_many, selected, shortest
+from discreet.model.selection import most_read, refuse_many, selected, shortest
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -342,8 +342,9 @@ def _written(
     lists = [*request.filters, *((name, group) for name, groups in request.groups for group in groups)]
     found = ((entry, shortest(dataset.variable(entry[0]), entry[1])) for entry in lists)
     short = tuple((entry, items) for entry, items in found if items != entry[1])
-    ranges = sum(item not in dataset.variable(name) for (name, _), items in short for item in items)
-    return short if ranges <= MOST_READ else ()
+    written = ((dataset.variable(name), item) for (name, _), items in short for item in items)
+    ranges = [len(variable) for variable, item in written if item not in variable]
+    return short if len(ranges) <= most_read(ranges) else ()
 
 
 def _codes(variable: Variable, positions: Iterable[int]) -> tuple[str, ...]:

@@ -23,7 +23,7 @@ from itertools import groupby
 from typing import TYPE_CHECKING, NoReturn
 
 from discreet.errors import BadRequest, UnknownCategory
-from discreet.model.grammar import escape, protect, split, unescape
+from discreet.model.grammar import protect, split, unescape
 from discreet.model.levels import level_groups, level_names
 from discreet.model.number_classes import number_classes
 from discreet.model.variable import nearest_category
@@ -36,8 +36,10 @@ if TYPE_CHECKING:
     from discreet.model.number_classes import Bounds
     from discreet.model.variable import Category, Variable
 
-#: A request has at most so many ranges, levels and forms: each looks at all categories of its variable.
+#: A request has at most so many ranges, levels and forms.
 MOST_READ = 50
+#: Each looks at all categories of its variable, and all together at so many at most.
+MOST_LOOKED_AT = 5_000_000
 #: Fewer neighbours are written one by one.
 SHORTEST_RANGE = 3
 #: Up to so many codes are written one by one; of more, ranges if they are shorter.
@@ -131,15 +133,18 @@ def refuse_many(dataset: Dataset, items: Iterable[tuple[str, str]]) -> None:
         dataset: The description.
         items: All that is written, with the variable of each.
     """
-    looked = sum(
-        item not in dataset.variable(name) and scale_of(dataset.variable(name)).place(item) is None
-        for name, item in items
-    )
-    if looked > MOST_READ:
+    pairs = ((dataset.variable(name), item) for name, item in items)
+    looked = [len(v) for v, item in pairs if item not in v and scale_of(v).place(item) is None]
+    if len(looked) > most_read(looked):
         raise BadRequest(
-            f"The request has {looked} ranges, levels, patterns and words that are no code.",
-            f"Write at most {MOST_READ}; codes and labels are not counted.",
+            f"The request has {len(looked)} ranges, levels, patterns and words that are no code.",
+            f"Write at most {most_read(looked)}; codes and labels are not counted.",
         )
+
+
+def most_read(sizes: Iterable[int]) -> int:
+    """How many items may look at variables with so many categories; fewer where these are many."""
+    return min(MOST_READ, max(1, MOST_LOOKED_AT // max(sizes, default=1)))
 
 
 @lru_cache(maxsize=256)
@@ -157,7 +162,7 @@ def shortest(variable: Variable, codes: tuple[str, ...]) -> tuple[str, ...]:
     if sum(len(run) >= SHORTEST_RANGE for run in runs) > MOST_READ:
         return codes
     items = tuple(item for run in runs for item in _written(scale_of(variable), run))
-    return items if len("".join(map(escape, items))) < len("".join(map(escape, codes))) else codes
+    return items if sum(map(len, items)) < sum(map(len, codes)) else codes
 
 
 def _written(scale: Scale, run: list[int]) -> list[str]:

@@ -18,7 +18,7 @@ from discreet.errors import BadDescription, UnknownCategory, nearest
 from discreet.model.grammar import escape
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
 #: The code of a total, in every table and format.
 TOTAL = "_T"
@@ -28,6 +28,8 @@ RESERVED_NAMES = frozenset(
     | {"relative_standard_error", "noise_share", "time_period", "obs_value", "obs_status"}
 )
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]{0,63}\Z")
+#: Of more labels none is looked for that is near to a mistyped word: it would take seconds.
+MOST_COMPARED = 10_000
 _SPAN = re.compile(r"[0-9]+-[0-9]+\Z")
 
 
@@ -140,10 +142,10 @@ class Variable:
         return len(self.categories)
 
 
-def nearest_category(text: str, codes: Iterable[str], labels: Iterable[str]) -> str:
+def nearest_category(text: str, codes: Iterable[str], labels: Sequence[str]) -> str:
     """A sentence that names the nearest code; where no code is near, the nearest label."""
     by_code = nearest(text, codes)
-    if by_code.startswith("Did"):
+    if by_code.startswith("Did") or len(labels) > MOST_COMPARED:
         return by_code
     by_label = nearest(text, labels)
     return by_label if by_label.startswith("Did") else by_code
