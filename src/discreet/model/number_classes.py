@@ -25,6 +25,7 @@ _OPEN = re.compile(
     re.IGNORECASE,
 )
 _BELOW = re.compile(rf"(?:<|(?:under|below|less than)\s)\s*([0-9]{{1,18}}){_WORDS}\Z", re.IGNORECASE)
+_BEGINNINGS = frozenset("0123456789<ubl")
 _SINGLE = re.compile(rf"([0-9]{{1,18}}){_WORDS}\Z")
 
 
@@ -44,6 +45,8 @@ def number_classes(codes: Sequence[str], labels: Sequence[str]) -> dict[int, Bou
 
 
 def _several(text: str) -> Bounds | None:
+    if text[:1].lower() not in _BEGINNINGS:
+        return None  # at once: areas are many
     if found := _CLASS.match(text):
         low, high = int(found[1]), int(found[2])
         return (low, high) if low <= high else None
