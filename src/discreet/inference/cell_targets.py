@@ -1,7 +1,7 @@
 """Intervals of a released table by the names of its cells: each cell, a sum, a share, a difference.
 
 A cell is named by a code of each dimension, `{"sex": "1", "age": "20-24"}` or `sex=1,age=20-24`; a dimension that is
-not named means its total. Several cells are a sum. One question serves every face:
+not named means its total. A label will do for a code. Several cells are a sum. One question serves every face:
 
     cells            the sum of the true counts
     cells, of        the share of the cells in the sum of `of`, to which they belong
@@ -54,6 +54,7 @@ if TYPE_CHECKING:
     from discreet.inference.picked_cells import PickedCells
     from discreet.inference.weighted_interval import Bounded
     from discreet.model.release import Release
+    from discreet.model.shape import Dimension
 
     #: A cell: codes in the order of the dimensions, codes by name, or both as text.
     Cell = Sequence[str] | Mapping[str, str] | str
@@ -78,10 +79,7 @@ def cell_codes(release: Release, cell: Cell) -> Codes:
     for name in cell:
         if name not in names:
             raise BadRequest(f'The table has no variable "{name}".', nearest(name, names))
-    return tuple(
-        _code(dimension.name, dimension.codes, cell.get(dimension.name, _TOTAL))
-        for dimension in release.dimensions
-    )
+    return tuple(_code(dimension, cell.get(dimension.name, _TOTAL)) for dimension in release.dimensions)
 
 
 def interval_of(
@@ -241,9 +239,16 @@ def _read(text: str) -> dict[str, str]:
     return found
 
 
-def _code(name: str, codes: Sequence[str], code: str) -> str:
-    if code in codes:
-        return code
+def _code(dimension: Dimension, code: str) -> str:
+    """A code of a dimension, by itself or by a label that one of its outputs has."""
+    name, codes = dimension.name, dimension.codes
+    same = [
+        known
+        for known, label in zip(codes, dimension.labels, strict=True)
+        if label.casefold() == code.casefold()
+    ]
+    if code in codes or len(same) == 1:
+        return code if code in codes else same[0]
     if code == _TOTAL:
         raise BadRequest(
             f'The table has no total of "{name}".', f"Give a code of it, such as {name}={codes[0]}."
