@@ -37,7 +37,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from discreet.attacks.interface import Notebook
-from discreet.errors import Refused
+from discreet.errors import BadRequest, Refused
 from discreet.model.level_maps import ancestors
 from discreet.model.measure import DEFAULT_MEASURE
 from discreet.model.request import TableRequest
@@ -325,19 +325,30 @@ class _Asking:
         return np.zeros(size, dtype=np.int64) if up is None else up
 
     def _people(self, level: str) -> Floats:
-        """The released number of people of each area; where it is withheld, a public figure or the mean of others."""
+        """The released number of people of each area; where it is withheld, the next best that is public."""
         variable = self.dataset.variable(level)
         answer = self._ask(self._request(level, ()))
         if answer is None:
             return np.ones(len(variable))
         gone = _gone(answer, level)
         people: Floats = np.maximum(answer.values[:-1].astype(float), TINY)
-        people[gone] = people[~gone].mean() if (~gone).any() else 1.0
-        for rule in self.dataset.rules:
-            for code, figure in rule.get("figures", {}).items() if rule.get("variable") == level else ():
-                place = variable.position(code)
-                people[place] = figure if gone[place] else people[place]
+        if gone.any():
+            people[gone] = self._stand_ins(level, people, gone)
         return people
+
+    def _stand_ins(self, level: str, people: Floats, gone: Flags) -> Floats:
+        """For areas without a released number: counts of records, public figures of rules, the mean of the others."""
+        stand_ins = np.full(len(gone), people[~gone].mean() if (~gone).any() else 1.0)
+        records = self._ask(replace(self._request(level, ()), measure=DEFAULT_MEASURE))
+        if records is not None:
+            told = ~records.missing[:-1]
+            both = told & ~gone
+            scale = people[both].sum() / max(records.values[:-1][both].sum(), 1)
+            stand_ins[told] = np.maximum(records.values[:-1][told] * scale, TINY)
+        figures = [rule["figures"] for rule in self.dataset.rules if rule.get("variable") == level]
+        for code, figure in (pair for each in figures for pair in each.items()):
+            stand_ins[self.dataset.variable(level).position(code)] = figure
+        return stand_ins[gone]
 
     def _request(
         self, level: str | None, names: tuple[str, ...], filters: tuple[tuple[str, tuple[str, ...]], ...] = ()
@@ -349,7 +360,7 @@ class _Asking:
         """The answer, or None if there is none."""
         try:
             return self.notebook.ask(request)
-        except Refused:
+        except (BadRequest, Refused):
             return None
 
 

@@ -118,12 +118,14 @@ def _show_rule_sets(study: dict[str, Any]) -> None:
     )
     shown = Table(box=box.SIMPLE_HEAD)
     shown.add_column("rules")
-    for name in ("withheld\nby a rule", "with\nthem", *study["results"][0]["methods"]):
+    found = dict.fromkeys(method for each in study["results"] for method in each["methods"])
+    methods = sorted(found, key=lambda name: name == "open")
+    for name in ("withheld\nby a rule", "with\nthem", *methods):
         shown.add_column(name, justify="right")
     for each in study["results"]:
         first = next(iter(each["methods"].values()))
-        found = [_measured(line) for line in each["methods"].values()]
-        shown.add_row(each["rules"], f"{first['withheld']:,}", f"{first['complement']:,}", *found)
+        ratios = [_measured(each["methods"].get(method)) for method in methods]
+        shown.add_row(each["rules"], f"{first['withheld']:,}", f"{first['complement']:,}", *ratios)
     output.print(shown)
     output.print(
         f"The limit is {study['limit']:.2f}: "
@@ -134,9 +136,9 @@ def _show_rule_sets(study: dict[str, Any]) -> None:
     )
 
 
-def _measured(line: dict[str, Any]) -> str:
-    if line["curves"] is None:
-        return "-"
+def _measured(line: dict[str, Any] | None) -> str:
+    if line is None or line["curves"] is None:
+        return "" if line is None else "-"
     each = line["curves"]["shares"]
     return f"{each['best']:.3f} ± {each['error']:.3f}"
 

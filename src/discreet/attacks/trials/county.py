@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 #: The regions; an area is called by its region and a number.
-REGIONS = "NSEWABCD"
+REGIONS = "NSEWAB"
 AREAS = 25
 #: How different the sizes of areas are, on the scale of logarithms.
 SPREAD = 0.8
