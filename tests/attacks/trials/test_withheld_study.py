@@ -65,7 +65,8 @@ def test_a_study_of_nothing_claims_nothing(town):
 
 
 def test_a_study_is_told_as_data(town):
-    rule = '[[rule]]\nkind = "minimum-area-size"\nvariable = "area"\nleast = 50\nfigures = { N1 = 10 }\n\n[protection]\n'
+    figures = "{ S3 = 100, N1 = 5000, N2 = 5000, S1 = 5000, S2 = 5000 }"
+    rule = f'[[rule]]\nkind = "minimum-area-size"\nvariable = "area"\nleast = 1000\nfigures = {figures}\n\n[protection]\n'
     text = town.description.replace("[protection]\n", rule, 1)
     study = WithheldStudy(ways=1, most=1).attack_on(text, town.records)
     assert (study["attack"], study["limit"], study["baseline"]) == ("withheld", LIMIT, None)
