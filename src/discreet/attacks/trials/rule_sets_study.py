@@ -58,6 +58,8 @@ OPEN = "open"
 TABLES = (("age",), ("sex", "age"), ("age", "job"))
 #: A ratio is beyond the limit where it lies more than so many standard errors below it.
 ERRORS = 2
+#: With fewer regions the best trust in hindsight is fitted to them, and its error says little.
+FEWEST_REGIONS = 6
 #: No county is drawn after so many.
 MOST_COUNTIES = 12
 
@@ -184,8 +186,12 @@ class Sums:
         return {
             **about,
             "curves": curves,
-            "within_limit": all(not each["beyond"] for each in curves.values()),
+            "within_limit": self._keeps(curves["shares"]),
         }
+
+    def _keeps(self, shares: dict[str, float | bool]) -> bool:
+        """Whether the attack keeps the limit, in hindsight too where there are regions enough to tell its error."""
+        return shares["ratio"] >= LIMIT and not (shares["beyond"] and len(self.regions) >= FEWEST_REGIONS)
 
     def _ratios(self, start: str) -> dict[str, float | bool]:
         parts = np.array([each[start] for each in self.regions.values()])
