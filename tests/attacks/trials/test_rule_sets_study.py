@@ -46,7 +46,7 @@ def test_a_complement_by_people_alone_gives_unusual_areas_back(monkeypatch):
     right = line("marginal-dominance .9", METHODS[0])["curves"]["fitted"]
     monkeypatch.setattr(complement, "unusual", lambda people, _cells: np.zeros_like(people))
     wrong = line("marginal-dominance .9", METHODS[0])["curves"]["fitted"]
-    assert wrong["best"] < LIMIT <= right["best"]
+    assert wrong["ratio"] < LIMIT <= right["ratio"]
 
 
 def test_a_study_of_nothing_is_refused():
