@@ -70,6 +70,8 @@ class Target:
         ways: In how many ways every table is asked.
         start: The guess that the attack starts from, one of `STARTS`.
         measure: What is asked for: counts, or people represented.
+        represented: How many people a record stands for on average, which a survey publishes: public figures that
+            speak of records are scaled by it.
     """
 
     levels: tuple[str, ...]
@@ -78,6 +80,7 @@ class Target:
     ways: int = 1
     start: str = FITTED
     measure: str = DEFAULT_MEASURE
+    represented: float = 1.0
 
     @property
     def power(self) -> int:
@@ -347,7 +350,7 @@ class _Asking:
             stand_ins[told] = np.maximum(records.values[:-1][told] * scale, TINY)
         figures = [rule["figures"] for rule in self.dataset.rules if rule.get("variable") == level]
         for code, figure in (pair for each in figures for pair in each.items()):
-            stand_ins[self.dataset.variable(level).position(code)] = figure
+            stand_ins[self.dataset.variable(level).position(code)] = figure * self.target.represented
         return stand_ins[gone]
 
     def _request(
