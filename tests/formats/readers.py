@@ -140,7 +140,7 @@ ELEMENTS |= {"table", "caption", "thead", "tbody", "tr", "th", "td", "data", "bd
 def _tops(head):
     """What stands over each column: codes, and last what the number is."""
     rows = []
-    for line in head:
+    for line in [*head][len(head) > 1 :]:  # the first of several names the column variables
         headers = [header for header in line.iterfind("th") if "rowspan" not in header.attrib]
         coded = all(header.find("data") is not None for header in headers)
         texts = [header.find("data").get("value") if coded else header.text_content() for header in headers]

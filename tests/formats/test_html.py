@@ -46,7 +46,7 @@ def test_each_layer_is_a_table_with_the_rows_and_columns_of_the_request(release)
     )
     for layer, table in enumerate(tables):
         assert table.index.tolist() == list(age.labels)
-        assert table.columns.tolist() == list(job.labels)
+        assert table.columns.tolist() == [(job.label, label) for label in job.labels]
         for place in ((1, 1), (2, 3)):
             assert int(table.iloc[place]) == release.values[(*place, layer)]
 
@@ -57,7 +57,7 @@ def test_numbers_beside_the_value_are_the_innermost_columns(release):
     table = pd.read_html(io.StringIO(text), index_col=0)[0]
     names = ["value", "signed", "relative_standard_error", "noise_share"]
     assert table.columns.tolist() == [
-        (label, name) for label in release.dimensions[1].labels for name in names
+        ("Job", label, name) for label in release.dimensions[1].labels for name in names
     ]
     assert "<dt><bdi>noise_share</bdi></dt><dd><bdi>The noise&#x27;s part" in text
 

@@ -29,7 +29,8 @@ if TYPE_CHECKING:
 _STYLE = (
     "body{font-family:sans-serif;margin:2em}table{border-collapse:collapse;margin:1em 0}caption{text-align:left;"
     "font-weight:bold}th,td{padding:.2em .6em;border-bottom:1px solid #999}th{text-align:left;font-weight:normal}"
-    "thead th{font-weight:bold;vertical-align:bottom}td{text-align:right;font-variant-numeric:tabular-nums}"
+    "thead th{font-weight:bold;vertical-align:bottom}td,thead th:not([rowspan]){text-align:right}"
+    "td{font-variant-numeric:tabular-nums}"
     "abbr{font-style:italic}dt{font-weight:bold}.d1{padding-left:2em}.d2{padding-left:3.5em}.d3{padding-left:5em}"
 )
 
@@ -87,11 +88,12 @@ def _coded(dimension: Dimension) -> list[str]:
 
 
 def _head(release: Release, rows: list[Dimension], columns: list[Dimension]) -> str:
-    """The header rows: a corner for each row variable, the columns with their spans, the numbers of each cell."""
+    """The header rows: a corner for each row variable, what the columns are, their categories, their numbers."""
     from discreet.model.columns import NONE, numbers_of
 
     contents = [safe_html(numbers.name) for numbers in numbers_of(release, NONE)]
-    levels = [_coded(dimension) for dimension in columns]
+    levels = [[", ".join(safe_html(dimension.label) for dimension in columns)]] if columns else []
+    levels += [_coded(dimension) for dimension in columns]
     levels += [contents] if contents[1:] else [] if columns else [[safe_html(release.dataset.unit)]]
     corner = "".join(f'<th scope="col" rowspan="{len(levels)}">{safe_html(d.label)}</th>' for d in rows)
     lines, before = [], 1
