@@ -137,13 +137,17 @@ ELEMENTS = {"html", "head", "meta", "title", "style", "body", "main", "h1", "h2"
 ELEMENTS |= {"table", "caption", "thead", "tbody", "tr", "th", "td", "data", "bdi", "abbr"}
 
 
+def _name(header):
+    return header.text_content().replace(" ", "_")
+
+
 def _tops(head):
     """What stands over each column: codes, and last what the number is."""
     rows = []
     for line in [*head][len(head) > 1 :]:  # the first of several names the column variables
         headers = [header for header in line.iterfind("th") if "rowspan" not in header.attrib]
         coded = all(header.find("data") is not None for header in headers)
-        texts = [header.find("data").get("value") if coded else header.text_content() for header in headers]
+        texts = [header.find("data").get("value") if coded else _name(header) for header in headers]
         spans = [int(header.get("colspan", 1)) for header in headers]
         rows.append([text for text, span in zip(texts, spans, strict=True) for _ in range(span)])
     if coded:  # the last row is a variable: there is one number a cell

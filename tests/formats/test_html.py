@@ -55,11 +55,11 @@ def test_numbers_beside_the_value_are_the_innermost_columns(release):
     """Their meaning stands below; outer headers span them."""
     text = text_of(decorated(release))
     table = pd.read_html(io.StringIO(text), index_col=0)[0]
-    names = ["value", "signed", "relative_standard_error", "noise_share"]
+    names = ["value", "signed", "relative standard error", "noise share"]
     assert table.columns.tolist() == [
         ("Job", label, name) for label in release.dimensions[1].labels for name in names
     ]
-    assert "<dt><bdi>noise_share</bdi></dt><dd><bdi>The noise&#x27;s part" in text
+    assert "<dt><bdi>noise share</bdi></dt><dd><bdi>The noise&#x27;s part" in text
 
 
 @pytest.mark.parametrize(

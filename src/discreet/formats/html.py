@@ -22,15 +22,15 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from numpy.typing import NDArray
 
-    from discreet.model.columns import Lines
+    from discreet.model.columns import Lines, Numbers
     from discreet.model.release import Release
     from discreet.model.shape import Dimension
 
 _STYLE = (
     "body{font-family:sans-serif;margin:2em}table{border-collapse:collapse;margin:1em 0}caption{text-align:left;"
     "font-weight:bold}th,td{padding:.2em .6em;border-bottom:1px solid #999}th{text-align:left;font-weight:normal}"
-    "thead th{font-weight:bold;vertical-align:bottom}td,thead th:not([rowspan]){text-align:right}"
-    "td{font-variant-numeric:tabular-nums}"
+    "thead th{font-weight:bold;vertical-align:bottom}td,th[scope=col]:not([rowspan]){text-align:right}"
+    "td{font-variant-numeric:tabular-nums;white-space:nowrap}"
     "abbr{font-style:italic}dt{font-weight:bold}.d1{padding-left:2em}.d2{padding-left:3.5em}.d3{padding-left:5em}"
 )
 
@@ -91,7 +91,7 @@ def _head(release: Release, rows: list[Dimension], columns: list[Dimension]) -> 
     """The header rows: a corner for each row variable, what the columns are, their categories, their numbers."""
     from discreet.model.columns import NONE, numbers_of
 
-    contents = [safe_html(numbers.name) for numbers in numbers_of(release, NONE)]
+    contents = [safe_html(_in_words(numbers)) for numbers in numbers_of(release, NONE)]
     levels = [[", ".join(safe_html(dimension.label) for dimension in columns)]] if columns else []
     levels += [_coded(dimension) for dimension in columns]
     levels += [contents] if contents[1:] else [] if columns else [[safe_html(release.dataset.unit)]]
@@ -103,6 +103,10 @@ def _head(release: Release, rows: list[Dimension], columns: list[Dimension]) -> 
         lines.append("".join(f"<th scope={scope}>{text}</th>" for text in level) * before)
         before *= len(level)
     return "".join(f"<tr>{corner if not n else ''}{line}</tr>\n" for n, line in enumerate(lines))
+
+
+def _in_words(numbers: Numbers) -> str:
+    return numbers.name.replace("_", " ")
 
 
 def _body(
@@ -174,7 +178,7 @@ def _told(release: Release) -> str:
     from discreet.model.provenance import provenance
 
     _, *beside = numbers_of(release, NONE)
-    told = [*provenance(release), *((numbers.name, numbers.meaning) for numbers in beside)]
+    told = [*provenance(release), *((_in_words(numbers), numbers.meaning) for numbers in beside)]
     return "".join(f"<dt>{safe_html(name)}</dt><dd>{safe_html(text)}</dd>\n" for name, text in told)
 
 
