@@ -61,7 +61,7 @@ def test_lines_can_be_named_one_by_one_or_not_at_all(town_release):
     (some,), (value,) = numbers_of(town_release, lines), numbers_of(town_release)
     assert some.listed() == [value.listed()[line] for line in lines]
     assert [(n.name, n.meaning, n.listed()) for n in numbers_of(town_release, NONE)] == [
-        ("value", town_release.title, [])
+        ("value", "Persons", [])
     ]
 
 

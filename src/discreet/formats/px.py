@@ -37,8 +37,10 @@ _SYMBOLS = ('"..."', '"."', '".."', '"..."')
 def to_px(release: Release) -> Iterator[bytes]:
     """The release as a PX file: the keywords, then the data block by block."""
     from discreet.model.columns import NONE, blocks
+    from discreet.model.release import STATUSES
 
-    contents = _contents(release, NONE)
+    flagged = bool((release.status == STATUSES.index("u")).any())
+    contents = _contents(release, NONE, flagged=flagged)
     axes = [(d.name, d.label, d.codes, d.labels) for d in release.dimensions]
     if len(contents) > 1:
         codes = tuple(numbers.name for numbers in contents)
@@ -55,7 +57,7 @@ def to_px(release: Release) -> Iterator[bytes]:
     lines += _words(release)
     yield ("\n".join(lines) + "\nDATA=\n").encode()
     for block in blocks(release):
-        yield joined_lines(_data(release, block), " ")
+        yield joined_lines(_data(release, block, flagged=flagged), " ")
     yield b";\n"
 
 
@@ -84,16 +86,16 @@ def unique_texts(texts: Iterable[str]) -> list[str]:
     return list(taken)
 
 
-def _contents(release: Release, lines: Lines) -> list[Numbers]:
+def _contents(release: Release, lines: Lines, *, flagged: bool) -> list[Numbers]:
     """The numbers of some cells; where some of the table are unreliable, which."""
     import numpy as np
 
     from discreet.model.columns import Numbers, numbers_of
     from discreet.model.release import STATUS_MEANING, STATUSES
 
-    contents, unreliable = numbers_of(release, lines), STATUSES.index("u")
-    if (release.status == unreliable).any():
-        flags = (release.status.flat[lines] == unreliable).astype(np.int64)
+    contents = numbers_of(release, lines)
+    if flagged:
+        flags = (release.status.flat[lines] == STATUSES.index("u")).astype(np.int64)
         contents.append(Numbers(UNRELIABLE, STATUS_MEANING["u"], flags, contents[0].missing))
     return contents
 
@@ -151,7 +153,7 @@ def _quoted(text: str) -> str:
     return "\n".join(f'"{piece}"' for piece in pieces)
 
 
-def _data(release: Release, lines: Lines) -> list[pa.Array]:
+def _data(release: Release, lines: Lines, *, flagged: bool) -> list[pa.Array]:
     """The numbers of some cells, or the symbols of their status."""
     import pyarrow as pa
     import pyarrow.compute as pc
@@ -159,7 +161,7 @@ def _data(release: Release, lines: Lines) -> list[pa.Array]:
     symbols = pa.array(_SYMBOLS, pa.large_string()).take(pa.array(release.status.flat[lines]))
     return [
         pc.if_else(pa.array(numbers.missing), symbols, number_texts(numbers))
-        for numbers in _contents(release, lines)
+        for numbers in _contents(release, lines, flagged=flagged)
     ]
 
 

@@ -81,7 +81,7 @@ def places_of(release: Release, lines: Lines = EVERY) -> Iterator[tuple[Dimensio
 def numbers_of(release: Release, lines: Lines = EVERY) -> list[Numbers]:
     """The value of each line, and the numbers beside it; errors in percent. `NONE` for names and meanings alone."""
     missing = np.isin(release.status.flat[lines], (WITHHELD, NOT_APPLICABLE))
-    columns = [Numbers("value", release.title, release.values.flat[lines], missing)]
+    columns = [Numbers("value", release.measure.title(release.dataset), release.values.flat[lines], missing)]
     if release.signed is not None:
         meaning = "The value before numbers below zero are shown as zero; use it to add up."
         columns.append(Numbers("signed", meaning, release.signed.flat[lines], missing))
