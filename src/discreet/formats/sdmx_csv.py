@@ -15,6 +15,8 @@ from discreet.formats import Format
 from discreet.formats.csv import Dialect, joined_lines, number_texts, quoted
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     import pyarrow as pa
 
     from discreet.model.release import Release
@@ -24,16 +26,20 @@ AGENCY = "DISCREET"
 OBS_STATUS = ("A", "Q", "M", "U")
 
 
-def to_sdmx_csv(release: Release) -> bytes:
-    """The release as SDMX-CSV 2.0."""
-    from discreet.model.columns import numbers_of, places_of
+def to_sdmx_csv(release: Release) -> Iterator[bytes]:
+    """The release as SDMX-CSV 2.0: the header, then block by block."""
+    from discreet.model.columns import NONE, blocks, numbers_of
 
-    _, *beside = numbers_of(release)
+    _, *beside = numbers_of(release, NONE)
     words = _words(release)
-    names = [dimension.name for dimension, _ in places_of(release)]
+    names = [dimension.name for dimension in release.dimensions]
     attributes = ["OBS_STATUS", *(numbers.name.upper() for numbers in beside), *words]
-    header = ",".join(["STRUCTURE", "STRUCTURE_ID", "ACTION", *names, "OBS_VALUE", *attributes]) + "\n"
-    return header.encode() + joined_lines([*_observations(release), *_first_line(release.cells, words)], ",")
+    yield (
+        ",".join(["STRUCTURE", "STRUCTURE_ID", "ACTION", *names, "OBS_VALUE", *attributes]) + "\n"
+    ).encode()
+    codes = [quoted(dimension.codes, Dialect()) for dimension in release.dimensions]
+    for lines in blocks(release):
+        yield joined_lines([*_observations(release, lines, codes), *_first_line(lines, words)], ",")
 
 
 def dataflow(release: Release) -> str:
@@ -42,17 +48,21 @@ def dataflow(release: Release) -> str:
     return f"{AGENCY}:{names}(1.0.0)"
 
 
-def _observations(release: Release) -> list[pa.Array]:
+def _observations(release: Release, lines: slice, codes: list[pa.Array]) -> list[pa.Array]:
     """The fields that every line has."""
     import pyarrow as pa
 
     from discreet.model.columns import numbers_of, places_of
 
-    same = [pa.repeat(pa.scalar(text, pa.large_string()), release.cells) for text in _structure(release)]
-    codes = [quoted(d.codes, Dialect()).take(pa.array(places)) for d, places in places_of(release)]
-    value, *beside = [number_texts(numbers) for numbers in numbers_of(release)]
-    status = pa.array(OBS_STATUS, pa.large_string()).take(pa.array(release.status.ravel()))
-    return [*same, *codes, value, status, *beside]
+    count = lines.stop - lines.start
+    same = [pa.repeat(pa.scalar(text, pa.large_string()), count) for text in _structure(release)]
+    coded = [
+        texts.take(pa.array(places))
+        for texts, (_, places) in zip(codes, places_of(release, lines), strict=True)
+    ]
+    value, *beside = [number_texts(numbers) for numbers in numbers_of(release, lines)]
+    status = pa.array(OBS_STATUS, pa.large_string()).take(pa.array(release.status.flat[lines]))
+    return [*same, *coded, value, status, *beside]
 
 
 def _structure(release: Release) -> tuple[str, str, str]:
@@ -72,19 +82,14 @@ def _words(release: Release) -> dict[str, str]:
     }
 
 
-def _first_line(cells: int, words: dict[str, str]) -> list[pa.Array]:
-    """Columns that have a text in their first line and nothing below it."""
+def _first_line(lines: slice, words: dict[str, str]) -> list[pa.Array]:
+    """Columns that have a text in the first line of the table and nothing below it."""
     import numpy as np
     import pyarrow as pa
 
-    places = np.ones(cells, dtype=np.int8)
-    places[0] = 0
-    return [
-        pa.concat_arrays([quoted((text,), Dialect()), pa.array([""], pa.large_string())]).take(
-            pa.array(places)
-        )
-        for text in words.values()
-    ]
+    places = pa.array((np.arange(lines.start, lines.stop) > 0).astype(np.int8))
+    nothing = pa.array([""], pa.large_string())
+    return [pa.concat_arrays([quoted((text,), Dialect()), nothing]).take(places) for text in words.values()]
 
 
 FORMAT = Format(
@@ -95,4 +100,5 @@ FORMAT = Format(
     "application/vnd.sdmx.data+csv; version=2.0.0; charset=utf-8",
     to_sdmx_csv,
     owns_extension=False,
+    place=80,
 )
