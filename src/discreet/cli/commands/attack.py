@@ -146,7 +146,7 @@ def withheld(
             "Leave them out, or leave --rules out.",
         )
     study = (
-        RuleSetsStudy(2 if quick else 4, 1 if ways is None else ways, seed, in_turn=quick)
+        RuleSetsStudy(2 if quick else 20, 1 if ways is None else ways, seed, in_turn=quick)
         if rules
         else WithheldStudy(
             people or (50_000 if quick else 1_500_000),
