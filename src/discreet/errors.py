@@ -92,6 +92,27 @@ class MethodNotAllowed(BadRequest):
     http_status = 405
 
 
+class RequestTooLarge(BadRequest):
+    """What was sent with the request is larger than the server reads."""
+
+    code = "request-too-large"
+    title = "The request is too large"
+    http_status = 413
+
+
+class TooManyCalls(DiscreetError):
+    """An address called more often than it may; `retry_after` is the number of seconds to wait."""
+
+    code = "too-many-calls"
+    title = "Too many calls"
+    http_status = 429
+    exit_code = EXIT_REFUSED
+
+    def __init__(self, message: str, advice: str = "", *, retry_after: int = 1) -> None:
+        super().__init__(message, advice)
+        self.retry_after = retry_after
+
+
 class UnknownDataset(DiscreetError):
     """A dataset that is not in the workspace."""
 

@@ -197,6 +197,12 @@ class WatchedWorkspace:
 
 
 @pytest.fixture
+def watch():
+    """A workspace whose engines count how often they are asked."""
+    return WatchedWorkspace
+
+
+@pytest.fixture
 def client(small_workspace, small_settings):
     return TestClient(create_app(Doors(small_workspace), small_settings))
 

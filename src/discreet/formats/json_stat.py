@@ -42,7 +42,7 @@ def json_stat(release: Release) -> dict[str, Any]:
         "note": list(release.notes),
         "id": [dimension.name for dimension in release.dimensions],
         "size": [dimension.length for dimension in release.dimensions],
-        "dimension": {dimension.name: _dimension(dimension) for dimension in release.dimensions},
+        "dimension": {dimension.name: json_dimension(dimension) for dimension in release.dimensions},
         "value": _numbers(release, release.values),
         "status": {str(place): STATUSES[status[place]] for place in marked.tolist()},
         "extension": _extension(release),
@@ -63,7 +63,8 @@ def _numbers(release: Release, numbers: NDArray[np.int64] | NDArray[np.float64])
     return listed
 
 
-def _dimension(dimension: Dimension) -> dict[str, Any]:
+def json_dimension(dimension: Dimension) -> dict[str, Any]:
+    """One dimension, with what lies within what."""
     index = {code: place for place, code in enumerate(dimension.codes)}
     labels = dict(zip(dimension.codes, dimension.labels, strict=True))
     category: dict[str, Any] = {"index": index, "label": labels}

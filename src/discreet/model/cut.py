@@ -69,7 +69,7 @@ def kept_places(dimension: Dimension, codes: Collection[str]) -> NDArray[np.int6
 
 def _cut(release: Release, places: Places) -> Release:
     index = np.ix_(*places)
-    kept = [_dimension(d, p) for d, p in zip(release.dimensions, places, strict=True)]
+    kept = [_kept(d, p) for d, p in zip(release.dimensions, places, strict=True)]
     selection = _selection(release, tuple(kept))
     return replace(
         release,
@@ -96,7 +96,16 @@ def _selection(release: Release, kept: tuple[Dimension, ...]) -> Selection:
     return Selection(title, codes)
 
 
-def _dimension(dimension: Dimension, places: NDArray[np.int64]) -> Dimension:
+def cut_dimension(dimension: Dimension, codes: Collection[str]) -> Dimension:
+    """A dimension with some of its codes, in its order.
+
+    Raises:
+        UnknownCategory, BadRequest: As `cut`.
+    """
+    return _kept(dimension, kept_places(dimension, codes))
+
+
+def _kept(dimension: Dimension, places: NDArray[np.int64]) -> Dimension:
     """A dimension with some of its outputs; its total has the label that it has in the whole."""
     total = dimension.total and int(places[-1]) == len(dimension.outputs)
     outputs = _outputs(dimension.outputs, places[:-1].tolist() if total else places.tolist())

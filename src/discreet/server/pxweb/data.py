@@ -1,0 +1,172 @@
+"""The numbers of a selection: cuts of whole tables, as a document of one of PxWeb's formats.
+
+One measure is one whole table. JSON-stat shows several contents at once, in the dimension of the contents; the files
+have one measure each, and beside its values its errors, as they always have.
+
+Comes from: `selection`, `wholes`. Goes to: `routes`.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from discreet.errors import BadRequest, TooManyCells, UnknownFormat, nearest
+from discreet.formats import formats, named_format
+from discreet.formats.json_stat import json_stat
+from discreet.model.columns import numbers_of
+from discreet.model.cut import cut
+from discreet.model.release import STATUSES
+from discreet.server.pxweb.contents import contents_name
+from discreet.server.pxweb.csv_lines import WORDS, Csv, read_csv
+from discreet.server.pxweb.metadata import described_dimensions, px_extension, roles
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from discreet.answer.door import Door
+    from discreet.answer.question import Question
+    from discreet.model.release import Release
+    from discreet.server.pxweb.contents import Content
+    from discreet.server.pxweb.selection import Selected
+    from discreet.server.wholes import Wholes
+
+#: PxWeb's names of formats, and ours; `json-px` is not offered.
+FORMATS = {
+    "json-stat2": "json",
+    "csv": "csv",
+    "px": "px",
+    "xlsx": "xlsx",
+    "html": "html",
+    "parquet": "parquet",
+}
+DEFAULT_FORMAT = "json-stat2"
+
+
+@dataclass(frozen=True, slots=True)
+class Output:
+    """The document that is wanted: PxWeb's name of a format, and how a CSV is written."""
+
+    name: str
+    csv: Csv
+
+    @property
+    def extension(self) -> str:
+        """The ending of its files."""
+        return named_format(FORMATS[self.name]).extension
+
+    @property
+    def media_type(self) -> str:
+        """What HTTP calls it."""
+        return named_format(FORMATS[self.name]).media_type
+
+
+def offered() -> list[str]:
+    """The formats that can be written here, by PxWeb's names."""
+    installed = {form.name for form in formats() if form.installed}
+    return [name for name, own in FORMATS.items() if own in installed]
+
+
+def read_output(name: str, parameters: Sequence[str]) -> Output:
+    """The format and its parameters, in any case.
+
+    Raises:
+        UnknownFormat, BadRequest: With what there is.
+    """
+    wanted = (name or DEFAULT_FORMAT).lower()
+    if wanted not in offered():
+        raise UnknownFormat(f'There is no output format "{name}".', nearest(name, offered()))
+    words = {word.lower(): word for word in WORDS}
+    for parameter in parameters:
+        if parameter.lower() not in words:
+            raise BadRequest(f'There is no output format parameter "{parameter}".', nearest(parameter, WORDS))
+    return Output(wanted, read_csv([words[parameter.lower()] for parameter in parameters]))
+
+
+def questions(door: Door, selected: Selected, most_cells: int) -> dict[str, Question]:
+    """The question of the whole table for every measure; a rule refuses it before anything is counted.
+
+    Raises:
+        Refused: A rule does not allow the whole table, or more numbers are asked for than one call gives.
+    """
+    measures = dict.fromkeys(content.measure for content in selected.contents)
+    checked = {name: door.check(selected.request(door.dataset.id, name)) for name in measures}
+    if selected.cells > most_cells:
+        raise TooManyCells(
+            f"The selection has {selected.cells:,} cells; one call gives at most {most_cells:,}.",
+            "Ask for fewer values at a time: the parts of one table agree with each other.",
+        )
+    return checked
+
+
+def answer(wholes: Wholes, door: Door, asked: dict[str, Question], selected: Selected) -> dict[str, Release]:
+    """The cut of every measure's table."""
+    codes = {each.dimension.name: each.codes for each in selected.chosen}
+    return {name: cut(wholes.release(door, question), codes) for name, question in asked.items()}
+
+
+def write(cuts: dict[str, Release], selected: Selected, output: Output, base: str) -> bytes:
+    """The document.
+
+    Raises:
+        BadRequest: The format has one measure a file, and several are asked for.
+    """
+    if output.name == DEFAULT_FORMAT:
+        document = data_document(cuts, selected, base)
+        return json.dumps(document, ensure_ascii=False, allow_nan=False).encode()
+    if len(cuts) > 1:
+        raise BadRequest(
+            f"A file of the format {output.name} has one measure, not {' and '.join(cuts)}.",
+            f"Select one of them, or take {DEFAULT_FORMAT}.",
+        )
+    release = next(iter(cuts.values()))
+    if output.name == "csv":
+        return output.csv.write(release)
+    return named_format(FORMATS[output.name]).write(release)
+
+
+def data_document(cuts: dict[str, Release], selected: Selected, base: str) -> dict[str, Any]:
+    """The numbers as JSON-stat in PxWeb's profile, the contents where they are placed."""
+    documents = {name: json_stat(release) for name, release in cuts.items()}
+    first = next(iter(cuts.values()))
+    dataset, contents = first.dataset, contents_name(first.dataset)
+    described = described_dimensions(dataset, first.dimensions, selected.contents, base)
+    names = [*selected.stub, *selected.heading]
+    axis = names.index(contents)
+    values = np.stack([_numbers(cuts, content) for content in selected.contents], axis=axis)
+    status = np.stack([cuts[content.measure].status for content in selected.contents], axis=axis).ravel()
+    extension = px_extension(dataset, heading=selected.heading, stub=selected.stub)
+    return {
+        "version": "2.0",
+        "class": "dataset",
+        "label": "; ".join(release.title for release in cuts.values()),
+        "source": dataset.source,
+        "note": [*dict.fromkeys(note for release in cuts.values() for note in release.notes)],
+        "role": roles(dataset, first.dimensions),
+        "id": names,
+        "size": list(values.shape),
+        "dimension": {name: described[name] for name in names},
+        "value": values.ravel().tolist(),
+        "status": {str(place): STATUSES[status[place]] for place in np.flatnonzero(status).tolist()},
+        "extension": {**extension, **_own_extension(documents)},
+    }
+
+
+def _numbers(cuts: dict[str, Release], content: Content) -> np.ndarray[Any, np.dtype[np.object_]]:
+    """The numbers of one content, None where there is none."""
+    release = cuts[content.measure]
+    listed = next(numbers for numbers in numbers_of(release) if numbers.name == content.numbers).listed()
+    array = np.empty(len(listed), dtype=object)
+    array[:] = listed
+    return array.reshape(release.values.shape)
+
+
+def _own_extension(documents: dict[str, dict[str, Any]]) -> dict[str, Any]:
+    """What our own JSON-stat says of a table; by measure, where there are several."""
+    if len(documents) == 1:
+        own: dict[str, Any] = next(iter(documents.values()))["extension"]
+        return own
+    return {"measures": {name: document["extension"] for name, document in documents.items()}}
