@@ -84,20 +84,20 @@ class RequestTooLong(BadRequest):
     http_status = 414
 
 
+class BodyTooLarge(BadRequest):
+    """A request with a longer body than the server reads."""
+
+    code = "body-too-large"
+    title = "The request is too large"
+    http_status = 413
+
+
 class MethodNotAllowed(BadRequest):
     """An HTTP method that the address does not answer: tables are read, never written."""
 
     code = "method-not-allowed"
     title = "This method is not offered"
     http_status = 405
-
-
-class RequestTooLarge(BadRequest):
-    """What was sent with the request is larger than the server reads."""
-
-    code = "request-too-large"
-    title = "The request is too large"
-    http_status = 413
 
 
 class TooManyCalls(DiscreetError):

@@ -35,7 +35,7 @@ def test_paths_and_tables_are_found_in_any_case(px):
 def test_a_large_body_is_not_read(px, monkeypatch):
     monkeypatch.setattr(exchange, "LARGEST_BODY", 100)
     body = {"selection": [{"variableCode": "sex", "valueCodes": ["1"] * 100}]}
-    assert px.refusal("/tables/town/data", body)[:2] == (413, "request-too-large")
+    assert px.refusal("/tables/town/data", body)[:2] == (413, "body-too-large")
 
 
 def test_the_title_is_the_code_and_the_detail_the_advice(px):

@@ -16,10 +16,7 @@ import numpy as np
 
 from discreet.errors import BadRequest, TooManyCells, UnknownFormat, nearest
 from discreet.formats import formats, named_format
-from discreet.formats.json_stat import json_stat
-from discreet.model.columns import numbers_of
 from discreet.model.cut import cut
-from discreet.model.release import STATUSES
 from discreet.server.pxweb.contents import contents_name
 from discreet.server.pxweb.csv_lines import WORDS, Csv, read_csv
 from discreet.server.pxweb.metadata import described_dimensions, px_extension, roles
@@ -30,7 +27,6 @@ if TYPE_CHECKING:
     from discreet.answer.door import Door
     from discreet.answer.question import Question
     from discreet.model.release import Release
-    from discreet.server.pxweb.contents import Content
     from discreet.server.pxweb.selection import Selected
     from discreet.server.wholes import Wholes
 
@@ -130,15 +126,17 @@ def write(cuts: dict[str, Release], selected: Selected, output: Output, base: st
 
 def data_document(cuts: dict[str, Release], selected: Selected, base: str) -> dict[str, Any]:
     """The numbers as JSON-stat in PxWeb's profile, the contents where they are placed."""
-    documents = {name: json_stat(release) for name, release in cuts.items()}
+    own = {name: json.loads(named_format(FORMATS[DEFAULT_FORMAT]).write(each)) for name, each in cuts.items()}
     first = next(iter(cuts.values()))
-    dataset, contents = first.dataset, contents_name(first.dataset)
+    dataset = first.dataset
     described = described_dimensions(dataset, first.dimensions, selected.contents, base)
     names = [*selected.stub, *selected.heading]
-    axis = names.index(contents)
-    values = np.stack([_numbers(cuts, content) for content in selected.contents], axis=axis)
-    status = np.stack([cuts[content.measure].status for content in selected.contents], axis=axis).ravel()
-    extension = px_extension(dataset, heading=selected.heading, stub=selected.stub)
+    axis, shape = names.index(contents_name(dataset)), first.values.shape
+    values = _stacked([_numbers(own[c.measure], c.numbers) for c in selected.contents], shape, axis)
+    status = _stacked(
+        [_letters(own[c.measure]["status"], first.cells) for c in selected.contents], shape, axis
+    )
+    extensions = {name: document["extension"] for name, document in own.items()}
     return {
         "version": "2.0",
         "class": "dataset",
@@ -147,26 +145,32 @@ def data_document(cuts: dict[str, Release], selected: Selected, base: str) -> di
         "note": [*dict.fromkeys(note for release in cuts.values() for note in release.notes)],
         "role": roles(dataset, first.dimensions),
         "id": names,
-        "size": list(values.shape),
+        "size": [len(described[name]["category"]["index"]) for name in names],
         "dimension": {name: described[name] for name in names},
-        "value": values.ravel().tolist(),
-        "status": {str(place): STATUSES[status[place]] for place in np.flatnonzero(status).tolist()},
-        "extension": {**extension, **_own_extension(documents)},
+        "value": values,
+        "status": {str(place): letter for place, letter in enumerate(status) if letter},
+        "extension": {
+            **px_extension(dataset, heading=selected.heading, stub=selected.stub),
+            **(next(iter(extensions.values())) if len(cuts) == 1 else {"measures": extensions}),
+        },
     }
 
 
-def _numbers(cuts: dict[str, Release], content: Content) -> np.ndarray[Any, np.dtype[np.object_]]:
-    """The numbers of one content, None where there is none."""
-    release = cuts[content.measure]
-    listed = next(numbers for numbers in numbers_of(release) if numbers.name == content.numbers).listed()
-    array = np.empty(len(listed), dtype=object)
-    array[:] = listed
-    return array.reshape(release.values.shape)
+def _numbers(document: dict[str, Any], name: str) -> list[Any]:
+    """One kind of numbers of our own JSON-stat."""
+    found: list[Any] = document["value"] if name == "value" else document["extension"][name]
+    return found
 
 
-def _own_extension(documents: dict[str, dict[str, Any]]) -> dict[str, Any]:
-    """What our own JSON-stat says of a table; by measure, where there are several."""
-    if len(documents) == 1:
-        own: dict[str, Any] = next(iter(documents.values()))["extension"]
-        return own
-    return {"measures": {name: document["extension"] for name, document in documents.items()}}
+def _letters(status: dict[str, str], cells: int) -> list[str]:
+    return [status.get(str(place), "") for place in range(cells)]
+
+
+def _stacked(lists: list[list[Any]], shape: tuple[int, ...], axis: int) -> list[Any]:
+    """Lists over the cells of a table, beside each other along a new axis."""
+    arrays = []
+    for items in lists:
+        array = np.empty(len(items), dtype=object)
+        array[:] = items
+        arrays.append(array.reshape(shape))
+    return [*np.stack(arrays, axis=axis).ravel().tolist()]

@@ -14,8 +14,8 @@ from fastapi.routing import APIRoute
 from starlette.requests import Request  # noqa: TC002 - FastAPI reads the annotation of `read_body`
 from starlette.responses import Response
 
-from discreet.errors import DiscreetError, RequestTooLarge, TooManyCalls
-from discreet.server.problems import PROBLEM_JSON, problem_document, public
+from discreet.errors import BodyTooLarge, DiscreetError, TooManyCalls
+from discreet.server.problems import PROBLEM_JSON, problem_response
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine
@@ -23,8 +23,8 @@ if TYPE_CHECKING:
     from starlette.types import ASGIApp, Receive, Scope, Send
 
 PREFIX = "/api/pxweb/v2"
-#: The bytes of a body: a selection of a hundred thousand codes fits.
-LARGEST_BODY = 2_000_000
+#: The bytes of a body: enough for every code of a large table.
+LARGEST_BODY = 1_048_576
 
 
 class AnyCase:
@@ -35,8 +35,10 @@ class AnyCase:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass on, with the path as the routes have it."""
-        if scope["type"] == "http" and scope["path"].lower().startswith(f"{PREFIX}/"):
-            scope = {**scope, "path": in_lower_case(scope["path"])}
+        root = scope.get("root_path", "")
+        path = scope.get("path", "").removeprefix(root)
+        if scope["type"] == "http" and path.lower().startswith(f"{PREFIX}/"):
+            scope = {**scope, "path": root + in_lower_case(path)}
         await self.app(scope, receive, send)
 
 
@@ -68,12 +70,13 @@ class PxWebRoute(APIRoute):
 
 def problem(request: Request, error: DiscreetError) -> Response:
     """An error as PxWeb's programs show it."""
-    shown = public(error)
-    document = problem_document(shown, request.url.path) | {"title": shown.code, "detail": str(shown)}
-    response = Response(json.dumps(document).encode(), shown.http_status, media_type=PROBLEM_JSON)
-    response.headers["cache-control"] = "no-store"
-    if isinstance(shown, TooManyCalls):
-        response.headers["retry-after"] = str(shown.retry_after)
+    told = problem_response(request, error)
+    document = json.loads(bytes(told.body))
+    document |= {"title": document["code"], "detail": f"{document['detail']} {document['advice']}".strip()}
+    response = Response(json.dumps(document).encode(), told.status_code, media_type=PROBLEM_JSON)
+    response.headers.update({k: v for k, v in told.headers.items() if not k.startswith("content-")})
+    if isinstance(error, TooManyCalls):
+        response.headers["retry-after"] = str(error.retry_after)
     return response
 
 
@@ -81,13 +84,13 @@ async def read_body(request: Request) -> bytes:
     """The body of a request, no more of it than is allowed.
 
     Raises:
-        RequestTooLarge: It is longer.
+        BodyTooLarge: It is longer.
     """
     body = b""
     async for chunk in request.stream():
         body += chunk
         if len(body) > LARGEST_BODY:
-            raise RequestTooLarge(
+            raise BodyTooLarge(
                 f"The body has more than {LARGEST_BODY:,} bytes.", "Select with * or RANGE(first,last)."
             )
     return body
