@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from discreet.answer.question import Question
     from discreet.model.release import Release
 
-#: How many cells are kept in all, at some 40 bytes each; one larger table is kept alone.
+#: How many cells are kept in all, at 17 to 51 bytes each; one larger table is kept alone.
 MOST_CELLS = 4_000_000
 
 Key = tuple[str, str, str]

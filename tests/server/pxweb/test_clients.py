@@ -71,11 +71,11 @@ def test_pxwebpy_asks_for_everything_in_slices_of_one_table(serve, watched, px_w
 def test_pxwebpy_reads_code_lists_wildcards_and_the_default(serve):
     api = PxApi(serve(), max_workers=1)
     variables = api.get_table_variables("town")
-    assert [each["id"] for each in variables["age"]["codelists"]] == ["vs_town_age", "agg_town_age_grown"]
+    assert [each["id"] for each in variables["age"]["codelists"]] == ["vs_town_age", "agg_town_age.grown"]
     regions = api.get_table_data(
         "town",
         value_codes={"area": ["*"], "sex": ["1"]},
-        code_list={"area": "agg_town_area_region"},
+        code_list={"area": "agg_town_area.region"},
         show="code",
     )
     own = requests.get(

@@ -14,15 +14,15 @@ def dataset(town):
 def test_every_level_is_a_code_list(dataset):
     assert [(each.id, each.type, each.levels) for each in code_lists(dataset, "area")] == [
         ("vs_town_area", "Valueset", ()),
-        ("agg_town_area_region", "Aggregation", ("region",)),
-        ("vs_town_area_region-area", "Valueset", ("region", "area")),
+        ("agg_town_area.region", "Aggregation", ("region",)),
+        ("vs_town_area.region-area", "Valueset", ("region", "area")),
     ]
-    assert [each.id for each in code_lists(dataset, "age")] == ["vs_town_age", "agg_town_age_grown"]
+    assert [each.id for each in code_lists(dataset, "age")] == ["vs_town_age", "agg_town_age.grown"]
     assert code_lists(dataset, "sex") == []
 
 
 def test_a_document_maps_every_value_to_categories(px):
-    grown = px("/codelists/agg_town_age_grown")
+    grown = px("/codelists/agg_town_age.grown")
     assert [(value["code"], value["valueMap"]) for value in grown["values"]] == [
         ("grown", ["adult", "old"]),
         ("_T", ["child", "adult", "old"]),
@@ -33,9 +33,9 @@ def test_a_document_maps_every_value_to_categories(px):
 def test_values_are_those_that_the_data_have(px):
     """Wrong alternative: values of the level alone, of which the total that the data have is none."""
     for variable, name in (
-        ("area", "agg_town_area_region"),
-        ("area", "vs_town_area_region-area"),
-        ("job", "agg_town_job_work"),
+        ("area", "agg_town_area.region"),
+        ("area", "vs_town_area.region-area"),
+        ("job", "agg_town_job.work"),
     ):
         listed = [value["code"] for value in px(f"/codelists/{name}")["values"]]
         data = px(f"/tables/town/data?valuecodes[{variable}]=*&codelist[{variable}]={name}")
@@ -43,5 +43,5 @@ def test_values_are_those_that_the_data_have(px):
 
 
 def test_ids_are_found_in_any_case_and_unknown_ones_are_not_found(px):
-    assert px("/codeLists/AGG_Town_area_region")["id"] == "agg_town_area_region"
+    assert px("/codeLists/AGG_Town_area.region")["id"] == "agg_town_area.region"
     assert px.refusal("/codelists/agg_town_sex")[:2] == (404, "not-found")

@@ -107,3 +107,22 @@ def test_more_cells_than_one_call_gives_are_refused(px_app):
     assert client.get(asked.format("*")).status_code == 200
     refused = client.get(asked.format("*") + ",adult")
     assert (refused.status_code, refused.json()["title"]) == (403, "too-many-cells")
+
+
+def test_hostile_codes_and_labels_stay_data(client):
+    """Wrong alternatives: a code cut at its comma, and a label that becomes markup in the HTML file."""
+    base = "/api/pxweb/v2/tables/hostile"
+    codes = client.get(f"{base}/metadata").json()["dimension"]["bad"]["category"]["index"]
+    whole = client.get("/api/datasets/hostile/table?rows=bad").json()["value"]
+    for code, place in codes.items():
+        asked = client.get(f"{base}/data", params={"valuecodes[bad]": f"[{code}]"}).json()
+        posted = client.post(
+            f"{base}/data", json={"selection": [{"variableCode": "bad", "valueCodes": [code]}]}
+        )
+        assert asked == posted.json()
+        assert (list(asked["dimension"]["bad"]["category"]["index"]), asked["value"]) == (
+            [code],
+            [whole[place]],
+        )
+    html = client.get(f"{base}/data?valuecodes[bad]=*&outputFormat=html").text
+    assert "<script>" not in html

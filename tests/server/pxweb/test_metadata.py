@@ -45,7 +45,7 @@ def test_every_variable_can_be_eliminated_and_nothing_may_be_added_up(px):
 
 
 def test_a_code_list_shows_what_lies_within_what(px):
-    document = px("/tables/town/metadata?codelist[AREA]=vs_town_area_region-area")
+    document = px("/tables/town/metadata?codelist[AREA]=vs_town_area.region-area")
     assert document["dimension"]["area"]["category"]["child"] == {"N": ["N1", "N2"], "S": ["S1", "S2", "S3"]}
 
 

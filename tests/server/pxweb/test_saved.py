@@ -11,7 +11,7 @@ from discreet.server.pxweb.selection import Pick, Wanted
 
 QUERY = SavedQuery(
     "town",
-    Wanted((Pick("sex", ("*",)), Pick("area", ("N", "S"), "agg_town_area_region")), ("sex",), ("area",)),
+    Wanted((Pick("sex", ("*",)), Pick("area", ("N", "S"), "agg_town_area.region")), ("sex",), ("area",)),
     "csv",
     ("UseCodes",),
 )

@@ -31,11 +31,11 @@ def test_a_query_and_a_body_say_the_same():
     body = {
         "selection": [
             {"variableCode": "age", "valueCodes": ["TOP(1)", "old"]},
-            {"variableCode": "area", "codelist": "agg_town_area_region", "valueCodes": ["*"]},
+            {"variableCode": "area", "codelist": "agg_town_area.region", "valueCodes": ["*"]},
         ],
         "placement": {"heading": ["age"], "stub": ["area"]},
     }
-    text = "valuecodes[age]=TOP(1),old&valuecodes[area]=*&codelist[area]=agg_town_area_region&heading=age&stub=area"
+    text = "valuecodes[age]=TOP(1),old&valuecodes[area]=*&codelist[area]=agg_town_area.region&heading=age&stub=area"
     assert wanted_from_body(body) == wanted(text)
     assert wanted_document(wanted_from_body(body)) == body
 
@@ -119,7 +119,7 @@ def test_placement_orders_the_variables(door, text, heading, stub):
         ("valuecodes[sex]=1&heading=age", BadRequest),
         ("valuecodes[sex]=1&heading=sex&stub=sex", BadRequest),
         ("valuecodes[sex]=1&codelist[sex]=x", BadRequest),
-        ("valuecodes[area]=1&codelist[area]=agg_town_age_grown", BadRequest),
+        ("valuecodes[area]=1&codelist[area]=agg_town_age.grown", BadRequest),
         ("valuecodes[ContentsCode]=weighted", BadRequest),
     ],
 )
@@ -132,7 +132,7 @@ def test_what_was_understood_selects_the_same_again(door):
     first = select(
         door,
         wanted(
-            "valuecodes[area]=*&codelist[area]=VS_town_area_region-area&valuecodes[age]=RANGE(adult,_T)&stub=age"
+            "valuecodes[area]=*&codelist[area]=VS_town_area.region-area&valuecodes[age]=RANGE(adult,_T)&stub=age"
         ),
     )
     assert select(door, understood(door, first)) == first

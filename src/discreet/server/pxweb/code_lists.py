@@ -1,10 +1,10 @@
 """Code lists: the levels at which a variable can be shown, other than its own categories.
 
     vs_town_area                the categories themselves          Valueset
-    agg_town_area_region        a coarser level, or a declared     Aggregation
+    agg_town_area.region        a coarser level, or a declared     Aggregation
                                 code list: each value adds up
                                 categories (`valueMap`)
-    vs_town_area_region-area    all levels of a hierarchy, each    Valueset
+    vs_town_area.region-area    all levels of a hierarchy, each    Valueset
                                 followed by what lies within it
 
 Comes from: a dataset's hierarchies and code lists. Goes to: `metadata`, `selection`, /codelists.
@@ -30,7 +30,7 @@ class CodeList:
     """One code list of a variable.
 
     Args:
-        id: Unlike all others of the server.
+        id: Unlike all others of the server: no id of a dataset has an underscore, and no name of a variable a dot.
         label: How people call it.
         variable: Whose values it replaces.
         levels: What a request calls it; empty for the variable's own categories.
@@ -57,7 +57,7 @@ def code_lists(dataset: Dataset, variable: str) -> list[CodeList]:
     start = f"{dataset.id}_{variable}"
     own = CodeList(f"vs_{start}", dataset.variable(variable).label, variable, (), aggregates=False)
     groups = [
-        CodeList(f"agg_{start}_{level}", level_label(dataset, level), variable, (level,), aggregates=True)
+        CodeList(f"agg_{start}.{level}", level_label(dataset, level), variable, (level,), aggregates=True)
         for level in coarser
     ]
     return [own, *groups, *_nested(dataset, variable)]
@@ -71,7 +71,7 @@ def _nested(dataset: Dataset, variable: str) -> list[CodeList]:
         )
         if len(levels) > 1:
             label = " > ".join(level_label(dataset, level) for level in levels)
-            name = f"vs_{dataset.id}_{variable}_{'-'.join(levels)}"
+            name = f"vs_{dataset.id}_{variable}.{'-'.join(levels)}"
             found.append(CodeList(name, label, variable, levels, aggregates=False))
     return found
 

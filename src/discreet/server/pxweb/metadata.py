@@ -9,6 +9,7 @@ Comes from: a `Door`. Goes to: `routes`, and `data`, whose documents have the sa
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
+from urllib.parse import quote
 
 from discreet.formats.json_stat import json_dimension
 from discreet.model.variable import TOTAL
@@ -75,7 +76,7 @@ def _dimension(dataset: Dataset, dimension: Dimension, base: str) -> dict[str, A
             "id": each.id,
             "label": each.label,
             "type": each.type,
-            "links": [link(f"{base}/codelists/{each.id}", "metadata")],
+            "links": [link(f"{base}/codelists/{quote(each.id)}", "metadata")],
         }
         for each in code_lists(dataset, dimension.name)
     ]

@@ -12,6 +12,7 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Annotated, Any
+from urllib.parse import quote
 
 from fastapi import APIRouter, Depends, Path, Request
 from starlette.responses import Response
@@ -142,7 +143,7 @@ def _add_tables(router: APIRouter, shop: Shop) -> None:
             _selection(door, Wanted(), f"{_base(request)}/tables/{door.dataset.id}/defaultselection")
         )
 
-    @router.get("/codelists/{list_id}")
+    @router.get("/codelists/{list_id:path}")
     def code_list(request: Request, list_id: str) -> Response:
         """The values of a code list, each with the categories in it."""
         read_parameters(request.query_params)
@@ -156,7 +157,9 @@ def _add_tables(router: APIRouter, shop: Shop) -> None:
         if name is None:
             raise NotFound(f'There is no code list "{list_id}".', "A table's metadata lists its code lists.")
         door, wanted = found[name]
-        return _json(code_list_document(door, wanted, [link(f"{_base(request)}/codelists/{name}", "self")]))
+        return _json(
+            code_list_document(door, wanted, [link(f"{_base(request)}/codelists/{quote(name)}", "self")])
+        )
 
 
 def _add_data(router: APIRouter, shop: Shop) -> None:
