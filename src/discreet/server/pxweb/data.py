@@ -82,13 +82,19 @@ def read_output(name: str, parameters: Sequence[str]) -> Output:
     return Output(wanted, read_csv([words[parameter.lower()] for parameter in parameters]))
 
 
-def questions(door: Door, selected: Selected, most_cells: int) -> dict[str, Question]:
-    """The question of the whole table for every measure; a rule refuses it before anything is counted.
+def questions(door: Door, selected: Selected, output: Output, most_cells: int) -> dict[str, Question]:
+    """The question of the whole table for every measure; what cannot be answered is refused before it is counted.
 
     Raises:
+        BadRequest: The format has one measure a file, and several are asked for.
         Refused: A rule does not allow the whole table, or more numbers are asked for than one call gives.
     """
     measures = dict.fromkeys(content.measure for content in selected.contents)
+    if len(measures) > 1 and output.name != DEFAULT_FORMAT:
+        raise BadRequest(
+            f"A file of the format {output.name} has one measure, not {' and '.join(measures)}.",
+            f"Select one of them, or take {DEFAULT_FORMAT}.",
+        )
     checked = {name: door.check(selected.request(door.dataset.id, name)) for name in measures}
     if selected.cells > most_cells:
         raise TooManyCells(
@@ -105,20 +111,11 @@ def answer(wholes: Wholes, door: Door, asked: dict[str, Question], selected: Sel
 
 
 def write(cuts: dict[str, Release], selected: Selected, output: Output, base: str) -> bytes:
-    """The document.
-
-    Raises:
-        BadRequest: The format has one measure a file, and several are asked for.
-    """
+    """The document; of a file the cut of its one measure."""
     if output.name == DEFAULT_FORMAT:
         document = data_document(cuts, selected, base)
         return json.dumps(document, ensure_ascii=False, allow_nan=False).encode()
-    if len(cuts) > 1:
-        raise BadRequest(
-            f"A file of the format {output.name} has one measure, not {' and '.join(cuts)}.",
-            f"Select one of them, or take {DEFAULT_FORMAT}.",
-        )
-    release = next(iter(cuts.values()))
+    (release,) = cuts.values()
     if output.name == "csv":
         return output.csv.write(release)
     return named_format(FORMATS[output.name]).write(release)

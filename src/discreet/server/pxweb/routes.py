@@ -230,7 +230,7 @@ def _answer(request: Request, shop: Shop, query: SavedQuery) -> Response:
     output = data.read_output(query.output_format, query.parameters)
     door = shop.door(query.table, bearer(request))
     selected = select(door, query.wanted)
-    asked = data.questions(door, selected, shop.options.pxweb_cells)
+    asked = data.questions(door, selected, output, shop.options.pxweb_cells)
     words = wanted_document(understood(door, selected))
     tag = strong_tag(
         "pxweb", door.digest, door.dataset.id, words, output.name, str(output.csv), _base(request)
