@@ -2,7 +2,7 @@
 
 A selection of categories is no filter. A filter counts fewer people, and is another question with other noise; a cut
 shows some cells of the answer to the whole question. Every number of a cut is the number of that cell in the whole:
-fitted, rounded, withheld and judged with all the others. So slices of one table agree wherever they meet.
+fitted, rounded and withheld with all the others. So slices of one table agree wherever they meet.
 
     cut(release, {"sex": ["1"]}).value("1", "_T") == release.value("1", "_T")
 
