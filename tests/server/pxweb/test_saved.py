@@ -7,7 +7,7 @@ import pytest
 
 from discreet.errors import BadRequest, NotFound
 from discreet.server.pxweb.saved import LONGEST_QUERY, SavedQuery, query_document, read_query, unpack
-from discreet.server.pxweb.selection import Pick, Wanted
+from discreet.server.pxweb.wanted import Pick, Wanted
 
 QUERY = SavedQuery(
     "town",

@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from discreet.errors import BadRequest, NotFound
-from discreet.server.pxweb.selection import Wanted, wanted_document, wanted_from_body
+from discreet.server.pxweb.wanted import Wanted, wanted_document, wanted_from_body
 
 #: The letters of an id, and the bytes that one may unpack to.
 LONGEST_ID, LONGEST_QUERY = 4_000, 200_000
