@@ -122,6 +122,22 @@ class UnknownDataset(DiscreetError):
     exit_code = EXIT_NOT_FOUND
 
 
+class UnknownVersion(UnknownDataset):
+    """A version that the dataset does not have."""
+
+    code = "unknown-version"
+    title = "Unknown version"
+
+
+class VersionClosed(DiscreetError):
+    """An earlier version that is not answered beside the one that is served, or is not kept any more."""
+
+    code = "version-closed"
+    title = "This version is not answered any more"
+    http_status = 410
+    exit_code = EXIT_REFUSED
+
+
 class NotFound(DiscreetError):
     """A file, folder or page that is not there."""
 

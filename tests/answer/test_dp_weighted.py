@@ -10,9 +10,9 @@ from discreet.answer import verdicts
 from discreet.answer.measures import weighted as measure
 from discreet.answer.pipeline import release_table
 from discreet.errors import BadData, BadDescription, OutsideUniverse
+from discreet.model.error_ladder import ERROR_LADDER
 from discreet.model.request import TableRequest, request_from_text
 from discreet.records.design_columns import stored_sums
-from discreet.survey.sampling_error import ERROR_LADDER
 from discreet.workspace.load import load_dataset
 from discreet.workspace.workspace import Workspace
 

@@ -1,7 +1,7 @@
 import pytest
 
 import discreet
-from discreet.errors import BadRequest, Refused, UnknownVariable
+from discreet.errors import BadRequest, Refused, UnknownCategory, UnknownVariable
 
 
 @pytest.fixture
@@ -29,9 +29,26 @@ def test_a_table_is_the_same_from_python_as_from_the_pipeline(catalogue):
     )
 
 
-def test_codes_given_as_one_text_are_refused_rather_than_cut_into_letters(catalogue):
-    with pytest.raises(BadRequest, match=r'\["12"\]'):
+def test_codes_given_as_one_text_are_read_as_a_line_rather_than_cut_into_letters(catalogue):
+    with pytest.raises(UnknownCategory, match="no category '12'"):
         catalogue.table("town", rows=["sex"], filters={"job": "12"})
+
+
+@pytest.mark.parametrize(
+    "parts",
+    [
+        {"filters": {"job": ["1", "2"]}, "groups": {"age": {"Young": ["child", "adult"], "Aged": ["old"]}}},
+        {"filters": {"job": "1,2"}, "groups": {"age": {"Young": "child+adult", "Aged": "old"}}},
+        {"filters": {"job": "Farm..Shop"}, "groups": {"age": "Young:..adult,Aged:old"}},
+        {"filters": {"job": "!=0,9"}, "groups": {"age": {"Young": "..Adult", "Aged": "o*"}}},
+        {"filters": ["job=farm,shop"], "groups": ["age=Young:child+Adult,Aged:old.."]},
+        {"filters": "job!=None,Not stated", "groups": "age=Young:child..adult,Aged:Old"},
+        {"filters": {"job": "work:any"}, "groups": [r"age=\Young:child+adult,Aged:old"]},
+    ],
+)
+def test_python_may_write_a_question_as_values_or_in_the_one_grammar(catalogue, parts):
+    link = "rows=age&filter=job=1,2&group=age=Young%3Achild%2Badult,Aged%3Aold"
+    assert catalogue.table("town", rows="age", **parts).release.request.permalink == link
 
 
 @pytest.mark.parametrize(
@@ -41,8 +58,8 @@ def test_codes_given_as_one_text_are_refused_rather_than_cut_into_letters(catalo
         ({"rows": 1}, "1 is no name of a variable"),
         ({"rows": ["sex"], "columns": [None]}, "None is no name"),
         ({"rows": ["sex"], "filters": {"age": 3}}, "no list: 3"),
-        ({"rows": ["sex"], "filters": ["age"]}, "filters is"),
-        ({"rows": ["age"], "groups": "age"}, "groups is"),
+        ({"rows": ["sex"], "filters": [1]}, "filters is"),
+        ({"rows": ["age"], "groups": 7}, "groups is"),
         ({"rows": ["age"], "groups": {"age": ["child"]}}, "no list: 'child'"),
         ({"rows": ["age"], "groups": {"age": 5}}, "no list: 5"),
     ],

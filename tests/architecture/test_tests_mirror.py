@@ -36,6 +36,7 @@ END_TO_END = {
     "answer/test_dp_weighted.py": "weighted releases under dp",
     "answer/test_metered_groups.py": "groups counted by account, through every face",
     "answer/test_office_tables.py": "tables of other programs, cell by cell",
+    "answer/test_question_language.py": "one question in every face, however it is written",
     "answer/test_red_team.py": "ways around the rules that were found once",
     "api/test_public_names.py": "the names that `import discreet` shows",
     "cli/test_startup.py": "what a command imports",

@@ -68,6 +68,10 @@ def test_every_cell_has_its_exact_error_and_what_is_printed(door):
     assert first.printed_error >= first.relative_standard_error
     assert (empty.people, empty.relative_standard_error, empty.design_effect) == (0, None, None)
     assert (everybody.standard_error, everybody.share_standard_error) == pytest.approx((0, 0), abs=1e-6)
+    # Readers divide by the declared population, so a share's relative error is that of its total.
+    assert first.share_printed_error == first.printed_error
+    quotients = [c.printed_error / c.relative_standard_error for c in report.cells[:2]]
+    assert report.printed_over_exact["totals"] == pytest.approx(np.mean(quotients))
 
 
 def test_estimates_are_asked_for_in_words(door):
@@ -77,6 +81,15 @@ def test_estimates_are_asked_for_in_words(door):
     one = (0.75 * 0.25 / 199) ** 0.5
     assert found[1].standard_error == pytest.approx(one)
     assert found[3].standard_error == pytest.approx(2**0.5 * one)
+
+
+def test_estimates_stand_beside_what_readers_are_told_of_them(door):
+    words = ["_T,a", "_T,a / _T,_T", "_T,a / _T,b", "_T,a - _T,b", "_T,b / _T,a - 2,b / 2,a"]
+    found = survey_errors(door, TableRequest("s", ("sex",), ("job",)), words).estimates
+    for each in found[:4]:
+        assert each.printed_value == pytest.approx(each.value, rel=0.1)
+        assert each.printed_error * abs(each.printed_value) >= each.standard_error
+    assert found[4].printed_error is None, "readers are told no difference of ratios that are no shares"
 
 
 @pytest.mark.parametrize("text", ["1", "1,x", "1,a / 1,c", "1,a / 1,a / 1,a", "1,a - 1,a - 1,a", ""])

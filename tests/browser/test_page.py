@@ -40,7 +40,7 @@ def test_a_table_is_built_filtered_and_downloaded_without_scripts(open_page):
     page.locator("summary", has_text="Country of birth").click()
     page.get_by_label("Country 2").check()
     page.locator("summary", has_text="District").click()
-    page.get_by_label("Codes or names, separated by commas").fill("D01, D02, District 3")
+    page.get_by_label("Codes, names or ranges, separated by commas").fill("D01, D02, District 3")
     page.get_by_role("button", name="Show table").click()
     assert page.url.endswith("?rows=job&columns=sex&filter=district=D01,D02,D03&filter=origin=2#table")
     title = page.locator("#result-title").inner_text()

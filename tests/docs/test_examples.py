@@ -19,7 +19,8 @@ from discreet.workspace.demo import (
 from discreet.workspace.load import load_dataset
 
 ROOT = Path(__file__).parents[2]
-PAGES = ["README.md", "docs/start/first-table.md", "docs/reference/cli.md", "docs/book/02-noise-tables.md"]
+WITH_PYTHON = ["README.md", "docs/start/first-table.md", "docs/reference/question-language.md"]
+PAGES = [*WITH_PYTHON, "docs/reference/cli.md", "docs/book/02-noise-tables.md"]
 
 
 @pytest.fixture(scope="module")
@@ -36,7 +37,7 @@ def blocks(path, language):
     return re.findall(rf"```{language}\n(.*?)```", (ROOT / path).read_text("utf-8"), re.DOTALL)
 
 
-@pytest.mark.parametrize("path", PAGES[:2])
+@pytest.mark.parametrize("path", WITH_PYTHON)
 def test_the_python_of_a_page_runs(path, demo, monkeypatch, tmp_path):
     monkeypatch.setenv("DISCREET_WORKSPACE", str(demo))
     monkeypatch.chdir(tmp_path)

@@ -10,6 +10,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+import discreet
 from discreet.errors import UnknownFormat
 from discreet.formats import formats, named_format
 
@@ -117,3 +118,17 @@ def test_a_float_is_written_by_the_fewest_digits_that_give_it_back(release):
 def test_values_are_whole_numbers_or_floats_of_64_bits(release):
     with pytest.raises(ValueError, match="int64 or float64"):
         replace(release, values=release.values.astype(np.float32))
+
+
+def test_a_name_of_the_askers_own_is_told_as_such_and_stays_data_in_every_format(town_workspace):
+    hostile = "=cmd|' /C calc'!A0<script>\"&,;'"
+    catalogue = discreet.open(town_workspace.folder)
+    groups = {"age": {hostile: "child+adult", "Aged": "old"}}
+    named = catalogue.table("town", rows="age", columns="sex", groups=groups).release
+    assert named.dimensions[0].labels[:2] == (hostile, "Aged")
+    note = f'Groups named by whoever asked for this table, not by the dataset: Age: "{hostile}", "Aged".'
+    assert named.notes[-1] == note
+    for form in formats():
+        assert read_back(form.name, named) == expected(named)
+    assert json.loads(named_format("json").write(named))["note"][-1] == note
+    assert b"<script" not in named_format("html").write(named)

@@ -1,22 +1,31 @@
+import json
 from dataclasses import replace
+from urllib.parse import urlencode
 
 import numpy as np
 import pytest
+from fastapi.testclient import TestClient
 from scipy.stats import binomtest
 
+import discreet
+from discreet.answer.door import Doors
 from discreet.answer.pipeline import release_table
 from discreet.errors import BadRequest
 from discreet.inference import cell_targets
 from discreet.inference.cell_targets import (
     cell_codes,
+    error_text,
     every_document,
     every_interval,
     interval_document,
     interval_of,
+    interval_texts,
 )
 from discreet.inference.intervals import Interval
 from discreet.model.release import NOT_APPLICABLE, WITHHELD
 from discreet.model.request import request_from_text
+from discreet.server.app import create_app
+from discreet.workspace.options import read_options
 from discreet.workspace.workspace import Workspace
 
 #: The chance that a test of coverage fails although the coverage is nominal.
@@ -161,3 +170,80 @@ def test_shares_and_differences_of_dp_cells_are_covered_and_with_the_noise_of_on
     p_values = {name: binomtest(int(n), draws, level, alternative="less").pvalue for name, n in hits.items()}
     assert min(p_values["share"], p_values["difference"]) > FALSE_ALARM, hits
     assert p_values["wrong"] < FALSE_ALARM, hits
+
+
+WEIGHTS = """
+[survey]
+sample_size = 3000
+population_size = 60000
+largest_weight = 20
+"""
+#: What may be asked, as options of Python and of every other face.
+QUESTIONS = {
+    "cell": {"cells": ["area=N1,sex=1"]},
+    "sum": {"cells": ["area=N1,sex=1", "area=S1,sex=2"]},
+    "share of parts": {"cells": ["area=N1,sex=1"], "of": ["area=N1,sex=1", "area=N1,sex=2"]},
+    "share of a total": {"cells": ["area=N1,sex=1"], "of": ["area=N1"]},
+    "ratio": {"cells": ["area=N1,sex=1"], "over": ["area=S1,sex=1"]},
+    "difference": {"cells": ["area=N1,sex=1"], "minus": ["area=S1,sex=1"]},
+    "difference of shares": {
+        "cells": ["area=N1,sex=1"],
+        "of": ["area=N1"],
+        "minus": ["area=S1,sex=1"],
+        "minus_of": ["area=S1"],
+    },
+}
+
+
+@pytest.fixture(params=["count", "count dp", "weighted", "weighted dp"])
+def opened_town(request, town, tmp_path):
+    """A workspace of each kind, and the measure to ask for."""
+    measure, *dp = request.param.split()
+    source = request.getfixturevalue("private_town") if dp else town
+    description, records = source.description, town.records
+    if measure == "weighted":
+        description = description.replace('id_column = "person"', 'id_column = "person"\nweight_column = "w"')
+        description = description.replace("[protection]", WEIGHTS + "\n[protection]", 1)
+        records = records.append_column("w", [np.full(records.num_rows, 20)])
+    return town.load(tmp_path / "faces", description, records), measure
+
+
+def by_method(table, cells, **more):
+    """The method of a table that asks the question."""
+    if not more:
+        return table.sum(*cells)
+    method = table.difference if "minus" in more else table.ratio if "over" in more else table.share
+    return method(*cells, **more)
+
+
+@pytest.mark.slow
+def test_every_face_gives_the_same_answer(opened_town, run_here):
+    """Counts and weighted counts, by cell keys and under dp: Python, command line, HTTP and page."""
+    workspace, measure = opened_town
+    client = TestClient(create_app(Doors(workspace), read_options(workspace.folder)))
+    shape = ["--rows", "area", "--columns", "sex", "--measure", measure, "-w", workspace.folder]
+    with discreet.open(workspace.folder) as catalogue:
+        table = catalogue.table("town", rows=["area"], columns=["sex"], measure=measure)
+    for question, asked in QUESTIONS.items():
+        pairs = [(name.replace("cells", "cell"), cell) for name, cells in asked.items() for cell in cells]
+        options = [part for name, cell in pairs for part in ("--" + name.replace("_", "-"), cell)]
+        query = urlencode([("rows", "area"), ("columns", "sex"), ("measure", measure), *pairs])
+        told = run_here("interval", "town", *shape, *options, "--json")
+        api, page = (client.get(f"{base}/datasets/town/interval?{query}") for base in ("/api", ""))
+        if question == "difference of shares" and measure == "count":
+            assert (told.returncode != 0, api.status_code, page.status_code) == (True, 400, 400)
+            continue
+        found = interval_of(table.release, **asked)
+        assert found == by_method(table, **asked)
+        assert json.loads(told.stdout) == api.json() == interval_document(found)
+        assert ("relative_standard_error" in api.json()) == (measure == "weighted")
+        texts = interval_texts(found, share="of" in asked, ratio="over" in asked, minus="minus" in asked)
+        assert all(text in page.text for text in (*texts, error_text(found)))
+        if question == "ratio":
+            sentence = run_here("interval", "town", *shape, *options).stdout
+            assert all(text in sentence for text in (*texts, error_text(found)))
+    every = (
+        run_here("interval", "town", *shape, "--json"),
+        client.get(f"/api/datasets/town/interval?{query[: query.index('&cell')]}"),
+    )
+    assert json.loads(every[0].stdout) == every[1].json() == every_document(table.release)

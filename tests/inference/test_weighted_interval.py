@@ -1,11 +1,22 @@
-"""Intervals of population totals: sampling and noise together."""
+"""Estimates of the population and their errors: sampling and noise together, from printed numbers."""
+
+import inspect
+from dataclasses import replace
 
 import numpy as np
 import pytest
+from scipy.stats import binomtest
 
 import discreet
+from discreet.assess.survey_errors import survey_errors
 from discreet.errors import BadRequest
-from discreet.inference.weighted_interval import total_limits
+from discreet.inference import weighted_interval
+from discreet.inference.cell_targets import interval_of
+from discreet.inference.weighted_interval import Bounded, total_limits
+from discreet.model.release import NOT_APPLICABLE
+from discreet.model.request import TableRequest
+from discreet.survey.design_effect import design_effects, effect_rungs
+from discreet.survey.sampling_error import errors_told
 
 TOML = """
 id = "s"
@@ -65,10 +76,257 @@ def test_a_cell_that_is_unreliable_has_an_interval_and_one_without_error_has_non
 
 
 def test_numbers_that_were_changed_to_add_up_and_wrong_levels_are_refused(catalogue):
-    with pytest.raises(BadRequest, match="of its own"):
+    with pytest.raises(BadRequest, match="changed to add up"):
         catalogue.table("s", rows=["job"], measure="weighted", additivity="fitted").interval("a")
     with pytest.raises(BadRequest, match="level"):
         catalogue.table("s", rows=["job"], measure="weighted").interval("a", level=95)
+
+
+def spread(value, error):
+    """An estimate with limits of no matter here."""
+    return Bounded(value, error, value, value)
+
+
+def linear(estimate, covariance, values):
+    """The exact error of an estimate to first order, by its derivatives."""
+    step = 1e-6 * values
+    slopes = np.array(
+        [
+            (estimate(*(values + step * at)) - estimate(*(values - step * at))) / (2 * step[n])
+            for n, at in enumerate(np.eye(len(values)))
+        ]
+    )
+    return np.sqrt(slopes @ covariance @ slopes)
+
+
+#: The same of numbers and of estimates with their errors.
+FORMS = {
+    "sum": (lambda a, b, c, d: a + b + c + d, lambda a, b, c, d: a + b + c + d),
+    "difference": (lambda a, b, c, d: a + b - c - d, lambda a, b, c, d: a + b - (c + d)),
+    "ratio": (lambda a, b, c, d: (a + b) / (c + d), lambda a, b, c, d: (a + b).over(c + d)),
+    "share": (lambda a, b, c, d: a / (a + b + c + d), lambda a, b, c, d: a.beside(b + c + d)),
+    "difference of shares": (
+        lambda a, b, c, d: a / (a + b) - c / (c + d),
+        lambda a, b, c, d: a.beside(b) - c.beside(d),
+    ),
+}
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_errors_are_never_below_the_exact_ones_whatever_the_correlation(form):
+    """Exact: the covariance of four cells, to first order. Wrong: the root of the sum of squares, as if cells were
+    independent, is below it for some of them."""
+    rng, (exact_form, bounded_form) = np.random.default_rng(4), FORMS[form]
+    below = 0
+    for _ in range(300):
+        values = rng.uniform(10, 1000, 4)
+        errors = values * rng.uniform(0.005, 0.19, 4)
+        factor = rng.normal(size=(4, rng.integers(1, 5)))
+        factor /= np.sqrt((factor**2).sum(axis=1, keepdims=True))
+        covariance = np.outer(errors, errors) * (factor @ factor.T)
+        exact = linear(exact_form, covariance, values)
+        found = bounded_form(*map(spread, values, errors))
+        assert found.value == pytest.approx(exact_form(*values))
+        assert found.error >= exact * (1 - 1e-6)
+        below += linear(exact_form, np.diag(errors**2), values) < 0.99 * exact
+    assert below > 50
+
+
+def test_printed_errors_are_rounded_up_and_never_to_the_nearest_rung():
+    assert spread(100, 12).interval(0.95).relative_standard_error == 15
+    assert spread(-100, 12).interval(0.95).relative_standard_error == 15
+    assert spread(100, 15).interval(0.95).relative_standard_error == 15
+    for value, error in ((0, 5), (1, 11)):
+        assert spread(value, error).interval(0.95).relative_standard_error is None
+
+
+def test_a_base_with_a_large_error_divides_nothing(catalogue):
+    assert spread(100, 25).as_base() == spread(100, 25)
+    for base in (spread(100, 25.1), spread(0, 0)):
+        with pytest.raises(BadRequest, match="base is too uncertain"):
+            base.as_base()
+    release = catalogue.table("s", rows=["job"], measure="weighted").release
+    for asked in ({"over": ["job=c"]}, {"of": ["job=c", "job=a"]}, {"of": [{}]}):
+        doubtful = replace(
+            release,
+            errors=np.array([300, 50, 300, 50, 300]),
+            request=replace(release.request, filters=(("job", ("a",)),)),
+        )
+        with pytest.raises(BadRequest, match="base is too uncertain"):
+            interval_of(doubtful, ["job=a"], **asked)
+
+
+#: Clusters lie on one side, left or right, and have as many people of each of six kinds: cells of one side go up and down
+#: together, cells of two sides against each other. All weights are equal, so the form adds no error of its own.
+CLUSTERED = """
+id = "c"
+label = "C"
+id_column = "id"
+weight_column = "w"
+
+[[variable]]
+name = "side"
+categories = ["l", "r"]
+
+[[variable]]
+name = "kind"
+categories = ["a", "b", "c", "d", "e", "f"]
+
+[survey]
+sample_size = {size}
+population_size = {population}
+largest_weight = 50
+{design}
+"""
+
+
+def clustered_columns(rng, clusters=60):
+    sizes = rng.gamma(2.0, 4.0, clusters).astype(int) + 1
+    cluster = np.repeat(np.arange(clusters), 6 * sizes)
+    columns = {
+        "id": np.arange(cluster.size),
+        "side": np.where(cluster % 2, "l", "r"),
+        "kind": np.tile(list("abcdef"), int(sizes.sum())),
+        "cluster": cluster,
+        "stratum": cluster // 20,
+        "w": np.full(cluster.size, 50.0),
+    }
+    for out in range(clusters):
+        columns[f"jk{out + 1}"] = np.where(cluster == out, 0, 50 * clusters / (clusters - 1)).round(4)
+    return columns
+
+
+DESIGNS = {
+    "clusters": 'clusters = "cluster"',
+    "strata": 'strata = "stratum"\nclusters = "cluster"',
+    "replicates": 'replicates = "jk1..jk60"\nmethod = "jackknife"',
+}
+
+
+@pytest.fixture(scope="module", params=list(DESIGNS))
+def clustered(request, tmp_path_factory):
+    import pyarrow as pa
+
+    folder = tmp_path_factory.mktemp(request.param)
+    columns = clustered_columns(np.random.default_rng(11))
+    size = len(columns["id"])
+    text = CLUSTERED.format(size=size, population=50 * size, design=DESIGNS[request.param])
+    (folder / "dataset.toml").write_text(text)
+    discreet.load(folder / "w", folder / "dataset.toml", pa.table(columns))
+    with discreet.open(folder / "w") as opened:
+        yield opened
+
+
+def exact_errors(catalogue, words):
+    """The custodian's errors of sampling."""
+    door = catalogue._doors.door("c")
+    asked = TableRequest("c", ("side",), ("kind",))
+    return [each.standard_error for each in survey_errors(door, asked, words).estimates]
+
+
+def test_readers_errors_are_not_below_the_custodians_and_those_of_independent_cells_are(clustered):
+    """Against the exact linearised or replicated variance of the design, with the variance of the noise."""
+    table = clustered.table("c", rows=["side"], columns=["kind"], measure="weighted")
+    asked = {
+        "l,a / l,_T": (table.share("side=l,kind=a", of="side=l"), 1),
+        "l,a / _T,_T": (table.share("side=l,kind=a", of=[{}]), 0),
+        "l,_T / _T,_T": (table.share("side=l", of=[{}]), 0),
+        "l,_T / r,_T": (table.ratio("side=l", over="side=r"), 1),
+        "l,a / r,a": (table.ratio("side=l,kind=a", over="side=r,kind=a"), 1),
+        "l,_T - r,_T": (table.difference("side=l", minus="side=r"), 1),
+    }
+    noise = 50 * float(table.release.law.variance().max()) ** 0.5
+    for (name, (found, noisy_base)), sampling in zip(
+        asked.items(), exact_errors(clustered, list(asked)), strict=True
+    ):
+        _, operation, two = name.split(" ")
+        base = table.release.value(*two.split(",")) if operation == "/" else 1.0
+        slope = noisy_base * (found.estimate if operation == "/" else 1.0)
+        exact = np.hypot(sampling, noise * np.hypot(1, slope) / base)
+        assert found.relative_standard_error / 100 * abs(found.estimate) >= exact, name
+        assert (found.high - found.low) / 2 / 1.96 >= exact, name
+
+    # Six cells that go up and down together, and six against them.
+    cells = {side: [f"side={side},kind={kind}" for kind in "abcdef"] for side in "lr"}
+    total, apart = exact_errors(clustered, ["l,_T", "l,_T - r,_T"])
+    rungs = {side: table.release.errors[at, :6] for at, side in enumerate("lr")}
+    squares = {
+        side: ((rungs[side] / 1000 * table.release.values[at, :6]) ** 2).sum() for at, side in enumerate("lr")
+    }
+    added = table.sum(*cells["l"])
+    assert added.relative_standard_error / 100 * added.estimate >= total
+    assert squares["l"] ** 0.5 < total, "wrong: independent cells"
+    minus = table.difference(*cells["l"], minus=cells["r"])
+    assert (minus.high - minus.low) / 2 / 1.96 >= apart
+    assert (squares["l"] + squares["r"]) ** 0.5 < apart, "wrong: independent sides"
+
+
+def test_the_result_is_a_function_of_printed_numbers_alone(clustered):
+    """Two releases that print the same numbers get the same answers, and no function is given anything but a release.
+
+    Wrong: errors made of the noisy counts, which differ here."""
+    release = clustered.table("c", rows=["side"], columns=["kind"], measure="weighted").release
+    other = replace(release, noisy=release.noisy + 7, digest="another", promise=())
+    asked = [
+        {"cells": ["side=l", "side=r"]},
+        {"cells": ["side=l,kind=a"], "of": ["side=l"]},
+        {"cells": ["side=l"], "over": ["side=r"]},
+        {"cells": ["side=l"], "minus": ["side=r"]},
+    ]
+    assert [interval_of(release, **each) for each in asked] == [interval_of(other, **each) for each in asked]
+    for name in ("weighted_sum", "weighted_share", "weighted_limits"):
+        given = inspect.signature(getattr(weighted_interval, name)).parameters.values()
+        assert {each.annotation for each in given} <= {
+            "Release",
+            "Sequence[Codes]",
+            "Sequence[Codes] | None",
+            "Codes",
+            "float",
+        }
+
+
+def test_a_share_takes_the_better_of_its_whole_and_its_parts(clustered):
+    """Of nine tenths of a whole: the error of the small rest, or that of the whole."""
+    release = clustered.table("c", rows=["side"], measure="weighted").release
+    known = replace(
+        release,
+        values=np.array([900, 100, 1010]),
+        errors=np.array([100, 200, 50]),
+        request=replace(release.request, filters=(("kind", ("a",)),)),
+    )
+    parts = interval_of(known, ["side=l"], of=["side=l", "side=r"])
+    assert (parts.estimate, parts.relative_standard_error) == (0.9, 5)
+    assert interval_of(known, ["side=l"], of=[{}]) == parts
+    coarse = replace(known, errors=np.array([10, 750, 10]))
+    by_whole = interval_of(coarse, ["side=l"], of=[{}])
+    assert (by_whole.estimate, by_whole.relative_standard_error) == (pytest.approx(900 / 1010), 2)
+    # Of everybody the declared number is taken: the error is that of the part.
+    everybody = replace(coarse, request=release.request)
+    size = float(release.dataset.survey.population_size)
+    found = interval_of(everybody, ["side=l"], of=[{}])
+    assert (found.estimate, found.relative_standard_error) == (900 / size, 1)
+
+
+def test_cells_that_cannot_occur_are_exactly_zero_and_overlapping_sums_are_refused(clustered):
+    release = clustered.table("c", rows=["side"], measure="weighted").release
+    status = release.status.copy()
+    status[1] = NOT_APPLICABLE
+    empty = replace(release, status=status)
+    assert interval_of(empty, ["side=l", "side=r"]) == interval_of(empty, ["side=l"])
+    assert interval_of(empty, ["side=r"]).high == 0
+    with pytest.raises(BadRequest, match="too uncertain"):
+        interval_of(empty, ["side=l"], over=["side=r"])
+    with pytest.raises(BadRequest, match="share people"):
+        interval_of(release, ["side=l", {}])
+    with pytest.raises(BadRequest, match="at once"):
+        interval_of(release, ["side=l"], over=["side=r"], minus=["side=r"])
+
+
+def test_all_cells_have_the_limits_of_each(clustered):
+    table = clustered.table("c", rows=["side"], columns=["kind"], measure="weighted")
+    frame = table.intervals().set_index(["side", "kind"])
+    one = table.interval("l", "b")
+    assert tuple(frame.loc[("l", "b"), ["low", "high"]]) == (np.floor(one.low), np.ceil(one.high))
 
 
 #: The chance that the test fails by bad luck of its seed.
@@ -78,9 +336,6 @@ FALSE_ALARM = 1e-4
 def test_intervals_cover_the_population_total_under_sampling_and_noise():
     """Many samples of a population with unequal weights and noise of variance 3; an interval of sampling error at half
     its size, the wrong alternative, is seen."""
-    from discreet.survey.design_effect import design_effects
-    from discreet.survey.sampling_error import errors_told
-
     rng, runs = np.random.RandomState(12), 3000
     weights, chance = np.repeat([10.0, 60.0], 2000), 0.02
     inside = rng.random_sample((runs, 4000)) < chance
@@ -101,3 +356,53 @@ def test_intervals_cover_the_population_total_under_sampling_and_noise():
     margin = 3.72 * (0.95 * 0.05 / runs) ** 0.5  # one-sided, FALSE_ALARM
     assert coverage(1.0) >= 0.95 - margin
     assert coverage(0.5) < 0.95 - margin
+
+
+def cluster_samples(rng, runs, clusters=240):
+    """The numbers and errors of many samples: four kinds of people, and all of them, in clusters that differ in size and
+    composition; every person stands for 50. Also the errors of the noise alone, and the true totals."""
+    means = np.array([0.4, 0.3, 0.2, 0.1])
+    sizes = rng.gamma(3.0, 5.0, (runs, clusters, 1))
+    people = rng.poisson(sizes * rng.dirichlet(3 * means, (runs, clusters)))
+    people = np.concatenate([people, people.sum(axis=-1, keepdims=True)], axis=-1)
+    counts, spread = people.sum(axis=1), people.var(axis=1, ddof=1) * clusters
+    noise = rng.choice([-3, -2, -1, 0, 1, 2, 3], counts.shape, p=[0.09, 0.11, 0.15, 0.3, 0.15, 0.11, 0.09])
+    noisy = counts + noise
+    effects = design_effects(50.0**2 * spread, counts, 50.0 * counts, 50.0 * counts, noisy)
+    rungs = effect_rungs(effects, np.full(counts.shape, 0.5), rng.random(counts.shape))
+    told, alone = (
+        errors_told(noisy, 50 * noisy, each, np.full(counts.shape, 2.8 * 50.0**2)).errors
+        for each in (rungs, np.zeros(counts.shape))
+    )
+    return 50 * noisy, told, alone, 50 * clusters * 15 * np.append(means, 1.0)
+
+
+def test_shares_and_differences_cover_the_population_and_intervals_of_the_noise_alone_do_not(catalogue):
+    release = catalogue.table("s", rows=["job"], measure="weighted").release
+    release = replace(release, request=replace(release.request, filters=(("job", ("a", "b", "c", "d")),)))
+    runs, level = 300, 0.95
+    values, told, alone, truth = cluster_samples(np.random.default_rng(5), runs)
+    a, b, c, d, everybody = truth
+    cells = ["job=a"]
+    asked = {
+        "share of parts": ({"cells": cells, "of": ["job=a", "job=b"]}, a / (a + b)),
+        "share of a total": ({"cells": cells, "of": [{}]}, a / everybody),
+        "ratio": ({"cells": cells, "over": ["job=b"]}, a / b),
+        "sum": ({"cells": ["job=a", "job=b", "job=c"]}, a + b + c),
+        "difference": ({"cells": cells, "minus": ["job=b"]}, a - b),
+        "difference of shares": (
+            {"cells": cells, "of": ["job=a", "job=b"], "minus": ["job=c"], "minus_of": ["job=c", "job=d"]},
+            a / (a + b) - c / (c + d),
+        ),
+    }
+
+    def chance(question, true, errors):
+        hits = 0
+        for value, error in zip(values, errors, strict=True):
+            found = interval_of(replace(release, values=value.copy(), errors=error.copy()), **question)
+            hits += found.low <= true <= found.high
+        return binomtest(int(hits), runs, level, alternative="less").pvalue
+
+    for name, (question, true) in asked.items():
+        assert chance(question, true, told) > FALSE_ALARM, name
+        assert chance(question, true, alone) < FALSE_ALARM, f"wrong: the noise alone ({name})"

@@ -5,7 +5,7 @@ from dataclasses import replace
 from hypothesis import given
 from hypothesis import strategies as st
 
-from discreet.model.request import TableRequest, request_from_text
+from discreet.model.request import TableRequest, canonical, request_from_text
 from discreet.server import snippets
 
 #: What a category may have for a code: anything without blanks at its ends.
@@ -58,3 +58,20 @@ def test_long_filters_are_cut_short_in_the_facts(small_workspace):
     )
     only = dict(snippets.facts(dataset, request))["Only"]
     assert only.endswith("District 8 and 2 more")
+
+
+def test_names_and_ranges_are_asked_for_again_from_code(small_workspace):
+    dataset = small_workspace.stored("people").dataset
+    lines = {"groups": ["age=a\\:b:0-14+15-64"], "filters": ["district!=D01"]}
+    asked = canonical(request_from_text("people", rows=["age"], **lines), dataset)
+    words = shlex.split(snippets.command(asked))
+    again = {
+        name: [words[words.index(option) + 1]]
+        for name, option in (("groups", "--group"), ("filters", "--filter"))
+    }
+    assert again["filters"] == ["district=D02..D48"]
+    assert canonical(request_from_text("people", rows=["age"], **again), dataset) == asked
+    call = ast.parse(snippets.python(asked)).body[1].value
+    arguments = {keyword.arg: ast.literal_eval(keyword.value) for keyword in call.keywords}
+    assert arguments == {"rows": ["age"], **again}
+    assert snippets.file_stem(asked) == "people-age-selection"

@@ -97,7 +97,7 @@ def test_the_same_description_under_other_defaults_is_another_version(
 
 
 def test_names_are_read_before_anything_else():
-    assert names_of('id = "a"\nlineage = "b"\nnonsense = 1') == ("a", "b")
+    assert names_of('id = "a"\nlineage = "b"\nnonsense = 1') == ("a", "b", "1")
     with pytest.raises(BadDescription, match="not valid TOML"):
         names_of("id = ")
 

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from discreet.model.dataset import Dataset
     from discreet.model.release import Release
     from discreet.model.request import TableRequest
+    from discreet.workspace.version_facts import VersionFacts
     from discreet.workspace.workspace import StoredDataset
 
 
@@ -180,16 +181,26 @@ class Doors:
         """The datasets that can be asked."""
         return self._workspace.ids()
 
-    def door(self, dataset_id: str, key: str | None = None) -> Door:
-        """The current version of a dataset, for whoever has the API key.
+    def door(self, dataset_id: str, key: str | None = None, version: str = "") -> Door:
+        """A version of a dataset, for whoever has the API key.
+
+        Args:
+            dataset_id: The dataset.
+            key: Of an account.
+            version: The beginning of its digest, or its declared name; empty for the current one.
 
         Raises:
-            UnknownDataset: With the nearest match.
+            UnknownDataset, UnknownVersion: With the nearest match.
+            VersionClosed: It is not answered beside the current one.
             BadKey: The key is unknown or revoked.
             SecretUnusable, WorkspaceUnusable, LedgerUnusable: Nothing is answered.
         """
-        stored = self._workspace.stored(dataset_id)
+        stored = self._workspace.stored(dataset_id, version)
         return Door(stored, self._workspace.asker(key))
+
+    def versions(self, dataset_id: str) -> tuple[VersionFacts, ...]:
+        """The versions of a dataset that are known, the newest last."""
+        return self._workspace.versions(dataset_id)
 
     def verify(self, dataset_id: str, pace: Callable[[int], None] = lambda _bytes: None) -> str:
         """Read all stored records of a dataset and compare them with their seal; returns the version's digest.

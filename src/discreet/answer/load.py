@@ -57,6 +57,8 @@ def load_dataset(
     engine: str | None = None,
     corrections: str = KEEP_KEYS,
     charged: Callable[[Receipt], None] = lambda _receipt: None,
+    *,
+    serve_beside: bool = False,
 ) -> str:
     """Load records into a workspace, creating it if need be; returns the digest of the version that is served.
 
@@ -72,6 +74,8 @@ def load_dataset(
         engine: The engine that keeps the records; by default the one that `[engine]` names, or DuckDB.
         corrections: `keep-keys`, `collect` or `new-lineage` (`workspace/corrections.py`).
         charged: Under `dp`, told what was charged as soon as it is.
+        serve_beside: Whether earlier versions are answered beside this one, however few records differ
+            (`workspace/history.py`).
     """
 
     def compare(changes: Changes) -> None:
@@ -89,7 +93,17 @@ def load_dataset(
             caution(sentence)
 
     return load_version(
-        folder, description, records, progress, beside, inspect, engine, corrections, compare, charged
+        folder,
+        description,
+        records,
+        progress,
+        beside,
+        inspect,
+        engine,
+        corrections,
+        compare,
+        charged,
+        serve_beside=serve_beside,
     )
 
 

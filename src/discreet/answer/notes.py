@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
     from discreet.model.dataset import Dataset
     from discreet.model.noise_law import NoiseLaw
+    from discreet.model.request import TableRequest
     from discreet.model.shape import Dimension
     from discreet.noise.table import NoiseTable
 
@@ -82,6 +83,17 @@ def _everybody(dimension: Dimension) -> str:
     return (
         f"The {dimension.label.lower()} categories shown are not all: the total counts everybody, also those in none "
         "of them."
+    )
+
+
+def names_note(request: TableRequest, dataset: Dataset) -> str:
+    """That some labels are the words of whoever asked; nothing without such names."""
+    own = [
+        f"{dataset.variable(variable).label}: " + ", ".join(f'"{name}"' for _, name in groups if name)
+        for variable, groups in request.names
+    ]
+    return (
+        f"Groups named by whoever asked for this table, not by the dataset: {'; '.join(own)}." if own else ""
     )
 
 

@@ -19,7 +19,7 @@ from discreet.additivity.additivity import add_up
 from discreet.answer.anchors import kept_cells
 from discreet.answer.clipping import clipping_note, goes_below_zero
 from discreet.answer.counting import count_cells
-from discreet.answer.notes import table_note
+from discreet.answer.notes import names_note, table_note
 from discreet.answer.question import check, unlock
 from discreet.answer.verdicts import verdict_on
 from discreet.model.release import NOT_APPLICABLE, UNRELIABLE, WITHHELD, Release
@@ -82,6 +82,7 @@ def _answer(question: Question, anchors: list[Release]) -> Release:
                     adjustment,
                     clipping_note(cells.law, clips=clips),
                     NOTE if layout.sums else "",
+                    names_note(asked, dataset),
                 ),
             )
         ),

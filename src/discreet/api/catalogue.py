@@ -15,6 +15,7 @@ from discreet.answer.door import Doors, open_doors
 from discreet.answer.load import load_dataset
 from discreet.api.table import Table
 from discreet.errors import BadRequest
+from discreet.model.given import given_filters, given_groups, given_levels
 from discreet.model.measure import DEFAULT_MEASURE
 from discreet.model.request import TableRequest
 from discreet.workspace.description_file import description_named, read_description
@@ -22,6 +23,9 @@ from discreet.workspace.options import read_options, workspace_folder
 
 if TYPE_CHECKING:
     from discreet.model.dataset import Dataset
+
+    #: The groups of one variable: lists of codes, groups by their names, or text.
+    GroupsOfOne = Iterable[Iterable[str]] | Mapping[str, Iterable[str] | str] | str
 
 
 class Catalogue:
@@ -47,10 +51,10 @@ class Catalogue:
         rows: Iterable[str] | str = (),
         columns: Iterable[str] | str = (),
         layers: Iterable[str] | str = (),
-        filters: Mapping[str, Iterable[str]] | None = None,
-        groups: Mapping[str, Iterable[Iterable[str]]] | None = None,
+        filters: Mapping[str, Iterable[str] | str] | Iterable[str] | None = None,
+        groups: Mapping[str, GroupsOfOne] | Iterable[str] | None = None,
         totals: bool = True,
-        levels: Mapping[str, Iterable[str]] | None = None,
+        levels: Mapping[str, Iterable[str] | str] | Iterable[str] | None = None,
         measure: str = DEFAULT_MEASURE,
         additivity: str = "",
         fit_to: Iterable[str] | str = (),
@@ -62,10 +66,12 @@ class Catalogue:
             rows: Variables down the side.
             columns: Variables along the top.
             layers: Variables of which each category is a table of its own.
-            filters: For a variable the codes of those who are counted: `{"birthplace": ["2", "3"]}`.
-            groups: For a variable of the table its groups of codes: `{"age": [["15-19", "20-24"], ["25-29"]]}`.
+            filters: For a variable the codes of those who are counted: `{"birthplace": ["2", "3"]}`; or as text of the
+                question language, `{"age": "25..64", "birthplace": "!=1"}` or `["age=25..64"]`.
+            groups: For a variable of the table its groups of codes: `{"age": [["15-19", "20-24"], ["25-29"]]}`; with
+                names of your own, `{"age": {"Young": "..14", "Old": "65.."}}`.
             totals: Whether every variable has a total.
-            levels: For a variable of the table the levels to show: `{"district": ["region", "district"]}`.
+            levels: For a variable of the table the levels to show: `{"district": ["region", "district"]}` or `"*"`.
             measure: `count`, or `weighted` for people represented.
             additivity: `independent`, `interior` or `fitted`; the dataset's own way by default.
             fit_to: Published tables whose totals a fitted table keeps: `["area", "sex*age"]`.
@@ -152,6 +158,7 @@ def load(
     *,
     engine: str | None = None,
     corrections: str = "keep-keys",
+    serve_beside: bool = False,
 ) -> str:
     """Load records into a workspace, creating it if need be.
 
@@ -162,6 +169,7 @@ def load(
         engine: The engine that keeps the records; by default the one that `[engine]` names, or DuckDB.
         corrections: Where records differ from those that are served: `keep-keys` serves them, `collect` compares them
             and serves nothing yet, `new-lineage` serves them with other keys: all numbers change.
+        serve_beside: Whether earlier versions are answered beside this one, however few records differ.
 
     Returns:
         The digest that names the version that is served. Cautions for the custodian go to the log `discreet.load`.
@@ -176,6 +184,7 @@ def load(
             caution=logging.getLogger("discreet.load").warning,
             engine=engine,
             corrections=corrections,
+            serve_beside=serve_beside,
         )
 
 
@@ -185,30 +194,29 @@ def _request(
     rows: Iterable[str] | str = (),
     columns: Iterable[str] | str = (),
     layers: Iterable[str] | str = (),
-    filters: Mapping[str, Iterable[str]] | None = None,
-    groups: Mapping[str, Iterable[Iterable[str]]] | None = None,
+    filters: Mapping[str, Iterable[str] | str] | Iterable[str] | None = None,
+    groups: Mapping[str, GroupsOfOne] | Iterable[str] | None = None,
     totals: bool = True,
-    levels: Mapping[str, Iterable[str]] | None = None,
+    levels: Mapping[str, Iterable[str] | str] | Iterable[str] | None = None,
     measure: str = DEFAULT_MEASURE,
     additivity: str = "",
     fit_to: Iterable[str] | str = (),
 ) -> TableRequest:
     """A request from what Python gives."""
+    grouped, names = given_groups(groups)
     return TableRequest(
         dataset,
         _names(rows),
         _names(columns),
         _names(layers),
-        tuple((name, _codes(name, codes)) for name, codes in _parts("filters", filters)),
-        tuple(
-            (name, tuple(_codes(name, group) for group in _groups(name, parts)))
-            for name, parts in _parts("groups", groups)
-        ),
+        given_filters(filters),
+        grouped,
         totals,
-        tuple((name, _codes(name, names)) for name, names in _parts("levels", levels)),
+        given_levels(levels),
         measure,
         additivity,
         _names(fit_to),
+        names=names,
     )
 
 
@@ -221,28 +229,3 @@ def _names(names: Iterable[str] | str) -> tuple[str, ...]:
                 'Give names as text: rows=["sex"]; describe() lists them.',
             )
     return given
-
-
-def _codes(name: str, codes: Iterable[str]) -> tuple[str, ...]:
-    if isinstance(codes, str) or not isinstance(codes, Iterable):
-        raise BadRequest(f'The codes of "{name}" are no list: {codes!r}.', f'Give a list: ["{codes}"].')
-    return tuple(str(code) for code in codes)
-
-
-def _groups(name: str, groups: Iterable[Iterable[str]]) -> Iterable[Iterable[str]]:
-    if isinstance(groups, str) or not isinstance(groups, Iterable):
-        raise BadRequest(
-            f'The groups of "{name}" are no list: {groups!r}.', 'Give a list of lists: [["15-19", "20-24"]].'
-        )
-    return groups
-
-
-def _parts(argument: str, by_name: object) -> Iterable[tuple[str, Any]]:
-    """The pairs of a mapping from variables, as in `filters`."""
-    if by_name is None:
-        return ()
-    if not isinstance(by_name, Mapping):
-        raise BadRequest(
-            f"{argument} is {by_name!r}.", f'Give a mapping by variable: {argument}={{"sex": ["1"]}}.'
-        )
-    return tuple(by_name.items())

@@ -168,13 +168,39 @@ class Table:
 
         return interval_of(self.release, cells, of=_listed(of), level=level)
 
-    def difference(
-        self, *cells: Cell, minus: Sequence[Cell] | Mapping[str, str], level: float = 0.95
-    ) -> Interval:
-        """The interval of the true sum of cells minus that of others: `table.difference(a, minus=[b])`."""
+    def ratio(self, *cells: Cell, over: Sequence[Cell] | Mapping[str, str], level: float = 0.95) -> Interval:
+        """The interval of the true sum of cells over that of others: `table.ratio(a, over=b)`."""
         from discreet.inference.cell_targets import interval_of  # noqa: PLC0415 - only wanted here
 
-        return interval_of(self.release, cells, minus=_listed(minus), level=level)
+        return interval_of(self.release, cells, over=_listed(over), level=level)
+
+    def difference(
+        self,
+        *cells: Cell,
+        minus: Sequence[Cell] | Mapping[str, str],
+        of: Sequence[Cell] | Mapping[str, str] = (),
+        minus_of: Sequence[Cell] | Mapping[str, str] = (),
+        level: float = 0.95,
+    ) -> Interval:
+        """The interval of the true sum of cells minus that of others: `table.difference(a, minus=[b])`.
+
+        Args:
+            cells: As in `share`.
+            minus: The cells that are taken off.
+            of: Of a weighted table: take shares, of `cells` in these.
+            minus_of: The share of `minus` in these; by default in `of`.
+            level: The chance with which the interval covers the true difference.
+        """
+        from discreet.inference.cell_targets import interval_of  # noqa: PLC0415 - only wanted here
+
+        return interval_of(
+            self.release,
+            cells,
+            of=_listed(of),
+            minus=_listed(minus),
+            minus_of=_listed(minus_of),
+            level=level,
+        )
 
     def text_grid(self, *, errors: bool = False) -> tuple[list[str], list[list[str]]]:
         """Headers and lines as text: rows and layers down the side, columns along the top.

@@ -1,7 +1,7 @@
 """The exact standard errors of a weighted table, beside what a reader is told. Confidential, for the custodian.
 
 Every cell has its exact weighted count, its standard error by the design of the survey, its design effect, and the
-same of its share of everybody in the table; and the error and status that are printed with the release. Ratios and
+same of its share of everybody in the table; and the errors that readers are told of both, and the status. Ratios and
 differences of cells are asked for in words:
 
     "C,1"                          a total, by codes in the order of the variables
@@ -22,6 +22,8 @@ from discreet.answer.design_errors import design_variances, in_people
 from discreet.answer.door import unlock_door
 from discreet.answer.dry_run import attempt
 from discreet.errors import BadRequest
+from discreet.inference.cell_targets import interval_of
+from discreet.inference.weighted_interval import WeightedInterval
 from discreet.model.release import STATUSES, table_title
 from discreet.model.request import canonical
 from discreet.model.shape import table_shape
@@ -32,9 +34,11 @@ from discreet.survey.design_effect import design_effects
 from discreet.survey.estimates import Sample
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
     from discreet.answer.door import Door
+    from discreet.inference.cell_targets import Cell, Codes
+    from discreet.model.release import Release
     from discreet.model.request import TableRequest
     from discreet.model.shape import TableShape
     from discreet.survey.estimates import Estimate
@@ -42,6 +46,8 @@ if TYPE_CHECKING:
 
 #: The largest table of a report: every cell is looked up in all rows of the sample.
 MOST_CELLS = 5_000
+#: Below this relative error a total is fixed by the design, but for floats.
+NO_SPREAD = 1e-6
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,16 +63,19 @@ class CellError:
     share: float | None
     share_standard_error: float | None
     printed_error: float | None
+    share_printed_error: float | None
     status: str
 
 
 @dataclass(frozen=True, slots=True)
 class EstimateError:
-    """A total, ratio or difference that was asked for."""
+    """A total, ratio or difference that was asked for, and what readers are told of it, with its relative error."""
 
     estimate: str
     value: float
     standard_error: float
+    printed_value: float | None
+    printed_error: float | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,9 +89,16 @@ class SurveyErrors:
     cells: tuple[CellError, ...]
     estimates: tuple[EstimateError, ...]
 
+    @property
+    def printed_over_exact(self) -> dict[str, float | None]:
+        """How many times as large printed errors are as the exact ones of sampling, at the median, over the cells."""
+        totals = [(each.printed_error, each.standard_error, each.total) for each in self.cells]
+        shares = [(each.share_printed_error, each.share_standard_error, each.share) for each in self.cells]
+        return {"totals": _median_ratio(totals), "shares": _median_ratio(shares)}
+
     def as_json(self) -> dict[str, Any]:
         """The report as data."""
-        return {"confidential": True, **asdict(self)}
+        return {"confidential": True, **asdict(self), "printed_over_exact": self.printed_over_exact}
 
 
 def survey_errors(door: Door, request: TableRequest, estimates: Sequence[str] = ()) -> SurveyErrors:
@@ -110,19 +126,28 @@ def survey_errors(door: Door, request: TableRequest, estimates: Sequence[str] = 
             f"The table has {shape.cells:,} cells.", f"An assessment takes at most {MOST_CELLS:,}."
         )
     sample = Sample(sampled_rows(stored.engine, shape, dataset), dataset.survey.design)
+    release = door.release(request) if refusal is None else None
     return SurveyErrors(
         dataset.id,
         table_title(dataset, shape.dimensions, request),
         dataset.survey.design.in_words or "sampling errors by the squares of the weights",
         None if refusal is None else refusal.message,
-        _cells(door, request, shape, sample, told=refusal is None),
-        tuple(_asked(text, sample, shape) for text in estimates),
+        _cells(door, release, shape, sample),
+        tuple(_asked(text, sample, shape, release) for text in estimates),
     )
 
 
-def _cells(
-    door: Door, request: TableRequest, shape: TableShape, sample: Sample, *, told: bool
-) -> tuple[CellError, ...]:
+def _median_ratio(pairs: Iterable[tuple[float | None, float | None, float | None]]) -> float | None:
+    """The median of printed over exact relative errors, where both are there; the exact one of a whole stratum is none."""
+    ratios = [
+        printed * value / error
+        for printed, error, value in pairs
+        if printed and error and value and error > NO_SPREAD * value
+    ]
+    return float(np.median(ratios)) if ratios else None
+
+
+def _cells(door: Door, release: Release | None, shape: TableShape, sample: Sample) -> tuple[CellError, ...]:
     """Every cell of the report."""
     stored = unlock_door(door)
     exact = tabulate(stored.engine, shape, weights=True, sums=stored_sums(stored.dataset))
@@ -132,15 +157,14 @@ def _cells(
     totals = in_people(exact.weight_sums, stored.dataset)
     effects = design_effects(variance, exact.counts, totals, totals, exact.counts)
     everybody = sample.total(*(length - 1 for length in shape.lengths))
-    release = door.release(request) if told else None
     found = []
     for place in np.ndindex(*shape.lengths):
         share = sample.total(*place) / everybody if everybody.value else None
         error, total = float(np.sqrt(variance[place])), float(totals[place])
-        printed = -1 if release is None or release.errors is None else int(release.errors[place])
+        codes = tuple(d.codes[at] for d, at in zip(shape.dimensions, place, strict=True))
         found.append(
             CellError(
-                tuple(d.codes[at] for d, at in zip(shape.dimensions, place, strict=True)),
+                codes,
                 int(exact.counts[place]),
                 total,
                 error,
@@ -148,35 +172,78 @@ def _cells(
                 float(effects[place]) or None,
                 None if share is None else share.value,
                 None if share is None else sample.standard_error(share),
-                None if printed < 0 else printed / 1000,
+                _told(release, codes)[1],
+                _told(release, codes, of=[{}])[1],
                 "" if release is None else STATUSES[release.status[place]],
             )
         )
     return tuple(found)
 
 
-def _asked(text: str, sample: Sample, shape: TableShape) -> EstimateError:
+def _told(
+    release: Release | None,
+    cell: Codes,
+    of: Sequence[Cell] = (),
+    minus: Sequence[Cell] = (),
+    over: Sequence[Cell] = (),
+    minus_of: Sequence[Cell] = (),
+) -> tuple[float | None, float | None]:
+    """The estimate that readers are told and its relative error, as a fraction; None where they are told none."""
+    if release is None:
+        return None, None
+    try:
+        found = interval_of(release, [cell], of, minus, over=over, minus_of=minus_of)
+    except BadRequest:
+        return None, None
+    error = found.relative_standard_error if isinstance(found, WeightedInterval) else None
+    return found.estimate, None if error is None else error / 100
+
+
+def _asked(text: str, sample: Sample, shape: TableShape, release: Release | None) -> EstimateError:
     """An estimate in words, with its error."""
-    parts = [_ratio(part, sample, shape) for part in text.split(" - ")]
-    if len(parts) > 2:
-        raise _unreadable(text)
+    terms = _terms(text, shape)
+    parts = [_ratio(text, sample, shape, term) for term in terms]
     found = parts[0] if len(parts) == 1 else parts[0] - parts[1]
-    return EstimateError(text, found.value, sample.standard_error(found))
+    return EstimateError(text, found.value, sample.standard_error(found), *_told_of_terms(release, terms))
 
 
-def _ratio(text: str, sample: Sample, shape: TableShape) -> Estimate:
-    parts = [_total(part, sample, shape) for part in text.split(" / ")]
-    if len(parts) > 2 or (len(parts) == 2 and not parts[1].value):
-        raise _unreadable(text)
-    return parts[0] if len(parts) == 1 else parts[0] / parts[1]
+def _told_of_terms(release: Release | None, terms: list[list[Codes]]) -> tuple[float | None, float | None]:
+    """What readers are told of an estimate: of a share where the first cell lies in the second, else of a ratio."""
+    (one, *base), minus = terms[0], [term[0] for term in terms[1:]]
+    minus_of = [cell for term in terms[1:] for cell in term[1:]]
+    if minus and len(base) != len(minus_of):
+        return None, None
+    share = _told(release, one, base, minus, minus_of=minus_of)
+    return _told(release, one, over=base) if share[0] is None and base and not minus else share
 
 
-def _total(text: str, sample: Sample, shape: TableShape) -> Estimate:
-    codes = [code.strip() for code in text.split(",")]
+def _terms(text: str, shape: TableShape) -> list[list[Codes]]:
+    """One or two totals or ratios of cells, each by its codes."""
     lists = [dimension.codes for dimension in shape.dimensions]
-    if len(codes) != len(lists) or any(code not in known for code, known in zip(codes, lists, strict=False)):
+    terms = [
+        [tuple(code.strip() for code in cell.split(",")) for cell in part.split(" / ")]
+        for part in text.split(" - ")
+    ]
+    known = all(
+        len(cell) == len(lists) and all(code in codes for code, codes in zip(cell, lists, strict=True))
+        for term in terms
+        for cell in term
+    )
+    if len(terms) > 2 or max(map(len, terms)) > 2 or not known:
         raise _unreadable(text)
-    return sample.total(*(known.index(code) for code, known in zip(codes, lists, strict=True)))
+    return terms
+
+
+def _ratio(text: str, sample: Sample, shape: TableShape, term: list[Codes]) -> Estimate:
+    lists = [dimension.codes for dimension in shape.dimensions]
+    parts = [
+        sample.total(*(known.index(code) for code, known in zip(codes, lists, strict=True))) for codes in term
+    ]
+    if len(parts) == 1:
+        return parts[0]
+    if not parts[1].value:
+        raise _unreadable(text)
+    return parts[0] / parts[1]
 
 
 def _unreadable(text: str) -> BadRequest:

@@ -45,16 +45,23 @@ LayersOption = Annotated[
 ]
 FilterOption = Annotated[
     list[str] | None,
-    typer.Option("--filter", help="Who is counted, as in birthplace=2,3; may be repeated."),
+    typer.Option(
+        "--filter",
+        help="Who is counted, as in birthplace=2,3 age=25..64 birthplace!=1 or district=region:R01; may be repeated.",
+    ),
 ]
 GroupOption = Annotated[
     list[str] | None,
-    typer.Option("--group", help="Groups of categories, as in age=15-19+20-24,25-29; may be repeated."),
+    typer.Option(
+        "--group",
+        help="Groups of categories, as in age=15-19+20-24,25-29 or with names age=Young:..14,Old:65..; may be repeated.",
+    ),
 ]
 LevelsOption = Annotated[
     list[str] | None,
     typer.Option(
-        "--levels", help="Levels to show, as in district=region,district or age=broad; may be repeated."
+        "--levels",
+        help="Levels to show, as in district=region,district or age=broad; district=* for all; may be repeated.",
     ),
 ]
 HostOption = Annotated[str | None, typer.Option(help="The address to listen on.")]

@@ -79,13 +79,11 @@ def json_dimension(dimension: Dimension) -> dict[str, Any]:
 
 def _errors(release: Release) -> dict[str, Any]:
     """Of a weighted table: errors and the noise's share of them, in percent, in the order of the values."""
-    survey = release.dataset.survey
     if release.errors is None or release.noise_shares is None:
         return {}
     return {
         "relative_standard_error": _percent(release, release.errors),
         "noise_share": _percent(release, release.noise_shares),
-        **({} if survey is None else {"design_effect": float(1 + survey.relative_variance)}),
     }
 
 

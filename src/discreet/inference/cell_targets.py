@@ -1,16 +1,19 @@
 """Intervals of a released table by the names of its cells: each cell, a sum, a share, a difference.
 
 A cell is named by a code of each dimension, `{"sex": "1", "age": "20-24"}` or `sex=1,age=20-24`; a dimension that is
-not named means its total. Several cells are a sum. One question serves every face:
+not named means its total. A label will do for a code. Several cells are a sum. One question serves every face:
 
     cells            the sum of the true counts
     cells, of        the share of the cells in the sum of `of`, to which they belong
-    cells, minus     the difference of the two sums
+    cells, over      the ratio of the two sums
+    cells, minus     the difference of the two sums; of a weighted table with `of`, the difference of two shares: `minus`
+                     is then a part of `minus_of`, or of `of` where that is not given
 
 The cells of `of` may be the parts of the whole, the given cells among them, or one total that holds them. Under `dp` such a
 total may be the sum of the very base cells of its parts. It then has their noise, and the rest is taken in its place.
+Weighted tables are about the population (`weighted_interval`).
 
-Comes from: a `Release` of counts. Goes to: `api`, `cli`, `server`.
+Comes from: a `Release` of counts or weighted counts. Goes to: `api`, `cli`, `server`.
 """
 
 from __future__ import annotations
@@ -28,11 +31,17 @@ from discreet.inference.intervals import (
     cell_intervals,
     difference_interval,
     law_interval,
+    ratio_interval,
     share_interval,
     sum_interval,
 )
-from discreet.inference.picked_cells import picked, rest_of
-from discreet.inference.weighted_interval import weighted_interval
+from discreet.inference.picked_cells import cell_members, cell_place, picked, rest_of
+from discreet.inference.weighted_interval import (
+    WeightedInterval,
+    weighted_limits,
+    weighted_share,
+    weighted_sum,
+)
 from discreet.model.grammar import split, unescape
 from discreet.model.noise_law import depends_on_count
 from discreet.model.release import NOT_APPLICABLE
@@ -43,17 +52,20 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from discreet.inference.picked_cells import PickedCells
+    from discreet.inference.weighted_interval import Bounded
     from discreet.model.release import Release
+    from discreet.model.shape import Dimension
 
     #: A cell: codes in the order of the dimensions, codes by name, or both as text.
     Cell = Sequence[str] | Mapping[str, str] | str
+    Codes = tuple[str, ...]
 
 _TOTAL = "_T"
 #: Of a share in percent, after the point.
 _MOST_DIGITS = 6
 
 
-def cell_codes(release: Release, cell: Cell) -> tuple[str, ...]:
+def cell_codes(release: Release, cell: Cell) -> Codes:
     """The codes of a cell in the order of the dimensions.
 
     Raises:
@@ -67,10 +79,7 @@ def cell_codes(release: Release, cell: Cell) -> tuple[str, ...]:
     for name in cell:
         if name not in names:
             raise BadRequest(f'The table has no variable "{name}".', nearest(name, names))
-    return tuple(
-        _code(dimension.name, dimension.codes, cell.get(dimension.name, _TOTAL))
-        for dimension in release.dimensions
-    )
+    return tuple(_code(dimension, cell.get(dimension.name, _TOTAL)) for dimension in release.dimensions)
 
 
 def interval_of(
@@ -79,23 +88,35 @@ def interval_of(
     of: Sequence[Cell] = (),
     minus: Sequence[Cell] = (),
     level: float = DEFAULT_LEVEL,
+    *,
+    over: Sequence[Cell] = (),
+    minus_of: Sequence[Cell] = (),
 ) -> Interval:
-    """The interval of a sum of cells, of its share in others, or of its difference to others.
+    """The interval of a sum of cells, of its share in others, its ratio to others, or its difference to others.
 
     Raises:
         BadRequest: Cells that are not there, have no value, or share people or noise.
     """
     if not cells:
         raise BadRequest("No cell is named.", "Name one, as in sex=1,age=20-24.")
-    if of and minus:
+    one, whole, others, base, their_whole = (
+        [cell_codes(release, cell) for cell in group] for group in (cells, of, minus, over, minus_of)
+    )
+    if (base and (whole or others)) or (their_whole and not (whole and others)):
+        raise BadRequest(
+            "A ratio, a share and a difference are asked for at once.",
+            "Give `over`; or `of`, `minus` or both. `minus_of` needs both.",
+        )
+    if release.measure.has_errors:
+        return _weighted(release, one, whole, others, base, their_whole, level)
+    if whole and others:
         raise BadRequest("A share and a difference are asked for at once.", "Give `of` or `minus`.")
-    one, whole, others = ([cell_codes(release, cell) for cell in group] for group in (cells, of, minus))
-    if release.measure.has_errors and len(one) == 1 and not (whole or others):
-        return weighted_interval(release, _place(release, one[0]), level)
-    for codes in (*one, *whole, *others):
+    for codes in (*one, *whole, *others, *base):
         _refuse_other_numbers(release, codes)
     if others:
         return _difference(picked(release, *one), picked(release, *others), level)
+    if base:
+        return ratio_interval(picked(release, *one), picked(release, *base), level=level)
     if whole:
         return _share(release, one, whole, level)
     if len(one) == 1:
@@ -108,8 +129,11 @@ def every_interval(
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """The smallest and the largest true count of every cell by itself; -1 where no value is released.
 
-    Cells with the same law and the same released count have the same interval, so it is worked out once.
+    Cells with the same law and the same released count have the same interval, so it is worked out once. Of a weighted
+    table: the limits of the population's totals; -1 where a cell has no error.
     """
+    if release.measure.has_errors:
+        return weighted_limits(release, level)
     refuse_no_counts(release)
     low, high = (np.full(release.noisy.shape, -1, dtype=np.int64) for _ in range(2))
     for mask, law in release.law.kinds():
@@ -142,27 +166,40 @@ def refuse_no_counts(release: Release) -> None:
 
 
 def interval_document(found: Interval) -> dict[str, Any]:
-    """An interval as JSON; an end without a limit is null."""
-    return {
-        "estimate": _number(found.estimate),
-        "low": _number(found.low),
-        "high": _number(found.high),
-        "level": found.level,
-    }
+    """An interval as JSON; an end without a limit is null. Of a weighted table with its error in percent."""
+    ends = {name: _number(getattr(found, name)) for name in ("estimate", "low", "high")}
+    error = (
+        {"relative_standard_error": found.relative_standard_error}
+        if isinstance(found, WeightedInterval)
+        else {}
+    )
+    return {**ends, "level": found.level, **error}
 
 
-def interval_texts(found: Interval, *, share: bool) -> tuple[str, str, str]:
+def interval_texts(found: Interval, *, share: bool, ratio: bool, minus: bool) -> tuple[str, str, str]:
     """The estimate and the limits as people read them; a narrow share has enough digits to show its width.
 
-    >>> interval_texts(Interval(0.49242, 0.49237, 0.49248, 0.95), share=True)
+    >>> interval_texts(Interval(0.49242, 0.49237, 0.49248, 0.95), share=True, ratio=False, minus=False)
     ('49.242 %', '49.237 %', '49.248 %')
     """
     digits = 1
     while share and 0 < 100 * (found.high - found.low) < 10 ** (1 - digits) and digits < _MOST_DIGITS:
         digits += 1
-    ends = found.estimate, found.low, found.high
-    one, low, high = (f"{100 * x:.{digits}f} %" if share else f"{x:,.0f}" for x in ends)
+    pattern = f"{{:.{digits}f}} {'points' if minus else '%'}" if share else "{:,.4g}" if ratio else "{:,.0f}"
+    one, low, high = (
+        pattern.format(100 * x if share else x) for x in (found.estimate, found.low, found.high)
+    )
     return one, low, high
+
+
+def error_text(found: Interval) -> str:
+    """The relative standard error of a weighted estimate in words; empty for counts."""
+    if not isinstance(found, WeightedInterval):
+        return ""
+    error = found.relative_standard_error
+    return (
+        "no relative standard error" if error is None else f"relative standard error {error:g} %, rounded up"
+    )
 
 
 def every_document(release: Release, level: float = DEFAULT_LEVEL) -> dict[str, Any]:
@@ -202,9 +239,16 @@ def _read(text: str) -> dict[str, str]:
     return found
 
 
-def _code(name: str, codes: Sequence[str], code: str) -> str:
-    if code in codes:
-        return code
+def _code(dimension: Dimension, code: str) -> str:
+    """A code of a dimension, by itself or by a label that one of its outputs has."""
+    name, codes = dimension.name, dimension.codes
+    same = [
+        known
+        for known, label in zip(codes, dimension.labels, strict=True)
+        if label.casefold() == code.casefold()
+    ]
+    if code in codes or len(same) == 1:
+        return code if code in codes else same[0]
     if code == _TOTAL:
         raise BadRequest(
             f'The table has no total of "{name}".', f"Give a code of it, such as {name}={codes[0]}."
@@ -212,21 +256,9 @@ def _code(name: str, codes: Sequence[str], code: str) -> str:
     raise BadRequest(f'"{code}" is no code of "{name}" in this table.', nearest(code, codes))
 
 
-def _place(release: Release, codes: tuple[str, ...]) -> tuple[int, ...]:
-    """Where a cell stands in the arrays of a release."""
-    lists = [dimension.codes for dimension in release.dimensions]
-    if len(codes) != len(lists) or any(code not in known for code, known in zip(codes, lists, strict=False)):
-        raise BadRequest(
-            f"There is no cell ({', '.join(map(repr, codes))}).",
-            f"Give one code each of {', '.join(d.name for d in release.dimensions)}, such as "
-            f"{', '.join(repr(known[0]) for known in lists)}.",
-        )
-    return tuple(known.index(code) for code, known in zip(codes, lists, strict=True))
-
-
-def _refuse_other_numbers(release: Release, codes: tuple[str, ...]) -> None:
+def _refuse_other_numbers(release: Release, codes: Codes) -> None:
     """Refuse a cell that shows something else than its count with noise."""
-    place = _place(release, codes)
+    place = cell_place(release, codes)
     before_clipping = release.values if release.signed is None else release.signed
     shown = release.missing[place] or before_clipping[place] == release.noisy[place]
     if not release.measure.is_count or not shown:
@@ -236,28 +268,63 @@ def _refuse_other_numbers(release: Release, codes: tuple[str, ...]) -> None:
         )
 
 
-def _of_one(release: Release, codes: tuple[str, ...], level: float) -> Interval:
+def _of_one(release: Release, codes: Codes, level: float) -> Interval:
     cell = picked(release, codes)
     return law_interval(int(cell.counts[0]), cell.laws[0], level)
 
 
-def _share(
-    release: Release, part: list[tuple[str, ...]], whole: list[tuple[str, ...]], level: float
+def _weighted(
+    release: Release,
+    one: list[Codes],
+    whole: list[Codes],
+    others: list[Codes],
+    base: list[Codes],
+    their_whole: list[Codes],
+    level: float,
 ) -> Interval:
+    """The same of a weighted table: about the population, for sampling and noise together."""
+
+    def quantity(cells: list[Codes], of: list[Codes]) -> Bounded:
+        if not of:
+            return weighted_sum(release, cells, level)
+        return weighted_share(release, cells, _rest(release, cells, of), of[0], level)
+
+    found = quantity(one, whole)
+    if base:
+        found = found.over(weighted_sum(release, base, level).as_base())
+    if others:
+        found -= quantity(others, their_whole or whole)
+    return found.interval(level)
+
+
+def _rest(release: Release, part: list[Codes], whole: list[Codes]) -> list[Codes] | None:
+    """The cells of the whole beside the part; None where the whole is one total that holds the part.
+
+    Raises:
+        BadRequest: The part is the whole, or does not lie in it.
+    """
     rest = [codes for codes in whole if codes not in part]
     if len(rest) + len(part) == len(whole):
         if not rest:
             raise BadRequest("The part is the whole.", "Give `of` more cells than the part has.")
-        return share_interval(picked(release, *part), rest=picked(release, *rest), level=level)
+        return rest
     if len(whole) != 1:
         raise BadRequest(
             "The cells of the share are not among the cells that they are a share of.",
             "Name all parts of the whole in `of`, or one total that holds them.",
         )
-    one, all_of = picked(release, *part), picked(release, whole[0])
-    for _, members in one.base:
-        if not all(members[name] <= all_of.base[0][1][name] for name in members):
-            raise BadRequest("A cell of the share does not lie in the whole.", "Name a total that holds it.")
+    outer, *inner = (cell_members(release, cell_place(release, codes)) for codes in (*whole, *part))
+    if not all(members[name] <= outer[name] for members in inner for name in members):
+        raise BadRequest("A cell of the share does not lie in the whole.", "Name a total that holds it.")
+    return None
+
+
+def _share(release: Release, part: list[Codes], whole: list[Codes], level: float) -> Interval:
+    rest = _rest(release, part, whole)
+    one = picked(release, *part)
+    if rest is not None:
+        return share_interval(one, rest=picked(release, *rest), level=level)
+    all_of = picked(release, whole[0])
     remainder = rest_of(all_of, one)
     if remainder is not None:
         return share_interval(one, rest=remainder, level=level)

@@ -57,9 +57,9 @@ def picked(release: Release, *cells: Sequence[str]) -> PickedCells:
     """
     if release.request.measure != "count" or not cells:
         raise BadRequest("There is no count to take.", "Give codes of cells of a table of counts.")
-    places = [_place(release, codes) for codes in cells]
-    members = [_members(release, place) for place in places]
-    _refuse_shared(combinations(members, 2))
+    places = [cell_place(release, codes) for codes in cells]
+    members = [cell_members(release, place) for place in places]
+    refuse_shared_people(combinations(members, 2))
     empty = [release.status[place] == NOT_APPLICABLE for place in places]
     counts = np.array(
         [0 if zero else int(release.noisy[place]) for zero, place in zip(empty, places, strict=True)]
@@ -74,7 +74,9 @@ def picked(release: Release, *cells: Sequence[str]) -> PickedCells:
 def refuse_shared_noise(one: PickedCells, two: PickedCells) -> None:
     """Refuse two groups of which some cells add up the same released base cells."""
     if one.digest == two.digest:
-        _refuse_shared((a[1], b[1]) for a in one.base for b in two.base if a[0] is not None and a[0] == b[0])
+        refuse_shared_people(
+            (a[1], b[1]) for a in one.base for b in two.base if a[0] is not None and a[0] == b[0]
+        )
 
 
 def rest_of(whole: PickedCells, part: PickedCells) -> PickedCells | None:
@@ -101,12 +103,18 @@ def _terms(cells: PickedCells) -> list[SumLaw]:
     return [own for law in cells.laws if law != NO_NOISE for own in law.laws if isinstance(own, SumLaw)]
 
 
-def _place(release: Release, codes: Sequence[str]) -> tuple[int, ...]:
+def cell_place(release: Release, codes: Sequence[str]) -> tuple[int, ...]:
+    """Where a cell stands in the arrays of a release.
+
+    Raises:
+        BadRequest: It is not there, or it is withheld.
+    """
     lists = [dimension.codes for dimension in release.dimensions]
     if len(codes) != len(lists) or any(code not in known for code, known in zip(codes, lists, strict=True)):
         raise BadRequest(
             f"There is no cell ({', '.join(map(repr, codes))}).",
-            f"Give one code each of {', '.join(d.name for d in release.dimensions)}.",
+            f"Give one code each of {', '.join(d.name for d in release.dimensions)}, such as "
+            f"{', '.join(repr(known[0]) for known in lists)}.",
         )
     place = tuple(known.index(code) for code, known in zip(codes, lists, strict=True))
     if release.status[place] == WITHHELD:
@@ -116,12 +124,13 @@ def _place(release: Release, codes: Sequence[str]) -> tuple[int, ...]:
     return place
 
 
-def _members(release: Release, place: tuple[int, ...]) -> Members:
+def cell_members(release: Release, place: tuple[int, ...]) -> Members:
+    """The base categories of each variable that a cell holds."""
     return {d.name: frozenset(d.members()[at]) for d, at in zip(release.dimensions, place, strict=True)}
 
 
-def _refuse_shared(pairs: Iterable[tuple[Members, Members]]) -> None:
-    """Cells overlap unless a variable of both tells them apart."""
+def refuse_shared_people(pairs: Iterable[tuple[Members, Members]]) -> None:
+    """Refuse cells that overlap: no variable of both tells them apart."""
     for one, two in pairs:
         if all(one[name] & two[name] for name in one.keys() & two.keys()):
             raise BadRequest(

@@ -30,16 +30,18 @@ class Names(NamedTuple):
 
     id: str
     lineage: str
+    version: str
 
 
 def names_of(text: str) -> Names:
-    """The id and the lineage of a description.
+    """The id, the lineage and the version of a description.
 
     >>> names_of('id = "town"')
-    Names(id='town', lineage='town')
+    Names(id='town', lineage='town', version='1')
     """
     document = _document(text)
-    return Names(str(document.get("id", "")), str(document.get("lineage") or document.get("id", "")))
+    name = str(document.get("id", ""))
+    return Names(name, str(document.get("lineage") or name), str(document.get("version", "1")))
 
 
 def parse_dataset(text: str, defaults: int | None = None) -> Dataset:

@@ -19,6 +19,10 @@ if TYPE_CHECKING:
     from discreet.model.dataset import Dataset
 
 
+#: All levels of a variable's hierarchy down to its own categories.
+ALL = "*"
+
+
 @dataclass(frozen=True, slots=True)
 class Group:
     """One category of a level: its code, its label and the base categories in it, ascending."""
@@ -61,9 +65,12 @@ def level_groups(dataset: Dataset, variable: str, level: str) -> tuple[Group, ..
 
 
 def coarse_to_fine(dataset: Dataset, variable: str, levels: tuple[str, ...]) -> tuple[str, ...]:
-    """Levels in one order, coarsest first, each once; refused where they do not nest."""
+    """Levels in one order, coarsest first, each once; refused where they do not nest. A star is all of its hierarchy."""
     known = level_names(dataset, variable)
-    sized = {level: level_groups(dataset, variable, level) for level in dict.fromkeys(levels)}
+    lists = {code_list.name for code_list in dataset.code_lists}
+    every = [level for level in known if level not in lists]
+    asked = [each for level in levels for each in (every if level == ALL else (level,))]
+    sized = {level: level_groups(dataset, variable, level) for level in dict.fromkeys(asked)}
     ordered = sorted(sized, key=lambda level: (level == variable, len(sized[level]), known.index(level)))
     for coarse, fine in pairwise(ordered):
         if not _nest(sized[coarse], sized[fine]):

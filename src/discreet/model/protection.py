@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 METHODS = ("cellkey", "dp")
 #: What only one of the methods knows.
-_ONLY_CELLKEY = ("keys", "modulus", "big_n", "max_variables")
+_ONLY_CELLKEY = ("keys", "modulus", "big_n", "max_variables", "versions_apart")
 _ONLY_DP = ("universe", "budget")
 #: How totals relate to their parts: with noise of their own, sums of noisy cells, or cells fitted to them.
 ADDITIVITY = ("independent", "interior", "fitted")
@@ -27,6 +27,7 @@ KEY_MODES = ("hashed", "additive", "abs", "participants-and-description")
 DEFAULT_NOISE = MappingProxyType({"family": "maxent", "D": 5, "V": 3, "js": 2})
 DEFAULT_MODULUS = 2**32
 DEFAULT_MAX_CELLS = 2_000_000
+DEFAULT_VERSIONS_APART = 100
 
 
 @dataclass(frozen=True)
@@ -46,6 +47,8 @@ class Protection:
         max_variables: How many variables one table may cross, geography not counted.
         max_cells: How many cells one table may have, totals included.
         big_n: The prime of the `abs` keys (Sadeghi & Chien, eq. 36).
+        versions_apart: How many records must differ between two versions that are answered beside each other, if any
+            does (`workspace/history.py`).
         universe: For `dp`, the tables that will ever be answered; `model/universe.py` reads it.
         budget: For `dp`, what they may cost and whom they protect; `model/terms.py` reads it.
     """
@@ -60,6 +63,7 @@ class Protection:
     max_variables: int = 3
     max_cells: int = DEFAULT_MAX_CELLS
     big_n: int = 4_294_967_291
+    versions_apart: int = DEFAULT_VERSIONS_APART
     universe: Mapping[str, Any] = field(default_factory=dict)
     budget: Mapping[str, Any] = field(default_factory=dict)
 
@@ -81,6 +85,8 @@ class Protection:
             raise BadDescription(f"big_n is {self.big_n}.", "It must lie between 2 and 2^63.")
         if self.max_variables < 1 or self.max_cells < 1:
             raise BadDescription("max_variables and max_cells must be at least 1.", "Raise them.")
+        if self.versions_apart < 1:
+            raise BadDescription(f"versions_apart is {self.versions_apart}.", "It must be at least 1.")
         object.__setattr__(self, "fit_to", tuple(self.fit_to))
         for name in ("noise", "universe", "budget"):
             object.__setattr__(self, name, MappingProxyType(dict(getattr(self, name))))

@@ -3,14 +3,15 @@
 `canonical` checks a request against its dataset and removes everything that does not change the
 question: repeated and unordered codes, filters that keep everybody, groups that regroup nothing. Two
 requests that ask for the same cells then have the same `identity`; the layout (which variable stands
-where) is kept beside it, for people.
+where) and the names of groups are kept beside it, for people. Before that a filter or a group may hold any item of the
+question language (`selection.py`); in canonical form it holds codes only, in their declared order.
 
 Comes from: a URL, the command line or Python. Goes to: `rules`, `records` (as a `TableShape`), the release.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 from urllib.parse import urlencode
 
@@ -25,19 +26,23 @@ from discreet.model.grammar import (
     write_filter,
     write_group,
 )
+from discreet.model.group_names import canonical_names, take_name, write_named
 from discreet.model.levels import coarse_to_fine
 from discreet.model.measure import DEFAULT_MEASURE
 from discreet.model.protection import ADDITIVITY
+from discreet.model.selection import most_read, refuse_many, selected, shortest
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from discreet.model.dataset import Dataset
+    from discreet.model.group_names import NamedGroups
     from discreet.model.variable import Variable
 
 Filters = tuple[tuple[str, tuple[str, ...]], ...]
 Groups = tuple[tuple[str, tuple[tuple[str, ...], ...]], ...]
 Levels = tuple[tuple[str, tuple[str, ...]], ...]
+Names = tuple[tuple[str, "NamedGroups"], ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +54,8 @@ class TableRequest:
         rows: Variables down the side.
         columns: Variables along the top.
         layers: Variables of which each category is a table of its own.
-        filters: For a variable, the codes of the people who are counted; the others are left out.
+        filters: For a variable, the codes of the people who are counted; the others are left out. Before the
+            canonical form a `!` after the variable's name says that these are left out.
         groups: For a variable of the table, the groups of codes that are shown instead of its categories.
             People in no group still count in the variable's total.
         totals: Whether every variable has a total.
@@ -58,6 +64,8 @@ class TableRequest:
         measure: What the numbers say, by its name in `answer/measures`: `count` for people counted.
         additivity: How totals relate to their parts; empty for the dataset's own way.
         fit_to: Published tables that a fitted table agrees with (`model/fit_to.py`); empty for the dataset's own.
+        names: For a variable, all its groups with the asker's own names of them: labels, no part of the question.
+        written: How groups of codes are written where that is not one by one: `((variable, codes), items)`.
     """
 
     dataset: str
@@ -71,6 +79,10 @@ class TableRequest:
     measure: str = DEFAULT_MEASURE
     additivity: str = ""
     fit_to: tuple[str, ...] = ()
+    names: Names = ()
+    written: tuple[tuple[tuple[str, tuple[str, ...]], tuple[str, ...]], ...] = field(
+        default=(), compare=False, repr=False
+    )
 
     @property
     def variables(self) -> tuple[str, ...]:
@@ -101,13 +113,29 @@ class TableRequest:
         """The request as URL parameters, the dataset left to the path."""
         axes = [("rows", self.rows), ("columns", self.columns), ("layers", self.layers)]
         query = [(name, ",".join(map(escape, names))) for name, names in axes if names]
-        query += [("filter", write_filter(*item)) for item in self.filters]
-        query += [("group", write_group(*item)) for item in self.groups]
+        query += [("filter", text) for text in self.filter_lines()]
+        query += [("group", text) for text in self.group_lines()]
         query += [("levels", write_filter(*item)) for item in self.levels]
         query += [] if self.totals else [("totals", "no")]
         query += [("measure", self.measure)] if self.measure != DEFAULT_MEASURE else []
         query += [("additivity", self.additivity)] if self.additivity else []
         return [*query, ("fit_to", ",".join(map(escape, self.fit_to)))] if self.fit_to else query
+
+    def filter_lines(self) -> list[str]:
+        """The filters in the one-line grammar."""
+        written = dict(self.written)
+        return [write_filter(name, written.get((name, codes), codes)) for name, codes in self.filters]
+
+    def group_lines(self) -> list[str]:
+        """The groups in the one-line grammar, with their names; also groups of which only the names are left."""
+        named, written = dict(self.names), dict(self.written)
+        shown = {name: tuple((codes, "") for codes in groups) for name, groups in self.groups} | named
+        return [
+            write_group(
+                name, tuple(write_named(written.get((name, codes), codes), label) for codes, label in groups)
+            )
+            for name, groups in sorted(shown.items())
+        ]
 
     @property
     def permalink(self) -> str:
@@ -159,10 +187,12 @@ def canonical(request: TableRequest, dataset: Dataset) -> TableRequest:
     repeated = [name for name in request.variables if request.variables.count(name) > 1]
     if repeated:
         raise BadRequest(f'The variable "{repeated[0]}" is used twice.', "Use each variable once.")
+    refuse_many(dataset, _items(request, dataset))
     filters = _canonical_filters(request.filters, dataset)
-    groups = _canonical_groups(request, dict(filters), dataset)
+    groups, names = _canonical_groups(request, dict(filters), dataset)
     levels = _canonical_levels(request, dataset)
-    asked = replace(request, filters=filters, groups=groups, levels=levels)
+    asked = replace(request, filters=filters, groups=groups, levels=levels, names=names)
+    asked = replace(asked, written=_written(asked, dataset))
     asked = replace(asked, additivity=_canonical_additivity(request, dataset))
     return replace(asked, fit_to=_canonical_fit_to(asked, dataset))
 
@@ -188,47 +218,91 @@ def _canonical_fit_to(request: TableRequest, dataset: Dataset) -> tuple[str, ...
     return () if words == own or (words == (NONE,) and not own) else words
 
 
+def _items(request: TableRequest, dataset: Dataset) -> Iterator[tuple[str, str]]:
+    """All items of filters and groups, each with its variable, without the names of groups."""
+    for name, items in request.filters:
+        yield from ((name.removesuffix("!"), item) for item in items)
+    for name, groups in request.groups:
+        yield from ((name, item) for group in groups for item in take_name(dataset, name, group)[1])
+
+
 def _canonical_filters(filters: Filters, dataset: Dataset) -> Filters:
+    """What filters by `=` keep together, everybody without one, less all that filters by `!=` leave out."""
     kept: dict[str, set[int]] = {}
-    for name, codes in filters:
+    left_out: dict[str, set[int]] = {}
+    for written, items in filters:
+        name = written.removesuffix("!")
+        places = {place for item in items for place in selected(dataset, name, item)}
+        (kept if name == written else left_out).setdefault(name, set()).update(places)
+    found = {}
+    for name in sorted(kept | left_out):
         variable = dataset.variable(name)
-        positions = {variable.position(code) for code in codes}
-        if not positions:
+        places = kept.get(name, set(range(len(variable)))) - left_out.get(name, set())
+        if not places:
             raise BadRequest(
                 f'The filter on "{name}" keeps nobody.', "Name at least one category, or leave it out."
             )
-        kept.setdefault(name, set()).update(positions)
-    return tuple(
-        (name, _codes(dataset.variable(name), kept[name]))
-        for name in sorted(kept)
-        if len(kept[name]) < len(dataset.variable(name))
-    )
+        if len(places) < len(variable):
+            found[name] = _codes(variable, places)
+    return tuple(found.items())
 
 
 def _canonical_groups(
     request: TableRequest, filters: Mapping[str, tuple[str, ...]], dataset: Dataset
-) -> Groups:
-    canonical_groups = {}
+) -> tuple[Groups, Names]:
+    """The groups that regroup something, and the names of all groups of variables that have some."""
+    found: dict[str, dict[tuple[str, ...], str]] = {}
+    given = {name: dict(groups) for name, groups in request.names}
     for name, groups in request.groups:
         variable = dataset.variable(name)
-        if name in canonical_groups:
+        if name in found:
             raise BadRequest(f'"{name}" is grouped twice.', "Give all groups of a variable together.")
         if name not in request.variables:
             raise BadRequest(
                 f'"{name}" is grouped and not in the table.', "Use a filter, or add it to the table."
             )
         kept = filters.get(name, variable.codes)
-        positions = [_group_positions(variable, group, kept) for group in groups]
-        members = [position for group in positions for position in group]
-        if len(set(members)) != len(members):
-            raise BadRequest(
-                f'Two groups of "{name}" share a category.', "Put each category in one group only."
-            )
-        singles = [[variable.position(code)] for code in kept]
-        ordered = sorted(positions)
-        if ordered != singles:
-            canonical_groups[name] = tuple(_codes(variable, group) for group in ordered)
-    return tuple(sorted(canonical_groups.items()))
+        found[name] = _read_groups(dataset, variable, groups, kept, given.get(name, {}))
+    for name in given.keys() - found.keys() - dict(request.levels).keys():
+        if name in request.variables:  # names of single categories: the groups themselves regrouped nothing
+            found[name] = {codes: given[name].get(codes, "") for codes in _singles(dataset, name, filters)}
+    names = {
+        name: canonical_names(dataset, dataset.variable(name), called)
+        for name, called in sorted(found.items())
+    }
+    regrouped = {
+        name: tuple(called)
+        for name, called in sorted(found.items())
+        if tuple(called) != _singles(dataset, name, filters)
+    }
+    return tuple(regrouped.items()), tuple((name, called) for name, called in names.items() if called)
+
+
+def _singles(
+    dataset: Dataset, name: str, filters: Mapping[str, tuple[str, ...]]
+) -> tuple[tuple[str, ...], ...]:
+    """Each category that the filters keep as a group of its own."""
+    return tuple((code,) for code in filters.get(name, dataset.variable(name).codes))
+
+
+def _read_groups(
+    dataset: Dataset,
+    variable: Variable,
+    groups: tuple[tuple[str, ...], ...],
+    kept: tuple[str, ...],
+    given: Mapping[tuple[str, ...], str],
+) -> dict[tuple[str, ...], str]:
+    """The codes of each group, in their order, with its name."""
+    found: list[tuple[list[int], str]] = []
+    for group in groups:
+        name, items = take_name(dataset, variable.name, group)
+        found.append((_group_positions(dataset, variable, items, kept), name or given.get(group, "")))
+    members = [position for group, _ in found for position in group]
+    if len(set(members)) != len(members):
+        raise BadRequest(
+            f'Two groups of "{variable.name}" share a category.', "Put each category in one group only."
+        )
+    return {_codes(variable, positions): name for positions, name in sorted(found)}
 
 
 def _canonical_levels(request: TableRequest, dataset: Dataset) -> Levels:
@@ -248,16 +322,29 @@ def _canonical_levels(request: TableRequest, dataset: Dataset) -> Levels:
     return tuple(sorted(found.items()))
 
 
-def _group_positions(variable: Variable, group: tuple[str, ...], kept: tuple[str, ...]) -> list[int]:
-    positions = sorted(
-        {variable.position(code) for code in group} & {variable.position(code) for code in kept}
-    )
+def _group_positions(
+    dataset: Dataset, variable: Variable, items: tuple[str, ...], kept: tuple[str, ...]
+) -> list[int]:
+    asked = {place for item in items for place in selected(dataset, variable.name, item)}
+    positions = sorted(asked & {variable.position(code) for code in kept})
     if not positions:
         raise BadRequest(
             f'A group of "{variable.name}" has no category left by the filter.',
             "Leave the group out, or widen the filter.",
         )
     return positions
+
+
+def _written(
+    request: TableRequest, dataset: Dataset
+) -> tuple[tuple[tuple[str, tuple[str, ...]], tuple[str, ...]], ...]:
+    """Long lists of codes as ranges, where those are shorter and can be read again."""
+    lists = [*request.filters, *((name, group) for name, groups in request.groups for group in groups)]
+    found = ((entry, shortest(dataset.variable(entry[0]), entry[1])) for entry in lists)
+    short = tuple((entry, items) for entry, items in found if items != entry[1])
+    written = ((dataset.variable(name), item) for (name, _), items in short for item in items)
+    ranges = [len(variable) for variable, item in written if item not in variable]
+    return short if len(ranges) <= most_read(ranges) else ()
 
 
 def _codes(variable: Variable, positions: Iterable[int]) -> tuple[str, ...]:

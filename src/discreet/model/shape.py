@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
@@ -20,6 +20,7 @@ import numpy as np
 
 from discreet.errors import BadRequest
 from discreet.model.grammar import escape
+from discreet.model.group_names import group_label
 from discreet.model.level_maps import ancestors
 from discreet.model.levels import level_groups, level_label
 from discreet.model.variable import TOTAL
@@ -201,6 +202,9 @@ def _dimension(
             f'The table shows nothing of "{name}": its filter leaves out every category of the level.',
             "Widen the filter, show another level, or ask for totals.",
         )
+    names = {_positions(variable, codes): own for codes, own in dict(request.names).get(name, ()) if own}
+    if names:
+        outputs = tuple(replace(each, label=names.get(each.members, each.label)) for each in outputs)
     geography = name in dataset.geography
     label = variable.label if levels is None else level_label(dataset, levels[-1])
     return Dimension(
@@ -281,8 +285,7 @@ def _group(variable: Variable, group: tuple[str, ...]) -> Output:
     if len(group) == 1:
         return plain_outputs(variable)[variable.position(group[0])]
     members = _positions(variable, group)
-    label = " + ".join(variable.categories[position].label for position in members)
-    return Output("+".join(map(escape, group)), label, members)
+    return Output("+".join(map(escape, group)), group_label(variable, group), members)
 
 
 def _positions(variable: Variable, codes: tuple[str, ...]) -> tuple[int, ...]:

@@ -12,9 +12,13 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 from discreet.errors import BadDescription, UnknownCategory, nearest
 from discreet.model.grammar import escape
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
 
 #: The code of a total, in every table and format.
 TOTAL = "_T"
@@ -24,6 +28,9 @@ RESERVED_NAMES = frozenset(
     | {"relative_standard_error", "noise_share", "time_period", "obs_value", "obs_status"}
 )
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]{0,63}\Z")
+#: Of more labels none is looked for that is near to a mistyped word: it would take seconds.
+MOST_COMPARED = 10_000
+_SPAN = re.compile(r"[0-9]+-[0-9]+\Z")
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,7 +131,8 @@ class Variable:
             else None
         )
         if whole is None:
-            return nearest(code, self.codes)
+            advice = nearest_category(code, self.codes, [category.label for category in self.categories])
+            return f"A range is written {code.replace('-', '..')}. {advice}" if _SPAN.match(code) else advice
         return f'If you mean the code "{whole}", write it as {escape(whole)}: a backslash before , + = or \\.'
 
     def __contains__(self, code: object) -> bool:
@@ -132,6 +140,15 @@ class Variable:
 
     def __len__(self) -> int:
         return len(self.categories)
+
+
+def nearest_category(text: str, codes: Iterable[str], labels: Sequence[str]) -> str:
+    """A sentence that names the nearest code; where no code is near, the nearest label."""
+    by_code = nearest(text, codes)
+    if by_code.startswith("Did") or len(labels) > MOST_COMPARED:
+        return by_code
+    by_label = nearest(text, labels)
+    return by_label if by_label.startswith("Did") else by_code
 
 
 @dataclass(frozen=True, slots=True)

@@ -55,7 +55,12 @@ class Changes(Confidential):
     @property
     def any(self) -> bool:
         """Whether anything differs."""
-        return bool(self.added or self.removed or self.changed)
+        return self.records > 0
+
+    @property
+    def records(self) -> int:
+        """How many records differ."""
+        return self.added + self.removed + self.changed
 
 
 @dataclass(frozen=True, slots=True)

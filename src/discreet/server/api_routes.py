@@ -2,7 +2,7 @@
 
     GET /api/datasets    GET /api/datasets/{id}    GET /api/datasets/{id}/table?rows=..&columns=..&format=..
     GET /api/datasets/{id}/test/independence?rows=..&columns=..
-    GET /api/datasets/{id}/interval?rows=..&columns=..&cell=..&of=..&minus=..&level=..
+    GET /api/datasets/{id}/interval?rows=..&columns=..&cell=..&of=..&over=..&minus=..&minus_of=..&level=..
     GET /api/datasets/{id}/budget    GET /api/datasets/{id}/ledger
 
 Everything is a plain `def`, so that counting runs in the thread pool and never holds up the server.

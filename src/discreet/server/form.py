@@ -1,8 +1,8 @@
 """The form of the table page: a plain GET form whose URL is the state, filled in from that URL.
 
-A variable with few categories has a box for each (`filter=birthplace=2`); one with many has a line for codes
-(`filter.area=R01D01A01, ...`), since no page should hold thousands of boxes. What a browser sends is full of
-empty parameters; `is_raw` recognises it, and the page then redirects to the clean permalink.
+A variable with few categories has a box for each (`filter=birthplace=2`); one with many has a line for what a filter
+takes (`filter.area=district:R01D02`), since no page should hold thousands of boxes. What a browser sends is full
+of empty parameters; `is_raw` recognises it, and the page then redirects to the clean permalink.
 
 Comes from: the query string, however wrong: a form is filled in even when its request is refused.
 Goes to: `templates/_form.html`; `read_form` goes to `answer`.
@@ -15,16 +15,19 @@ from typing import TYPE_CHECKING
 
 from discreet.answer.measures import measures_of
 from discreet.errors import BadRequest
-from discreet.model.grammar import escape, parse_filter, parse_names, split, unescape, write_filter
+from discreet.model.grammar import escape, parse_choice, parse_filter, parse_names, write_filter
 from discreet.model.levels import level_label, level_names
 from discreet.model.measure import DEFAULT_MEASURE
+from discreet.model.request import TableRequest, canonical
 from discreet.server.query import TABLE_PARAMETERS, read_table
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from starlette.datastructures import QueryParams
 
     from discreet.model.dataset import Dataset
-    from discreet.model.request import TableRequest
+    from discreet.model.request import Filters
     from discreet.model.variable import Variable
 
 #: Up to so many categories a filter has a box for each; beyond, a line for codes.
@@ -129,7 +132,7 @@ def read_form(dataset: Dataset, query: QueryParams) -> TableRequest:
     lines = [
         (name.removeprefix(CODES_PREFIX), text) for name, text in query.multi_items() if _is_line(name, text)
     ]
-    typed = tuple((name, _typed(dataset.variable(name), text)) for name, text in lines)
+    typed = tuple(parse_choice(name, text) for name, text in lines)
     levels = tuple(item for item in request.levels if item[0] in request.variables)
     request = replace(request, filters=request.filters + typed, levels=levels)
     if request.variables:
@@ -152,11 +155,13 @@ def filled_form(dataset: Dataset, query: QueryParams, request: TableRequest | No
     chosen = {name: _names(query, name) for name, _, _ in _AXES}
     if request is not None:
         chosen = {"rows": request.rows, "columns": request.columns, "layers": request.layers}
-    kept = _kept(query) if request is None else {name: set(codes) for name, codes in request.filters}
+    kept = _kept(dataset, query) if request is None else dict(request.filters)
+    lists = {} if request is None else dict(request.written)
+    written = {name: lists[name, codes] for name, codes in kept.items() if (name, codes) in lists}
     return Form(
         axes=tuple(_axis(name, label, least, chosen[name]) for name, label, least in _AXES),
         options=_options(dataset),
-        filters=tuple(_field(v, kept.get(v.name, set()), query) for v in dataset.variables),
+        filters=tuple(_field(v, kept.get(v.name, ()), written, query) for v in dataset.variables),
         groups=tuple(text for text in query.getlist("group") if text.strip()),
         levels=_level_fields(dataset, request) if request is not None else (),
         choices=_choices(dataset, query),
@@ -203,18 +208,6 @@ def _is_line(name: str, text: str) -> bool:
     return name.startswith(CODES_PREFIX) and bool(text.strip())
 
 
-def _typed(variable: Variable, text: str) -> tuple[str, ...]:
-    """The codes of a typed line; a label that only one category has will do."""
-    return tuple(_code(variable, unescape(item)) for item in split(text, ",") if item.strip())
-
-
-def _code(variable: Variable, text: str) -> str:
-    if text in variable:
-        return text
-    same = [category.code for category in variable.categories if category.label.casefold() == text.casefold()]
-    return same[0] if len(same) == 1 else text
-
-
 def _names(query: QueryParams, name: str) -> tuple[str, ...]:
     try:
         return parse_names(query.getlist(name))
@@ -222,16 +215,26 @@ def _names(query: QueryParams, name: str) -> tuple[str, ...]:
         return ()
 
 
-def _kept(query: QueryParams) -> dict[str, set[str]]:
-    """What the filters say, as far as they can be read."""
-    kept: dict[str, set[str]] = {}
+def _kept(dataset: Dataset, query: QueryParams) -> dict[str, tuple[str, ...]]:
+    """What the filters say, variable by variable, as far as they can be read."""
+    given: dict[str, list[tuple[str, tuple[str, ...]]]] = {}
     for text in query.getlist("filter"):
         try:
-            name, codes = parse_filter(text)
+            written, items = parse_filter(text)
         except BadRequest:
             continue
-        kept.setdefault(name, set()).update(codes)
-    return kept
+        given.setdefault(written.removesuffix("!"), []).append((written, items))
+    return {name: _as_codes(dataset, name, tuple(filters)) for name, filters in given.items()}
+
+
+def _as_codes(dataset: Dataset, name: str, filters: Filters) -> tuple[str, ...]:
+    """The codes that the filters on one variable keep; what was written, where that cannot be read."""
+    try:
+        return dict(canonical(TableRequest(dataset.id, (name,), filters=filters), dataset).filters).get(
+            name, ()
+        )
+    except BadRequest:
+        return tuple(item for written, items in filters if written == name for item in items)
 
 
 def _axis(name: str, label: str, least: int, chosen: tuple[str, ...]) -> Axis:
@@ -256,13 +259,16 @@ def _options(dataset: Dataset) -> tuple[tuple[str, tuple[Variable, ...]], ...]:
     return tuple((label, group) for label, group in (("Geography", geography), ("Other", other)) if group)
 
 
-def _field(variable: Variable, kept: set[str], query: QueryParams) -> FilterField:
-    typed = query.get(CODES_PREFIX + variable.name, "")
+def _field(
+    variable: Variable, codes: tuple[str, ...], written: Mapping[str, tuple[str, ...]], query: QueryParams
+) -> FilterField:
+    kept = set(codes)
     known = [code for code in variable.codes if code in kept]
-    codes = typed or ", ".join(map(escape, [*known, *sorted(kept - set(known))]))
+    items = written.get(variable.name) or [*known, *sorted(kept - set(known))]
+    line = query.get(CODES_PREFIX + variable.name, "") or ", ".join(map(escape, items))
     boxes: tuple[Box, ...] = ()
     if len(variable) <= MOST_BOXES:
         boxes = tuple(
             Box(write_filter(variable.name, (c.code,)), c.label, c.code in kept) for c in variable.categories
         )
-    return FilterField(variable.name, variable.label, len(variable), boxes, codes, len(known))
+    return FilterField(variable.name, variable.label, len(variable), boxes, line, len(known))

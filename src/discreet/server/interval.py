@@ -1,8 +1,8 @@
 """Intervals of cells, sums, shares and differences: what an address asks for and what is answered.
 
-    cell=sex=1,age=20-24    of=..    minus=..    level=0.95
+    cell=sex=1,age=20-24    of=..    over=..    minus=..    minus_of=..    level=0.95
 
-Each of `cell`, `of` and `minus` may be repeated: their cells are added up. Without a cell every cell is answered.
+Each of them but `level` may be repeated: their cells are added up. Without a cell every cell is answered.
 
 Comes from: the query string and a `Release`. Goes to: `api_routes` as JSON, `pages` as a page.
 """
@@ -20,9 +20,12 @@ from discreet.server.query import TABLE_PARAMETERS, read_word
 if TYPE_CHECKING:
     from starlette.datastructures import QueryParams
 
+    from discreet.inference.intervals import Interval
     from discreet.model.release import Release
 
-INTERVAL_PARAMETERS = (*TABLE_PARAMETERS, "cell", "of", "minus", "level")
+#: What names cells.
+_CELLS = ("cell", "of", "over", "minus", "minus_of")
+INTERVAL_PARAMETERS = (*TABLE_PARAMETERS, *_CELLS, "level")
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +34,9 @@ class AskedInterval:
 
     cells: tuple[str, ...]
     of: tuple[str, ...]
+    over: tuple[str, ...]
     minus: tuple[str, ...]
+    minus_of: tuple[str, ...]
     level: float
 
 
@@ -39,21 +44,28 @@ def read_interval(query: QueryParams) -> AskedInterval:
     """The interval that a query string asks for.
 
     Raises:
-        BadRequest: A level that is no number, or `of` or `minus` without a cell.
+        BadRequest: A level that is no number, or no cell beside the others.
     """
     text = read_word(query, "level")
     try:
         level = float(text) if text else DEFAULT_LEVEL
     except ValueError:
         raise BadRequest(f'The level is "{text}".', "It lies between 0 and 1, as in 0.95.") from None
-    cells, of, minus = (tuple(filter(None, query.getlist(name))) for name in ("cell", "of", "minus"))
-    if not cells and (of or minus):
-        raise BadRequest("`of` and `minus` need a cell.", "Add cell=, as in cell=sex=1.")
-    return AskedInterval(cells, of, minus, level)
+    cells, of, over, minus, minus_of = (tuple(filter(None, query.getlist(name))) for name in _CELLS)
+    if not cells and (of or over or minus or minus_of):
+        raise BadRequest("`of`, `over` and `minus` need a cell.", "Add cell=, as in cell=sex=1.")
+    return AskedInterval(cells, of, over, minus, minus_of, level)
+
+
+def asked_interval(release: Release, asked: AskedInterval) -> Interval:
+    """The interval of the cells that were named."""
+    return interval_of(
+        release, asked.cells, asked.of, asked.minus, asked.level, over=asked.over, minus_of=asked.minus_of
+    )
 
 
 def interval_answer(release: Release, asked: AskedInterval) -> dict[str, Any]:
     """The interval as JSON, or those of all cells."""
     if not asked.cells:
         return every_document(release, asked.level)
-    return interval_document(interval_of(release, asked.cells, asked.of, asked.minus, asked.level))
+    return interval_document(asked_interval(release, asked))

@@ -131,7 +131,11 @@ def interval_parameters() -> list[dict[str, Any]]:
         *request_parameters(),
         _names("cell", "A cell such as `sex=1,age=20-24`; several are added up. Without it: all.", []),
         _names("of", "The share in this: one total, or each part of the whole.", []),
+        _names("over", "The ratio to this cell, or to the sum of several.", []),
         _names("minus", "The difference to this cell, or to the sum of several.", []),
+        _names(
+            "minus_of", "With `of` and `minus`: what `minus` is a share of, if not `of`. Weighted tables.", []
+        ),
         {
             "name": "level",
             "in": "query",

@@ -15,7 +15,7 @@ from fastapi import APIRouter, Request
 from starlette.responses import RedirectResponse, Response
 
 from discreet.errors import DiscreetError, NotFound, Refused, nearest
-from discreet.inference.cell_targets import interval_of, interval_texts, refuse_no_counts
+from discreet.inference.cell_targets import error_text, interval_texts, refuse_no_counts
 from discreet.inference.independence import independence_test
 from discreet.server import snippets
 from discreet.server.answer import check, conditional, strong_tag, tag_of
@@ -24,7 +24,7 @@ from discreet.server.datasets import usable
 from discreet.server.form import filled_form, form_parameters, is_raw, read_form
 from discreet.server.grid import grid
 from discreet.server.independence import is_two_way, two_way_release, verdict
-from discreet.server.interval import INTERVAL_PARAMETERS, read_interval
+from discreet.server.interval import INTERVAL_PARAMETERS, asked_interval, read_interval
 from discreet.server.problems import explanations, public
 from discreet.server.query import TABLE_PARAMETERS, read_table, refuse_unknown
 from discreet.server.templating import FINGERPRINT, page
@@ -229,8 +229,8 @@ def _interval_page(door: Door, question: Question, asked: AskedInterval) -> Resp
         refuse_no_counts(release)
     found = texts = None
     if asked.cells:
-        found = interval_of(release, asked.cells, asked.of, asked.minus, asked.level)
-        texts = interval_texts(found, share=bool(asked.of))
+        found = asked_interval(release, asked)
+        texts = interval_texts(found, share=bool(asked.of), ratio=bool(asked.over), minus=bool(asked.minus))
     return page(
         "interval.html",
         dataset=question.dataset,
@@ -242,6 +242,7 @@ def _interval_page(door: Door, question: Question, asked: AskedInterval) -> Resp
         asked=asked,
         found=found,
         texts=texts,
+        error="" if found is None else error_text(found),
         weighted=weighted,
     )
 

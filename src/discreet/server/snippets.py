@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from discreet.answer.measures import measure_kind
 from discreet.formats import formats
 from discreet.model import provenance
-from discreet.model.grammar import write_filter, write_group
+from discreet.model.grammar import write_filter
 from discreet.model.measure import DEFAULT_MEASURE
 from discreet.model.release import filter_in_words
 
@@ -74,7 +74,8 @@ def file_stem(request: TableRequest) -> str:
     'census-sex-by-age-selection'
     """
     words = [request.dataset, "-by-".join((*request.rows, *request.columns, *request.layers))]
-    words += ["selection"] if request.filters or request.groups or request.levels else []
+    chosen = request.filters or request.groups or request.levels or request.names
+    words += ["selection"] if chosen else []
     words += [request.measure] if request.measure != DEFAULT_MEASURE else []
     return "-".join(words)[:LONGEST_STEM]
 
@@ -117,10 +118,10 @@ def _options(request: TableRequest) -> list[str]:
         ("--layers", request.layers),
     ):
         words += [option, ",".join(names)] if names else []
-    for name, codes in request.filters:
-        words += ["--filter", write_filter(name, codes)]
-    for name, groups in request.groups:
-        words += ["--group", write_group(name, groups)]
+    for text in request.filter_lines():
+        words += ["--filter", text]
+    for text in request.group_lines():
+        words += ["--group", text]
     for name, levels in request.levels:
         words += ["--levels", write_filter(name, levels)]
     return words
@@ -148,11 +149,15 @@ def _python(request: TableRequest, last: str) -> str:
     arguments = [_quoted(request.dataset)]
     for name, names in (("rows", request.rows), ("columns", request.columns), ("layers", request.layers)):
         arguments += [f"{name}={_listed(names)}"] if names else []
-    if request.filters:
+    if request.filters and request.written:
+        arguments.append(f"filters={_listed(tuple(request.filter_lines()))}")
+    elif request.filters:
         arguments.append(
             "filters={" + ", ".join(f"{_quoted(n)}: {_listed(codes)}" for n, codes in request.filters) + "}"
         )
-    if request.groups:
+    if request.names or (request.groups and request.written):
+        arguments.append(f"groups={_listed(tuple(request.group_lines()))}")
+    elif request.groups:
         parts = (f"{_quoted(n)}: [{', '.join(map(_listed, groups))}]" for n, groups in request.groups)
         arguments.append("groups={" + ", ".join(parts) + "}")
     if request.levels:

@@ -22,21 +22,14 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from discreet.model.error_ladder import NO_ERROR, SHARE_LADDER, WHOLE, rounded_up
+
 if TYPE_CHECKING:
     from fractions import Fraction
 
     from numpy.typing import NDArray
 
     from discreet.survey.design import SurveyDesign
-
-#: What a printed relative standard error may be, in tenths of a percent.
-ERROR_LADDER = np.array([10, 20, 50, 100, 150, 200, 250, 300, 400, 500, 750, 1000, 2000, 5000, 10_000])
-#: What a printed share of the noise may be, in tenths of a percent.
-SHARE_LADDER = np.array([0, 10, 20, 50, *range(100, 1001, 100)])
-#: One hundred percent, in the tenths of a percent in which errors are printed.
-WHOLE = 1000
-#: Printed where no relative error exists: a number of zero or less, or an error beyond the ladder.
-NO_ERROR = -1
 
 
 class ErrorsTold(NamedTuple):
@@ -74,17 +67,10 @@ def errors_told(
     sampling = effects / np.where(there, noisy, 1)
     noise = noise_variance / np.where(there, values, 1).astype(np.float64) ** 2
     together = sampling + noise
-    errors = _rounded_up(np.sqrt(together) * WHOLE, ERROR_LADDER)
+    errors = rounded_up(np.sqrt(together) * WHOLE)
     there &= errors > 0
-    shares = _rounded_up(WHOLE * noise / np.where(together > 0, together, 1), SHARE_LADDER)
+    shares = rounded_up(WHOLE * noise / np.where(together > 0, together, 1), SHARE_LADDER)
     return ErrorsTold(np.where(there, errors, NO_ERROR), np.where(there, shares, NO_ERROR))
-
-
-def _rounded_up(values: NDArray[np.float64], ladder: NDArray[np.int64]) -> NDArray[np.int64]:
-    """The least rung that is not below each value; none beyond the last."""
-    # A value that is a rung but for the last bits of a float stands on it.
-    place = np.searchsorted(ladder, values * (1 - 1e-12), side="left")
-    return np.append(ladder, NO_ERROR)[place]
 
 
 def unreliable(errors: NDArray[np.int64], limit: Fraction) -> NDArray[np.bool_]:

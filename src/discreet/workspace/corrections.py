@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from discreet.records.changes import Changes
     from discreet.records.engine import EngineKind
     from discreet.records.secret import Secret
+    from discreet.workspace.version import Version
 
 KEEP_KEYS, COLLECT, NEW_LINEAGE = "keep-keys", "collect", "new-lineage"
 CHOICES = (COLLECT, KEEP_KEYS, NEW_LINEAGE)
@@ -57,35 +58,42 @@ def refuse_other_choice(corrections: str, dataset: Dataset, home: Path) -> None:
         )
 
 
-def changes_since(
-    home: Path, loading: Path, dataset: Dataset, kind: EngineKind, secret: Secret
-) -> Changes | None:
-    """What a load changes against the version that is served; None where none can be read.
+class Comparison:
+    """Records that are being loaded, to compare with those of other versions.
 
     Args:
-        home: The dataset's folder.
         loading: Where the new records are stored.
         dataset: Their description, with the lineage of their keys.
         kind: The engine that keeps them.
         secret: The workspace's.
     """
-    digest = served_digest(home)
-    try:
-        before = read_version(home / digest, secret) if digest else None
-        there = open_engine(home / digest, before, secret) if before is not None else None
-    except DiscreetError:
-        return None
-    if before is None or there is None:
-        return None
-    here = kind.open(loading, dataset, None)
-    try:
-        same_keys = before.dataset.lineage == dataset.lineage
-        return count_changes(Stored(before.dataset, there), Stored(dataset, here), same_keys=same_keys)
-    except WorkspaceUnusable:  # the version that is served is damaged, and this load repairs it
-        return None
-    finally:
-        there.close()
-        here.close()
+
+    def __init__(self, loading: Path, dataset: Dataset, kind: EngineKind, secret: Secret) -> None:
+        self._loading, self._dataset, self._kind, self._secret = loading, dataset, kind, secret
+        self._found: dict[Path, tuple[Version, Changes] | None] = {}
+
+    def with_version(self, place: Path) -> tuple[Version, Changes] | None:
+        """Another version and what the load changes against it; None where it cannot be read."""
+        if place not in self._found:
+            self._found[place] = self._compare(place)
+        return self._found[place]
+
+    def _compare(self, place: Path) -> tuple[Version, Changes] | None:
+        try:
+            before = read_version(place, self._secret)
+            there = open_engine(place, before, self._secret)
+        except DiscreetError:
+            return None
+        here = self._kind.open(self._loading, self._dataset, None)
+        try:
+            same_keys = before.dataset.lineage == self._dataset.lineage
+            old, new = Stored(before.dataset, there), Stored(self._dataset, here)
+            return before, count_changes(old, new, same_keys=same_keys)
+        except WorkspaceUnusable:  # it is damaged, and a load repairs it
+            return None
+        finally:
+            there.close()
+            here.close()
 
 
 def served_digest(home: Path) -> str:

@@ -1,4 +1,4 @@
-"""What a lineage keeps: the defaults of its first load, and its newest keys.
+"""What a lineage keeps: the defaults of its first load, its newest keys, and the datasets that are served from it.
 
 Its method and its budget are in the ledger (`booking`).
 
@@ -49,6 +49,16 @@ def lineage_keys(folder: Path, dataset: Dataset) -> int:
         revisions.keys for text, revisions in _loaded(folder) if names_of(text).lineage == dataset.lineage
     ]
     return max(found, default=1)
+
+
+def lineage_places(folder: Path, dataset: Dataset) -> Iterator[Path]:
+    """The served versions of the other datasets of a lineage."""
+    own = dataset.lineage.partition("\n")[0]
+    for current in sorted((folder / "datasets").glob("*/current")):
+        text = current.parent / current.read_text("ascii", errors="replace").strip() / DESCRIPTION
+        is_other = current.parent.name != dataset.id and text.is_file()
+        if is_other and names_of(text.read_text("utf-8")).lineage == own:
+            yield text.parent
 
 
 def _loaded(folder: Path) -> Iterator[tuple[str, Revisions]]:

@@ -1,6 +1,7 @@
 """Loading records into a workspace: a new version beside the others, charged if it must be, then current by a rename.
 
-    describe -> noise -> read and store -> compare -> seal -> keep -> charge (dp) -> settle -> verify -> point
+    describe -> noise -> read and store -> compare -> seal -> judge earlier versions -> keep -> charge (dp) -> settle
+    -> verify -> write the history -> point
 
 Nothing is left behind when a load is refused, and the version that was served is still served. Under `dp` the whole
 claim of the universe is charged to the budget before the version can be seen by anybody; a load that dies after the
@@ -35,17 +36,19 @@ from discreet.records.engine import DEFAULT_ENGINE, engine_kind
 from discreet.records.intake import load_records
 from discreet.records.secret import create_secret, read_secret
 from discreet.rules.declared import parse_rules
+from discreet.workspace.beside import Beside
 from discreet.workspace.booking import book_load, refuse_other_promise
 from discreet.workspace.corrections import (
     COLLECT,
     KEEP_KEYS,
     NEW_LINEAGE,
-    changes_since,
+    Comparison,
     refuse_other_choice,
     served_digest,
 )
 from discreet.workspace.disk import full_disk_told, keep, keep_names
 from discreet.workspace.engine_place import engine_wanted, open_engine
+from discreet.workspace.history import read_history, write_history
 from discreet.workspace.lineage import lineage_defaults, lineage_keys
 from discreet.workspace.records_seal import seal_records, verify_records
 from discreet.workspace.revisions import Revisions
@@ -88,6 +91,8 @@ def load_dataset(
     corrections: str = KEEP_KEYS,
     compare: Compare = lambda _changes: None,
     charged: Callable[[Receipt], None] = lambda _receipt: None,
+    *,
+    serve_beside: bool = False,
 ) -> str:
     """Load records into a workspace, creating it if need be; returns the digest of the version that is served.
 
@@ -102,6 +107,7 @@ def load_dataset(
         corrections: What is done where records differ from those that are served (`corrections.py`).
         compare: Shown what changed against the version that is served, before anything is charged or served.
         charged: Under `dp`, told what was charged as soon as it is.
+        serve_beside: Whether earlier versions are answered beside this one, however few records differ.
     """
     refuse_newer_workspace(folder)
     defaults = lineage_defaults(folder, description)
@@ -119,14 +125,19 @@ def load_dataset(
         dataset = revisions.keyed(dataset)
         named_by = description + noise_hash(noise) + revisions.text
         loaded = load_records(records, dataset, named_by, secret, loading, kind, progress)
-        changes = changes_since(home, loading, dataset, kind, secret)
-        if changes is not None:
-            compare(changes)
+        comparison = Comparison(loading, dataset, kind, secret)
+        served = served_digest(home)
+        against_served = comparison.with_version(home / served) if served else None
+        if against_served is not None:
+            compare(against_served[1])
         if corrections == COLLECT:
-            return served_digest(home)
+            return served
         _refuse_second_engine(home / loaded.digest, wanted, secret)
         seal = seal_records(loading, secret, loaded.digest)
         version = Version(dataset, description, noise, revisions, seal, loaded.fingerprint, kind.name)
+        others = Beside(version, comparison, allowed=serve_beside)
+        others.refuse_close_sister(folder)
+        history = read_history(home, served, secret).after(loaded.digest, others.judge(home))
         write_version(loading, version, loaded.digest, secret)
         keep(loading)
         receipt = book_load(folder, dataset, noise, loaded.fingerprint)
@@ -135,6 +146,7 @@ def load_dataset(
         version = _settle(loading, home / loaded.digest, version, secret)
         if inspect is not None:
             _look(inspect, home / loaded.digest, version, secret)
+        write_history(home, history, secret)
         _point(home, loaded.digest)
     return loaded.digest
 

@@ -5,6 +5,7 @@
     workspace.toml                options, if there are any
     ledger.sqlite                 accounts, and what they and versions have spent, when needed
     datasets/<id>/current         the digest of the version that is served
+    datasets/<id>/history.json    the versions that are kept, and which are answered beside it (`history.py`)
     datasets/<id>/<digest>/       a version (`version.py`)
 
 A load writes a new version beside the others and then replaces `current` by a rename: a reader sees the
@@ -38,6 +39,7 @@ from discreet.workspace.ledger_place import ledger_place, open_ledger
 from discreet.workspace.records_seal import verify_records
 from discreet.workspace.schema import refuse_newer_workspace
 from discreet.workspace.version import DIGEST, read_version
+from discreet.workspace.version_facts import open_version, version_facts
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -54,6 +56,7 @@ if TYPE_CHECKING:
     from discreet.rules.rule import Rule
     from discreet.rules.verdict import Verdict
     from discreet.workspace.version import Version
+    from discreet.workspace.version_facts import VersionFacts
 
 
 @dataclass(frozen=True)
@@ -106,20 +109,39 @@ class Workspace:
         found = (self.folder / "datasets").iterdir()
         return sorted(entry.name for entry in found if (entry / "current").is_file())
 
-    def stored(self, dataset_id: str) -> StoredDataset:
-        """The current version of a dataset; one `open` a version, however often it is asked.
+    def stored(self, dataset_id: str, version: str = "") -> StoredDataset:
+        """A version of a dataset; one `open` a version, however often it is asked.
+
+        Args:
+            dataset_id: The dataset.
+            version: The beginning of its digest, or what its description calls it; empty for the current one.
 
         Raises:
-            UnknownDataset: With the nearest match.
+            UnknownDataset, UnknownVersion: With the nearest match.
+            VersionClosed: It is not answered beside the current one.
             SecretUnusable, WorkspaceUnusable, LedgerUnusable: Nothing is answered.
         """
         digest = self._current(dataset_id)
+        if version:
+            digest = open_version(self.versions(dataset_id), version)
         with self._opening:  # the server asks from many threads
             if digest in self._refused:
                 raise self._refused[digest]
             if digest not in self._open:
                 self._open[digest] = self._read(dataset_id, digest)
             return self._open[digest]
+
+    def versions(self, dataset_id: str) -> tuple[VersionFacts, ...]:
+        """The versions of a dataset that are known, the newest last.
+
+        Raises:
+            UnknownDataset: With the nearest match.
+            SecretUnusable, WorkspaceUnusable: The history cannot be read.
+        """
+        current = self._current(dataset_id)
+        return version_facts(
+            self.folder / "datasets" / dataset_id, current, read_secret(self.folder / "secret")
+        )
 
     def verify(self, dataset_id: str, pace: Callable[[int], None] = lambda _bytes: None) -> str:
         """Read all stored records of the current version and compare them with their seal; returns its digest.

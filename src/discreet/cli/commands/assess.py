@@ -177,7 +177,8 @@ def _show_survey(found: SurveyErrors) -> None:
         return "-" if value is None else f"{100 * value:.{digits}f} %"
 
     output.print(Text(CONFIDENTIAL, style="bold red"), soft_wrap=True)
-    headers = ["cell", "people", "total", "SE", "RSE", "deff", "share", "its SE", "printed RSE", "status"]
+    headers = ["cell", "people", "total", "SE", "RSE", "deff", "share", "its SE"]
+    headers += ["printed RSE", "of the share", "status"]
     lines = [
         [
             ", ".join(each.cell),
@@ -189,13 +190,23 @@ def _show_survey(found: SurveyErrors) -> None:
             percent(each.share),
             percent(each.share_standard_error, 2),
             percent(each.printed_error, 0),
+            percent(each.share_printed_error, 0),
             each.status,
         ]
         for each in found.cells
     ]
     print_grid(output, f"Exact standard errors: {found.title}; {found.design}", headers, lines, 1)
     for asked in found.estimates:
-        output.print(Text(f"{asked.estimate}: {asked.value:,.6g} (SE {asked.standard_error:,.4g})"))
+        value = "-" if asked.printed_value is None else f"{asked.printed_value:,.6g}"
+        told = f"SE {asked.standard_error:,.4g}; printed {value}, RSE {percent(asked.printed_error, 0)}"
+        output.print(Text(f"{asked.estimate}: {asked.value:,.6g} ({told})"))
+    for name, ratio in found.printed_over_exact.items():
+        if ratio is not None:
+            output.print(
+                f"Printed errors of {name} are {ratio:.2f} times the exact ones at the median: they hold the noise too, "
+                "and are rounded up.",
+                soft_wrap=True,
+            )
     if found.refusal is not None:
         output.print(Text(f"The table itself is refused: {found.refusal}", style="dim"))
 

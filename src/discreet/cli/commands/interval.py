@@ -48,19 +48,26 @@ def interval(
         list[str] | None,
         typer.Option("--of", help="The share in this: a total, or each part of the whole."),
     ] = None,
+    over: Annotated[
+        list[str] | None, typer.Option("--over", help="The ratio to this cell, or to several.")
+    ] = None,
     minus: Annotated[
         list[str] | None, typer.Option("--minus", help="The difference to this cell, or to several.")
     ] = None,
+    minus_of: Annotated[
+        list[str] | None,
+        typer.Option("--minus-of", help="Of weighted shares: what --minus is a share of, if not --of."),
+    ] = None,
     measure: Annotated[
-        str, typer.Option(help="count, or weighted for datasets with survey weights: one cell at a time.")
+        str, typer.Option(help="count, or weighted: people represented, for sampling and noise together.")
     ] = "count",
     level: Annotated[float, typer.Option(help="The chance to cover the true value, at least.")] = 0.95,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON alone on standard output.")] = False,
     workspace: WorkspaceOption = None,
     threads: ThreadsOption = None,
 ) -> None:
-    """Say between which limits the true counts lie, or a sum, a share or a difference of them."""
-    from discreet.inference.cell_targets import interval_document, interval_of
+    """Say between which limits the true counts lie, or a sum, a share, a ratio or a difference of them."""
+    from discreet.inference.cell_targets import interval_document, interval_of, interval_texts
     from discreet.model.request import request_from_text
 
     request = request_from_text(
@@ -73,19 +80,21 @@ def interval(
         levels=levels or (),
         measure=measure,
     )
-    if not cells and (of or minus):
-        raise BadRequest("--of and --minus need a cell.", "Add --cell, as in --cell sex=1.")
+    if not cells and (of or over or minus):
+        raise BadRequest("--of, --over and --minus need a cell.", "Add --cell, as in --cell sex=1.")
     opened, _ = open_workspace(workspace, threads=threads)
     release = opened.door(dataset, os.environ.get(KEY_ENVIRONMENT)).release(request)
     if not cells:
         _all(release, level, as_json=as_json)
         return
-    found = interval_of(release, cells, of or (), minus or (), level)
+    found = interval_of(
+        release, cells, of or (), minus or (), level, over=over or (), minus_of=minus_of or ()
+    )
     if as_json:
         emit_json(interval_document(found))
     else:
-        sure = "about" if release.measure.has_errors else "at least"
-        output.print(_sentence(found, sure, share=bool(of)), soft_wrap=True)
+        texts = interval_texts(found, share=bool(of), ratio=bool(over), minus=bool(minus))
+        output.print(_sentence(found, texts, _sure(release)), soft_wrap=True)
 
 
 def _all(release: Release, level: float, *, as_json: bool) -> None:
@@ -95,10 +104,15 @@ def _all(release: Release, level: float, *, as_json: bool) -> None:
     if as_json:
         emit_json(document)
     else:
-        _show(document)
+        _show(document, _sure(release))
 
 
-def _show(document: dict[str, Any]) -> None:
+def _sure(release: Release) -> str:
+    """Intervals of counts are exact, those of weighted tables rest on the normal law."""
+    return "about" if release.measure.has_errors else "at least"
+
+
+def _show(document: dict[str, Any], sure: str) -> None:
     from rich.table import Table
 
     shown = Table(box=None, pad_edge=False, header_style="bold")
@@ -108,15 +122,16 @@ def _show(document: dict[str, Any]) -> None:
         numbers = ("-" if cell[name] is None else f"{cell[name]:,}" for name in ("value", "low", "high"))
         shown.add_row(*cell["codes"], *numbers)
     output.print(shown)
-    output.print(f"Each covers the true count with a chance of at least {100 * document['level']:g} %.")
+    output.print(f"Each covers the true count with a chance of {sure} {100 * document['level']:g} %.")
 
 
-def _sentence(found: Interval, sure: str, *, share: bool) -> str:
+def _sentence(found: Interval, texts: tuple[str, str, str], sure: str) -> str:
     """An interval in words."""
-    from discreet.inference.cell_targets import interval_texts
+    from discreet.inference.cell_targets import error_text
 
-    estimate, low, high = interval_texts(found, share=share)
-    return f"{estimate}; between {low} and {high} with a chance of {sure} {100 * found.level:g} %"
+    estimate, low, high = texts
+    error = f" ({told})" if (told := error_text(found)) else ""
+    return f"{estimate}{error}; between {low} and {high} with a chance of {sure} {100 * found.level:g} %"
 
 
 COMMAND = Command(interval, EXAMINE)

@@ -42,6 +42,13 @@ def load(
             help="Check all that a load could be refused for; tell what would be charged; write and charge nothing.",
         ),
     ] = False,
+    serve_beside: Annotated[
+        bool,
+        typer.Option(
+            "--serve-beside",
+            help="Answer earlier versions (version=) beside this one, however few records differ.",
+        ),
+    ] = False,
     workspace: WorkspaceOption = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print the outcome as JSON.")] = False,
 ) -> None:
@@ -78,6 +85,7 @@ def load(
             engine,
             corrections,
             receipts.append,
+            serve_beside=serve_beside,
         )
     _tell(cautions)
     if corrections == "collect":
@@ -88,6 +96,7 @@ def load(
         messages.print(f"Loaded {dataset.id}, version {digest[:8]}, into {folder}", soft_wrap=True)
         if corrections == "new-lineage":
             messages.print("It has new keys: all its numbers change.")
+        _tell_replaced(folder, dataset.id)
         for receipt in receipts:
             _tell_charge(receipt, dataset)
             _tell_left(folder, dataset.id)
@@ -152,6 +161,24 @@ def _refuse_corrections(corrections: str) -> None:
             f"--dry-run and --corrections {corrections} cannot be combined: a dry run compares no records.",
             "Leave one of them out; --corrections collect compares the records and serves nothing.",
         )
+
+
+def _tell_replaced(folder: Path, dataset: str) -> None:
+    """Whether the version before is still answered, and why not."""
+    from discreet.answer.door import open_doors
+
+    doors = open_doors(folder, threads=1)
+    try:
+        replaced = doors.versions(dataset)[:-1][-1:]
+    finally:
+        doors.close()
+    for version in replaced:
+        told = (
+            f"is not answered any more. {version.closed}"
+            if version.closed
+            else "is still answered (version=)."
+        )
+        messages.print(f"Version {version.digest[:8]}, which it replaces, {told}", soft_wrap=True)
 
 
 def _tell_left(folder: Path, dataset: str) -> None:

@@ -1,0 +1,85 @@
+"""How many times as large the errors that readers are told of a survey are as the custodian's exact errors of sampling.
+
+The demo survey, with a fixed secret: every total, share, ratio and difference of three tables. Told errors hold the noise
+too, are made of bounds that hold whatever the correlation, and are rounded up.
+
+`python tests/statistics/test_weighted_errors.py` prints the table of docs/methods/survey-weights.md.
+"""
+
+from hashlib import sha256
+from itertools import combinations
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from discreet.answer.door import Doors
+from discreet.assess.survey_errors import survey_errors
+from discreet.model.request import TableRequest
+from discreet.workspace.demo.spudlandia import spudlandia_batches, spudlandia_description
+from discreet.workspace.load import load_dataset
+from discreet.workspace.workspace import Workspace
+
+DOCS = Path(__file__).parents[2] / "docs" / "methods" / "survey-weights.md"
+TABLES = [("state", "likes"), ("age", "likes"), ("gender", "frequency")]
+KINDS = ("total", "share of everybody", "share of a row", "ratio", "difference", "difference of two shares")
+#: Errors of less than a thousandth are those of totals that the design fixes.
+FIXED = 1e-3
+
+
+def words(shape):
+    """What is asked of a table, in the custodian's words: by kind."""
+    rows, columns = ([code for code in d.codes if code != "_T"] for d in shape.dimensions)
+    shares = {(row, column): f"{row},{column} / {row},_T" for row in rows for column in columns}
+    return {
+        "total": [f"{row},{column}" for row, column in shares],
+        "share of everybody": [f"{row},{column} / _T,_T" for row, column in shares],
+        "share of a row": list(shares.values()),
+        "ratio": [f"{row},{a} / {row},{b}" for row in rows for a, b in combinations(columns, 2)],
+        "difference": [f"{row},{a} - {row},{b}" for row in rows for a, b in combinations(columns, 2)],
+        "difference of two shares": [
+            f"{shares[a, column]} - {shares[b, column]}"
+            for a, b in combinations(rows, 2)
+            for column in columns
+        ],
+    }
+
+
+def compared(folder):
+    """The quotients of told and exact errors by kind, and how many estimates of each were refused an error."""
+    (folder / "secret").write_bytes(sha256(b"weighted errors").digest())
+    (folder / "secret").chmod(0o600)
+    load_dataset(folder, spudlandia_description(), pa.Table.from_batches(list(spudlandia_batches())))
+    found = {kind: [] for kind in KINDS}
+    door = Doors(Workspace(folder)).door("spudlandia")
+    for row, column in TABLES:
+        asked = TableRequest("spudlandia", (row,), (column,))
+        release = door.release(TableRequest("spudlandia", (row,), (column,), measure="weighted"))
+        for kind, texts in words(release).items():
+            for each in survey_errors(door, asked, texts).estimates:
+                if each.standard_error > FIXED * abs(each.value):
+                    told = each.printed_error and each.printed_error * abs(each.printed_value)
+                    found[kind].append(told and told / each.standard_error)
+    return found
+
+
+def lines(found):
+    """The rows of the table."""
+    for kind, quotients in found.items():
+        told = [each for each in quotients if each is not None]
+        yield f"| {kind} | {np.median(told):.1f} | {min(told):.1f} | {len(told)} of {len(quotients)} |"
+
+
+@pytest.mark.slow
+def test_the_table_of_the_docs_is_what_is_measured(tmp_path):
+    found = compared(tmp_path)
+    text = DOCS.read_text()
+    assert [line for line in lines(found) if line not in text] == []
+    assert min(min(filter(None, each)) for each in found.values()) > 1, "no error is below the exact one"
+
+
+if __name__ == "__main__":
+    with TemporaryDirectory() as folder:
+        print("\n".join(lines(compared(Path(folder)))))
