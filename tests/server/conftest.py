@@ -188,8 +188,8 @@ class WatchedWorkspace:
     def ids(self):
         return self.workspace.ids()
 
-    def stored(self, dataset_id):
-        stored = self.workspace.stored(dataset_id)
+    def stored(self, dataset_id, version=""):
+        stored = self.workspace.stored(dataset_id, version)
         return replace(stored, engine=self.engines[dataset_id], **self.changes)
 
     def asker(self, key):
@@ -258,5 +258,5 @@ class BrokenWorkspace:
     def ids(self):
         return ["people"]
 
-    def stored(self, dataset_id):
+    def stored(self, dataset_id, version=""):
         raise self.exception
