@@ -31,7 +31,7 @@ def test_every_documented_code_exists_with_its_status():
 
     statuses = {kind.code: kind.http_status for kind in all_errors()}
     table = re.findall(r"^\| (\d{3}) \| (.+) \|$", PAGE, flags=re.MULTILINE)
-    assert len(table) == 8
+    assert len(table) == 10
     for status, words in table:
         for code in re.findall(r"`([a-z-]+)`", words):
             assert statuses[code] == int(status)

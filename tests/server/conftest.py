@@ -188,12 +188,18 @@ class WatchedWorkspace:
     def ids(self):
         return self.workspace.ids()
 
-    def stored(self, dataset_id):
-        stored = self.workspace.stored(dataset_id)
+    def stored(self, dataset_id, version=""):
+        stored = self.workspace.stored(dataset_id, version)
         return replace(stored, engine=self.engines[dataset_id], **self.changes)
 
     def asker(self, key):
         return None
+
+
+@pytest.fixture
+def watch():
+    """A workspace whose engines count how often they are asked."""
+    return WatchedWorkspace
 
 
 @pytest.fixture
@@ -252,5 +258,5 @@ class BrokenWorkspace:
     def ids(self):
         return ["people"]
 
-    def stored(self, dataset_id):
+    def stored(self, dataset_id, version=""):
         raise self.exception

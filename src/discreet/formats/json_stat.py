@@ -89,7 +89,7 @@ def json_stat(release: Release) -> dict[str, Any]:
         "note": list(release.notes),
         "id": [dimension.name for dimension in release.dimensions],
         "size": [dimension.length for dimension in release.dimensions],
-        "dimension": {dimension.name: _dimension(dimension) for dimension in release.dimensions},
+        "dimension": {dimension.name: json_dimension(dimension) for dimension in release.dimensions},
         "value": columns.pop("value"),
         "status": Later("{}", lambda: _statuses(release)),
         "extension": _extension(release, columns),
@@ -128,7 +128,8 @@ def _statuses(release: Release) -> Iterator[bytes]:
         yield joined_lines([quote, places, letters.take(pa.array(status[marked]))], "", ",")
 
 
-def _dimension(dimension: Dimension) -> dict[str, Any]:
+def json_dimension(dimension: Dimension) -> dict[str, Any]:
+    """One dimension, with what lies within what."""
     index = {code: place for place, code in enumerate(dimension.codes)}
     labels = dict(zip(dimension.codes, dimension.labels, strict=True))
     category: dict[str, Any] = {"index": index, "label": labels}

@@ -21,6 +21,8 @@ from discreet.server.api_routes import api_router
 from discreet.server.openapi import install_openapi
 from discreet.server.pages import page_router
 from discreet.server.problems import install
+from discreet.server.pxweb.exchange import AnyCase
+from discreet.server.pxweb.routes import pxweb_router
 from discreet.server.record_watch import RecordWatch
 from discreet.server.security import LastResort, Limits, SecurityHeaders
 from discreet.server.templating import STATIC
@@ -43,10 +45,16 @@ def create_app(doors: Doors, options: Options) -> FastAPI:
         docs_url=None,
         redoc_url=None,
         redirect_slashes=False,
-        middleware=[Middleware(SecurityHeaders), Middleware(Limits), Middleware(LastResort)],
+        middleware=[
+            Middleware(SecurityHeaders),
+            Middleware(Limits),
+            Middleware(LastResort),
+            Middleware(AnyCase),
+        ],
     )
     install(app)
     app.include_router(api_router(doors))
+    app.include_router(pxweb_router(doors, options))
     app.include_router(page_router(doors, options))
     app.mount("/static", StaticFiles(directory=STATIC), name="static")
     install_openapi(app)

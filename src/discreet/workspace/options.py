@@ -77,6 +77,14 @@ OPTIONS = (
         1_000_000,
         "The largest table that a page shows; larger ones are downloaded.",
     ),
+    Option(
+        "pxweb_cells",
+        100_000,
+        1,
+        10_000_000,
+        "How many cells one call of PxWebApi gives; programs ask for more in parts.",
+    ),
+    Option("pxweb_calls", 60, 1, 1_000_000, "How many calls of PxWebApi an address may make in 10 seconds."),
 )
 #: The one option that cannot stand in `workspace.toml`: it says where that is.
 WORKSPACE_ENVIRONMENT = "DISCREET_WORKSPACE"
@@ -92,6 +100,8 @@ class Options:
     threads: int | None
     ledger: str | None
     page_cells: int
+    pxweb_cells: int
+    pxweb_calls: int
 
 
 def default_folder() -> Path:
