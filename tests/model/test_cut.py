@@ -193,7 +193,7 @@ def test_a_cut_says_that_it_is_one_and_keeps_its_hierarchy(wholes):
     assert part.selection.text == "area=N2,S,S1&sex=_T"
 
 
-@pytest.mark.parametrize("name", [f.name for f in formats() if f.name not in {"csv", "csv-excel"}])
+@pytest.mark.parametrize("name", [f.name for f in formats() if not f.name.startswith("csv")])
 def test_the_selection_travels_in_every_format(name, wholes):
     part = cut(wholes["cell key"][0], {"sex": ["1"]})
     text = _text(named_format(name).write(part))
