@@ -1,10 +1,10 @@
 """SDMX-CSV 2.0: `STRUCTURE,STRUCTURE_ID,ACTION`, the variables, `OBS_VALUE`, then the attributes.
 
 `OBS_STATUS` by SDMX's own code list: A is a released value, Q is withheld (c), M cannot occur (z), U is of low
-reliability (u). The numbers beside the value are SIGNED, RELATIVE_STANDARD_ERROR and NOISE_SHARE. Title, notes,
-promise, digest and citation belong to the table: they are attributes that the first line carries for all.
-The dataflow is named by the dataset and its variables, so that each has the dimensions that its name says.
-Source: https://github.com/sdmx-twg/sdmx-csv, version 2.0.0.
+reliability (u); `CONF_STATUS` is C for all that is withheld and F elsewhere. The numbers beside the value are SIGNED,
+RELATIVE_STANDARD_ERROR and NOISE_SHARE. Title, notes, promise, digest and citation belong to the table: they are
+attributes that the first line carries for all. No field has a line end: sdmx1 reads line by line.
+`model/sdmx.py` names the dataflow and the codes. Source: https://github.com/sdmx-twg/sdmx-csv, version 2.0.0.
 """
 
 from __future__ import annotations
@@ -18,58 +18,58 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from discreet.model.release import Release
-
-AGENCY = "DISCREET"
-#: SDMX's OBS_STATUS in the order of our status letters: released, withheld, not applicable, unreliable.
-OBS_STATUS = ("A", "Q", "M", "U")
+    from discreet.model.sdmx import Flow
 
 
 def to_sdmx_csv(release: Release) -> bytes:
     """The release as SDMX-CSV 2.0."""
-    from discreet.model.columns import numbers_of, places_of
+    from discreet.model.sdmx import flow_of
+
+    return sdmx_csv(release, flow_of(release))
+
+
+def sdmx_csv(release: Release, flow: Flow) -> bytes:
+    """The release as data of a dataflow; a dimension that the table does not have is its total."""
+    from discreet.model.columns import numbers_of
+    from discreet.model.sdmx import words_of
 
     _, *beside = numbers_of(release)
-    words = _words(release)
-    names = [dimension.name for dimension, _ in places_of(release)]
-    attributes = ["OBS_STATUS", *(numbers.name.upper() for numbers in beside), *words]
-    header = ",".join(["STRUCTURE", "STRUCTURE_ID", "ACTION", *names, "OBS_VALUE", *attributes]) + "\n"
-    return header.encode() + joined_lines([*_observations(release), *_first_line(release.cells, words)], ",")
+    words = words_of(release)
+    attributes = ["OBS_STATUS", "CONF_STATUS", *(numbers.name.upper() for numbers in beside), *words]
+    header = ["STRUCTURE", "STRUCTURE_ID", "ACTION", *flow.dimensions, "OBS_VALUE", *attributes]
+    columns = [*_observations(release, flow), *_first_line(release.cells, words)]
+    return (",".join(header) + "\n").encode() + joined_lines(columns, ",")
 
 
-def dataflow(release: Release) -> str:
-    """The name of the table's dataflow: `DISCREET:census-sex-age(1.0.0)`."""
-    names = "-".join([release.dataset.id, *(dimension.name for dimension in release.dimensions)])
-    return f"{AGENCY}:{names}(1.0.0)"
-
-
-def _observations(release: Release) -> list[pa.Array]:
+def _observations(release: Release, flow: Flow) -> list[pa.Array]:
     """The fields that every line has."""
     import pyarrow as pa
 
     from discreet.model.columns import numbers_of, places_of
+    from discreet.model.sdmx import CONF_PLACES, CONF_STATUS, OBS_STATUS, sdmx_id
+    from discreet.model.variable import TOTAL
 
-    same = [pa.repeat(pa.scalar(text, pa.large_string()), release.cells) for text in _structure(release)]
-    codes = [quoted(d.codes, Dialect()).take(pa.array(places)) for d, places in places_of(release)]
-    value, *beside = [number_texts(numbers) for numbers in numbers_of(release)]
-    status = pa.array(OBS_STATUS, pa.large_string()).take(pa.array(release.status.ravel()))
-    return [*same, *codes, value, status, *beside]
-
-
-def _structure(release: Release) -> tuple[str, str, str]:
-    return "dataflow", dataflow(release), "I"
-
-
-def _words(release: Release) -> dict[str, str]:
-    from discreet.model.provenance import citation
-
-    return {
-        "TITLE": release.title,
-        "NOTE": " ".join(release.notes),
-        "PROMISE": " ".join(release.promise),
-        "DATASET_VERSION": release.dataset.version,
-        "DIGEST": release.digest,
-        "CITATION": citation(release),
+    status = pa.array(release.status.ravel())
+    same = {text: _repeated(text, release.cells) for text in ("dataflow", flow.reference, "I", TOTAL)}
+    codes = {
+        d.name: pa.array([sdmx_id(code) for code in d.codes], pa.large_string()).take(pa.array(places))
+        for d, places in places_of(release)
     }
+    value, *beside = [number_texts(numbers) for numbers in numbers_of(release)]
+    return [
+        *(same[text] for text in ("dataflow", flow.reference, "I")),
+        *(codes.get(name, same[TOTAL]) for name in flow.dimensions),
+        value,
+        pa.array([code for code, _ in OBS_STATUS], pa.large_string()).take(status),
+        pa.array([CONF_STATUS[place][0] for place in CONF_PLACES], pa.large_string()).take(status),
+        *beside,
+    ]
+
+
+def _repeated(text: str, cells: int) -> pa.Array:
+    import pyarrow as pa
+
+    return pa.repeat(pa.scalar(text, pa.large_string()), cells)
 
 
 def _first_line(cells: int, words: dict[str, str]) -> list[pa.Array]:
