@@ -19,6 +19,9 @@ class ByHand(NoiseLaw):
     def source(self, *_place):
         return None
 
+    def cut(self, _places):
+        raise NotImplementedError
+
     def document(self):
         return {}
 

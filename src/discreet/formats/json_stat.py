@@ -108,6 +108,7 @@ def _extension(release: Release) -> dict[str, Any]:
         "population": dataset.population,
         "reference_date": dataset.reference_date,
         "query": release.request.permalink,
+        **({} if release.selection is None else {"selection": dict(release.selection.codes)}),
         "measure": release.request.measure,
         **({} if release.signed is None else {"signed": _numbers(release, release.signed)}),
         **_errors(release),

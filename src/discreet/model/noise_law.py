@@ -103,6 +103,14 @@ class NoiseLaw(ABC):
     def document(self) -> dict[str, Any]:
         """What the documents of a table say about its noise."""
 
+    @abstractmethod
+    def cut(self, places: tuple[NDArray[np.int64], ...]) -> NoiseLaw:
+        """The law of some of the cells.
+
+        Args:
+            places: For each axis the places that are kept.
+        """
+
     def adds_up(self, axis: int, wholes: Mapping[int, Sequence[int]]) -> bool:  # noqa: ARG002 - where noise adds up
         """Whether the noise of every whole along an axis is the sum of the noise of its parts.
 

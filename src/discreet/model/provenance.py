@@ -61,6 +61,7 @@ def provenance(release: Release) -> list[tuple[str, str]]:
         ("digest", release.digest),
         ("citation", citation(release)),
         ("query", release.request.permalink),
+        ("selection", "" if release.selection is None else release.selection.text),
         ("unit", dataset.unit),
         ("population", dataset.population),
         ("reference date", dataset.reference_date),

@@ -19,10 +19,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from discreet.model.grammar import write_filter
 from discreet.model.measure import COUNT
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -40,6 +41,32 @@ STATUS_MEANING = {
     "u": "Low reliability: use with caution",
 }
 WITHHELD, NOT_APPLICABLE, UNRELIABLE = 1, 2, 3
+
+
+@dataclass(frozen=True, slots=True)
+class Selection:
+    """Which cells of a whole table a release shows (`model/cut.py`).
+
+    Args:
+        title: The title of the whole.
+        codes: The codes that are shown, for each variable that does not show all.
+    """
+
+    title: str
+    codes: tuple[tuple[str, tuple[str, ...]], ...]
+
+    @property
+    def text(self) -> str:
+        """The codes in one line: "sex=1&age=child,adult"."""
+        return "&".join(write_filter(name, codes) for name, codes in self.codes)
+
+    @property
+    def note(self) -> str:
+        """What a reader must be told of a cut."""
+        return (
+            f'These are selected cells of the table "{self.title}". Every number, totals included, is that of the '
+            "whole table, not of the categories selected here."
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +92,7 @@ class Release:
         verdict: What the rules on noisy counts found, as data; None where none applies.
         measure: What the numbers say.
         charged: What whoever asked was charged for it now, for them alone: no format writes it.
+        selection: Which cells of its whole it shows; None for a whole table.
     """
 
     dataset: Dataset
@@ -83,6 +111,7 @@ class Release:
     measure: Measure = COUNT
     charged: Mapping[str, Any] | None = None
     signed: NDArray[np.int64] | NDArray[np.float64] | None = None
+    selection: Selection | None = None
 
     def __post_init__(self) -> None:
         lengths = tuple(dimension.length for dimension in self.dimensions)
@@ -96,8 +125,15 @@ class Release:
 
     @property
     def title(self) -> str:
-        """What is counted, by what: "Persons by sex and age"."""
+        """What is counted, by what: "Persons by sex and age"; of a cut, that it is one."""
+        if self.selection is not None:
+            return f"{self.selection.title} (selected cells: {self._selected()})"
         return table_title(self.dataset, self.dimensions, self.request, self.measure)
+
+    def _selected(self) -> str:
+        """The labels of what a cut shows, the first few of them."""
+        chosen = {name for name, _ in self.selection.codes} if self.selection else set()
+        return "; ".join(_in_words(d.label, d.labels, 3) for d in self.dimensions if d.name in chosen)
 
     @property
     def missing(self) -> NDArray[np.bool_]:
@@ -132,6 +168,11 @@ def table_title(
 def filter_in_words(dataset: Dataset, name: str, codes: tuple[str, ...], most: int) -> str:
     """A filter by its labels, the first few of them: "Country of birth: Asia, Africa"."""
     variable = dataset.variable(name)
-    labels = [variable.categories[variable.position(code)].label for code in codes]
+    return _in_words(
+        variable.label, [variable.categories[variable.position(code)].label for code in codes], most
+    )
+
+
+def _in_words(name: str, labels: Sequence[str], most: int) -> str:
     more = f" and {len(labels) - most} more" if len(labels) > most else ""
-    return f"{variable.label}: {', '.join(labels[:most])}{more}"
+    return f"{name}: {', '.join(labels[:most])}{more}"

@@ -70,6 +70,10 @@ class AddedLaw(NoiseLaw):
         """A sum shares the noise of its parts."""
         return "added" if self.added[place] else self.counted.source(*place)
 
+    def cut(self, places: tuple[NDArray[np.int64], ...]) -> AddedLaw:
+        """The law of fewer cells, and which of them are sums."""
+        return AddedLaw(self.counted.cut(places), self.added[np.ix_(*places)])
+
     def document(self) -> dict[str, Any]:
         """What is said of counted cells, and which cells are sums."""
         return {**self.counted.document(), "sums_of_areas_shown": np.flatnonzero(self.added).tolist()}

@@ -93,6 +93,11 @@ class DescribedLaw(NoiseLaw):
         answered = int(self.margin[place])
         return None if answered == PUBLIC else self.margins[answered][0]
 
+    def cut(self, places: tuple[NDArray[np.int64], ...]) -> DescribedLaw:
+        """The terms and margins of fewer cells."""
+        index = np.ix_(*places)
+        return DescribedLaw(self.terms[index], self.margin[index], self.margins)
+
     def document(self) -> dict[str, Any]:
         """The noise of each margin, and for each cell its margin and its number of terms."""
         return {

@@ -53,6 +53,10 @@ class TableLaw(NoiseLaw):
         """No two cells share noise."""
         return
 
+    def cut(self, places: tuple[NDArray[np.int64], ...]) -> TableLaw:
+        """The same noise table for fewer cells."""
+        return TableLaw(self.table, tuple(kept.size for kept in places))
+
     def document(self) -> dict[str, Any]:
         """How far the noise reaches."""
         return {"largest_change": self.table.largest}

@@ -53,6 +53,10 @@ class UnstatedLaw(NoiseLaw):
         """All cells may share noise."""
         return "together"
 
+    def cut(self, places: tuple[NDArray[np.int64], ...]) -> UnstatedLaw:
+        """No law is stated for fewer cells either."""
+        return UnstatedLaw(tuple(kept.size for kept in places))
+
     def document(self) -> dict[str, Any]:
         """Nothing is stated."""
         return {}
