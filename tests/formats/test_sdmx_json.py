@@ -96,11 +96,13 @@ def test_labels_are_whole_and_codes_are_ids(hostile):
     assert [value["id"] for value in dimension["values"]][:-1] == [sdmx_id(c) for c in HOSTILE.values()]
 
 
-def test_a_column_of_nothing_is_left_out(release):
+def test_a_column_of_nothing_keeps_its_place(release):
     """Wrong alternative: an attribute without values, which sdmx1 drops and then reads the next in its place."""
     none = np.full(release.values.shape, -1)
-    full = replace(decorated(release), errors=none)
-    assert read_back("sdmx-json", full) == expected(full)
+    for full in (replace(decorated(release), errors=none), replace(decorated(release), signed=None)):
+        assert read_back("sdmx-json", full) == expected(full)
+    plain = document_of(release)["dataSets"][0]["observations"]
+    assert {len(observation) for observation in plain.values()} == {3}, "no column of nothing is written"
 
 
 def test_sdmx1_sees_every_dimension_of_the_dataflow(release):

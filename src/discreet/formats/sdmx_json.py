@@ -40,8 +40,7 @@ def sdmx_json(release: Release, flow: Flow) -> bytes:
     """The release as data of a dataflow; a dimension that the table does not have is its total."""
     from discreet.model.columns import numbers_of
 
-    _, *others = numbers_of(release)
-    beside = [_beside(numbers) for numbers in others if not numbers.missing.all()]
+    beside = [_beside(numbers) for numbers in numbers_of(release)[1:] if not numbers.missing.all()]
     structure = _structure(release, flow, beside)
     words = [0 for _ in structure["attributes"]["dataSet"]]
     data = {"action": "Information", "attributes": words, "observations": {}}
@@ -55,7 +54,6 @@ class _Beside:
     """A column of numbers as an attribute: its different values, and for each line the place among them or null."""
 
     name: str
-    meaning: str
     texts: list[str]
     places: pa.Array
 
@@ -67,9 +65,7 @@ def _beside(numbers: Numbers) -> _Beside:
     known = np.unique(numbers.values[~numbers.missing])
     places = pa.array(np.searchsorted(known, numbers.values), mask=numbers.missing)
     texts = [repr(number) for number in known.tolist()]
-    return _Beside(
-        numbers.name.upper(), numbers.meaning, texts, places.cast(pa.large_string()).fill_null("null")
-    )
+    return _Beside(numbers.name.upper(), texts, places.cast(pa.large_string()).fill_null("null"))
 
 
 def _header(release: Release, flow: Flow) -> dict[str, Any]:
@@ -80,21 +76,30 @@ def _header(release: Release, flow: Flow) -> dict[str, Any]:
 
 
 def _structure(release: Release, flow: Flow, beside: list[_Beside]) -> dict[str, Any]:
-    from discreet.model.sdmx import CONF_STATUS, OBS_STATUS, OF_TABLES, OF_VALUES, words_of
+    from discreet.model.sdmx import OF_TABLES, words_of
 
     words = words_of(release)
-    of_values = [
-        _component("OBS_STATUS", OF_VALUES["OBS_STATUS"], OBS_STATUS),
-        _component("CONF_STATUS", OF_VALUES["CONF_STATUS"], CONF_STATUS),
-        *(_uncoded(numbers.name, numbers.meaning, numbers.texts) for numbers in beside),
-    ]
     of_table = [_uncoded(name, OF_TABLES[name], [text]) for name, text in words.items()]
     return {
         "uri": flow.urn,
         "name": words["TITLE"],
         "dimensions": {"dataSet": [], "series": [], "observation": _dimensions(release, flow)},
-        "attributes": {"dataSet": of_table, "series": [], "observation": of_values},
+        "attributes": {"dataSet": of_table, "series": [], "observation": _of_values(beside)},
     }
+
+
+def _of_values(beside: list[_Beside]) -> list[dict[str, Any]]:
+    """All attributes of a value, in one order, each with a value: sdmx1 matches them with those of the structure."""
+    from discreet.model.sdmx import CONF_STATUS, OBS_STATUS, OF_VALUES
+
+    coded = {"OBS_STATUS": OBS_STATUS, "CONF_STATUS": CONF_STATUS}
+    texts = {numbers.name: numbers.texts for numbers in beside}
+    return [
+        _component(name, label, coded[name])
+        if name in coded
+        else _uncoded(name, label, texts.get(name, [""]))
+        for name, label in OF_VALUES.items()
+    ]
 
 
 def _dimensions(release: Release, flow: Flow) -> list[dict[str, Any]]:
@@ -138,8 +143,19 @@ def _observations(release: Release, flow: Flow, beside: list[_Beside]) -> bytes:
         pa.array([str(place) for place in each], pa.large_string()).take(status)
         for each in (range(len(OBS_STATUS)), CONF_PLACES)
     ]
-    *columns, last = [first, *coded, *(numbers.places for numbers in beside)]
-    return joined_lines([*columns, pc.binary_join_element_wise(last, _text("],"), _text(""))], ",")
+    columns = [first, *coded, *_in_order(beside)]
+    columns[-1] = pc.binary_join_element_wise(columns[-1], _text("],"), _text(""))
+    return joined_lines(columns, ",")
+
+
+def _in_order(beside: list[_Beside]) -> list[pa.Array | pa.Scalar]:
+    """The columns up to the last that there is, each in its place among all attributes."""
+    from discreet.model.sdmx import OF_VALUES
+
+    there = {numbers.name: numbers.places for numbers in beside}
+    names = list(OF_VALUES)[2:]
+    last = max((names.index(name) + 1 for name in there), default=0)
+    return [there.get(name, _text("null")) for name in names[:last]]
 
 
 def _text(text: str) -> pa.Scalar:

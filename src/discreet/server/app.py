@@ -22,6 +22,7 @@ from discreet.server.openapi import install_openapi
 from discreet.server.pages import page_router
 from discreet.server.problems import install
 from discreet.server.record_watch import RecordWatch
+from discreet.server.sdmx.routes import sdmx_router
 from discreet.server.security import LastResort, Limits, SecurityHeaders
 from discreet.server.templating import STATIC
 
@@ -47,6 +48,7 @@ def create_app(doors: Doors, options: Options) -> FastAPI:
     )
     install(app)
     app.include_router(api_router(doors))
+    app.include_router(sdmx_router(doors))
     app.include_router(page_router(doors, options))
     app.mount("/static", StaticFiles(directory=STATIC), name="static")
     install_openapi(app)
