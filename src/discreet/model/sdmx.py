@@ -2,6 +2,7 @@
 
     census             the dataflow of a dataset: all its variables are dimensions
     census-sex-age     the dataflow of one table: these variables, in this order
+    potatoes-weighted-age     the same of another measure than the dataset's first
 
 A table that is filtered, grouped or shown at other levels has a dataflow of its own, whose name ends in a number:
 its cells are no cells of `census-sex-age`.
@@ -17,7 +18,7 @@ from __future__ import annotations
 
 import hashlib
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from discreet.model.measure import COUNT, DEFAULT_MEASURE
@@ -87,20 +88,32 @@ class Flow:
         return f"{AGENCY}:{self.id}({self.version})"
 
 
-def dataset_flow(dataset: Dataset, variables: tuple[str, ...] = ()) -> Flow:
-    """The dataflow of a table of some variables; that of the dataset without any."""
+def dataset_flow(dataset: Dataset, variables: tuple[str, ...] = (), measure: str = "") -> Flow:
+    """The dataflow of a table of some variables; without any, that of the dataset.
+
+    Args:
+        dataset: Which dataset.
+        variables: In the order of the dimensions.
+        measure: Its name, if it is not the dataset's first.
+    """
     names = variables or tuple(variable.name for variable in dataset.variables)
-    return Flow("-".join([dataset.id, *variables]), structure_version(dataset), names)
+    words = [dataset.id, *([measure] if measure else []), *variables]
+    return Flow("-".join(words), structure_version(dataset), names)
 
 
 def flow_of(release: Release) -> Flow:
     """The dataflow of a released table."""
-    request, flow = release.request, dataset_flow(release.dataset, release.request.variables)
-    other_measure = request.measure != DEFAULT_MEASURE and COUNT.refuse(release.dataset) is None
-    if not (request.filters or request.groups or request.levels or other_measure):
+    request = release.request
+    measure = (
+        request.measure
+        if request.measure != DEFAULT_MEASURE and COUNT.refuse(release.dataset) is None
+        else ""
+    )
+    flow = dataset_flow(release.dataset, request.variables, measure)
+    if not (request.filters or request.groups or request.levels):
         return flow
     number = int(hashlib.sha256(request.permalink.encode()).hexdigest()[:8], 16)
-    return Flow(f"{flow.id}-{number}", flow.version, flow.dimensions)
+    return replace(flow, id=f"{flow.id}-{number}")
 
 
 def structure_version(dataset: Dataset) -> str:

@@ -49,4 +49,4 @@ def test_a_refusal_says_what_to_write_in_sdmx(small_workspace):
     with pytest.raises(TooManyVariables) as refused:
         read_query(door, flow, "..1...")
     assert "Write _T in the key" in refused.value.advice
-    assert '"people-region-district"' in refused.value.advice
+    assert '"people-sex-age"' in refused.value.advice

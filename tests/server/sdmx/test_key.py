@@ -2,6 +2,7 @@
 
 import pytest
 
+from discreet.answer.door import Doors
 from discreet.errors import BadRequest, UnknownCategory
 from discreet.server.sdmx.flows import named_flow
 from discreet.server.sdmx.key import read_key, table_variables
@@ -9,8 +10,7 @@ from discreet.server.sdmx.key import read_key, table_variables
 
 @pytest.fixture
 def people(small_workspace):
-    dataset = small_workspace.stored("people").dataset
-    return lambda name: named_flow(dataset, name)
+    return lambda name: named_flow(Doors(small_workspace).door("people"), name)
 
 
 def test_an_empty_position_means_all_and_a_plus_joins(people):

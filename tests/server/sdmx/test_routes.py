@@ -70,6 +70,7 @@ def test_sdmx1_lists_and_describes(source):
     flows = source.dataflow().dataflow
     assert sorted(flows) == ["hostile", "people"]
     assert str(flows["people"].name) == "People of Smallville"
+    assert "randomly adjusted" in str(flows["people"].get_annotation(id="NOTE").text)
     told = source.dataflow("people")
     structure = told.dataflow["people"].structure
     assert [d.id for d in structure.dimensions] == ["region", "district", "sex", "age", "job", "origin"]

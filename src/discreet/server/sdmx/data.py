@@ -13,7 +13,6 @@ from copy import copy
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from discreet.answer.measures import default_measure
 from discreet.errors import Refused
 from discreet.formats import Format, named_format
 from discreet.formats.sdmx_csv import sdmx_csv
@@ -62,9 +61,8 @@ def read_query(door: Door, described: DescribedFlow, key: str) -> DataQuery:
         Refused: A rule does not allow the table of its variables.
     """
     wanted = read_key(described, key)
-    dataset = door.dataset
     variables = table_variables(described, wanted)
-    asked = TableRequest(dataset.id, rows=variables, measure=default_measure(dataset))
+    asked = TableRequest(door.dataset.id, rows=variables, measure=described.measure.name)
     try:
         return DataQuery(described, wanted, check(door, asked))
     except Refused as error:
@@ -74,10 +72,9 @@ def read_query(door: Door, described: DescribedFlow, key: str) -> DataQuery:
 
 
 def _advice(described: DescribedFlow) -> str:
-    dataset = described.dataset.id
     return (
-        f'Write _T in the key for a dimension that the table shall not have, in the dataflow "{dataset}"; or ask for '
-        f'the dataflow of fewer variables, as in "{"-".join([dataset, *described.flow.dimensions[:2]])}".'
+        f'Write _T in the key for a dimension that the table shall not have, in the dataflow "{described.dataset.id}"; '
+        f'or ask for the dataflow of fewer variables, as in "{described.smaller}".'
     )
 
 

@@ -1,7 +1,7 @@
 """Structures as SDMX-ML 2.1: the form in which SDMX's clients read dataflows, data structures and code lists.
 
-All text goes through the standard library's writer, so that a label stays a label. What XML cannot hold, such as NUL,
-becomes U+FFFD.
+The note that every reader must be told is an annotation of each dataflow. All text goes through the standard library's
+writer, so that a label stays a label. What XML cannot hold, such as NUL, becomes U+FFFD.
 
 Comes from: `structures`. Goes to: `routes`. Source: SDMX 2.1, section 3A, the schemas SDMXMessage and SDMXStructure.
 """
@@ -54,30 +54,24 @@ def structure_message(structures: Structures) -> bytes:
 
 
 def _dataflow(parent: Element, described: DescribedFlow, *, stub: bool) -> None:
-    flow, dataset = described.flow, described.dataset
-    element = _artefact(parent, "Dataflow", flow.id, flow.version, _flow_label(described), stub=stub)
+    flow = described.flow
+    element = _artefact(parent, "Dataflow", flow.id, flow.version, described.label, stub=stub)
     if stub:
         return
+    annotations = Element(_name("com:Annotations"))
+    _text(SubElement(annotations, _name("com:Annotation"), id="NOTE"), "com:AnnotationText", described.note)
+    element.insert(0, annotations)
     if described.is_whole:
-        _text(element, "com:Description", _how_to_ask(dataset))
+        _text(element, "com:Description", _how_to_ask(described))
     _reference(
         SubElement(element, _name("str:Structure")), "datastructure", "DataStructure", flow.id, flow.version
     )
 
 
-def _flow_label(described: DescribedFlow) -> str:
-    dataset = described.dataset
-    if described.is_whole:
-        return dataset.label
-    labels = [dataset.variable(name).label for name in described.flow.dimensions]
-    return f"{dataset.label}: {', '.join(labels)}"
-
-
-def _how_to_ask(dataset: Dataset) -> str:
-    names = [variable.name for variable in dataset.variables[:2]]
+def _how_to_ask(described: DescribedFlow) -> str:
     return (
-        f'{dataset.description} The dataflow "{"-".join([dataset.id, *names])}" is the table of these variables, '
-        "and so for others. In this one write _T for every dimension that the table shall not have."
+        f'{described.dataset.description} The dataflow "{described.smaller}" is the table of these variables, and so '
+        "for others. In this one write _T for every dimension that the table shall not have."
     ).strip()
 
 
@@ -104,7 +98,7 @@ def _items(parent: Element, tag: str, items: Iterable[tuple[str, str]]) -> None:
 
 def _datastructure(parent: Element, described: DescribedFlow, *, stub: bool) -> None:
     flow, dataset = described.flow, described.dataset
-    element = _artefact(parent, "DataStructure", flow.id, flow.version, _flow_label(described), stub=stub)
+    element = _artefact(parent, "DataStructure", flow.id, flow.version, described.label, stub=stub)
     if stub:
         return
     parts = SubElement(element, _name("str:DataStructureComponents"))

@@ -18,7 +18,7 @@ from discreet.errors import BadRequest, NotFound, nearest
 from discreet.model.sdmx import CONF_STATUS, OBS_STATUS, sdmx_id, structure_version
 from discreet.model.variable import TOTAL
 from discreet.server.datasets import usable
-from discreet.server.sdmx.flows import ALL, DescribedFlow, check_version, dataset_of, named_flow
+from discreet.server.sdmx.flows import ALL, DescribedFlow, check_version, dataset_of, named_flow, whole_flows
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -166,10 +166,9 @@ def scheme_id(dataset: Dataset) -> str:
 def _flows(doors: Doors, query: Query) -> tuple[DescribedFlow, ...]:
     """The dataflows that a query is about; of a code list or a concept scheme, those of its dataset."""
     if query.id in ALL or query.id in OWN_LISTS:
-        return tuple(named_flow(door.dataset, door.dataset.id) for door in usable(doors))
+        return tuple(flow for door in usable(doors) for flow in whole_flows(door))
     name = query.id if query.kind in {"dataflow", "datastructure"} else _dataset_in(query)
-    dataset = doors.door(dataset_of(doors.ids(), name)).dataset
-    found = named_flow(dataset, name)
+    found = named_flow(doors.door(dataset_of(doors.ids(), name)), name)
     if query.kind == "codelist" and query.id not in {each.id for each in _code_lists((found,))}:
         raise NotFound(
             f'There is no codelist "{query.id}".', "Ask for the datastructure with references=all."
