@@ -53,7 +53,7 @@ def test_hostile_codes_are_ids_and_hostile_words_are_one_line(hostile):
 
 def test_dimensions_that_a_table_does_not_have_are_totals(release):
     flow = dataset_flow(release.dataset)
-    rows = list(csv.DictReader(io.StringIO(sdmx_csv(release, flow).decode(), newline="")))
+    rows = list(csv.DictReader(io.StringIO(b"".join(sdmx_csv(release, flow)).decode(), newline="")))
     assert list(rows[0])[3:8] == ["region", "area", "sex", "age", "job"]
     assert {(row["region"], row["area"]) for row in rows} == {("_T", "_T")}
     assert rows[0]["STRUCTURE_ID"] == "DISCREET:town(1.0.0)"

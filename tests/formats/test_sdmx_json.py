@@ -107,7 +107,7 @@ def test_a_column_of_nothing_keeps_its_place(release):
 
 def test_sdmx1_sees_every_dimension_of_the_dataflow(release):
     """A table of three variables as data of the whole dataset: the others are totals."""
-    message = sdmx.read_sdmx(io.BytesIO(sdmx_json(release, dataset_flow(release.dataset))))
+    message = sdmx.read_sdmx(io.BytesIO(b"".join(sdmx_json(release, dataset_flow(release.dataset)))))
     series = sdmx.to_pandas(message)
     assert series.index.names == ["region", "area", "sex", "age", "job"]
     assert series["_T", "_T", "1", "old", "2"] == release.value("old", "2", "1")

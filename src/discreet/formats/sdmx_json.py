@@ -12,60 +12,61 @@ This is the layout of version 1.0.0-wd, with header, structure and data sets sid
 
 from __future__ import annotations
 
-import json
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from discreet.formats import Format
 from discreet.formats.csv import joined_lines, number_texts
+from discreet.formats.json_stat import Later, json_pieces
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
 
+    import numpy as np
     import pyarrow as pa
+    from numpy.typing import NDArray
 
     from discreet.model.columns import Numbers
     from discreet.model.release import Release
     from discreet.model.sdmx import Flow
 
+    #: Different numbers by the name of their attribute.
+    Known = dict[str, NDArray[np.int64] | NDArray[np.float64]]
 
-def to_sdmx_json(release: Release) -> bytes:
+
+def to_sdmx_json(release: Release) -> Iterator[bytes]:
     """The release as SDMX-JSON."""
     from discreet.model.sdmx import flow_of
 
     return sdmx_json(release, flow_of(release))
 
 
-def sdmx_json(release: Release, flow: Flow) -> bytes:
-    """The release as data of a dataflow; a dimension that the table does not have is its total."""
-    from discreet.model.columns import numbers_of
-
-    beside = [_beside(numbers) for numbers in numbers_of(release)[1:] if not numbers.missing.all()]
-    structure = _structure(release, flow, beside)
-    words = [0 for _ in structure["attributes"]["dataSet"]]
-    data = {"action": "Information", "attributes": words, "observations": {}}
-    message = {"header": _header(release, flow), "structure": structure, "dataSets": [data]}
-    start, _, end = json.dumps(message, ensure_ascii=False, allow_nan=False).encode().rpartition(b"{}")
-    return start + b"{\n" + _observations(release, flow, beside).removesuffix(b",\n") + b"\n}" + end
-
-
-@dataclass(frozen=True, slots=True)
-class _Beside:
-    """A column of numbers as an attribute: its different values, and for each line the place among them or null."""
-
-    name: str
-    texts: list[str]
-    places: pa.Array
+def sdmx_json(release: Release, flow: Flow) -> Iterator[bytes]:
+    """The release as data of a dataflow, block by block; a dimension that the table does not have is its total."""
+    known = _known(release)
+    structure = _structure(release, flow, known)
+    data = {
+        "action": "Information",
+        "attributes": [0 for _ in structure["attributes"]["dataSet"]],
+        "observations": Later("{}", lambda: _observations(release, flow, known)),
+    }
+    return json_pieces({"header": _header(release, flow), "structure": structure, "dataSets": [data]})
 
 
-def _beside(numbers: Numbers) -> _Beside:
+def _known(release: Release) -> Known:
+    """For each column of numbers beside the value its different numbers, ascending; a column without any is left out."""
     import numpy as np
-    import pyarrow as pa
 
-    known = np.unique(numbers.values[~numbers.missing])
-    places = pa.array(np.searchsorted(known, numbers.values), mask=numbers.missing)
-    texts = [repr(number) for number in known.tolist()]
-    return _Beside(numbers.name.upper(), texts, places.cast(pa.large_string()).fill_null("null"))
+    from discreet.model.columns import NONE, blocks, numbers_of
+
+    known: Known = {}
+    some = len(numbers_of(release, NONE)) > 1
+    for lines in blocks(release) if some else ():
+        for numbers in numbers_of(release, lines)[1:]:
+            new = np.unique(numbers.values[~numbers.missing])
+            if new.size:
+                name = numbers.name.upper()
+                known[name] = np.union1d(known.get(name, new), new)
+    return known
 
 
 def _header(release: Release, flow: Flow) -> dict[str, Any]:
@@ -75,7 +76,7 @@ def _header(release: Release, flow: Flow) -> dict[str, Any]:
     return {"id": f"{flow.id}-{release.digest[:8]}", "test": False, "prepared": PREPARED, "sender": sender}
 
 
-def _structure(release: Release, flow: Flow, beside: list[_Beside]) -> dict[str, Any]:
+def _structure(release: Release, flow: Flow, known: Known) -> dict[str, Any]:
     from discreet.model.sdmx import OF_TABLES, words_of
 
     words = words_of(release)
@@ -84,16 +85,16 @@ def _structure(release: Release, flow: Flow, beside: list[_Beside]) -> dict[str,
         "uri": flow.urn,
         "name": words["TITLE"],
         "dimensions": {"dataSet": [], "series": [], "observation": _dimensions(release, flow)},
-        "attributes": {"dataSet": of_table, "series": [], "observation": _of_values(beside)},
+        "attributes": {"dataSet": of_table, "series": [], "observation": _of_values(known)},
     }
 
 
-def _of_values(beside: list[_Beside]) -> list[dict[str, Any]]:
+def _of_values(known: Known) -> list[dict[str, Any]]:
     """All attributes of a value, in one order, each with a value: sdmx1 matches them with those of the structure."""
     from discreet.model.sdmx import CONF_STATUS, OBS_STATUS, OF_VALUES
 
     coded = {"OBS_STATUS": OBS_STATUS, "CONF_STATUS": CONF_STATUS}
-    texts = {numbers.name: numbers.texts for numbers in beside}
+    texts = {name: [repr(number) for number in numbers.tolist()] for name, numbers in known.items()}
     return [
         _component(name, label, coded[name])
         if name in coded
@@ -125,37 +126,55 @@ def _uncoded(name: str, label: str, texts: list[str]) -> dict[str, Any]:
     return {"id": name, "name": label, "values": [{"name": text} for text in texts]}
 
 
-def _observations(release: Release, flow: Flow, beside: list[_Beside]) -> bytes:
+def _observations(release: Release, flow: Flow, known: Known) -> Iterator[bytes]:
     """One line a cell: `"0:1":[12,0,0],`."""
-    import pyarrow as pa
     import pyarrow.compute as pc
 
-    from discreet.model.columns import numbers_of, places_of
-    from discreet.model.sdmx import CONF_PLACES, OBS_STATUS
+    from discreet.model.columns import blocks, numbers_of, places_of
 
-    shown = {d.name: pa.array(places).cast(pa.large_string()) for d, places in places_of(release)}
-    key = pc.binary_join_element_wise(*(shown.get(name, _text("0")) for name in flow.dimensions), _text(":"))
-    value = numbers_of(release)[0]
-    number = pc.if_else(pa.array(value.missing), _text("null"), number_texts(value))
-    first = pc.binary_join_element_wise(_text('"'), key, _text('":['), number, _text(""))
-    status = pa.array(release.status.ravel())
-    coded = [
-        pa.array([str(place) for place in each], pa.large_string()).take(status)
-        for each in (range(len(OBS_STATUS)), CONF_PLACES)
-    ]
-    columns = [first, *coded, *_in_order(beside)]
-    columns[-1] = pc.binary_join_element_wise(columns[-1], _text("],"), _text(""))
-    return joined_lines(columns, ",")
+    for lines in blocks(release):
+        value, *beside = numbers_of(release, lines)
+        shown = {d.name: _digits(places) for d, places in places_of(release, lines)}
+        keys = [shown.get(name, _text("0")) for name in flow.dimensions]
+        key = pc.binary_join_element_wise(*keys, _text(":"))
+        number = number_texts(value, missing="null")
+        first = pc.binary_join_element_wise(_text('\n"'), key, _text('":['), number, _text(""))
+        columns = [first, *_statuses(release, lines), *_in_order(beside, known)]
+        yield joined_lines(columns, ",", "],")
 
 
-def _in_order(beside: list[_Beside]) -> list[pa.Array | pa.Scalar]:
+def _statuses(release: Release, lines: slice) -> list[pa.Array]:
+    """The places of OBS_STATUS and CONF_STATUS."""
+    import numpy as np
+
+    from discreet.model.sdmx import CONF_PLACES
+
+    status = release.status.flat[lines]
+    return [_digits(status), _digits(np.array(CONF_PLACES)[status])]
+
+
+def _in_order(beside: list[Numbers], known: Known) -> list[pa.Array | pa.Scalar]:
     """The columns up to the last that there is, each in its place among all attributes."""
+    import numpy as np
+
     from discreet.model.sdmx import OF_VALUES
 
-    there = {numbers.name: numbers.places for numbers in beside}
+    there = {
+        numbers.name.upper(): _digits(
+            np.searchsorted(known[numbers.name.upper()], numbers.values), numbers.missing
+        )
+        for numbers in beside
+        if numbers.name.upper() in known
+    }
     names = list(OF_VALUES)[2:]
     last = max((names.index(name) + 1 for name in there), default=0)
     return [there.get(name, _text("null")) for name in names[:last]]
+
+
+def _digits(places: NDArray[np.integer[Any]], missing: NDArray[np.bool_] | None = None) -> pa.Array:
+    import pyarrow as pa
+
+    return pa.array(places, mask=missing).cast(pa.large_string()).fill_null("null")
 
 
 def _text(text: str) -> pa.Scalar:
@@ -172,4 +191,5 @@ FORMAT = Format(
     "application/vnd.sdmx.data+json; version=1.0.0-wd; charset=utf-8",
     to_sdmx_json,
     owns_extension=False,
+    place=85,
 )

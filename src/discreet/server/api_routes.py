@@ -39,6 +39,7 @@ from discreet.server.openapi import (
 )
 from discreet.server.query import TABLE_PARAMETERS, read_table, refuse_unknown
 from discreet.server.snippets import file_stem
+from discreet.server.streaming import document_response
 
 if TYPE_CHECKING:
     from starlette.datastructures import QueryParams
@@ -100,7 +101,7 @@ def api_router(doors: Doors) -> APIRouter:
         return conditional(
             request,
             tag_of(question, form.name),
-            lambda: _table(door, question, form, download=download),
+            lambda: _table(request, door, question, form, download=download),
             metered=question.metered,
         )
 
@@ -178,9 +179,9 @@ def _uncached(document: dict[str, Any]) -> Response:
     return response
 
 
-def _table(door: Door, question: Question, form: Format, *, download: bool) -> Response:
+def _table(request: Request, door: Door, question: Question, form: Format, *, download: bool) -> Response:
     release = door.answer(question)
-    response = Response(form.write(release), media_type=form.media_type)
+    response = document_response(request, form.stream(release), form.media_type)
     if release.charged is not None:  # for whoever asked: the document is the same for everybody
         response.headers[CHARGED] = release.charged["sentence"].encode("ascii", "backslashreplace").decode()
     if download:

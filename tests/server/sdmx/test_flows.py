@@ -65,10 +65,12 @@ def test_a_survey_has_a_dataflow_for_each_measure(tmp_path):
     assert [each.flow.id for each in whole_flows(door)] == ["spudlandia", "spudlandia-weighted"]
     found = named_flow(door, "spudlandia-weighted-age")
     assert (found.flow.dimensions, found.measure.name, found.is_whole) == (("age",), "weighted", False)
-    assert "Estimated" in found.label or "epresented" in found.label
+    assert found.label.endswith(": Persons represented: Age in years")
     query = read_query(door, found, "all")
     release = door.answer(query.question)
     assert flow_of(release) == found.flow
-    observation = json.loads(document(release, query, negotiated("")))["dataSets"][0]["observations"]["0"]
+    observation = json.loads(b"".join(document(release, query, negotiated(""))))["dataSets"][0][
+        "observations"
+    ]["0"]
     assert observation[0] == release.values[0]
     assert len(observation) == 6, "status, confidentiality, and errors in their places"

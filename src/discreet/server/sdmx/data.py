@@ -23,7 +23,7 @@ from discreet.server.answer import check
 from discreet.server.sdmx.key import read_key, table_variables
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
     from discreet.answer.door import Door
     from discreet.answer.question import Question
@@ -32,7 +32,10 @@ if TYPE_CHECKING:
     from discreet.server.sdmx.flows import DescribedFlow
     from discreet.server.sdmx.key import Wanted
 
-_WRITERS: dict[str, Callable[[Release, Flow], bytes]] = {"sdmx-json": sdmx_json, "sdmx-csv": sdmx_csv}
+_WRITERS: dict[str, Callable[[Release, Flow], Iterator[bytes]]] = {
+    "sdmx-json": sdmx_json,
+    "sdmx-csv": sdmx_csv,
+}
 DATA_FORMATS = tuple(_WRITERS)
 _CSV = ("application/vnd.sdmx.data+csv", "text/csv")
 _JSON = ("application/vnd.sdmx.data+json", "application/json", "text/json", "*/*")
@@ -78,8 +81,8 @@ def _advice(described: DescribedFlow) -> str:
     )
 
 
-def document(release: Release, query: DataQuery, form: Format) -> bytes:
-    """The cells of a whole table that are wanted."""
+def document(release: Release, query: DataQuery, form: Format) -> Iterator[bytes]:
+    """The cells of a whole table that are wanted, as a document in pieces."""
     shown = {d.name for d in release.dimensions}
     codes = {name: codes for name, codes in query.wanted.items() if name in shown}
     return _WRITERS[form.name](cut(release, codes), query.described.flow)

@@ -18,6 +18,7 @@ from starlette.responses import Response
 
 from discreet.errors import BadRequest, UnknownFormat, nearest
 from discreet.formats import Format, named_format
+from discreet.model.pieces import gathered
 from discreet.server.answer import bearer, conditional, strong_tag, tag_of
 from discreet.server.api_routes import CHARGED
 from discreet.server.datasets import usable
@@ -26,6 +27,7 @@ from discreet.server.sdmx.data import DATA_FORMATS, document, negotiated, read_q
 from discreet.server.sdmx.flows import open_flow
 from discreet.server.sdmx.structure_xml import MEDIA_TYPE, structure_message
 from discreet.server.sdmx.structures import Query, find_structures
+from discreet.server.streaming import document_response
 
 if TYPE_CHECKING:
     from discreet.answer.door import Door, Doors
@@ -76,14 +78,16 @@ def _data(doors: Doors, request: Request, flow: str) -> Response:
     door, described = open_flow(doors, flow, bearer(request))
     query = read_query(door, described, request.path_params.get("key", "all"))
     tag = tag_of(query.question, form.name, described.flow.reference, sorted(query.wanted.items()))
-    response = conditional(request, tag, lambda: _answer(door, query, form), metered=query.question.metered)
+    response = conditional(
+        request, tag, lambda: _answer(request, door, query, form), metered=query.question.metered
+    )
     response.headers["vary"] = "Accept"
     return response
 
 
-def _answer(door: Door, query: DataQuery, form: Format) -> Response:
+def _answer(request: Request, door: Door, query: DataQuery, form: Format) -> Response:
     release = door.answer(query.question)
-    response = Response(document(release, query, form), media_type=form.media_type)
+    response = document_response(request, gathered(document(release, query, form)), form.media_type)
     if release.charged is not None:  # for whoever asked: the document is the same for everybody
         response.headers[CHARGED] = release.charged["sentence"].encode("ascii", "backslashreplace").decode()
     return response
