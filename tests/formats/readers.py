@@ -158,17 +158,53 @@ def _tops(head):
 
 
 def read_sdmx_csv(data, names):
-    """With pandas, and with the standard library: both must see the same fields."""
+    """With sdmx1, which needs the structure, and with pandas: both must see the same fields."""
     import pandas as pd
+    import sdmx
 
-    rows = list(csv.DictReader(io.StringIO(data.decode(), newline="")))
     frame = pd.read_csv(io.BytesIO(data), dtype=str, keep_default_na=False)
-    assert frame["OBS_VALUE"].tolist() == [row["OBS_VALUE"] for row in rows]
-    letters = {"A": "", "Q": "c", "M": "z", "U": "u"}
-    for row in rows:
-        row |= {"value": row["OBS_VALUE"], "status": letters[row["OBS_STATUS"]]}
-        row |= {name: row[name.upper()] for name in BESIDE if name.upper() in row}
+    columns = list(frame.columns)
+    structure = sdmx_structure(names, columns[columns.index("OBS_VALUE") + 1 :])
+    message = sdmx.read_sdmx(io.BytesIO(data), format="CSV", structure=structure)
+    assert frame["OBS_VALUE"].tolist() == [observation.value for observation in message.data[0].obs]
+    return sdmx_lines(message, names)
+
+
+#: SDMX's codes for our status letters.
+SDMX_STATUS = {"A": "", "Q": "c", "M": "z", "U": "u"}
+
+
+def sdmx_structure(dimensions, attributes):
+    """A data structure made by hand, as sdmx1 has it."""
+    from sdmx.model import common, v21
+
+    return v21.DataStructureDefinition(
+        id="by-hand",
+        dimensions=common.DimensionDescriptor(components=[common.Dimension(id=d) for d in dimensions]),
+        measures=v21.MeasureDescriptor(components=[v21.PrimaryMeasure(id="OBS_VALUE")]),
+        attributes=common.AttributeDescriptor(components=[v21.DataAttribute(id=a) for a in attributes]),
+    )
+
+
+def sdmx_lines(message, names):
+    """The observations that sdmx1 has read."""
+    rows = []
+    for observation in message.data[0].obs:
+        told = {name: str(getattr(a.value, "id", a.value)) for name, a in observation.attrib.items()}
+        key = {name: observation.key[name].value for name in names}
+        assert (told["CONF_STATUS"] == "C") == (told["OBS_STATUS"] == "Q"), (
+            "one code for all that is withheld"
+        )
+        beside = {name: told.get(name.upper()) for name in BESIDE}
+        status = SDMX_STATUS[told["OBS_STATUS"]]
+        rows.append({**key, "value": observation.value, "status": status, **beside})
     return lines_of(rows, names)
+
+
+def read_sdmx_json(data, names):
+    import sdmx
+
+    return sdmx_lines(sdmx.read_sdmx(io.BytesIO(data)), names)
 
 
 def px_keywords(text):
@@ -210,6 +246,7 @@ READERS = {
     "parquet": read_parquet,
     "px": read_px,
     "sdmx-csv": read_sdmx_csv,
+    "sdmx-json": read_sdmx_json,
     "xlsx": read_xlsx,
 }
 

@@ -24,6 +24,7 @@ from discreet.server.problems import install
 from discreet.server.pxweb.exchange import AnyCase
 from discreet.server.pxweb.routes import pxweb_router
 from discreet.server.record_watch import RecordWatch
+from discreet.server.sdmx.routes import sdmx_router
 from discreet.server.security import LastResort, Limits, SecurityHeaders
 from discreet.server.templating import STATIC
 
@@ -55,6 +56,7 @@ def create_app(doors: Doors, options: Options) -> FastAPI:
     install(app)
     app.include_router(api_router(doors))
     app.include_router(pxweb_router(doors, options))
+    app.include_router(sdmx_router(doors))
     app.include_router(page_router(doors, options))
     app.mount("/static", StaticFiles(directory=STATIC), name="static")
     install_openapi(app)
