@@ -202,7 +202,7 @@ def watch():
     return WatchedWorkspace
 
 
-@pytest.fixture
+@pytest.fixture(scope="session")
 def client(small_workspace, small_settings):
     return TestClient(create_app(Doors(small_workspace), small_settings))
 

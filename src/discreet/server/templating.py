@@ -13,6 +13,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from starlette.responses import HTMLResponse
 
 from discreet import __version__
+from discreet.server.address import here
 from discreet.server.text import isolated, plain
 
 HERE = Path(__file__).parent
@@ -40,7 +41,7 @@ def _environment() -> Environment:
         lstrip_blocks=True,
     )
     environment.filters |= {"plain": plain, "bdi": isolated}
-    environment.globals |= {"version": __version__, "fingerprint": FINGERPRINT}
+    environment.globals |= {"version": __version__, "fingerprint": FINGERPRINT, "root": lambda: here().root}
     return environment
 
 
