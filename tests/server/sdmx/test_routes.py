@@ -6,6 +6,7 @@ import re
 import threading
 import time
 from contextlib import contextmanager
+from fractions import Fraction
 from pathlib import Path
 
 import pytest
@@ -13,11 +14,11 @@ import requests
 import sdmx
 import uvicorn
 from fastapi.testclient import TestClient
-from tests.conftest import PRIVATE_TOWN
 
-from discreet.answer.door import Doors
+from discreet.answer.door import Doors, open_doors
 from discreet.server.app import create_app, listen
 from discreet.workspace.demo import census_batches, census_description
+from discreet.workspace.ledger_place import accounts_of, open_ledger
 from discreet.workspace.load import load_dataset
 from discreet.workspace.options import read_options
 from discreet.workspace.workspace import Workspace
@@ -177,18 +178,24 @@ def test_a_copy_holds_without_a_count(watched_client, watched):
 
 
 @pytest.mark.slow
-def test_dp_answers_and_refuses_as_the_tables_do(town, tmp_path):
-    """A table outside the declared universe is refused with the code of /api/datasets."""
-    town.load(tmp_path, PRIVATE_TOWN, town.records)
-    client = TestClient(create_app(Doors(Workspace(tmp_path)), read_options(tmp_path)))
-    ours = client.get("/api/datasets/town/table?rows=sex&columns=age").json()["value"]
-    data = client.get("/api/sdmx/data/town-sex-age").json()["dataSets"][0]["observations"]
-    assert [values[0] for values in data.values()] == ours
-    outside = [
-        client.get(path).json()["code"]
-        for path in ("/api/sdmx/data/town-job-area", "/api/datasets/town/table?rows=job&columns=area")
-    ]
-    assert outside == ["outside-universe"] * 2
+def test_dp_answers_and_refuses_as_the_tables_do_and_slices_are_charged_once(private_town):
+    """Wrong alternative: a charge for every slice, or for a table that nobody but the account may see."""
+    folder = private_town.folder
+    key = {"authorization": f"Bearer {accounts_of(folder).create('ann', 'analyst')}"}
+    ledger = open_ledger(folder)
+    ledger.allow("town", "ann", (Fraction(1), Fraction(1, 10**9)))
+    ledger.close()
+    with TestClient(create_app(open_doors(folder), read_options(folder))) as client:
+        ours = client.get("/api/datasets/town/table?rows=sex&columns=age").json()["value"]
+        data = client.get("/api/sdmx/data/town-sex-age").json()["dataSets"][0]["observations"]
+        assert [values[0] for values in data.values()] == ours
+        table = "/api/sdmx/data/town-sex-job-area"
+        asked = [table, "/api/datasets/town/table?rows=sex&columns=job&layers=area"]
+        assert [client.get(path).json()["code"] for path in asked] == ["outside-universe"] * 2
+        assert "epsilon 0.5" in client.get(f"{table}/1..", headers=key).headers["discreet-charged"]
+        assert "discreet-charged" not in client.get(f"{table}/2..", headers=key).headers
+        assert client.get(table).status_code == 200, "free to everybody afterwards"
+        assert client.get(table, headers={"authorization": "Bearer wrong"}).status_code == 401
 
 
 def test_the_note_is_in_the_message_that_sdmx1_keeps(source):
