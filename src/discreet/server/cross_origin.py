@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 #: What a page of another site may do.
-METHODS = ("GET", "HEAD")
+METHODS = ("GET", "HEAD", "POST")
 #: What it may send beside what browsers always allow.
 REQUEST_HEADERS = ("accept", "accept-language", "content-type", "if-none-match", "if-range", "range")
 #: What it may read beside what browsers always show.
