@@ -86,4 +86,5 @@ FORMAT = Format(
     "arrows",
     "application/vnd.apache.arrow.stream",
     to_arrow,
+    python_name="arrow_stream",
 )

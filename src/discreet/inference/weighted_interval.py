@@ -15,7 +15,10 @@ Source: Wilson (1927); Korn & Graubard (1998) for surveys.
 from __future__ import annotations
 
 from statistics import NormalDist
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
 
 from discreet.errors import BadRequest
 from discreet.inference.intervals import Interval
@@ -23,9 +26,12 @@ from discreet.inference.intervals import Interval
 if TYPE_CHECKING:
     from discreet.model.release import Release
 
+Floats = NDArray[np.float64]
+Number = TypeVar("Number", float, Floats)
 
-def total_limits(value: float, error: float, quantile: float) -> tuple[float, float]:
-    """The limits of a total from its printed number and error.
+
+def total_limits(value: Number, error: Number, quantile: float) -> tuple[Number, Number]:
+    """The limits of a total, or of many, from the printed number and error.
 
     Args:
         value: The released number.
@@ -46,8 +52,7 @@ def weighted_interval(release: Release, place: tuple[int, ...], level: float) ->
     Raises:
         BadRequest: The level is no chance, the cell has no error, or its number was changed to add up.
     """
-    if not 0 < level < 1:
-        raise BadRequest(f"The level is {level}.", "Give a chance between 0 and 1, as in 0.95.")
+    quantile = _quantile(level)
     additivity = release.request.additivity or release.dataset.protection.additivity
     error = -1 if release.errors is None else int(release.errors[place])
     if error < 0 or additivity != "independent":
@@ -56,5 +61,24 @@ def weighted_interval(release: Release, place: tuple[int, ...], level: float) ->
             "Choose a cell with more people, and additivity=independent.",
         )
     value = float(release.values[place])
-    low, high = total_limits(value, error / 1000, NormalDist().inv_cdf((1 + level) / 2))
+    low, high = total_limits(value, error / 1000, quantile)
     return Interval(value, low, high, level)
+
+
+def every_weighted_interval(release: Release, level: float) -> tuple[Floats, Floats]:
+    """The limits of every cell by itself; not a number where a cell has no error of its own.
+
+    Raises:
+        BadRequest: The level is no chance.
+    """
+    if release.errors is None:
+        raise ValueError("the release has no errors")
+    error = np.where(release.missing | (release.errors < 0), np.nan, release.errors / 1000)
+    return total_limits(release.values.astype(np.float64), error, _quantile(level))
+
+
+def _quantile(level: float) -> float:
+    """Of the normal law, for both tails together."""
+    if not 0 < level < 1:
+        raise BadRequest(f"The level is {level}.", "Give a chance between 0 and 1, as in 0.95.")
+    return NormalDist().inv_cdf((1 + level) / 2)

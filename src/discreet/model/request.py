@@ -27,6 +27,7 @@ from discreet.model.grammar import (
 )
 from discreet.model.levels import coarse_to_fine
 from discreet.model.measure import DEFAULT_MEASURE
+from discreet.model.one_line import one_line
 from discreet.model.protection import ADDITIVITY
 
 if TYPE_CHECKING:
@@ -113,6 +114,9 @@ class TableRequest:
     def permalink(self) -> str:
         """The query string that asks this question again."""
         return urlencode(self.to_query(), safe=",=")
+
+    def __repr__(self) -> str:
+        return one_line(self, f"{self.dataset}?{self.permalink}")
 
 
 def request_from_text(

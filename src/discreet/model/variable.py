@@ -15,6 +15,7 @@ from functools import cached_property
 
 from discreet.errors import BadDescription, UnknownCategory, nearest
 from discreet.model.grammar import escape
+from discreet.model.one_line import one_line
 
 #: The code of a total, in every table and format.
 TOTAL = "_T"
@@ -133,6 +134,9 @@ class Variable:
     def __len__(self) -> int:
         return len(self.categories)
 
+    def __repr__(self) -> str:
+        return one_line(self, f"{self.name}: {self.label}, {len(self)} categories")
+
 
 @dataclass(frozen=True, slots=True)
 class Hierarchy:
@@ -162,6 +166,9 @@ class StructuralZero:
 
     label: str
     where: tuple[tuple[str, frozenset[str]], ...]
+
+    def __repr__(self) -> str:
+        return one_line(self, f"of {' and '.join(name for name, _ in self.where)}: {self.label}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -193,3 +200,6 @@ class CodeList:
                 f'A category of the code list "{self.name}" is empty or shares a member with another.',
                 "Put each code in one category at most.",
             )
+
+    def __repr__(self) -> str:
+        return one_line(self, f"{self.name}: {self.label}, {len(self.groups)} groups of {self.variable}")

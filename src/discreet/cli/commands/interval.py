@@ -5,35 +5,33 @@ Comes from: a dataset through its door. Goes to: a line or a table for people, o
 
 from __future__ import annotations
 
-import os
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from discreet.cli.console import emit_json, output
 from discreet.cli.options import (
-    KEY_ENVIRONMENT,
     ColumnsOption,
-    DatasetArgument,
     FilterOption,
     GroupOption,
     LayersOption,
     LevelsOption,
+    PlaceArgument,
     RowsOption,
     ThreadsOption,
     WorkspaceOption,
-    open_workspace,
 )
 from discreet.cli.registry import EXAMINE, Command
 from discreet.errors import BadRequest
 
 if TYPE_CHECKING:
+    from discreet.api.answers import Answers
     from discreet.inference.intervals import Interval
     from discreet.model.release import Release
 
 
 def interval(
-    dataset: DatasetArgument,
+    dataset: PlaceArgument,
     rows: RowsOption = None,
     columns: ColumnsOption = None,
     layers: LayersOption = None,
@@ -60,27 +58,27 @@ def interval(
     threads: ThreadsOption = None,
 ) -> None:
     """Say between which limits the true counts lie, or a sum, a share or a difference of them."""
-    from discreet.inference.cell_targets import interval_document, interval_of
-    from discreet.model.request import request_from_text
+    from discreet.cli.place import open_place
+    from discreet.inference.cell_targets import interval_document
 
-    request = request_from_text(
-        dataset,
-        rows=rows or (),
-        columns=columns or (),
-        layers=layers or (),
-        filters=filters or (),
-        groups=groups or (),
-        levels=levels or (),
-        measure=measure,
-    )
     if not cells and (of or minus):
         raise BadRequest("--of and --minus need a cell.", "Add --cell, as in --cell sex=1.")
-    opened, _ = open_workspace(workspace, threads=threads)
-    release = opened.door(dataset, os.environ.get(KEY_ENVIRONMENT)).release(request)
+    place = open_place(dataset, workspace, threads)
+    release = place.door.release(
+        place.request(
+            rows=rows,
+            columns=columns,
+            layers=layers,
+            filters=filters,
+            groups=groups,
+            levels=levels,
+            measure=measure,
+        )
+    )
     if not cells:
-        _all(release, level, as_json=as_json)
+        _all(release, place.answers, level, as_json=as_json)
         return
-    found = interval_of(release, cells, of or (), minus or (), level)
+    found = place.answers.interval(release, cells, of or (), minus or (), level)
     if as_json:
         emit_json(interval_document(found))
     else:
@@ -88,10 +86,10 @@ def interval(
         output.print(_sentence(found, sure, share=bool(of)), soft_wrap=True)
 
 
-def _all(release: Release, level: float, *, as_json: bool) -> None:
-    from discreet.inference.cell_targets import every_document
+def _all(release: Release, answers: Answers, level: float, *, as_json: bool) -> None:
+    from discreet.inference.cell_targets import limits_document
 
-    document = every_document(release, level)
+    document = limits_document(release, answers.every_interval(release, level), level)
     if as_json:
         emit_json(document)
     else:

@@ -1,0 +1,85 @@
+"""What a table is asked beyond its numbers: files, intervals and tests. Here they are computed from the release.
+
+A table of a server asks the server instead (`remote.py`), which knows the law of the noise.
+
+Comes from: a `Release`. Goes to: `table.py`.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Protocol
+
+from discreet.formats import named_format
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from discreet.formats import Format
+    from discreet.inference.cell_targets import Cell
+    from discreet.inference.intervals import Interval
+    from discreet.inference.likelihood_ratio import LikelihoodRatio
+    from discreet.model.release import Release
+
+    Limits = tuple[NDArray[np.int64], NDArray[np.int64]]
+
+
+class Answers(Protocol):
+    """Whoever answers what is asked of a table."""
+
+    def write(self, release: Release, form: Format) -> bytes:
+        """The table as a document."""
+
+    def interval(
+        self,
+        release: Release,
+        cells: Sequence[Cell],
+        of: Sequence[Cell] = (),
+        minus: Sequence[Cell] = (),
+        level: float = ...,
+    ) -> Interval:
+        """The interval of a sum of cells, of its share in others, or of its difference to others."""
+
+    def every_interval(self, release: Release, level: float) -> Limits:
+        """The smallest and the largest true count of every cell; -1 where no value is released."""
+
+    def independence(self, release: Release, options: dict[str, Any]) -> LikelihoodRatio:
+        """Whether the two variables of the table are independent."""
+
+
+class ComputedHere:
+    """Answers that follow from a release which knows the law of its noise."""
+
+    def write(self, release: Release, form: Format) -> bytes:
+        """The table as a document."""
+        return named_format(form.name).write(release)
+
+    def interval(
+        self,
+        release: Release,
+        cells: Sequence[Cell],
+        of: Sequence[Cell] = (),
+        minus: Sequence[Cell] = (),
+        level: float = 0.95,
+    ) -> Interval:
+        """The interval of a sum of cells, of its share in others, or of its difference to others."""
+        from discreet.inference.cell_targets import interval_of
+
+        return interval_of(release, cells, of, minus, level)
+
+    def every_interval(self, release: Release, level: float) -> Limits:
+        """The smallest and the largest true count of every cell; -1 where no value is released."""
+        from discreet.inference.cell_targets import every_interval
+
+        return every_interval(release, level)
+
+    def independence(self, release: Release, options: dict[str, Any]) -> LikelihoodRatio:
+        """Whether the two variables of the table are independent."""
+        from discreet.inference.independence import independence_test
+
+        return independence_test(release, **options)
+
+
+COMPUTED_HERE = ComputedHere()
