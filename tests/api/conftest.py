@@ -2,20 +2,11 @@
 
 from __future__ import annotations
 
-import threading
-from contextlib import contextmanager
-
 import pytest
-import uvicorn
-from starlette.applications import Starlette
-from starlette.routing import Mount
 
 import discreet
-from discreet.answer.door import open_doors
-from discreet.server.app import create_app, listen
 from discreet.workspace.demo import spudlandia_batches, spudlandia_description
 from discreet.workspace.load import load_dataset
-from discreet.workspace.options import read_options
 
 PRIVATE = """
 [protection]
@@ -32,30 +23,6 @@ answer_cost = 0.5
 """
 
 
-@contextmanager
-def serving(folder, below=""):
-    """The address of a workspace while it is served, at the root or mounted below a path."""
-    doors = open_doors(folder, threads=1)
-    app = create_app(doors, read_options(folder))
-    listening = listen("127.0.0.1", 0)
-    mounted = Starlette(routes=[Mount(below, app)]) if below else app
-    server = uvicorn.Server(uvicorn.Config(mounted, log_config=None, server_header=False))
-    thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]}, daemon=True)
-    thread.start()
-    try:
-        yield f"http://127.0.0.1:{listening.getsockname()[1]}"
-    finally:
-        server.should_exit = True
-        thread.join(timeout=30)
-        listening.close()
-        doors.close()
-
-
-@pytest.fixture(scope="session")
-def served():
-    return serving
-
-
 @pytest.fixture(scope="session")
 def served_folder(town, tmp_path_factory):
     folder = tmp_path_factory.mktemp("served")
@@ -67,8 +34,8 @@ def served_folder(town, tmp_path_factory):
 
 
 @pytest.fixture(scope="session")
-def address(served_folder):
-    with serving(served_folder) as base:
+def address(served, served_folder):
+    with served(served_folder) as base:
         yield base
 
 

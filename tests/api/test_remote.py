@@ -244,6 +244,16 @@ def test_a_server_may_stand_below_a_path(served_folder, served, here):
             discreet.open(base)
 
 
+def test_the_python_of_a_page_gives_the_table_of_the_page(address, here):
+    """Wrong: `discreet.open()`, which opens whatever workspace the reader happens to have."""
+    from discreet.server import snippets
+
+    own = here.table("town", rows=["age"], columns=["sex"], filters={"job": ["0"]})
+    names = {"__name__": "example"}
+    exec(compile(snippets.python(own.release.request, address), "page", "exec"), names)  # noqa: S102 - our page
+    assert names["table"].to_csv() == own.to_csv()
+
+
 def test_a_table_that_is_charged_says_so_and_needs_the_key(town, tmp_path, served, served_folder, run_here):
     folder = tmp_path / "ws"
     shutil.copytree(served_folder, folder)

@@ -67,6 +67,7 @@ def test_the_same_table_is_offered_as_downloads_and_code(client):
         assert response.headers["content-disposition"].startswith("attachment")
     assert {"CSV", "JSON-stat", "Test independence"} <= set(page.texts("a", class_="button"))
     code = page.texts("pre")
+    assert 'discreet.open("http://testserver")' in code[1]  # not the reader's own workspace
     assert code[0].startswith("curl 'http://testserver/api/datasets/people/table?rows=sex&columns=age")
     assert 'catalogue.table("people", rows=["sex"], columns=["age"], filters={"origin": ["2"]})' in code[1]
     assert (

@@ -39,8 +39,8 @@ _DARK = (
 )
 #: What a part of the figure looks like.
 _RULES = {
-    "": "color-scheme:light dark;margin:0;padding:1em;border:1px solid var(--line);border-radius:4px;background:var(--paper);"
-    "color:var(--ink);overflow-wrap:anywhere;"
+    "": "color-scheme:light dark;margin:0;padding:1em;border:1px solid var(--line);border-radius:4px;"
+    "background:var(--paper);color:var(--ink);overflow-wrap:anywhere;"
     'font:15px/1.45 Inter,"Source Sans 3","Segoe UI",Roboto,"Helvetica Neue",Arial,sans-serif',
     "figcaption": "font-size:1.25em;font-weight:650;margin:0 0 .5em;text-align:left;color:inherit",
     "p": "margin:.5em 0;color:var(--muted);font-size:.93em;max-width:80ch",
