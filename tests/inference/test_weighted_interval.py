@@ -5,7 +5,7 @@ import pytest
 
 import discreet
 from discreet.errors import BadRequest
-from discreet.inference.weighted_interval import total_limits
+from discreet.inference.weighted_interval import every_weighted_interval, total_limits, weighted_interval
 
 TOML = """
 id = "s"
@@ -55,6 +55,22 @@ def test_a_weighted_table_has_intervals_of_printed_numbers(catalogue):
     )
     assert found.low < 29_000 < found.high
     assert table.interval("b", level=0.5).high < found.high
+
+
+def test_all_limits_at_once_are_those_of_each_cell(catalogue):
+    release = catalogue.table("s", rows=["job"], measure="weighted").release
+    low, high = every_weighted_interval(release, 0.9)
+    for place in range(release.cells):
+        try:
+            one = weighted_interval(release, (place,), 0.9)
+        except BadRequest:
+            assert np.isnan(low[place])
+            assert np.isnan(high[place])
+        else:
+            assert (low[place], high[place]) == (one.low, one.high)
+    assert np.isnan(low).sum() < release.cells
+    with pytest.raises(BadRequest, match="The level is 0"):
+        every_weighted_interval(release, 0)
 
 
 def test_a_cell_that_is_unreliable_has_an_interval_and_one_without_error_has_none(catalogue):
