@@ -219,6 +219,12 @@ def town_release(town_workspace: Workspace) -> Release:
     return release_table(town_workspace.stored("town"), request)
 
 
+@pytest.fixture(scope="session")
+def private_description() -> str:
+    """The town's description under `dp`."""
+    return PRIVATE_TOWN
+
+
 @pytest.fixture
 def private_town(town: Town, tmp_path: Path) -> Town:
     """The town under `dp`, in a workspace that a test may spend."""

@@ -8,27 +8,12 @@ import discreet
 from discreet.workspace.demo import spudlandia_batches, spudlandia_description
 from discreet.workspace.load import load_dataset
 
-PRIVATE = """
-[protection]
-method = "dp"
-[protection.universe]
-variables = ["sex", "age", "job", "area"]
-up_to = 1
-tables = [["sex", "age"], ["age", "job"], ["sex", "area"]]
-[protection.budget]
-family = "town"
-epsilon = 4.0
-cap_epsilon = 9.0
-answer_cost = 0.5
-"""
-
 
 @pytest.fixture(scope="session")
-def served_folder(town, tmp_path_factory):
+def served_folder(town, private_description, tmp_path_factory):
     folder = tmp_path_factory.mktemp("served")
     town.load(folder).close()
-    public, _, _ = town.description.partition("[protection]")
-    load_dataset(folder, public.replace('id = "town"', 'id = "town-dp"', 1) + PRIVATE, town.records)
+    load_dataset(folder, private_description.replace('id = "town"', 'id = "town-dp"', 1), town.records)
     load_dataset(folder, spudlandia_description(), spudlandia_batches())
     return folder
 

@@ -1,7 +1,12 @@
 """Retries, copies, limits and errors of a connection, with a transport that answers as it is told."""
 
 import json
+import ssl
+import threading
 import warnings
+from datetime import UTC, datetime, timedelta
+from http.server import BaseHTTPRequestHandler, HTTPServer
+from ipaddress import ip_address
 
 import httpx
 import pytest
@@ -188,6 +193,57 @@ def test_redirects_end_and_never_lead_out_of_tls():
         Server(answer(302, location="http://example.org/api"), answer()).connection().fetch("/api")
     with pytest.raises(ServerUnusable):
         Server(answer(302, location="file:///etc/passwd"), answer()).connection().fetch("/api")
+
+
+def self_signed(folder):
+    """A certificate that nobody vouches for, and its key."""
+    from cryptography import x509
+    from cryptography.hazmat.primitives import hashes, serialization
+    from cryptography.hazmat.primitives.asymmetric import ec
+
+    key, name = ec.generate_private_key(ec.SECP256R1()), x509.Name([])
+    made = datetime(2026, 1, 1, tzinfo=UTC)
+    builder = x509.CertificateBuilder().subject_name(name).issuer_name(name).public_key(key.public_key())
+    builder = builder.serial_number(1).not_valid_before(made).not_valid_after(made + timedelta(days=40_000))
+    names = x509.SubjectAlternativeName([x509.IPAddress(ip_address("127.0.0.1"))])
+    certificate = builder.add_extension(names, critical=True).sign(key, hashes.SHA256())
+    plain = serialization.NoEncryption()
+    form = serialization.PrivateFormat.PKCS8
+    pem = serialization.Encoding.PEM
+    (folder / "both.pem").write_bytes(certificate.public_bytes(pem) + key.private_bytes(pem, form, plain))
+    return folder / "both.pem"
+
+
+def test_a_certificate_that_nobody_vouches_for_is_refused(tmp_path, monkeypatch):
+    """Wrong: `verify=False`, with which whoever is on the way reads the key."""
+    file = self_signed(tmp_path)
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(file)
+    asked = []
+
+    class Answers(BaseHTTPRequestHandler):
+        def do_GET(self):
+            asked.append(self.headers["authorization"])
+            self.send_response(200)
+            self.end_headers()
+            self.wfile.write(b"{}")
+
+        def log_message(self, *words):
+            pass
+
+    server = HTTPServer(("127.0.0.1", 0), Answers)
+    server.socket = context.wrap_socket(server.socket, server_side=True)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    base = f"https://127.0.0.1:{server.server_address[1]}"
+    try:
+        with pytest.raises(ServerUnusable, match="no certificate that can be trusted"):
+            Connection(base, "secret").fetch("/api")
+        assert asked == []
+        monkeypatch.setenv("SSL_CERT_FILE", str(file))
+        assert Connection(base, "secret").fetch("/api").body == b"{}"
+    finally:
+        server.shutdown()
+        server.server_close()
 
 
 def test_a_key_without_encryption_is_warned_about_and_a_key_to_this_machine_is_not():

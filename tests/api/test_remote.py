@@ -262,11 +262,11 @@ def test_a_table_that_is_charged_says_so_and_needs_the_key(town, tmp_path, serve
     assert run_here("ledger", "town-dp", "--allow", "ana", "--loss", "2", **workspace).returncode == 0
     with served(folder) as address:
         with pytest.raises(DiscreetError):
-            discreet.open(address).table("town-dp", rows=["sex"], columns=["job"])
-        table = discreet.open(address, key=key).table("town-dp", rows=["sex"], columns=["job"])
+            discreet.open(address).table("town-dp", rows=["area"], columns=["job"])
+        table = discreet.open(address, key=key).table("town-dp", rows=["area"], columns=["job"])
         assert "epsilon" in table.charged["sentence"]
-        assert table.interval("1", "0").low >= 0
-        again = discreet.open(address, key=key).table("town-dp", rows=["sex"], columns=["job"])
+        assert table.interval("N1", "0").low >= 0
+        again = discreet.open(address, key=key).table("town-dp", rows=["area"], columns=["job"])
         assert again.charged is None
         assert (again.release.values == table.release.values).all()
         with pytest.raises(BadKey):

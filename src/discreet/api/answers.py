@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from discreet.inference.likelihood_ratio import LikelihoodRatio
     from discreet.model.release import Release
 
+    Cells = Sequence[Cell]
     Limits = tuple[NDArray[np.int64], NDArray[np.int64]]
 
 
@@ -32,14 +33,7 @@ class Answers(Protocol):
     def write(self, release: Release, form: Format) -> bytes:
         """The table as a document."""
 
-    def interval(
-        self,
-        release: Release,
-        cells: Sequence[Cell],
-        of: Sequence[Cell] = (),
-        minus: Sequence[Cell] = (),
-        level: float = ...,
-    ) -> Interval:
+    def interval(self, release: Release, cells: Cells, of: Cells, minus: Cells, level: float) -> Interval:
         """The interval of a sum of cells, of its share in others, or of its difference to others."""
 
     def every_interval(self, release: Release, level: float) -> Limits:
@@ -56,14 +50,7 @@ class ComputedHere:
         """The table as a document."""
         return named_format(form.name).write(release)
 
-    def interval(
-        self,
-        release: Release,
-        cells: Sequence[Cell],
-        of: Sequence[Cell] = (),
-        minus: Sequence[Cell] = (),
-        level: float = 0.95,
-    ) -> Interval:
+    def interval(self, release: Release, cells: Cells, of: Cells, minus: Cells, level: float) -> Interval:
         """The interval of a sum of cells, of its share in others, or of its difference to others."""
         from discreet.inference.cell_targets import interval_of
 

@@ -157,11 +157,8 @@ class Connection:
             try:
                 status, answered, body = self._once(address, headers)
             except httpx.TransportError as error:
-                if attempt == RETRIES:
-                    raise ServerUnusable(
-                        f"{self.base} does not answer ({type(error).__name__}).",
-                        "Check the address and the network, or try again later.",
-                    ) from None
+                if attempt == RETRIES or "[SSL" in str(error):
+                    raise _unreachable(self.base, error) from None
                 self._sleep(_backoff(attempt))
                 continue
             wait = _wait(answered.get("retry-after", ""), attempt)
@@ -218,6 +215,18 @@ def problem(status: int, body: bytes, base: str) -> DiscreetError:
     if status == httpx.codes.FORBIDDEN:
         return Refused(detail, advice, code=code)
     return ServerUnusable(detail, advice)
+
+
+def _unreachable(base: str, error: httpx.TransportError) -> ServerUnusable:
+    if "[SSL" in str(error):
+        return ServerUnusable(
+            f"{base} has no certificate that can be trusted, or does not speak TLS.",
+            "Check the address; SSL_CERT_FILE names the certificates of an authority of your own.",
+        )
+    return ServerUnusable(
+        f"{base} does not answer ({type(error).__name__}).",
+        "Check the address and the network, or try again later.",
+    )
 
 
 def _backoff(attempt: int) -> float:

@@ -24,10 +24,9 @@ from discreet.model.grammar import escape
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from discreet.api.answers import Limits
+    from discreet.api.answers import Cells, Limits
     from discreet.api.connection import Connection
     from discreet.formats import Format
-    from discreet.inference.cell_targets import Cell
     from discreet.inference.intervals import Interval
     from discreet.inference.likelihood_ratio import LikelihoodRatio
     from discreet.model.dataset import Dataset
@@ -77,14 +76,7 @@ class RemoteDoors:
         """The table as a document, in the very bytes that the server sends to everybody."""
         return self._asked(release, "table", [("format", form.name)])[0]
 
-    def interval(
-        self,
-        release: Release,
-        cells: Sequence[Cell],
-        of: Sequence[Cell] = (),
-        minus: Sequence[Cell] = (),
-        level: float = 0.95,
-    ) -> Interval:
+    def interval(self, release: Release, cells: Cells, of: Cells, minus: Cells, level: float) -> Interval:
         """The interval of a sum of cells, of its share in others, or of its difference to others."""
         from discreet.inference.cell_targets import cell_codes
         from discreet.inference.intervals import Interval

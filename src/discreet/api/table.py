@@ -163,7 +163,7 @@ class Table:
         Raises:
             BadRequest: The cell is not there, or it has no value.
         """
-        return self._answers.interval(self.release, [codes], level=level)
+        return self._answers.interval(self.release, [codes], (), (), level)
 
     def intervals(self, level: float = 0.95) -> pd.DataFrame:
         """The interval of every cell by itself: `to_pandas()` with `low` and `high`, missing where withheld."""
@@ -178,7 +178,7 @@ class Table:
 
     def sum(self, *cells: Cell, level: float = 0.95) -> Interval:
         """The interval of the true sum of cells that share no people: `table.sum({"sex": "1"}, {"sex": "2"})`."""
-        return self._answers.interval(self.release, cells, level=level)
+        return self._answers.interval(self.release, cells, (), (), level)
 
     def share(self, *cells: Cell, of: Sequence[Cell] | Mapping[str, str], level: float = 0.95) -> Interval:
         """The interval of the true share of cells in others: `table.share({"sex": "1"}, of=[{}])`.
@@ -192,13 +192,13 @@ class Table:
         Raises:
             BadRequest: Cells that are not there, are withheld, overlap, or share noise.
         """
-        return self._answers.interval(self.release, cells, of=_listed(of), level=level)
+        return self._answers.interval(self.release, cells, _listed(of), (), level)
 
     def difference(
         self, *cells: Cell, minus: Sequence[Cell] | Mapping[str, str], level: float = 0.95
     ) -> Interval:
         """The interval of the true sum of cells minus that of others: `table.difference(a, minus=[b])`."""
-        return self._answers.interval(self.release, cells, minus=_listed(minus), level=level)
+        return self._answers.interval(self.release, cells, (), _listed(minus), level)
 
     def text_grid(self, *, errors: bool = False) -> tuple[list[str], list[list[str]]]:
         """Headers and lines as text: rows and layers down the side, columns along the top.
