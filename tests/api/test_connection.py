@@ -14,6 +14,7 @@ import pytest
 from discreet.api import connection as module
 from discreet.api.connection import Connection
 from discreet.errors import (
+    BadKey,
     DiscreetError,
     Refused,
     ServerUnusable,
@@ -253,6 +254,16 @@ def test_a_key_without_encryption_is_warned_about_and_a_key_to_this_machine_is_n
         warnings.simplefilter("error")
         Server(answer()).connection("http://example.org")
         Server(answer()).connection("http://127.0.0.1:1", key="secret")
+
+
+def test_a_key_that_no_header_can_carry_is_refused_without_telling_it():
+    for key in ("schlüssel", "two\r\nx-lines: 1"):
+        with pytest.raises(BadKey) as refused:
+            Server(answer()).connection(key=key)
+        assert key not in str(refused.value)
+    server = Server(answer())
+    server.connection(key=" secret\n").fetch("/api")
+    assert server.asked[0].headers["authorization"] == "Bearer secret"
 
 
 def test_the_key_stands_in_no_line_and_no_message():

@@ -23,7 +23,7 @@ import httpx
 from discreet import __version__
 from discreet.api.address import is_private
 from discreet.api.remote_release import reading
-from discreet.errors import Refused, ServerUnusable, all_errors
+from discreet.errors import BadKey, Refused, ServerUnusable, all_errors
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -88,6 +88,7 @@ class Connection:
         transport: httpx.BaseTransport | None = None,
         sleep: Callable[[float], None] = time.sleep,
     ) -> None:
+        key = _usable(key)
         if key and not is_private(base):
             warnings.warn(
                 f"The API key is sent to {base} without encryption: whoever is on the way can read it. "
@@ -215,6 +216,14 @@ def problem(status: int, body: bytes, base: str) -> DiscreetError:
     if status == httpx.codes.FORBIDDEN:
         return Refused(detail, advice, code=code)
     return ServerUnusable(detail, advice)
+
+
+def _usable(key: str | None) -> str:
+    """A key as a header can carry it; empty without one."""
+    stripped = (key or "").strip()
+    if not (stripped.isascii() and stripped.isprintable()):
+        raise BadKey("The API key has characters that no key has.", "Copy it again.")
+    return stripped
 
 
 def _unreachable(base: str, error: httpx.TransportError) -> ServerUnusable:

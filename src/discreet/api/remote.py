@@ -20,6 +20,7 @@ import numpy as np
 from discreet.api.remote_release import RemoteRelease, read_dataset, read_release, reading
 from discreet.errors import BadRequest, ServerUnusable
 from discreet.model.grammar import escape
+from discreet.model.one_line import printable
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -131,7 +132,7 @@ class RemoteDoors:
         door = RemoteDoor(self._connection, release.dataset.id)
         answer = self._connection.fetch(f"{door.path}/{what}", [*table_query(release.request), *query])
         door.refuse_replaced(release)
-        return answer.body, None if what == "table" else answer.json()
+        return answer.body, None if what == "table" else _shown(answer.json())
 
     def __repr__(self) -> str:
         return f"<RemoteDoors of {self.place}>"
@@ -212,7 +213,7 @@ class RemoteDoor:
     def _document(self, what: str, query: Sequence[tuple[str, str]] = ()) -> dict[str, Any]:
         document = self._connection.fetch(f"{self.path}/{what}", query).json()
         with reading():
-            return dict(document)
+            return dict(_shown(document))
 
     def __repr__(self) -> str:
         return f"<RemoteDoor of {self._id} at {self._connection.base}>"
@@ -222,6 +223,15 @@ def table_query(request: TableRequest) -> list[tuple[str, str]]:
     """A request as parameters; the measure is always named, since a server's default may be another."""
     query = request.to_query()
     return query if any(name == "measure" for name, _ in query) else [*query, ("measure", request.measure)]
+
+
+def _shown(document: Any) -> Any:
+    """A document whose words are for people: a terminal shows them and does not obey them."""
+    if isinstance(document, dict):
+        return {name: _shown(part) for name, part in document.items()}
+    if isinstance(document, list):
+        return [_shown(part) for part in document]
+    return printable(document) if isinstance(document, str) else document
 
 
 def _cell_text(release: Release, codes: Sequence[str]) -> str:

@@ -192,7 +192,7 @@ def _dimension(name: str, document: Document) -> Dimension:
     index, labels = told["category"]["index"], told["category"]["label"]
     codes = sorted(index, key=index.__getitem__)
     parents = {
-        child: codes.index(parent)
+        child: index[parent]
         for parent, children in told["category"].get("child", {}).items()
         for child in children
     }

@@ -46,16 +46,21 @@ def table_chart(release: Release, limits: Limits | None, level: float) -> Any:
         BadRequest: More than two variables, or too many categories.
     """
     shown = _places(release)
-    records = [_record(release, limits, place) for place in product(*(range(n) for n in shown))]
+    names = {dimension.name: _names(dimension) for dimension in release.dimensions}
+    records = [
+        {name: each[p] for (name, each), p in zip(names.items(), place, strict=True)}
+        | _bar(release, limits, place)
+        for place in product(*(range(n) for n in shown))
+    ]
     first, *second = _ordered(release)
     base = alt.Chart(alt.InlineData(values=records)).encode(
-        y=alt.Y(f"{first.name}:N").sort(_names(first)).title(first.label).axis(labelLimit=280)
+        y=alt.Y(f"{first.name}:N").sort(names[first.name]).title(first.label).axis(labelLimit=280)
     )
     colour: Any = alt.value(BLUE)
     if second:
-        names = _names(second[0])
-        colours = alt.Scale(domain=names, range=list(_COLOURS[: len(names)]))
-        base = base.encode(yOffset=alt.YOffset(f"{second[0].name}:N").sort(names))
+        own = names[second[0].name]
+        colours = alt.Scale(domain=own, range=list(_COLOURS[: len(own)]))
+        base = base.encode(yOffset=alt.YOffset(f"{second[0].name}:N").sort(own))
         colour = alt.Color(f"{second[0].name}:N").title(second[0].label).scale(colours)
     chart = _layers(base, colour, release, intervals=limits is not None)
     step = alt.Step(13, **{"for": "offset"}) if second else alt.Step(22)
@@ -104,14 +109,13 @@ def _names(dimension: Dimension) -> list[str]:
     ]
 
 
-def _record(release: Release, limits: Limits | None, place: tuple[int, ...]) -> dict[str, Any]:
-    """One bar."""
-    named = {d.name: _names(d)[p] for d, p in zip(release.dimensions, place, strict=True)}
+def _bar(release: Release, limits: Limits | None, place: tuple[int, ...]) -> dict[str, Any]:
+    """The length of one bar, its interval and its mark."""
     letter = STATUSES[release.status[place]]
     if release.missing[place]:
-        return named | {"_end": 0, "_mark": f"[{letter}]"}
+        return {"_end": 0, "_mark": f"[{letter}]"}
     value = release.values[place].item()
-    record = named | {"_value": value, "_end": value, "_mark": f"[{letter}]" if letter else ""}
+    record = {"_value": value, "_end": value, "_mark": f"[{letter}]" if letter else ""}
     if limits is not None and not np.isnan(limits[0][place].item()):
         low, high = (limit[place].item() for limit in limits)
         record |= {"_low": low, "_high": high, "_end": max(value, high)}

@@ -98,13 +98,16 @@ def _all(release: Release, answers: Answers, level: float, *, as_json: bool) -> 
 
 def _show(document: dict[str, Any]) -> None:
     from rich.table import Table
+    from rich.text import Text
+
+    from discreet.model.one_line import printable
 
     shown = Table(box=None, pad_edge=False, header_style="bold")
     for name in (*document["dimensions"], "value", "low", "high"):
         shown.add_column(name, justify="right" if name in {"value", "low", "high"} else "left")
     for cell in document["cells"]:
         numbers = ("-" if cell[name] is None else f"{cell[name]:,}" for name in ("value", "low", "high"))
-        shown.add_row(*cell["codes"], *numbers)
+        shown.add_row(*(Text(printable(code)) for code in cell["codes"]), *numbers)
     output.print(shown)
     output.print(f"Each covers the true count with a chance of at least {100 * document['level']:g} %.")
 

@@ -22,6 +22,7 @@ from discreet.cli.options import (
 from discreet.cli.registry import MAKE_TABLES, Command
 from discreet.errors import BadRequest
 from discreet.formats import format_of_file, formats, named_format
+from discreet.model.one_line import printable
 
 if TYPE_CHECKING:
     from discreet.api.table import Table
@@ -108,7 +109,7 @@ def table(
         return
     release = place.door.release(request)
     if release.charged is not None:
-        messages.print(release.charged["sentence"], markup=False, soft_wrap=True)
+        messages.print(printable(release.charged["sentence"]), markup=False, soft_wrap=True)
     if chosen is None:
         _show(release, errors=errors)
     else:
@@ -130,7 +131,7 @@ def _show(release: Release, *, errors: bool) -> None:
     stubs = len(release.request.layers + release.request.rows)
     print_grid(output, release.title, headers, lines, stubs, together=3 if errors else 1)
     for text in (*shown.legend(), *_about_errors(shown, errors=errors), *release.notes):
-        output.print(Text(text), style="dim")
+        output.print(Text(printable(text)), style="dim")
 
 
 def _about_errors(shown: Table, *, errors: bool) -> list[str]:
