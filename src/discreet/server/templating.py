@@ -49,4 +49,9 @@ _ENVIRONMENT = _environment()
 
 def page(template: str, *, status: int = 200, **context: Any) -> HTMLResponse:
     """Render a page."""
-    return HTMLResponse(_ENVIRONMENT.get_template(template).render(context), status_code=status)
+    return HTMLResponse(render(template, **context), status_code=status)
+
+
+def render(template: str, **context: Any) -> str:
+    """The text of a page."""
+    return _ENVIRONMENT.get_template(template).render(context)
