@@ -78,7 +78,7 @@ def test_under_dp_the_claim_the_budget_and_every_table_are_told(private_town):
     told, text = doors.methodology("town"), doors.door("town").noise_text()
     stored = Workspace(private_town.folder).stored("town")
     claim = stored.dp.plan.claim
-    assert told["privacy"]["sentence"] == claim.sentence
+    assert told["privacy"]["sentences"][0] == claim.sentence
     assert told["privacy"]["epsilon"] >= claim.epsilon
     assert told["privacy"]["audit"] is None
     assert told["budget"]["spent"]["epsilon"] == pytest.approx(4, abs=0.01)

@@ -20,7 +20,7 @@ from discreet.model.provenance import dataset_citation
 from discreet.noise.files import FORMATS, content_hash
 from discreet.noise.files.document import plain
 from discreet.privacy.audit_document import audit_document
-from discreet.privacy.claim import float_up, up
+from discreet.privacy.claim import float_up
 from discreet.protect.plan_file import plan_text
 from discreet.protect.promise import audited
 from discreet.protect.tightest import tightest
@@ -58,6 +58,9 @@ KEYS = {
     "abs": "The noise of a cell is found by one byte of the sum of the keys of who is in it. A patient reader can "
     "predict the noise of unions of cells.",
 }
+EXACTLY = (
+    "Both are computed exactly from the integers of the noise table. They are about one count by itself."
+)
 DP_KEYS = (
     "The noise of a cell is found by its description, whoever is in it, through a keyed hash that is another in every "
     "version."
@@ -139,13 +142,14 @@ def _mechanism(stored: StoredDataset) -> dict[str, Any]:
     """What is done to a count, in sentences and as declared."""
     protection = stored.dataset.protection
     first = stored.protector.tables[0]
+    promised = stored.protector.promise(protection)
     declared = {name: value for name, value in protection.noise.items() if name != "family"}
     totals = (DP_NOTES if protection.is_dp else NOTES)[protection.additivity]
     below = "shown as zero" if protection.clips else "shown as they are"
     return {
         "method": protection.method,
         "sentences": [
-            *stored.protector.promise(protection),
+            promised[-1] if protection.is_dp else promised[0],  # the one about noise
             DP_KEYS if protection.is_dp else KEYS[protection.keys],
             totals,
             f"Counts that noise takes below zero are {below}.",
@@ -161,6 +165,7 @@ def _mechanism(stored: StoredDataset) -> dict[str, Any]:
 
 def _privacy(stored: StoredDataset) -> dict[str, Any]:
     """What is promised: of one count under the cell key method, of all answers under `dp`."""
+    promised = stored.protector.promise(stored.dataset.protection)
     if stored.dp is not None:
         claim = stored.dp.plan.claim or tightest(stored.dp.plan)
         return {
@@ -168,7 +173,7 @@ def _privacy(stored: StoredDataset) -> dict[str, Any]:
             "neighbours": stored.dp.plan.terms.neighbours,
             "epsilon": None if claim is None else float_up(Fraction(claim.epsilon)),
             "delta": None if claim is None else float_up(Fraction(claim.delta)),
-            "sentence": None if claim is None else claim.sentence,
+            "sentences": list(promised[:-1]),
             "audit": None,
         }
     found = audited(stored.protector.tables[0])
@@ -177,9 +182,7 @@ def _privacy(stored: StoredDataset) -> dict[str, Any]:
         "neighbours": found.neighbours,
         "epsilon": found.epsilon,
         "delta": float_up(found.delta),
-        "sentence": f"One count is ({found.epsilon:g}, {up(found.delta)})-differentially private, and "
-        f"({found.epsilon:g}, {up(found.above_D.delta)}) if it is above {found.above_D.D}, the largest change. "
-        "This is computed exactly from the integers of the noise table, and is about one count by itself.",
+        "sentences": [promised[1], EXACTLY, *promised[2:]],
         "audit": audit_document(found),
     }
 

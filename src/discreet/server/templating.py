@@ -13,6 +13,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from starlette.responses import HTMLResponse
 
 from discreet import __version__
+from discreet.privacy.claim import up
 from discreet.server.text import isolated, plain
 
 HERE = Path(__file__).parent
@@ -39,7 +40,7 @@ def _environment() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters |= {"plain": plain, "bdi": isolated}
+    environment.filters |= {"plain": plain, "bdi": isolated, "up": up}
     environment.globals |= {"version": __version__, "fingerprint": FINGERPRINT}
     return environment
 

@@ -18,7 +18,7 @@ def test_json_is_the_document_and_people_see_its_sentences(folder, run_here):
     document = Doors(Workspace(folder)).methodology("town")
     assert json.loads(run_here("methodology", "town", "-w", folder, "--json").stdout) == document
     told = run_here("methodology", "town", "-w", folder).stdout
-    for sentence in (document["citation"], document["privacy"]["sentence"], *document["limits"]):
+    for sentence in (document["citation"], *document["privacy"]["sentences"], *document["limits"]):
         assert sentence in told
     assert "too-many-variables: At most 3 variables" in told
     assert (

@@ -62,7 +62,7 @@ def _sections(found: dict[str, Any]) -> Iterator[tuple[str, list[str]]]:
     noise, survey, versions = found["noise"], found["survey"], found["versions"]
     yield "Note", [found["note"]]
     yield "What is done to a count", found["mechanism"]["sentences"]
-    yield "What is promised", [found["privacy"]["sentence"] or "Nothing can be promised at this delta."]
+    yield "What is promised", found["privacy"]["sentences"]
     if survey is not None:
         yield "Survey weights", [f"{survey['form']}: {survey['sentence']}", f"Errors: {survey['design']}."]
     yield "The noise", [f"{noise['tables'][0]['family']}, SHA-256 {noise['sha256']}"]
