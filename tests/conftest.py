@@ -17,7 +17,7 @@ from contextlib import redirect_stderr, redirect_stdout
 from dataclasses import dataclass
 from itertools import count
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
@@ -28,13 +28,31 @@ from discreet.answer.pipeline import release_table
 from discreet.cli.main import run as command_line
 from discreet.model.request import request_from_text
 from discreet.records.secret import Secret
+from discreet.rules import declared
 from discreet.workspace.load import load_dataset
 from discreet.workspace.workspace import Workspace
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterable, Iterator, Mapping
 
+    from discreet.model.dataset import Dataset
     from discreet.model.release import Release
+    from discreet.rules.rule import Rule
+
+#: Every rule set that the test at hand declares.
+DECLARED_RULES: set[frozenset[Rule]] = set()
+parse_rules = declared.parse_rules
+
+
+def _remembered(entries: Iterable[Mapping[str, Any]], dataset: Dataset) -> tuple[Rule, ...]:
+    rules = parse_rules(entries, dataset)
+    DECLARED_RULES.add(frozenset(rules))
+    return rules
+
+
+for module in (each for name, each in sys.modules.items() if name.startswith("discreet.")):
+    if vars(module).get("parse_rules") is parse_rules:
+        vars(module)["parse_rules"] = _remembered
 
 settings.register_profile("discreet", deadline=None, derandomize=True)
 settings.load_profile("discreet")
@@ -223,6 +241,34 @@ def private_town(town: Town, tmp_path: Path) -> Town:
     private = Town(PRIVATE_TOWN, town.records, tmp_path / "private")
     private.load(private.folder).close()
     return private
+
+
+@pytest.fixture(scope="session")
+def unattacked() -> Callable[[], set[frozenset[Rule]]]:
+    """Take what tests declared since the last look: the rule sets that withhold areas and are not attacked."""
+    from discreet.attacks.trials.rule_sets import RULE_SETS, on_counts
+
+    attacked = {frozenset(), *(each.parsed() for each in RULE_SETS)}
+
+    def taken() -> set[frozenset[Rule]]:
+        ours = [rules for rules in DECLARED_RULES if all(map(_is_ours, rules))]
+        DECLARED_RULES.clear()
+        return {on_counts(rules) for rules in ours} - attacked
+
+    return taken
+
+
+def _is_ours(rule: Rule) -> bool:
+    """Whether a kind is shipped; those that tests register are strangers."""
+    return type(rule).__module__.startswith("discreet.rules.")
+
+
+@pytest.fixture(autouse=True)
+def _rules_are_attacked(unattacked: Callable[[], set[frozenset[Rule]]]) -> Iterator[None]:
+    """A test that declares rules that withhold areas fails, unless `discreet attack withheld --rules` attacks them."""
+    yield
+    unknown = [sorted(map(str, rules)) for rules in unattacked()]
+    assert not unknown, f"add these rules to attacks/trials/rule_sets.py: {unknown}"
 
 
 @pytest.fixture(autouse=True)

@@ -84,12 +84,65 @@ class RequestTooLong(BadRequest):
     http_status = 414
 
 
+class BodyTooLarge(BadRequest):
+    """A request with a longer body than the server reads."""
+
+    code = "body-too-large"
+    title = "The request is too large"
+    http_status = 413
+
+
+class NotAcceptable(BadRequest):
+    """An `Accept` header that names no format of the answer."""
+
+    code = "not-acceptable"
+    title = "No such format is offered"
+    http_status = 406
+
+
+class RangeNotSatisfiable(BadRequest):
+    """A `Range` header that asks for bytes beyond the end of the document."""
+
+    code = "range-not-satisfiable"
+    title = "The document is shorter"
+    http_status = 416
+
+
+class UntrustedHost(BadRequest):
+    """A request for a host name that this server was not told to answer for."""
+
+    code = "untrusted-host"
+    title = "This server does not answer for that host"
+    http_status = 421
+
+
+class NoBudget(BadRequest):
+    """A dataset without a privacy budget: only the method `dp` has one."""
+
+    code = "no-budget"
+    title = "There is no privacy budget"
+    http_status = 404
+
+
 class MethodNotAllowed(BadRequest):
     """An HTTP method that the address does not answer: tables are read, never written."""
 
     code = "method-not-allowed"
     title = "This method is not offered"
     http_status = 405
+
+
+class TooManyCalls(DiscreetError):
+    """An address called more often than it may; `retry_after` is the number of seconds to wait."""
+
+    code = "too-many-calls"
+    title = "Too many calls"
+    http_status = 429
+    exit_code = EXIT_REFUSED
+
+    def __init__(self, message: str, advice: str = "", *, retry_after: int = 1) -> None:
+        super().__init__(message, advice)
+        self.retry_after = retry_after
 
 
 class UnknownDataset(DiscreetError):

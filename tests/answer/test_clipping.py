@@ -2,6 +2,7 @@
 
 import csv
 import io
+import json
 from dataclasses import replace
 
 import numpy as np
@@ -12,7 +13,6 @@ from discreet.answer.clipping import clipping_note, goes_below_zero, largest_bia
 from discreet.answer.pipeline import release_table
 from discreet.api.table import Table
 from discreet.formats import named_format
-from discreet.formats.json_stat import json_stat
 from discreet.model.protection import Protection
 from discreet.model.request import request_from_text
 from discreet.noise import laplace, maxent
@@ -70,7 +70,7 @@ def test_every_file_carries_the_signed_count_where_counts_are_clipped(releases):
     shown = ~clipped.missing.ravel()
     signed = [int(row["signed"]) for row, there in zip(rows, shown, strict=True) if there]
     assert signed == clipped.noisy.ravel()[shown].tolist()
-    document = json_stat(clipped)["extension"]["signed"]
+    document = json.loads(named_format("json").write(clipped))["extension"]["signed"]
     assert [number for number in document if number is not None] == signed
     assert Table(clipped).to_pandas()["signed"].dropna().tolist() == signed
     titles = [cell[3] for group in grid(clipped).layers[0].groups for row in group.rows for cell in row.cells]

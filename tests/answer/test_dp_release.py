@@ -291,7 +291,8 @@ def test_json_stat_states_the_law_of_every_cell(private_town):
     release = release_table(opened(private_town).stored("town"), TableRequest("town", ("region",)))
     said = json.loads(named_format("json").write(release))["extension"]["confidentiality"]
     assert said["method"] == "dp"
-    assert said["noise"]["terms"] == [2, 3, 1]
+    law = [said["noise"]["law"][each] for each in said["noise"]["classes"][0]]
+    assert [said["noise"]["laws"][each]["terms"] for each in law] == [2, 3, 1]
     assert {tuple(table["variables"]) for table in said["noise"]["tables"]} == {("area",), ()}
 
 

@@ -112,12 +112,12 @@ def test_rules_are_told_in_sentences_with_their_codes(town, tmp_path):
 
 def test_attacks_are_quoted_as_they_were_measured_and_never_otherwise(town, tmp_path):
     town.load(tmp_path).close()
-    before = document(tmp_path)["attacks"]["list"]
+    before = document(tmp_path)["attacks"]["red_team"]
     assert [each["attack"] for each in before] == [attack.name for attack in RED_TEAM]
     assert all(each["measured"] is None for each in before)
     assert before[0]["advice"] == "Not measured in this workspace: run `discreet attack bob --keep`."
     keep_attack(tmp_path, {"attack": "bob", "seed": 7}, ["cellkey: 3 of 9."], "discreet attack bob --seed 7")
-    first, *others = document(tmp_path)["attacks"]["list"]
+    first, *others = document(tmp_path)["attacks"]["red_team"]
     assert first["measured"]["figures"] == ["cellkey: 3 of 9."]
     assert (first["measured"]["seed"], first["advice"]) == (7, "")
     assert all(each["measured"] is None for each in others)

@@ -31,6 +31,7 @@ HOMES = {
     "duckdb": {"records"},
     "fastapi": {"server"},
     "starlette": {"server"},
+    "starlette_compress": {"server"},
     "uvicorn": {"server"},
     "jinja2": {"server"},
     "typer": {"cli"},

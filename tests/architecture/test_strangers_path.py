@@ -62,7 +62,7 @@ MEASURE = MeasureKind(
 """A format of a stranger: the largest value."""
 from discreet.formats import Format
 FORMAT = Format("largest", "Largest", "one number", "largest", "text/plain; charset=utf-8",
-                lambda release: f"largest {int(release.values.max())}".encode())
+                lambda release: [f"largest {int(release.values.max())}".encode()])
 ''',
     "records/engines/stranger.py": '''
 """An engine of a stranger: DuckDB under another name."""

@@ -48,6 +48,7 @@ END_TO_END = {
     "records/engines/test_contract.py": "what every engine must do",
     "records/engines/test_registry.py": "an engine of another package, through every face",
     "rules/test_demo_rules.py": "the rules of the demo, with a thousand questions",
+    "server/pxweb/test_clients.py": "programs of other people, over loopback",
     "workspace/test_ledger_on_postgresql.py": "a workspace whose ledger is on a server",
 }
 

@@ -246,3 +246,15 @@ def test_axe_finds_nothing(open_page, address, scheme):
     page.evaluate(Path(AXE).read_text("utf-8"))
     violations = page.evaluate("axe.run().then(result => result.violations)")
     assert [(v["id"], [node["html"][:120] for node in v["nodes"][:3]]) for v in violations] == []
+
+
+def test_the_data_block_of_a_page_is_read_by_machines_and_breaks_no_policy(open_page):
+    """A script that runs, or a label that ends the block early, would be reported or be markup."""
+    page = open_page("/datasets/hostile?rows=bad&columns=good", scripts=True)
+    told = []
+    page.on("console", lambda message: told.append(message.text))
+    page.reload()
+    block = page.locator('script[type="application/ld+json"]')
+    assert block.evaluate("e => JSON.parse(e.textContent)['@type']") == "Dataset"
+    assert page.locator("script").count() == 1
+    assert told == []

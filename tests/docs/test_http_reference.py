@@ -7,7 +7,7 @@ import pytest
 
 from discreet.formats import formats
 from discreet.server.api_routes import API_PARAMETERS
-from discreet.server.security import HEADERS, MAX_QUERY_BYTES
+from discreet.server.security import HEADERS, MAX_BODY_BYTES, MAX_QUERY_BYTES
 
 PAGE = (Path(__file__).parents[2] / "docs" / "reference" / "http.md").read_text("utf-8")
 
@@ -22,8 +22,9 @@ def test_every_security_header_is_documented(header):
     assert header in PAGE.lower()
 
 
-def test_the_limit_of_a_query_is_documented():
+def test_the_limits_of_a_query_and_a_body_are_documented():
     assert f"{MAX_QUERY_BYTES:,} bytes" in PAGE
+    assert f"{MAX_BODY_BYTES:,} bytes" in PAGE
 
 
 def test_every_documented_code_exists_with_its_status():
@@ -31,7 +32,7 @@ def test_every_documented_code_exists_with_its_status():
 
     statuses = {kind.code: kind.http_status for kind in all_errors()}
     table = re.findall(r"^\| (\d{3}) \| (.+) \|$", PAGE, flags=re.MULTILINE)
-    assert len(table) == 8
+    assert len(table) == 13
     for status, words in table:
         for code in re.findall(r"`([a-z-]+)`", words):
             assert statuses[code] == int(status)

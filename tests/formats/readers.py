@@ -4,7 +4,7 @@ import csv
 import io
 import json
 import re
-from html.parser import HTMLParser
+from functools import partial
 from itertools import product
 from typing import NamedTuple
 
@@ -104,55 +104,107 @@ def read_parquet(data, names):
     return lines
 
 
-def read_csv_excel(data, names):
-    """As Excel does it where the comma is the decimal sign; the apostrophes of codes are taken off again."""
-    rows = list(csv.DictReader(io.StringIO(data.decode("utf-8-sig"), newline=""), delimiter=";"))
+def read_csv_excel(data, names, separator=";", decimal=","):
+    """As Excel does it where this is the decimal sign; the apostrophes of codes are taken off again."""
+    rows = list(csv.DictReader(io.StringIO(data.decode("utf-8-sig"), newline=""), delimiter=separator))
     for row in rows:
-        row |= {name: row[name].replace(",", ".") for name in ("value", *BESIDE) if name in row}
+        row |= {name: row[name].replace(decimal, ".") for name in ("value", *BESIDE) if name in row}
         row |= {name: row[name].removeprefix("'") for name in names}
     return lines_of(rows, names)
 
 
 def read_html(data, names):
-    """A small parser of our own: the codes and cells of every line of the body."""
-    parser = _Cells()
-    parser.feed(data.decode().partition("<tbody>")[2].partition("</tbody>")[0])
-    header = re.findall('<th scope="col"><bdi>(.*?)</bdi>', data.decode())[len(names) :]
-    return lines_of([dict(zip([*names, *header], row, strict=True)) for row in parser.rows], names)
+    """Every cell with the codes of its row, its columns and its layer; the tables are put together in our order."""
+    from lxml import html
+
+    page, found = html.document_fromstring(data.decode()), {}
+    assert {element.tag for element in page.iter()} <= ELEMENTS, "a label became an element"
+    for table in page.iter("table"):
+        layer = tuple(each.get("value") for each in table.iterfind("caption/data"))
+        tops = _tops(table.find("thead"))
+        for line in table.find("tbody"):
+            stub = tuple(each.get("value") for each in line.iterfind("th/data"))
+            for (*top, content), cell in zip(tops, line.iterfind("td"), strict=True):
+                row = found.setdefault((*stub, *top, *layer), {})
+                row[content] = (cell.text or "").strip()
+                row["status"] = row.get("status", "") + "".join(mark.text for mark in cell.iterfind("abbr"))
+    codes = [dict.fromkeys(column) for column in zip(*found, strict=True)]
+    return lines_of([dict(zip(names, each, strict=True)) | found[each] for each in product(*codes)], names)
 
 
-class _Cells(HTMLParser):
-    def __init__(self):
-        super().__init__()
-        self.rows, self.inside = [], False
+#: What a document may be made of.
+ELEMENTS = {"html", "head", "meta", "title", "style", "body", "main", "h1", "h2", "p", "dl", "dt", "dd"}
+ELEMENTS |= {"table", "caption", "thead", "tbody", "tr", "th", "td", "data", "bdi", "abbr"}
 
-    def handle_starttag(self, tag, attrs):
-        if tag == "tr":
-            self.rows.append([])
-        elif tag == "data":
-            self.rows[-1].append(dict(attrs)["value"])
-        elif tag == "td":
-            self.rows[-1].append("")
-        self.inside = tag in {"td", "abbr"}
-        assert tag in {"tr", "th", "data", "bdi", "td", "abbr"}, "a label became an element"
 
-    def handle_data(self, data):
-        if self.inside:
-            self.rows[-1][-1] += data.strip()
+def _name(header):
+    return header.text_content().replace(" ", "_")
+
+
+def _tops(head):
+    """What stands over each column: codes, and last what the number is."""
+    rows = []
+    for line in [*head][len(head) > 1 :]:  # the first of several names the column variables
+        headers = [header for header in line.iterfind("th") if "rowspan" not in header.attrib]
+        coded = all(header.find("data") is not None for header in headers)
+        texts = [header.find("data").get("value") if coded else _name(header) for header in headers]
+        spans = [int(header.get("colspan", 1)) for header in headers]
+        rows.append([text for text, span in zip(texts, spans, strict=True) for _ in range(span)])
+    if coded:  # the last row is a variable: there is one number a cell
+        rows.append(["value"] * len(rows[-1]))
+    elif not {"value"} <= {*rows[-1]}:  # no column variable, and one number a cell: the unit stands there
+        rows[-1] = ["value"]
+    return list(zip(*rows, strict=True))
 
 
 def read_sdmx_csv(data, names):
-    """With pandas, and with the standard library: both must see the same fields."""
+    """With sdmx1, which needs the structure, and with pandas: both must see the same fields."""
     import pandas as pd
+    import sdmx
 
-    rows = list(csv.DictReader(io.StringIO(data.decode(), newline="")))
     frame = pd.read_csv(io.BytesIO(data), dtype=str, keep_default_na=False)
-    assert frame["OBS_VALUE"].tolist() == [row["OBS_VALUE"] for row in rows]
-    letters = {"A": "", "Q": "c", "M": "z", "U": "u"}
-    for row in rows:
-        row |= {"value": row["OBS_VALUE"], "status": letters[row["OBS_STATUS"]]}
-        row |= {name: row[name.upper()] for name in BESIDE if name.upper() in row}
+    columns = list(frame.columns)
+    structure = sdmx_structure(names, columns[columns.index("OBS_VALUE") + 1 :])
+    message = sdmx.read_sdmx(io.BytesIO(data), format="CSV", structure=structure)
+    assert frame["OBS_VALUE"].tolist() == [observation.value for observation in message.data[0].obs]
+    return sdmx_lines(message, names)
+
+
+#: SDMX's codes for our status letters.
+SDMX_STATUS = {"A": "", "Q": "c", "M": "z", "U": "u"}
+
+
+def sdmx_structure(dimensions, attributes):
+    """A data structure made by hand, as sdmx1 has it."""
+    from sdmx.model import common, v21
+
+    return v21.DataStructureDefinition(
+        id="by-hand",
+        dimensions=common.DimensionDescriptor(components=[common.Dimension(id=d) for d in dimensions]),
+        measures=v21.MeasureDescriptor(components=[v21.PrimaryMeasure(id="OBS_VALUE")]),
+        attributes=common.AttributeDescriptor(components=[v21.DataAttribute(id=a) for a in attributes]),
+    )
+
+
+def sdmx_lines(message, names):
+    """The observations that sdmx1 has read."""
+    rows = []
+    for observation in message.data[0].obs:
+        told = {name: str(getattr(a.value, "id", a.value)) for name, a in observation.attrib.items()}
+        key = {name: observation.key[name].value for name in names}
+        assert (told["CONF_STATUS"] == "C") == (told["OBS_STATUS"] == "Q"), (
+            "one code for all that is withheld"
+        )
+        beside = {name: told.get(name.upper()) for name in BESIDE}
+        status = SDMX_STATUS[told["OBS_STATUS"]]
+        rows.append({**key, "value": observation.value, "status": status, **beside})
     return lines_of(rows, names)
+
+
+def read_sdmx_json(data, names):
+    import sdmx
+
+    return sdmx_lines(sdmx.read_sdmx(io.BytesIO(data)), names)
 
 
 def px_keywords(text):
@@ -188,11 +240,13 @@ READERS = {
     "arrow": read_arrow,
     "csv": read_csv,
     "csv-excel": read_csv_excel,
+    "csv-excel-point": partial(read_csv_excel, separator=",", decimal="."),
     "html": read_html,
     "json": read_json,
     "parquet": read_parquet,
     "px": read_px,
     "sdmx-csv": read_sdmx_csv,
+    "sdmx-json": read_sdmx_json,
     "xlsx": read_xlsx,
 }
 

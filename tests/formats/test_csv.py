@@ -3,6 +3,9 @@
 import csv
 import io
 
+import duckdb
+import polars as pl
+
 from discreet.formats import named_format
 from discreet.formats.csv import safe_text
 
@@ -36,3 +39,10 @@ def test_csv_keeps_hostile_text_as_data(hostile):
 def test_numbers_and_ranges_are_not_taken_for_formulas():
     assert [safe_text(text) for text in ("-5", "-1.5", "5-9", "-5-9")] == ["-5", "-1.5", "5-9", "-5-9"]
     assert [safe_text(text)[0] for text in ("-a", "=1", "+1", "@x", "\tx", "\rx")] == ["'"] * 6
+
+
+def test_duckdb_and_polars_read_it(release, tmp_path):
+    file = tmp_path / "table.csv"
+    file.write_bytes(named_format("csv").write(release))
+    (total,) = duckdb.sql(f"select sum(value) from '{file}'").fetchall()[0]
+    assert total == pl.read_csv(file)["value"].sum() == release.values[~release.missing].sum()

@@ -3,21 +3,29 @@
 import csv
 import io
 import json
+import os
 import re
+import subprocess
+import sys
 import zipfile
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 import discreet
+import discreet.formats.arrow
+import discreet.formats.xlsx
 from discreet.errors import UnknownFormat
 from discreet.formats import formats, named_format
+from discreet.model import columns
 
+from . import large
 from .readers import expected, read_back
 
 #: Formats of bare lines: what must be told is asked for beside them.
-WITHOUT_WORDS = {"csv", "csv-excel"}
+WITHOUT_WORDS = {"csv", "csv-excel", "csv-excel-point"}
 
 
 def raw(data):
@@ -93,7 +101,60 @@ class TestEveryFormat:
         assert all(unwrapped(text) in unwrapped(words) for text in told) == (name not in WITHOUT_WORDS)
 
     def test_the_same_release_gives_the_same_bytes(self, name, release):
-        assert named_format(name).write(release) == named_format(name).write(release)
+        form = named_format(name)
+        assert form.write(release) == form.write(release) == b"".join(form.stream(release))
+
+    @pytest.mark.parametrize("lines", [1, 7])
+    def test_blocks_join_to_the_same_table(self, name, release, monkeypatch, lines):
+        """Wrong alternatives: a header, a word or a comma again in every block, and lines that start over at 1."""
+        monkeypatch.setattr(columns, "BLOCK", lines)
+        monkeypatch.setattr(discreet.formats.arrow, "BATCH", lines)
+        monkeypatch.setattr(discreet.formats.parquet, "BATCH", lines)
+        monkeypatch.setattr(discreet.formats.xlsx, "_LINES", lines)
+        full = decorated(release)
+        assert read_back(name, full) == expected(full)
+
+    def test_the_first_piece_leaves_before_most_cells_are_formatted(self, name, thousands, monkeypatch):
+        """Wrong alternative: a writer that joins its pieces first."""
+        right, wrong = named_format(name), large.joined_first(named_format(name))
+        formatted = 0
+
+        def spy(release, lines=columns.EVERY, numbers_of=columns.numbers_of):
+            nonlocal formatted
+            found = numbers_of(release, lines)
+            formatted += len(found[0].values)
+            return found
+
+        monkeypatch.setattr(columns, "numbers_of", spy)
+        monkeypatch.setattr(discreet.formats.arrow, "BATCH", 2_000)
+        monkeypatch.setattr(discreet.formats.parquet, "BATCH", 2_000)
+        assert next(right.stream(thousands))
+        assert formatted <= 0.6 * thousands.cells
+        next(wrong.stream(thousands))
+        assert formatted >= thousands.cells, "the spy sees a writer that joins first"
+
+
+@pytest.fixture(scope="module")
+def thousands():
+    """Enough cells for more than one piece in every format."""
+    return large.large_release(50, 40, 30)
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not Path("/proc/self/clear_refs").exists(), reason="the peak is read from Linux")
+def test_a_million_cells_take_less_than_twice_their_arrays():
+    """With the memory pool that the `discreet` command sets. Wrong alternative: a writer that joins first."""
+    names = [form.name for form in formats()]
+    told = subprocess.run(
+        [sys.executable, large.__file__, "100x100x100", *names, "csv:joined"],
+        capture_output=True,
+        text=True,
+        check=True,
+        env={**os.environ, "ARROW_DEFAULT_MEMORY_POOL": "system"},
+    )
+    ratios = json.loads(told.stdout)
+    assert ratios.pop("csv:joined") > 4
+    assert all(ratio < 2 for ratio in ratios.values()), ratios
 
 
 def test_an_unknown_format_names_the_nearest():

@@ -4,12 +4,18 @@ import json
 
 import jsonschema
 import numpy as np
+import pytest
+from jsonstat_validator import validate_jsonstat
+from pyjstat import pyjstat
 
+import discreet
 from discreet.answer.pipeline import release_table
 from discreet.formats import named_format
+from discreet.formats.json_stat import Later, json_pieces, json_stat
 from discreet.model.request import request_from_text
 
 from .conftest import HOSTILE
+from .test_formats import decorated
 
 JSON_STAT = {
     "type": "object",
@@ -74,3 +80,50 @@ def test_json_stat_names_geography(town_workspace):
 def test_json_stat_keeps_hostile_text_as_data(hostile):
     document = json.loads(named_format("json").write(hostile))
     assert list(document["dimension"]["word"]["category"]["label"].values())[:-1] == list(HOSTILE.values())
+
+
+@pytest.mark.parametrize("full", [False, True])
+def test_other_programs_read_it(release, full):
+    """By the validator of the standard, and by pyjstat, which drops the status and has NaN for what is missing."""
+    each = decorated(release) if full else release
+    text = named_format("json").write(each).decode()
+    assert validate_jsonstat(json.loads(text))
+    frame = pyjstat.Dataset.read(text).write("dataframe")
+    assert frame["value"].isna().tolist() == each.missing.ravel().tolist()
+    assert frame["value"].dropna().tolist() == each.values[~each.missing].tolist()
+    assert frame["Job"].drop_duplicates().tolist() == list(each.dimensions[1].labels)
+
+
+def test_it_is_compact_and_our_own_keys_are_in_the_extension(release):
+    """Wrong alternative: a blank after every comma, a fifth of a large document."""
+    text = named_format("json").write(decorated(release)).decode()
+    document = json.loads(text)
+    assert text == json.dumps(document, ensure_ascii=False, separators=(",", ":"))
+    standard = {"version", "class", "label", "source", "note", "id", "size", "dimension", "value", "status"}
+    assert document.keys() == standard | {"extension"}
+
+
+def test_a_text_like_a_mark_and_what_is_no_json_are_no_trouble(release):
+    """Wrong alternative: a mark that a label could hold, and that would then be replaced."""
+    document = json_stat(release) | {"label": "later 0 \x00 later"}
+    assert json.loads(b"".join(json_pieces(document)))["label"] == "later 0 \x00 later"
+    assert (
+        b"".join(json_pieces({"a": Later("{}", lambda: iter([b"", b'"1":2,', b""])), "b": []}))
+        == b'{"a":{"1":2},"b":[]}'
+    )
+    assert b"".join(json_pieces({"a": Later("[]", lambda: iter([b""]))})) == b'{"a":[]}'
+    with pytest.raises(TypeError, match="set is not JSON"):
+        list(json_pieces({"a": {1}}))
+
+
+def test_the_law_of_every_cell_of_a_private_table_is_told_once(private_town):
+    """Wrong alternative: the margin and the number of terms of every cell, which is longer than the table."""
+    with discreet.open(private_town.folder) as catalogue:
+        release = catalogue.table("town", rows=["sex"], columns=["job"]).release
+    noise = json.loads(named_format("json").write(release))["extension"]["confidentiality"]["noise"]
+    assert noise.keys() == {"tables", "laws", "classes", "law"}
+    assert list(map(len, noise["classes"])) == list(release.values.shape)
+    law = np.array(noise["law"]).reshape([max(each) + 1 for each in noise["classes"]])
+    for place in np.ndindex(release.values.shape):
+        told = noise["laws"][law[tuple(each[p] for each, p in zip(noise["classes"], place, strict=True))]]
+        assert told["terms"] == release.law.terms[place]

@@ -3,6 +3,7 @@
 import re
 
 import pytest
+from pyaxis import pyaxis
 
 from discreet.formats import named_format
 from discreet.formats.px import unique_texts
@@ -58,3 +59,13 @@ def test_no_line_is_longer_than_the_format_allows(release, hostile):
 @pytest.mark.parametrize("texts", [['a"', "a'"], ["x\ny", "x y"], ["b", "b", "b (2)"]])
 def test_texts_that_become_alike_stay_apart(texts):
     assert len(set(unique_texts(texts))) == len(texts)
+
+
+def test_pyaxis_reads_it(release, tmp_path):
+    """A reader of another house: labels by variable, and NaN where a symbol stands for a number."""
+    file = tmp_path / "table.px"
+    file.write_bytes(named_format("px").write(release))
+    frame = pyaxis.parse(uri=str(file), encoding="utf-8")["DATA"]
+    assert frame["DATA"].isna().tolist() == release.missing.ravel().tolist()
+    assert frame["DATA"].dropna().astype(int).tolist() == release.values[~release.missing].tolist()
+    assert frame["Sex"].tolist()[:3] == list(release.dimensions[2].labels)

@@ -23,7 +23,7 @@ SECOND_CSV = Format(
     "another CSV",
     "csv",
     "text/csv; charset=utf-8",
-    lambda _: b"toy",
+    lambda _: [b"toy"],
     owns_extension=False,
 )
 ASKED = {"rows": ["sex"], "columns": ["age"]}
@@ -33,7 +33,9 @@ def toy_document(release):
     return b"\x00toy " + json.dumps(release.values.tolist()).encode()
 
 
-TOY = Format("toy-file", "Toy", "toy bytes", "toy", "application/x-toy", toy_document)
+TOY = Format(
+    "toy-file", "Toy", "toy bytes", "toy", "application/x-toy", lambda release: [toy_document(release)]
+)
 
 
 @pytest.fixture(autouse=True)
@@ -63,8 +65,16 @@ def client(town_workspace):
 def test_every_module_of_the_folder_is_a_format():
     folder = Path(registry.__file__).parent
     modules = sorted(path.stem for path in folder.glob("[a-z]*.py"))
-    assert [form.write.__module__.rpartition(".")[2] for form in formats()] == modules
+    assert sorted(form.pieces.__module__.rpartition(".")[2] for form in formats()) == modules
     assert all(form.installed for form in formats())
+
+
+def test_formats_are_offered_as_people_want_them(toy):
+    """Wrong alternative: by the names of their modules. What another package registers comes last."""
+    wanted = "csv csv-excel csv-excel-point xlsx json parquet arrow px sdmx-csv html"
+    names = [form.name for form in formats()]
+    assert " ".join(name for name in names if name in wanted) == wanted
+    assert names[-1] == "toy-file"
 
 
 def test_python_writes_it(toy, table, tmp_path):
@@ -117,7 +127,7 @@ def test_an_ending_has_one_owner(table, tmp_path):
     assert (tmp_path / "x.csv").read_text("utf-8") == before == table.to_csv()
     assert named_format("csv-toy").write(table.release) == b"toy"
     assert format_of_file("x.csv").name == "csv"
-    owner = Format("csv-two", "Two", "a second owner", "csv", "text/csv", lambda _: b"")
+    owner = Format("csv-two", "Two", "a second owner", "csv", "text/csv", lambda _: [])
     with pytest.raises(ValueError, match=r'"csv" owns the ending \.csv'):
         register(owner)
     assert "csv-two" not in [form.name for form in formats()]
@@ -126,7 +136,7 @@ def test_an_ending_has_one_owner(table, tmp_path):
 def test_a_name_is_given_once(toy):
     register(toy)
     with pytest.raises(ValueError, match='"toy-file" is there already'):
-        register(Format("toy-file", "", "", "toy2", "x/y", lambda _: b""))
+        register(Format("toy-file", "", "", "toy2", "x/y", lambda _: []))
 
 
 def test_a_file_without_a_known_ending_is_refused_with_the_nearest(table, tmp_path):
@@ -147,7 +157,7 @@ def test_a_method_of_no_format_is_no_attribute(table):
 
 def test_a_format_that_is_not_installed_says_what_to_install_and_is_not_offered(client, table, run_here):
     needs = Extra("discreet[sheets]", ("no_such_sheets",))
-    register(Format("sheet", "Sheet", "a sheet", "sheet", "x/sheet", lambda _: b"", needs=needs))
+    register(Format("sheet", "Sheet", "a sheet", "sheet", "x/sheet", lambda _: [], needs=needs))
     said = r'"sheet" needs no_such_sheets. Install it: pip install "discreet\[sheets\]"'
     for write in (lambda: table.save("x.sheet"), table.to_sheet, lambda: named_format("sheet")):
         with pytest.raises(MissingExtra, match=said):

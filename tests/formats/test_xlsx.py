@@ -4,6 +4,7 @@ import io
 import zipfile
 
 import openpyxl
+import polars as pl
 import pytest
 
 from discreet.errors import BadRequest
@@ -48,7 +49,23 @@ def test_codes_of_digits_stay_text_and_counts_are_numbers(release):
     assert isinstance(row[6].value, int)
 
 
+def test_every_reader_sees_all_lines_and_the_filter_reaches_the_last(release):
+    """Wrong alternative: the extent of the header alone, at which openpyxl stops when it only reads."""
+    data = named_format("xlsx").write(release)
+    quick = openpyxl.load_workbook(io.BytesIO(data), read_only=True)["data"]
+    assert quick.max_row == sum(1 for _ in quick.iter_rows()) == release.cells + 1
+    assert book_of(release)["data"].auto_filter.ref == f"A1:H{release.cells + 1}"
+    assert len(pl.read_excel(io.BytesIO(data), sheet_name="data", engine="openpyxl")) == release.cells
+
+
 def test_more_cells_than_lines_are_refused_before_anything_is_written():
     refuse_long(MOST_LINES)
     with pytest.raises(BadRequest, match=r"1,048,576 cells.*Take the format parquet or csv"):
         refuse_long(MOST_LINES + 1)
+
+
+def test_a_refusal_comes_before_the_first_byte(release, monkeypatch):
+    """Wrong alternative: a generator that refuses when the headers of an answer have left."""
+    monkeypatch.setattr("discreet.formats.xlsx.MOST_LINES", 5)
+    with pytest.raises(BadRequest):
+        named_format("xlsx").stream(release)

@@ -3,8 +3,9 @@
 from dataclasses import replace
 
 import numpy as np
+import pytest
 
-from discreet.model.columns import numbers_of, places_of
+from discreet.model.columns import NONE, Numbers, blocks, numbers_of, places_of
 
 
 def test_lines_are_the_cells_in_order(town_release):
@@ -34,3 +35,38 @@ def test_numbers_beside_the_value_are_missing_with_it_and_where_there_is_none(to
     ]
     assert numbers[1].listed()[:2] == [None, -1]
     assert numbers[2].listed()[:3] == numbers[3].listed()[:3] == [None, None, 12.5]
+
+
+@pytest.mark.parametrize("size", [1, 7, 60, 1000])
+def test_blocks_are_the_lines_of_the_whole_whatever_the_layout_in_memory(town_release, size):
+    """Wrong alternative: blocks of the memory, which is in another order where an array was transposed."""
+    turned = replace(
+        town_release,
+        **{
+            name: np.asfortranarray(getattr(town_release, name)).copy("K")
+            for name in ("values", "noisy", "status")
+        },
+    )
+    assert not turned.values.flags.c_contiguous
+    whole, (value,) = [p.tolist() for _, p in places_of(town_release)], numbers_of(town_release)
+    parts = list(blocks(turned, size))
+    assert [n for lines in parts for n in range(lines.start, lines.stop)] == list(range(turned.cells))
+    for axis, expected in enumerate(whole):
+        assert [p for lines in parts for p in list(places_of(turned, lines))[axis][1].tolist()] == expected
+    assert [n for lines in parts for n in numbers_of(turned, lines)[0].listed()] == value.listed()
+
+
+def test_lines_can_be_named_one_by_one_or_not_at_all(town_release):
+    lines = np.array([5, 0, 17])
+    (some,), (value,) = numbers_of(town_release, lines), numbers_of(town_release)
+    assert some.listed() == [value.listed()[line] for line in lines]
+    assert [(n.name, n.meaning, n.listed()) for n in numbers_of(town_release, NONE)] == [
+        ("value", "Persons", [])
+    ]
+
+
+@pytest.mark.parametrize("number", [np.nan, np.inf])
+def test_a_number_that_is_none_is_a_fault_and_no_text(number):
+    """Wrong alternative: `nan` in a document, which JSON does not have."""
+    with pytest.raises(ValueError, match="finite"):
+        Numbers("value", "", np.array([number]), np.array([False]))

@@ -50,9 +50,40 @@ def test_only_what_adds_up_structural_zeros_is_impossible_and_public_cells_share
     assert LAW.source(1, 1) == LAW.source(1, 2) == ("age", "sex")
 
 
-def test_the_documents_tell_margin_and_terms_of_every_cell():
-    noise = LAW.document()["noise"]
-    assert noise["table"] == [-1, 1, 0, 0, 1, 1]
-    assert noise["terms"] == [0, 0, 1, 3, 1, 3]
+def told(noise, *place):
+    """The slow, obvious reading of the index of a document: the law of one cell."""
+    lengths = [max(each) + 1 for each in noise["classes"]]
+    classes = [each[p] for each, p in zip(noise["classes"], place, strict=True)]
+    return noise["laws"][noise["law"][int(np.ravel_multi_index(classes, lengths))]]
+
+
+def random_law(seed):
+    """Totals of several margins, and single cells of another kind."""
+    rng = np.random.default_rng(seed)
+    each = [rng.integers(1, 3, n) for n in (7, 4, 5)]
+    terms = np.einsum("i,j,k->ijk", *each)
+    margin = np.broadcast_to(rng.integers(PUBLIC, 2, (7, 1, 5)), terms.shape).astype(np.int16)
+    terms = np.where(rng.random(terms.shape) < 0.03, 0, terms)
+    return DescribedLaw(np.where(margin == PUBLIC, 0, terms), margin, LAW.margins)
+
+
+@pytest.mark.parametrize("law", [LAW, *map(random_law, range(4))])
+def test_the_documents_tell_margin_and_terms_of_every_cell(law):
+    """Wrong alternative: classes by the number of terms alone, which mix up cells of two margins."""
+    noise = law.document()["noise"]
+    for place in np.ndindex(law.terms.shape):
+        margin = int(law.margin[place])
+        expected = {"table": None if margin == PUBLIC else margin, "terms": int(law.terms[place])}
+        assert told(noise, *place) == expected
+    assert len({str(each) for each in noise["laws"]}) == len(noise["laws"]), "no law stands there twice"
     assert [table["variables"] for table in noise["tables"]] == [["age"], ["age", "sex"]]
     assert noise["tables"][0]["standard_deviation"] == pytest.approx(float(NARROW.rows[0].variance()) ** 0.5)
+
+
+def test_the_index_of_a_large_table_of_leaves_and_totals_is_short():
+    """Wrong alternative: a margin and a number of terms for every cell."""
+    each = [np.array([1] * n + [n]) for n in (60, 50, 2)]
+    law = DescribedLaw(np.einsum("i,j,k->ijk", *each), np.zeros((61, 51, 3), np.int16), LAW.margins)
+    noise = law.document()["noise"]
+    assert len(noise["law"]) == 8
+    assert sum(map(len, noise["classes"])) == 61 + 51 + 3

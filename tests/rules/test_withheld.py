@@ -342,6 +342,6 @@ def test_no_table_is_made_where_no_rule_looks_at_one(ask, rules, dataset):
     }
     for answer, questions in wanted.items():
         assert [needs_table(declared, ask(**parts)[0], dataset) for parts in questions] == [answer] * 2
-    size = {"kind": "minimum-area-size", "variable": "area", "least": 9, "figures": {"N1": 1}}
+    size = {"kind": "minimum-area-size", "variable": "area", "least": 50, "figures": {"N1": 10}}
     assert needs_table(rules(size), ask(rows=["area"])[0], dataset)
     assert not needs_table(rules(size), ask(rows=["region"])[0], dataset)

@@ -188,8 +188,8 @@ class WatchedWorkspace:
     def ids(self):
         return self.workspace.ids()
 
-    def stored(self, dataset_id):
-        stored = self.workspace.stored(dataset_id)
+    def stored(self, dataset_id, version=""):
+        stored = self.workspace.stored(dataset_id, version)
         return replace(stored, engine=self.engines[dataset_id], **self.changes)
 
     def asker(self, key):
@@ -197,6 +197,12 @@ class WatchedWorkspace:
 
 
 @pytest.fixture
+def watch():
+    """A workspace whose engines count how often they are asked."""
+    return WatchedWorkspace
+
+
+@pytest.fixture(scope="session")
 def client(small_workspace, small_settings):
     return TestClient(create_app(Doors(small_workspace), small_settings))
 
@@ -252,5 +258,5 @@ class BrokenWorkspace:
     def ids(self):
         return ["people"]
 
-    def stored(self, dataset_id):
+    def stored(self, dataset_id, version=""):
         raise self.exception

@@ -3,10 +3,13 @@
 import json
 
 import pytest
+from fastapi.testclient import TestClient
 
 from discreet.answer.door import Doors
 from discreet.noise.files import content_hash, from_document
+from discreet.server.app import create_app
 from discreet.server.methodology import methodology_html
+from discreet.workspace.options import read_options
 
 from .conftest import HOSTILE_SOURCE, Page
 
@@ -23,6 +26,14 @@ def test_the_noise_is_a_file_with_the_hash_of_the_document(client):
     answer = client.get(told["href"])
     assert answer.headers["content-disposition"] == 'attachment; filename="people-noise.json"'
     assert content_hash(from_document(answer.json())) == told["sha256"] == answer.json()["content_sha256"]
+
+
+def test_below_a_path_the_noise_is_found_below_it(small_workspace, small_folder):
+    options = read_options(small_folder, public_url="https://x.org/tables")
+    client = TestClient(create_app(Doors(small_workspace), options), base_url="https://x.org")
+    told = client.get("/tables/api/datasets/people/methodology").json()["noise"]["href"]
+    assert told.startswith("/tables/api/datasets/people/noise?version=")
+    assert client.get(told).json()["content_sha256"]
 
 
 def test_the_page_tells_all_of_it_and_is_linked_from_the_table(client, small_workspace):

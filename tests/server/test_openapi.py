@@ -2,18 +2,21 @@ import jsonschema
 import pytest
 from fastapi.testclient import TestClient
 
+from discreet.answer.door import open_doors
 from discreet.formats import formats
 from discreet.server.api_routes import API_PARAMETERS
+from discreet.server.app import create_app
 from discreet.server.query import TABLE_PARAMETERS
+from discreet.workspace.load import load_dataset
+from discreet.workspace.options import read_options
+
+from .conftest import people_description, people_records
+from .test_answer_documents import assert_as_described, resolved
 
 
 @pytest.fixture
 def described(client):
     return client.get("/openapi.json").json()
-
-
-def resolved(document, schema):
-    return {**schema, "components": document["components"]}
 
 
 def test_it_describes_exactly_the_api(described, small_workspace, small_settings):
@@ -44,14 +47,15 @@ def test_every_parameter_of_the_test_is_described_and_the_other_way_round(descri
     assert sorted(p["name"] for p in test["parameters"] if p["in"] == "query") == sorted(TABLE_PARAMETERS)
 
 
-def test_where_a_key_may_or_must_be_sent_is_described(described):
-    paths = described["paths"]
-    table = paths["/api/datasets/{dataset_id}/table"]["get"]
-    ledger = paths["/api/datasets/{dataset_id}/ledger"]["get"]
-    assert table["security"] == [{}, {"key": []}]
-    assert ledger["security"] == [{"key": []}]
-    assert {"401", "403"} <= set(table["responses"])
+def test_where_a_key_may_or_must_be_sent_is_described(described, client):
+    """Each route is asked with a wrong key: those that look at it say 401, and they are the ones that are described."""
     assert described["components"]["securitySchemes"]["key"]["scheme"] == "bearer"
+    for path, operations in described["paths"].items():
+        address = path.replace("{dataset_id}", "people") + "?rows=sex&columns=age" * ("table" in path)
+        status = client.get(address, headers={"authorization": "Bearer wrong"}).status_code
+        security = operations["get"].get("security")
+        assert (status == 401) == (security is not None) == ("401" in operations["get"]["responses"]), path
+        assert security in (None, [{"key": []}] if path.endswith("ledger") else [{}, {"key": []}])
 
 
 def test_every_format_is_described(described):
@@ -86,14 +90,18 @@ def test_every_reference_leads_somewhere(described):
         ("/api/datasets/{dataset_id}", "/api/datasets/hostile"),
         ("/api/datasets/{dataset_id}/table", "/api/datasets/people/table?rows=sex"),
         (
+            "/api/datasets/{dataset_id}/table",
+            "/api/datasets/people/table?rows=sex&columns=district&dry_run=1",
+        ),
+        ("/api/datasets/{dataset_id}/interval", "/api/datasets/people/interval?rows=sex&cell=sex=1"),
+        (
             "/api/datasets/{dataset_id}/test/independence",
             "/api/datasets/people/test/independence?rows=sex&columns=age",
         ),
     ],
 )
 def test_answers_are_as_described(client, described, path, address):
-    schema = described["paths"][path]["get"]["responses"]["200"]["content"]["application/json"]["schema"]
-    jsonschema.Draft202012Validator(resolved(described, schema)).validate(client.get(address).json())
+    assert_as_described(described, path, client.get(address).json())
 
 
 @pytest.mark.parametrize(
@@ -127,3 +135,49 @@ def test_the_422_of_the_framework_is_not_described_since_it_is_never_sent(descri
 
 def test_there_is_no_page_that_loads_scripts_from_elsewhere(client: TestClient):
     assert client.get("/docs").status_code == client.get("/redoc").status_code == 404
+
+
+@pytest.fixture
+def narrowed(private_town):
+    """The description of a server with a ledger, narrowed to the names that its datasets have.
+
+    That a variable belongs to a dataset, or that a table needs one variable at least, no OpenAPI can say: such requests
+    fit the description and are refused with 400. Every other status that is not described is a failure.
+    """
+    import schemathesis
+
+    folder = private_town.folder
+    load_dataset(folder, people_description(), people_records())
+    app = create_app(open_doors(folder), read_options(folder))
+    document = TestClient(app).get("/openapi.json").json()
+    for operations in document["paths"].values():
+        for parameter in operations["get"].get("parameters", []):
+            if parameter["name"] == "dataset_id":
+                parameter["schema"]["enum"] = ["people", "town", "nobody"]
+            if parameter["name"] in {"rows", "columns", "layers"}:
+                parameter["schema"]["items"]["enum"] = ["sex", "age", "job", "region"]
+    schema = schemathesis.openapi.from_dict(document)
+    schema.app = app
+    schema.config.seed = 20261117
+    schema.config.generation.update(max_examples=12)
+    accepted = schema.config.checks.positive_data_acceptance
+    accepted.expected_statuses = [*accepted.expected_statuses, "400"]
+    return schema
+
+
+@pytest.mark.slow
+def test_schemathesis_finds_no_failure(narrowed):
+    """All phases and all checks: a schema that says too much or too little, a wrong status and any 5xx fail."""
+    from schemathesis.engine import events, from_schema
+
+    finished = [e for e in from_schema(narrowed).execute() if isinstance(e, events.ScenarioFinished)]
+    asked = [i for e in finished for i in e.recorder.interactions.values() if i.response is not None]
+    assert {i.response.status_code for i in asked} >= {200, 400, 401, 403, 404, 405}
+    failures = {
+        (check.name, e.recorder.cases[case].value.as_curl_command(), str(check.failure_info.failure))
+        for e in finished
+        for case, checks in e.recorder.checks.items()
+        for check in checks
+        if check.status.name != "SUCCESS"
+    }
+    assert not failures, "\n\n".join(" ".join(each) for each in failures)

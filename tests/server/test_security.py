@@ -2,16 +2,19 @@
 
 import logging
 import re
+import shutil
 from dataclasses import replace
 
 import pytest
 from fastapi.testclient import TestClient
+from starlette.responses import Response
 
-from discreet.answer.door import Doors
+from discreet.answer.door import Doors, open_doors
 from discreet.noise.table import NoiseRow, NoiseTable
 from discreet.records.engine import AggregateQuery
 from discreet.server.app import create_app
-from discreet.server.security import CONTENT_SECURITY_POLICY, MAX_QUERY_BYTES
+from discreet.server.security import CONTENT_SECURITY_POLICY, MAX_BODY_BYTES, MAX_QUERY_BYTES, Limits
+from discreet.workspace.options import read_options
 
 from .conftest import BrokenWorkspace
 
@@ -60,6 +63,37 @@ def test_a_query_as_long_as_the_limit_is_read_and_one_longer_is_not(client):
     assert (page.status_code, page.headers["content-type"]) == (414, "text/html; charset=utf-8")
 
 
+class Echo:
+    """An address that takes a body; the tables take none."""
+
+    async def __call__(self, scope, receive, send):
+        body = (await receive())["body"]
+        await Response(str(len(body)))(scope, receive, send)
+
+
+def test_a_body_as_long_as_the_limit_is_read_and_one_longer_is_not():
+    client = TestClient(Limits(Echo()))
+    pieces = [b"x" * (MAX_BODY_BYTES // 4)] * 4
+    assert client.post("/", content=iter(pieces)).text == str(MAX_BODY_BYTES)
+    for longer in (b"x" * (MAX_BODY_BYTES + 1), iter([*pieces, b"x"])):
+        refused = client.post("/api/x", content=longer)
+        assert (refused.status_code, refused.json()["code"]) == (413, "body-too-large")
+
+
+@pytest.mark.parametrize(
+    "path", ["table?rows=sex", "test/independence?rows=sex&columns=age", "interval?rows=sex", "ledger"]
+)
+def test_a_key_where_there_is_no_ledger_is_401_with_advice(small_folder, tmp_path, path):
+    """To say 503, as if the server were broken, is the wrong alternative: the reader would wait in vain."""
+    folder = shutil.copytree(small_folder, tmp_path / "w")
+    (folder / "ledger.sqlite").unlink()
+    client = TestClient(create_app(open_doors(folder), read_options(folder)))
+    refused = client.get(f"/api/datasets/people/{path}", headers={"authorization": "Bearer anything"})
+    assert (refused.status_code, refused.json()["code"]) == (401, "bad-key")
+    assert "without a key" in refused.json()["advice"]
+    assert refused.headers["www-authenticate"].startswith("Bearer")
+
+
 @pytest.mark.parametrize("address", ["/api/datasets/people/table?rows=sex", "/datasets/people"])
 def test_nothing_of_an_unexpected_exception_is_told(small_settings, caplog, address):
     caplog.set_level(logging.DEBUG)
@@ -97,7 +131,7 @@ class CanaryWorkspace:
     def ids(self):
         return ["people"]
 
-    def stored(self, dataset_id):
+    def stored(self, dataset_id, version=""):
         stored = self.workspace.stored(dataset_id)
         return replace(stored, protector=replace(stored.protector, noise=CANARY_NOISE))
 

@@ -1,5 +1,7 @@
 """Pages: no label becomes markup, and nothing is loaded from elsewhere."""
 
+import json
+
 import pytest
 
 from .conftest import Page
@@ -23,7 +25,9 @@ HOSTILE_ADDRESSES = [
 def test_no_label_code_or_address_becomes_markup(client, address):
     response = client.get(address)
     page = Page(response)
-    assert not [e for e in page.elements if e["tag"] in {"script", "b", "i"}]
+    assert not [e for e in page.elements if e["tag"] in {"b", "i"}]
+    assert all(json.loads(e["text"])["@type"] == "Dataset" for e in page.all("script"))
+    assert {e["type"] for e in page.all("script")} <= {"application/ld+json"}
     assert [e["src"] for e in page.all("img")] == ["/static/mark.svg"]
     assert not [name for e in page.elements for name in e if name.startswith("on") or name == "style"]
     assert not set(response.text) & set(map(chr, [*range(9), *range(11, 32), 127]))
@@ -41,7 +45,10 @@ def test_labels_stand_in_a_direction_of_their_own_and_close_what_they_open(clien
 def test_pages_load_nothing_from_elsewhere_and_run_no_script(client):
     for address in ("/", "/datasets/people", "/errors"):
         page = Page(client.get(address))
-        assert not page.all("script")
-        sources = [e.get("href", "") for e in page.all("link")] + [e["src"] for e in page.all("img")]
+        assert {e["type"] for e in page.all("script")} <= {
+            "application/ld+json"
+        }  # data, which no browser runs
+        links = [e for e in page.all("link") if e["rel"] != "alternate"]
+        sources = [e["href"] for e in links] + [e["src"] for e in page.all("img")]
         assert all(source.startswith("/static/") for source in sources)
         assert all(client.get(source).status_code == 200 for source in sources)

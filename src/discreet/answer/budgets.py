@@ -11,7 +11,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from discreet.answer.budget_document import budget_document, ledger_document, left_sentence, planned_budget
-from discreet.errors import BadRequest, nearest
+from discreet.errors import BadRequest, NoBudget, nearest
 from discreet.ledger.roles import require_role
 from discreet.workspace.ledger_place import has_ledger, open_ledger
 from discreet.workspace.lineage import lineage_defaults
@@ -29,7 +29,7 @@ def budget_of(stored: StoredDataset) -> dict[str, Any]:
     """What the universe promises and costs, and what the budget has spent.
 
     Raises:
-        BadRequest: The dataset has no budget.
+        NoBudget: The dataset has none.
         LedgerUnusable: What is spent is not known.
     """
     dp = _dp(stored)
@@ -98,7 +98,7 @@ def open_share(stored: StoredDataset, account: str, cap: tuple[Fraction, Fractio
 
 def _dp(stored: StoredDataset) -> DpProtector:
     if stored.dp is None:
-        raise BadRequest(
+        raise NoBudget(
             f'"{stored.dataset.id}" is protected by the cell key method and has no privacy budget.',
             "Only datasets with the method dp have one.",
         )

@@ -127,7 +127,7 @@ def methodology(
         ],
         "noise": _noise(stored),
         "limits": [*(DP_LIMITS if dataset.protection.is_dp else CELLKEY_LIMITS), *LIMITS],
-        "attacks": {"about": ABOUT_ATTACKS, "list": [_attack(*each) for each in measured.items()]},
+        "attacks": {"about": ABOUT_ATTACKS, "red_team": [_attack(*each) for each in measured.items()]},
         "versions": [_version(each) for each in versions],
         "corrections": _corrections(dataset),
     }

@@ -6,16 +6,17 @@ from collections.abc import Mapping
 from functools import partial
 from html import escape
 from itertools import product
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from discreet.formats import format_of_file, formats, named_format
+from discreet.model.pieces import save
 from discreet.model.release import NOT_APPLICABLE, STATUS_MEANING, STATUSES, WITHHELD
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
+    from pathlib import Path
 
     import pandas as pd
     from numpy.typing import NDArray
@@ -97,15 +98,15 @@ class Table:
 
     def save(self, path: str | Path) -> None:
         """Write to a file in the format that owns its ending."""
-        Path(path).write_bytes(format_of_file(path).write(self.release))
+        save(format_of_file(path).stream(self.release), path)
 
     def _write(self, name: str, path: str | Path | None = None) -> str | bytes | None:
         form = named_format(name)
+        if path is not None:
+            save(form.stream(self.release), path)
+            return None
         data = form.write(self.release)
-        if path is None:
-            return data.decode() if form.is_text else data
-        Path(path).write_bytes(data)
-        return None
+        return data.decode() if form.is_text else data
 
     def test_independence(self, **options: Any) -> LikelihoodRatio:
         """Whether the two variables of the table are independent; the noise is allowed for.

@@ -37,8 +37,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from discreet.attacks.interface import Notebook
-from discreet.errors import Refused
+from discreet.errors import BadRequest, Refused
 from discreet.model.level_maps import ancestors
+from discreet.model.measure import DEFAULT_MEASURE
 from discreet.model.request import TableRequest
 from discreet.model.variable import TOTAL
 
@@ -68,6 +69,9 @@ class Target:
         variance: The variance of the noise of one count, as published.
         ways: In how many ways every table is asked.
         start: The guess that the attack starts from, one of `STARTS`.
+        measure: What is asked for: counts, or people represented.
+        represented: How many people a record stands for on average, which a survey publishes: public figures that
+            speak of records are scaled by it.
     """
 
     levels: tuple[str, ...]
@@ -75,6 +79,8 @@ class Target:
     variance: float
     ways: int = 1
     start: str = FITTED
+    measure: str = DEFAULT_MEASURE
+    represented: float = 1.0
 
     @property
     def power(self) -> int:
@@ -88,12 +94,14 @@ class Estimates:
 
     Args:
         withheld: Which areas are not shown.
+        parents: The place of the area that holds each, at the level above.
         guess: The best guess for every cell without differences, one line an area; what is shown stands as it is.
         best: The same with differences.
         queries: How many tables were asked.
     """
 
     withheld: Flags
+    parents: NDArray[np.int64]
     guess: Floats
     best: Floats
     queries: int
@@ -106,6 +114,7 @@ def attack(interface: Interface, dataset: Dataset, target: Target) -> Estimates 
     if above is None:
         return None
     upper: str | None = None
+    parents = np.zeros(1, dtype=np.int64)
     estimate = _Level(above.shown, above.shown, np.zeros(1, dtype=np.bool_), above.variance)
     for level in target.levels:
         own = asking.averaged(level)
@@ -113,9 +122,10 @@ def attack(interface: Interface, dataset: Dataset, target: Target) -> Estimates 
             if level == target.levels[-1]:
                 return None
             continue
-        estimate = _step(asking, estimate, own, upper, level)
+        parents = asking.parents(level, upper)
+        estimate = _step(asking, estimate, own, parents, (upper, level))
         upper = level
-    return Estimates(estimate.gone, estimate.guess, estimate.best, asking.notebook.asked)
+    return Estimates(estimate.gone, parents, estimate.guess, estimate.best, asking.notebook.asked)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -137,12 +147,12 @@ class _Table:
     variance: float
 
 
-def _step(asking: _Asking, above: _Level, own: _Table, upper: str | None, level: str) -> _Level:
+def _step(asking: _Asking, above: _Level, own: _Table, parents: NDArray[np.int64], levels: _Levels) -> _Level:
     """From the areas of one level to those of the next."""
-    parents = asking.parents(level, upper)
+    level = levels[1]
     guess = asking.fitted(above.guess, parents, level)
     start = asking.fitted(above.best, parents, level)
-    best = _shared_out(asking, above, own, parents, start, (upper, level))
+    best = _shared_out(asking, above, own, parents, start, levels)
     shown = ~own.gone
     alone = (np.bincount(parents[shown], minlength=len(above.gone)) == 0) & ~above.gone
     guess[alone[parents]] = best[alone[parents]]
@@ -318,26 +328,42 @@ class _Asking:
         return np.zeros(size, dtype=np.int64) if up is None else up
 
     def _people(self, level: str) -> Floats:
-        """The released number of people of each area; where it is withheld, the mean of the others."""
+        """The released number of people of each area; where it is withheld, the next best that is public."""
+        variable = self.dataset.variable(level)
         answer = self._ask(self._request(level, ()))
         if answer is None:
-            return np.ones(len(self.dataset.variable(level)))
+            return np.ones(len(variable))
         gone = _gone(answer, level)
         people: Floats = np.maximum(answer.values[:-1].astype(float), TINY)
-        mean = people[~gone].mean() if (~gone).any() else 1.0
-        return np.where(gone, mean, people)
+        if gone.any():
+            people[gone] = self._stand_ins(level, people, gone)
+        return people
+
+    def _stand_ins(self, level: str, people: Floats, gone: Flags) -> Floats:
+        """For areas without a released number: counts of records, public figures of rules, the mean of the others."""
+        stand_ins = np.full(len(gone), people[~gone].mean() if (~gone).any() else 1.0)
+        records = self._ask(replace(self._request(level, ()), measure=DEFAULT_MEASURE))
+        if records is not None:
+            told = ~records.missing[:-1]
+            both = told & ~gone
+            scale = people[both].sum() / max(records.values[:-1][both].sum(), 1)
+            stand_ins[told] = np.maximum(records.values[:-1][told] * scale, TINY)
+        figures = [rule["figures"] for rule in self.dataset.rules if rule.get("variable") == level]
+        for code, figure in (pair for each in figures for pair in each.items()):
+            stand_ins[self.dataset.variable(level).position(code)] = figure * self.target.represented
+        return stand_ins[gone]
 
     def _request(
         self, level: str | None, names: tuple[str, ...], filters: tuple[tuple[str, tuple[str, ...]], ...] = ()
     ) -> TableRequest:
         rows = () if level is None else (level,)
-        return TableRequest(self.dataset.id, rows, names, filters=filters)
+        return TableRequest(self.dataset.id, rows, names, filters=filters, measure=self.target.measure)
 
     def _ask(self, request: TableRequest) -> Answer | None:
         """The answer, or None if there is none."""
         try:
             return self.notebook.ask(request)
-        except Refused:
+        except (BadRequest, Refused):
             return None
 
 

@@ -75,6 +75,40 @@ def _show_withheld(study: dict[str, Any]) -> None:
     output.print(shown)
 
 
+def _show_rule_sets(study: dict[str, Any]) -> None:
+    from rich import box
+    from rich.table import Table
+
+    output.print(
+        "Squared error of the attack relative to the parent's shares, at its best in hindsight", style="bold"
+    )
+    shown = Table(box=box.SIMPLE_HEAD)
+    shown.add_column("rules")
+    found = dict.fromkeys(method for each in study["results"] for method in each["methods"])
+    methods = sorted(found, key=lambda name: name == "open")
+    for name in ("withheld\nby a rule", "with\nthem", *methods):
+        shown.add_column(name, justify="right")
+    for each in study["results"]:
+        first = next(iter(each["methods"].values()))
+        ratios = [_measured(each["methods"].get(method)) for method in methods]
+        shown.add_row(each["rules"], f"{first['withheld']:,}", f"{first['complement']:,}", *ratios)
+    output.print(shown)
+    output.print(
+        f"The limit is {study['limit']:.2f}: "
+        + ("every rule set keeps it." if study["within_limit"] else "NOT KEPT.")
+        + " After each ratio stands its standard error. The column open has neither complement nor listing.",
+        markup=False,
+        soft_wrap=True,
+    )
+
+
+def _measured(line: dict[str, Any] | None) -> str:
+    if line is None or line["curves"] is None:
+        return "" if line is None else "-"
+    each = line["curves"]["shares"]
+    return f"{each['best']:.3f} ± {each['error']:.3f}"
+
+
 def _ratios(each: dict[str, Any]) -> list[str]:
     return [f"{point['ratio']:.2f}" for curve in each["curves"].values() for point in curve]
 
@@ -112,5 +146,6 @@ SHOWS: Mapping[str, Callable[[dict[str, Any]], None]] = {
     "averaging": _show_averaging,
     "versions": _show_versions,
     "withheld": _show_withheld,
+    "withheld-rules": _show_rule_sets,
     "weights": _show_weights,
 }

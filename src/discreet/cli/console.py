@@ -9,7 +9,10 @@ from typing import TYPE_CHECKING, Any
 from rich.console import Console
 from rich.text import Text
 
+from discreet.model.pieces import save
+
 if TYPE_CHECKING:
+    from collections.abc import Iterable
     from pathlib import Path
 
     from discreet.errors import DiscreetError
@@ -28,14 +31,14 @@ def report_error(error: DiscreetError) -> int:
     return error.exit_code
 
 
-def emit(document: str | bytes, out: Path | None) -> None:
-    """Write a document to a file, or alone on standard output."""
-    data = document.encode("utf-8") if isinstance(document, str) else document
+def emit(document: str | Iterable[bytes], out: Path | None) -> None:
+    """Write a document to a file, whole or not at all, or alone on standard output."""
+    pieces = [document.encode("utf-8")] if isinstance(document, str) else document
     if out is not None:
-        out.write_bytes(data)
+        save(pieces, out)
         messages.print(f"Written: {out}", soft_wrap=True)
         return
-    sys.stdout.buffer.write(data)
+    sys.stdout.buffer.writelines(pieces)
     sys.stdout.buffer.flush()
 
 

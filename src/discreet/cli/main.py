@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import os
 import sys
 
 import typer
@@ -41,6 +42,8 @@ def _main(
 def run() -> None:
     """Run the command line; an expected error becomes one clear message and its exit code."""
     gc.set_threshold(*RARELY)
+    # Arrow's own pool keeps the memory of blocks that have left.
+    os.environ.setdefault("ARROW_DEFAULT_MEMORY_POOL", "system")
     try:
         app()
     except DiscreetError as error:

@@ -3,8 +3,8 @@
 A module of this folder binds `FORMAT`. Other packages and tests call `register`. Two formats may share an
 ending, and then one of them owns it: that is the format of a file which is named by its ending alone.
 
-`write` gives the whole document. A format that streams can have a second function beside `write` later: the
-faces take what a `Format` offers.
+A format gives a document in `pieces`, so that a large one leaves while it is made: `stream` is what faces send and
+save, `write` is the same bytes at once.
 
 Comes from: `Release`. Goes to: `api`, `cli` and `server`, which offer what is registered.
 """
@@ -12,14 +12,16 @@ Comes from: `Release`. Goes to: `api`, `cli` and `server`, which offer what is r
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from discreet.errors import BadRequest, UnknownFormat, nearest
+from discreet.model.pieces import gathered
 from discreet.model.registry import Extra, Registry
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Iterator
 
     from discreet.model.release import Release
 
@@ -34,10 +36,11 @@ class Format:
         summary: What it is, in a few words.
         extension: The ending of its files, without the dot.
         media_type: What HTTP calls it; with a charset if it is text.
-        write: The release as a document.
+        pieces: The release as a document, piece by piece. What it cannot write it refuses before the first.
         owns_extension: Whether a file with its ending, and no format named, is in this format.
         python_name: The tail of `Table.to_...`; the name, with underscores, by default.
         needs: What must be installed for it.
+        place: Where it stands among the formats: the smaller, the earlier.
     """
 
     name: str
@@ -45,10 +48,20 @@ class Format:
     summary: str
     extension: str
     media_type: str
-    write: Callable[[Release], bytes]
+    pieces: Callable[[Release], Iterable[bytes]]
     owns_extension: bool = True
     python_name: str = ""
     needs: Extra | None = None
+    place: int = 100
+
+    def stream(self, release: Release) -> Iterator[bytes]:
+        """The document in pieces worth sending; the first is made now, so that a refusal comes before any byte."""
+        pieces = gathered(self.pieces(release))
+        return chain([next(pieces, b"")], pieces)
+
+    def write(self, release: Release) -> bytes:
+        """The whole document."""
+        return b"".join(self.pieces(release))
 
     @property
     def method(self) -> str:
@@ -80,8 +93,8 @@ _REGISTRY: Registry[Format] = Registry(
 
 
 def formats() -> tuple[Format, ...]:
-    """Every format."""
-    return _REGISTRY.members()
+    """Every format, in the order in which people are offered them."""
+    return tuple(sorted(_REGISTRY.members(), key=lambda form: form.place))
 
 
 def register(form: Format) -> None:

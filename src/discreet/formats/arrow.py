@@ -11,8 +11,11 @@ import json
 from typing import TYPE_CHECKING
 
 from discreet.formats import Format
+from discreet.model.pieces import Outbox
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
     import numpy as np
     import pyarrow as pa
     from numpy.typing import NDArray
@@ -21,43 +24,53 @@ if TYPE_CHECKING:
     from discreet.model.release import Release
 
 #: Lines of one batch of a stream, and of one row group of a Parquet file.
-BATCH = 131_072
+BATCH = 65_536
 
 
-def to_arrow(release: Release) -> bytes:
-    """The release as an Arrow IPC stream."""
+def to_arrow(release: Release) -> Iterator[bytes]:
+    """The release as an Arrow IPC stream, batch by batch."""
     import pyarrow as pa
 
-    table, sink = arrow_table(release), pa.BufferOutputStream()
-    with pa.ipc.new_stream(sink, table.schema) as stream:
-        stream.write_table(table, max_chunksize=BATCH)
-    return bytes(sink.getvalue().to_pybytes())
+    from discreet.model.columns import blocks
+
+    make, outbox = batch_maker(release), Outbox()
+    with pa.ipc.new_stream(outbox, make(slice(0, 0)).schema) as stream:
+        for lines in blocks(release, BATCH):
+            stream.write_batch(make(lines))
+            yield outbox.taken()
+    yield outbox.taken()
 
 
-def arrow_table(release: Release) -> pa.Table:
-    """The release as an Arrow table."""
+def batch_maker(release: Release) -> Callable[[slice], pa.RecordBatch]:
+    """What makes some lines of the release a batch; all batches share their dictionaries and their schema."""
     import pyarrow as pa
 
     from discreet.model.columns import numbers_of, places_of
     from discreet.model.release import STATUS_MEANING, STATUSES
 
-    named: list[tuple[str, pa.Array, dict[str, str]]] = []
-    for dimension, places in places_of(release):
-        told = {"label": dimension.label}
-        named.append((dimension.name, _coded(dimension.codes, places), told))
-        named.append((f"{dimension.name}_label", _coded(dimension.labels, places), told))
-    value, *beside = [(n.name, _nullable(n), {"meaning": n.meaning}) for n in numbers_of(release)]
-    status = ("status", _coded(STATUSES, release.status.ravel().astype("int32")), STATUS_MEANING)
-    named += [value, status, *beside]
-    fields = [pa.field(name, column.type, metadata=told) for name, column, told in named]
-    schema = pa.schema(fields, metadata={"discreet": _words(release)})
-    return pa.Table.from_arrays([column for _, column, _ in named], schema=schema)
+    texts = [(pa.array(d.codes, pa.string()), pa.array(d.labels, pa.string())) for d in release.dimensions]
+    letters, words = pa.array(STATUSES, pa.string()), {"discreet": _words(release)}
+
+    def make(lines: slice) -> pa.RecordBatch:
+        named: list[tuple[str, pa.Array, dict[str, str]]] = []
+        for (dimension, places), (codes, labels) in zip(places_of(release, lines), texts, strict=True):
+            told = {"label": dimension.label}
+            named.append((dimension.name, _coded(codes, places), told))
+            named.append((f"{dimension.name}_label", _coded(labels, places), told))
+        value, *beside = [(n.name, _nullable(n), {"meaning": n.meaning}) for n in numbers_of(release, lines)]
+        status = ("status", _coded(letters, release.status.flat[lines].astype("int32")), STATUS_MEANING)
+        named += [value, status, *beside]
+        fields = [pa.field(name, column.type, metadata=told) for name, column, told in named]
+        schema = pa.schema(fields, metadata=words)
+        return pa.RecordBatch.from_arrays([column for _, column, _ in named], schema=schema)
+
+    return make
 
 
-def _coded(texts: tuple[str, ...], places: NDArray[np.int32]) -> pa.Array:
+def _coded(texts: pa.Array, places: NDArray[np.int32]) -> pa.Array:
     import pyarrow as pa
 
-    return pa.DictionaryArray.from_arrays(pa.array(places), pa.array(texts, pa.string()))
+    return pa.DictionaryArray.from_arrays(pa.array(places), texts)
 
 
 def _nullable(numbers: Numbers) -> pa.Array:
@@ -86,4 +99,5 @@ FORMAT = Format(
     "arrows",
     "application/vnd.apache.arrow.stream",
     to_arrow,
+    place=60,
 )

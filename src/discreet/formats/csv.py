@@ -4,7 +4,7 @@ For each variable a column of codes under its name and a column `<name>_label`; 
 nothing is released, and `status`; a table in which counts below zero are shown as zero also has them as they were
 (`signed`); a weighted table also has `relative_standard_error` and `noise_share`, the
 noise's part of the error's variance, both in percent. Text that a spreadsheet would take for a formula is led
-by an apostrophe. Each category is quoted once and the lines are joined by Arrow: a million cells take a second.
+by an apostrophe. Each category is quoted once and Arrow joins the lines of a block.
 """
 
 from __future__ import annotations
@@ -18,20 +18,20 @@ from typing import TYPE_CHECKING
 from discreet.formats import Format
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
     import pyarrow as pa
 
-    from discreet.model.columns import Numbers
+    from discreet.model.columns import Lines, Numbers
     from discreet.model.release import Release
 
 _FORMULA = re.compile(r"[=+\-@\t\r]")
 _NUMBER = re.compile(r"-?\d+(\.\d+)?(-\d+)?\Z")
 
 
-def to_csv(release: Release) -> bytes:
+def to_csv(release: Release) -> Iterator[bytes]:
     """The release as tidy CSV."""
-    return csv_document(release, Dialect())
+    return csv_pieces(release, Dialect())
 
 
 def safe_text(text: str) -> str:
@@ -58,59 +58,61 @@ class Dialect:
     safe: Callable[[str], str] = safe_text
 
 
-def csv_document(release: Release, dialect: Dialect) -> bytes:
-    """The release as CSV of a dialect."""
-    from discreet.model.columns import numbers_of
+def csv_pieces(release: Release, dialect: Dialect) -> Iterator[bytes]:
+    """The release as CSV of a dialect: the header, then block by block."""
+    from discreet.model.columns import NONE, blocks, numbers_of
 
     names = [name for d in release.dimensions for name in (d.name, f"{d.name}_label")]
-    value, *beside = [numbers.name for numbers in numbers_of(release)]
-    header = dialect.separator.join([*names, value, "status", *beside]) + "\n"
-    return header.encode() + joined_lines(_columns(release, dialect), dialect.separator)
+    value, *beside = [numbers.name for numbers in numbers_of(release, NONE)]
+    yield (dialect.separator.join([*names, value, "status", *beside]) + "\n").encode()
+    texts = [(quoted(d.codes, dialect), quoted(d.labels, dialect)) for d in release.dimensions]
+    for lines in blocks(release):
+        yield joined_lines(_columns(release, lines, texts, dialect), dialect.separator)
 
 
-def _columns(release: Release, dialect: Dialect) -> list[pa.Array]:
-    """The fields of every line, column by column."""
+def _columns(
+    release: Release, lines: Lines, texts: list[tuple[pa.Array, pa.Array]], dialect: Dialect
+) -> list[pa.Array]:
+    """The fields of some lines, column by column."""
     import pyarrow as pa
 
     from discreet.model.columns import numbers_of, places_of
     from discreet.model.release import STATUSES
 
     columns = [
-        quoted(texts, dialect).take(pa.array(places))
-        for dimension, places in places_of(release)
-        for texts in (dimension.codes, dimension.labels)
+        each.take(pa.array(places))
+        for (_, places), pair in zip(places_of(release, lines), texts, strict=True)
+        for each in pair
     ]
-    value, *beside = [number_texts(numbers, dialect.decimal) for numbers in numbers_of(release)]
-    status = pa.array(STATUSES, pa.large_string()).take(pa.array(release.status.ravel()))
+    value, *beside = [number_texts(numbers, dialect.decimal) for numbers in numbers_of(release, lines)]
+    status = pa.array(STATUSES, pa.large_string()).take(pa.array(release.status.flat[lines]))
     return [*columns, value, status, *beside]
 
 
-def joined_lines(columns: list[pa.Array], separator: str) -> bytes:
+def joined_lines(columns: list[pa.Array], separator: str, end: str = "\n") -> bytes:
     """Lines made of their fields."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
-    between, end, nothing = (pa.scalar(text, pa.large_string()) for text in (separator, "\n", ""))
-    ended = pc.binary_join_element_wise(columns[-1], end, nothing)
+    between, last, nothing = (pa.scalar(text, pa.large_string()) for text in (separator, end, ""))
+    ended = pc.binary_join_element_wise(columns[-1], last, nothing)
     lines = pc.binary_join_element_wise(*columns[:-1], ended, between)
-    return b"".join(line_block.buffers()[2].to_pybytes() for line_block in _blocks(lines))
+    return b"".join(
+        chunk.buffers()[2].to_pybytes() for chunk in getattr(lines, "chunks", [lines]) if len(chunk)
+    )
 
 
-def number_texts(numbers: Numbers, decimal: str = ".") -> pa.Array:
-    """Whole numbers as they are, a float by the fewest digits that give it back; empty where missing."""
+def number_texts(numbers: Numbers, decimal: str = ".", missing: str = "") -> pa.Array:
+    """Whole numbers as they are, a float by the fewest digits that give it back, and a text where there is none."""
     import numpy as np
     import pyarrow as pa
 
     if numbers.values.dtype.kind != "f":
-        return pa.array(numbers.values, mask=numbers.missing).cast(pa.large_string()).fill_null("")
+        return pa.array(numbers.values, mask=numbers.missing).cast(pa.large_string()).fill_null(missing)
     known, places = np.unique(numbers.values, return_inverse=True)
     texts = [repr(value).replace(".", decimal) for value in known.tolist()]
-    return pa.array(texts, pa.large_string()).take(pa.array(places, mask=numbers.missing)).fill_null("")
-
-
-def _blocks(lines: pa.Array | pa.ChunkedArray) -> list[pa.Array]:
-    chunks = getattr(lines, "chunks", [lines])
-    return [chunk for chunk in chunks if len(chunk)]
+    found = pa.array(texts, pa.large_string()).take(pa.array(places, mask=numbers.missing))
+    return found.fill_null(missing)
 
 
 def quoted(texts: tuple[str, ...], dialect: Dialect) -> pa.Array:
@@ -127,4 +129,4 @@ def quoted(texts: tuple[str, ...], dialect: Dialect) -> pa.Array:
     return pa.array(fields, pa.large_string())
 
 
-FORMAT = Format("csv", "CSV", "tidy CSV", "csv", "text/csv; charset=utf-8", to_csv)
+FORMAT = Format("csv", "CSV", "tidy CSV", "csv", "text/csv; charset=utf-8", to_csv, place=10)

@@ -1,8 +1,11 @@
 """CSV for a double click in Excel: the columns of the tidy CSV with a byte order mark, semicolons and decimal commas.
 
-This is what Excel expects where the comma is the decimal sign, as in most of Europe. An apostrophe leads every
-text that Excel would change: a formula, or a code that it would take for a date (`5-9`), a time, or a number with
-other digits than it has (`007`, `1E5`, more than 15 digits).
+Excel splits a file by the separator of the reader's own settings, which no server can know. This is what it expects
+where the comma is the decimal sign, as in most of Europe; `csv_excel_point` is for where the point is. A first line
+`sep=;` is no way out: with it Excel no longer reads the byte order mark, and the decimal sign stays that of the reader.
+
+An apostrophe leads every text that Excel would change: a formula, or a code that it would take for a date (`5-9`), a
+time, or a number with other digits than it has (`007`, `1E5`, more than 15 digits).
 """
 
 from __future__ import annotations
@@ -11,9 +14,11 @@ import re
 from typing import TYPE_CHECKING
 
 from discreet.formats import Format
-from discreet.formats.csv import Dialect, csv_document
+from discreet.formats.csv import Dialect, csv_pieces
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from discreet.model.release import Release
 
 #: Numbers that Excel keeps as they are.
@@ -31,9 +36,15 @@ _MONTH = re.compile(
 _OTHERS = re.compile(r"[=+\-@\t\r]|(\d+:\d+.*|\d+ *[ap]m?|true|false|wahr|falsch|vrai|faux)\Z", re.IGNORECASE)
 
 
-def to_csv_excel(release: Release) -> bytes:
-    """The release as CSV that Excel opens by itself."""
-    return b"\xef\xbb\xbf" + csv_document(release, Dialect(";", ",", kept_text))
+def to_csv_excel(release: Release) -> Iterator[bytes]:
+    """The release as CSV that Excel opens by itself where the comma is the decimal sign."""
+    return excel_pieces(release, ";", ",")
+
+
+def excel_pieces(release: Release, separator: str, decimal: str) -> Iterator[bytes]:
+    """The release as CSV for Excel of one decimal sign."""
+    yield b"\xef\xbb\xbf"
+    yield from csv_pieces(release, Dialect(separator, decimal, kept_text))
 
 
 def kept_text(text: str) -> str:
@@ -50,10 +61,11 @@ def kept_text(text: str) -> str:
 
 FORMAT = Format(
     "csv-excel",
-    "CSV for Excel",
-    "CSV that Excel opens by itself",
+    "CSV for Excel (semicolons)",
+    "CSV that Excel opens by itself where the comma is the decimal sign",
     "csv",
     "text/csv; charset=utf-8",
     to_csv_excel,
     owns_extension=False,
+    place=20,
 )

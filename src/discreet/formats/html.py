@@ -1,45 +1,54 @@
-"""HTML: one document with one table, one line a cell, and below it all that must be told.
+"""HTML: the table as it reads, rows down the side and columns along the top, and below it all that must be told.
 
-It stands alone: no script, no picture, no other file. Each variable is a row header whose `<data value>` is the
-code; each label is in a `<bdi>`, so that marks of writing direction cannot turn what stands beside it.
+It stands alone: no script, no picture, no other file. Each layer is a table of its own. A header has its scope, and its
+`<data value>` is the code; each label is in a `<bdi>`, so that marks of writing direction cannot turn what stands
+beside it. Where there are numbers beside the value, they are the innermost columns. A letter in a cell is its status.
 """
 
 from __future__ import annotations
 
 from html import escape
+from itertools import product
+from math import prod
 from typing import TYPE_CHECKING
 
 from discreet.formats import Format
 from discreet.formats.csv import joined_lines, number_texts
 
 if TYPE_CHECKING:
-    import pyarrow as pa
+    from collections.abc import Iterator
 
+    import numpy as np
+    import pyarrow as pa
+    from numpy.typing import NDArray
+
+    from discreet.model.columns import Lines, Numbers
     from discreet.model.release import Release
+    from discreet.model.shape import Dimension
 
 _STYLE = (
-    "body{font-family:sans-serif;margin:2em}table{border-collapse:collapse}caption{text-align:left;"
-    "font-weight:bold}th,td{padding:.2em .6em;border-bottom:1px solid #999}th{text-align:left}td{text-align:right}"
+    "body{font-family:sans-serif;margin:2em}table{border-collapse:collapse;margin:1em 0}caption{text-align:left;"
+    "font-weight:bold}th,td{padding:.2em .6em;border-bottom:1px solid #999}th{text-align:left;font-weight:normal}"
+    "thead th{font-weight:bold;vertical-align:bottom}td,th[scope=col]:not([rowspan]){text-align:right}"
+    "td{font-variant-numeric:tabular-nums;white-space:nowrap}"
+    "abbr{font-style:italic}dt{font-weight:bold}.d1{padding-left:2em}.d2{padding-left:3.5em}.d3{padding-left:5em}"
 )
 
 
-def to_html(release: Release) -> bytes:
-    """The release as an HTML document."""
-    from discreet.model.columns import numbers_of
-    from discreet.model.provenance import provenance
-
-    value, *beside = [numbers.name for numbers in numbers_of(release)]
-    names = [*(dimension.label for dimension in release.dimensions), value, "status", *beside]
-    head = "".join(f'<th scope="col">{safe_html(name)}</th>' for name in names)
-    title = safe_html(release.title)
-    told = "".join(f"<dt>{safe_html(n)}</dt><dd>{safe_html(text)}</dd>\n" for n, text in provenance(release))
-    top = (
-        f'<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8"><title>{title}</title>'
-        f"<style>{_STYLE}</style></head><body><main>\n<p>{safe_html(release.notes[0])}</p>\n"
-        f"<table><caption>{title}</caption>\n<thead><tr>{head}</tr></thead>\n<tbody>\n"
-    )
-    end = f"</tbody></table>\n<h2>About this table</h2>\n<dl>\n{told}</dl>\n</main></body></html>\n"
-    return top.encode() + joined_lines(_cells(release), "") + end.encode()
+def to_html(release: Release) -> Iterator[bytes]:
+    """The release as an HTML document: one table a layer, block by block."""
+    rows, columns, layers = _axes(release)
+    count, width = (prod(d.length for d in axis) for axis in (layers, columns))
+    title, captions, head = safe_html(release.title), _captions(layers), _head(release, rows, columns)
+    yield (
+        f'<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8"><title>{_escaped(release.title)}</title>'
+        f"<style>{_STYLE}</style></head><body><main>\n<h1>{title}</h1>\n<p>{safe_html(release.notes[0])}</p>\n"
+    ).encode()
+    for layer in range(count):
+        yield f"<table>{captions[layer]}\n<thead>\n{head}</thead>\n<tbody>\n".encode()
+        yield from _body(release, rows, layer, (release.cells // (count * width), width, count))
+        yield b"</tbody></table>\n"
+    yield f"<h2>About this table</h2>\n<dl>\n{_told(release)}</dl>\n</main></body></html>\n".encode()
 
 
 def safe_html(text: str) -> str:
@@ -55,41 +64,130 @@ def _escaped(text: str) -> str:
     return escape(text.replace("\0", "\ufffd"))
 
 
-def _cells(release: Release) -> list[pa.Array]:
-    """The pieces of every line, column by column."""
+def _axes(release: Release) -> list[list[Dimension]]:
+    """The variables of the rows, the columns and the layers; the cells are in this order."""
+    request = release.request
+    return [
+        [dimension for dimension in release.dimensions if dimension.name in names]
+        for names in (request.rows, request.columns, request.layers)
+    ]
+
+
+def _captions(layers: list[Dimension]) -> list[str]:
+    """What stands above the table of each layer; nothing where there are no layers."""
+    labelled = [[f"{safe_html(d.label)}: {text}" for text in _coded(d)] for d in layers]
+    return [f"<caption>{', '.join(each)}</caption>" if each else "" for each in product(*labelled)]
+
+
+def _coded(dimension: Dimension) -> list[str]:
+    """The labels of a variable, each with its code."""
+    return [
+        f'<data value="{_escaped(code)}">{safe_html(label)}</data>'
+        for code, label in zip(dimension.codes, dimension.labels, strict=True)
+    ]
+
+
+def _head(release: Release, rows: list[Dimension], columns: list[Dimension]) -> str:
+    """The header rows: a corner for each row variable, what the columns are, their categories, their numbers."""
+    from discreet.model.columns import NONE, numbers_of
+
+    contents = [safe_html(_in_words(numbers)) for numbers in numbers_of(release, NONE)]
+    levels = [[", ".join(safe_html(dimension.label) for dimension in columns)]] if columns else []
+    levels += [_coded(dimension) for dimension in columns]
+    levels += [contents] if contents[1:] else [] if columns else [[safe_html(release.dataset.unit)]]
+    corner = "".join(f'<th scope="col" rowspan="{len(levels)}">{safe_html(d.label)}</th>' for d in rows)
+    lines, before = [], 1
+    for number, level in enumerate(levels, start=1):
+        span = prod(map(len, levels[number:]))
+        scope = f'"colgroup" colspan="{span}"' if number < len(levels) else '"col"'
+        lines.append("".join(f"<th scope={scope}>{text}</th>" for text in level) * before)
+        before *= len(level)
+    return "".join(f"<tr>{corner if not n else ''}{line}</tr>\n" for n, line in enumerate(lines))
+
+
+def _in_words(numbers: Numbers) -> str:
+    return numbers.name.replace("_", " ")
+
+
+def _body(
+    release: Release, rows: list[Dimension], layer: int, lengths: tuple[int, int, int]
+) -> Iterator[bytes]:
+    """The lines of one layer, some cells at a time: a line opens before its first cell and ends after its last."""
+    import numpy as np
+    import pyarrow as pa
+
+    from discreet.model.columns import BLOCK
+
+    height, width, count = lengths
+    stubs, ends = _stubs(rows), pa.array(["", "</tr>\n"], pa.large_string())
+    for start in range(0, height * width, BLOCK):
+        place = np.arange(start, min(start + BLOCK, height * width))
+        column = place % width
+        opening = _opening(stubs, place[column == 0] // width)
+        first = np.where(column == 0, np.cumsum(column == 0), 0)
+        end = ends.take(pa.array((column == width - 1).astype(np.int8)))
+        yield joined_lines(
+            [opening.take(pa.array(first)), *_cells(release, place * count + layer), end], "", ""
+        )
+
+
+def _stubs(rows: list[Dimension]) -> list[pa.Array]:
+    """The header cell of each category of the row variables; a finer level stands within the coarser one."""
+    import pyarrow as pa
+
+    found = []
+    for dimension in rows:
+        depths = [min(output.depth, 3) for output in dimension.outputs] + [0] * dimension.total
+        looks = [f' class="d{depth}"' if depth else "" for depth in depths]
+        texts = [f'<th scope="row"{look}>{t}</th>' for look, t in zip(looks, _coded(dimension), strict=True)]
+        found.append(pa.array(texts, pa.large_string()))
+    return found
+
+
+def _opening(stubs: list[pa.Array], numbers: NDArray[np.int64]) -> pa.Array:
+    """Nothing, and then what opens each of some rows."""
+    import numpy as np
     import pyarrow as pa
     import pyarrow.compute as pc
 
-    from discreet.model.columns import numbers_of, places_of
-
-    def cell(texts: pa.Array) -> pa.Array:
-        around = [pa.scalar(text, pa.large_string()) for text in ("<td>", "</td>", "")]
-        return pc.binary_join_element_wise(around[0], texts, around[1], around[2])
-
-    columns = [
-        pa.array(
-            [
-                f'<th scope="row"><data value="{_escaped(code)}">{safe_html(label)}</data></th>'
-                for code, label in zip(dimension.codes, dimension.labels, strict=True)
-            ],
-            pa.large_string(),
-        ).take(pa.array(places))
-        for dimension, places in places_of(release)
-    ]
-    value, *beside = [cell(number_texts(numbers)) for numbers in numbers_of(release)]
-    start, end = (pa.repeat(pa.scalar(t, pa.large_string()), release.cells) for t in ("<tr>", "</tr>"))
-    return [start, *columns, value, _status(release), *beside, end]
+    places = np.unravel_index(numbers, [len(texts) for texts in stubs]) if stubs else ()
+    headers = [texts.take(pa.array(each)) for texts, each in zip(stubs, places, strict=True)]
+    start = pa.repeat(pa.scalar("<tr>", pa.large_string()), len(numbers))
+    opened = pc.binary_join_element_wise(start, *headers, pa.scalar("", pa.large_string()))
+    return pa.concat_arrays([pa.array([""], pa.large_string()), opened])
 
 
-def _status(release: Release) -> pa.Array:
-    """The letter of each line, with its meaning where a pointer rests on it."""
+def _cells(release: Release, lines: Lines) -> list[pa.Array]:
+    """What stands in some cells: the value with its status, then the numbers beside it."""
     import pyarrow as pa
 
-    from discreet.model.release import STATUS_MEANING
+    from discreet.model.columns import numbers_of
+    from discreet.model.release import STATUS_MEANING, UNRELIABLE
 
     marked = [f'<abbr title="{meaning}">{letter}</abbr>' for letter, meaning in STATUS_MEANING.items()]
-    texts = [f"<td>{text}</td>" for text in ("", *marked)]
-    return pa.array(texts, pa.large_string()).take(pa.array(release.status.ravel()))
+    marked[UNRELIABLE - 1] = " " + marked[UNRELIABLE - 1]
+    marks = pa.array(["", *marked], pa.large_string()).take(pa.array(release.status.flat[lines]))
+    open_, close, between = (pa.scalar(text, pa.large_string()) for text in ("<td>", "</td>", "</td><td>"))
+    value, *beside = [number_texts(numbers) for numbers in numbers_of(release, lines)]
+    return [open_, value, marks, *(part for texts in beside for part in (between, texts)), close]
 
 
-FORMAT = Format("html", "HTML", "an HTML document", "html", "text/html; charset=utf-8", to_html)
+def _told(release: Release) -> str:
+    """All that must be told of the table, and what its numbers are."""
+    from discreet.model.columns import NONE, numbers_of
+    from discreet.model.provenance import provenance
+
+    _, *beside = numbers_of(release, NONE)
+    told = [*provenance(release), *((_in_words(numbers), numbers.meaning) for numbers in beside)]
+    return "".join(f"<dt>{safe_html(name)}</dt><dd>{safe_html(text)}</dd>\n" for name, text in told)
+
+
+FORMAT = Format(
+    "html",
+    "HTML",
+    "an HTML document, the table as it reads",
+    "html",
+    "text/html; charset=utf-8",
+    to_html,
+    place=90,
+)

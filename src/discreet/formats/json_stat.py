@@ -1,39 +1,86 @@
-"""JSON-stat 2.0: dense values, category indices as objects, status by position.
+"""JSON-stat 2.0, compact: dense values, category indices as objects, status by position.
 
-The mandatory note is `note[0]`; what the protection promises is under `extension.confidentiality`. Where numbers
-below zero are shown as zero, `extension.signed` has them as they were. A total is the category `_T`.
+The mandatory note is `note[0]`; what the protection promises is under `extension.confidentiality`. The numbers beside
+the value are lists under `extension`, by their names. A total is the category `_T`.
+
+`json_stat` is the document as a dictionary in which long lists are `Later`; `json_pieces` writes it, each long list
+block by block when its turn comes.
 Read by pyjstat, rjstat and jsonstat-toolkit; https://json-stat.org/full/.
 """
 
 from __future__ import annotations
 
 import json
+import secrets
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from discreet.formats import Format
+from discreet.formats.csv import joined_lines, number_texts
 
 if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
+    from collections.abc import Callable, Iterator
 
     from discreet.model.release import Release
     from discreet.model.shape import Dimension
 
 
-def to_json_stat(release: Release) -> bytes:
+@dataclass(frozen=True, slots=True)
+class Later:
+    """A long list or object of a document, which is made when it is written.
+
+    Args:
+        brackets: `[]` or `{}`.
+        items: Makes the items in pieces, each item followed by a comma.
+    """
+
+    brackets: str
+    items: Callable[[], Iterator[bytes]]
+
+    def pieces(self) -> Iterator[bytes]:
+        """The JSON of it."""
+        yield self.brackets[0].encode()
+        before = b""
+        for piece in filter(None, self.items()):
+            yield before
+            before = piece
+        yield before[:-1] + self.brackets[1].encode()
+
+
+def to_json_stat(release: Release) -> Iterator[bytes]:
     """The release as a JSON-stat 2.0 dataset."""
-    return json.dumps(json_stat(release), ensure_ascii=False, allow_nan=False).encode()
+    return json_pieces(json_stat(release))
+
+
+def json_pieces(document: dict[str, Any]) -> Iterator[bytes]:
+    """The JSON of a document that may hold `Later`, compact, in pieces.
+
+    >>> b"".join(json_pieces({"a": Later("[]", lambda: iter([b"1,2,", b"3,"])), "b": None}))
+    b'{"a":[1,2,3],"b":null}'
+    """
+    mark, waiting = secrets.token_hex(16), []  # a text that no document can hold by chance or on purpose
+
+    def later(value: Any) -> str:
+        if not isinstance(value, Later):
+            raise TypeError(f"{type(value).__name__} is not JSON")
+        waiting.append(value)
+        return mark
+
+    text = json.dumps(document, ensure_ascii=False, allow_nan=False, separators=(",", ":"), default=later)
+    first, *others = text.split(f'"{mark}"')
+    yield first.encode()
+    for value, part in zip(waiting, others, strict=True):
+        yield from value.pieces()
+        yield part.encode()
 
 
 def json_stat(release: Release) -> dict[str, Any]:
     """The release as the JSON-stat 2.0 structure."""
-    import numpy as np
-
-    from discreet.model.release import STATUSES
+    from discreet.model.columns import NONE, numbers_of
 
     dataset = release.dataset
-    status = release.status.ravel()
-    marked = np.flatnonzero(status)
+    names = [numbers.name for numbers in numbers_of(release, NONE)]
+    columns = {name: _column(release, number) for number, name in enumerate(names)}
     document: dict[str, Any] = {
         "version": "2.0",
         "class": "dataset",
@@ -42,10 +89,10 @@ def json_stat(release: Release) -> dict[str, Any]:
         "note": list(release.notes),
         "id": [dimension.name for dimension in release.dimensions],
         "size": [dimension.length for dimension in release.dimensions],
-        "dimension": {dimension.name: _dimension(dimension) for dimension in release.dimensions},
-        "value": _numbers(release, release.values),
-        "status": {str(place): STATUSES[status[place]] for place in marked.tolist()},
-        "extension": _extension(release),
+        "dimension": {dimension.name: json_dimension(dimension) for dimension in release.dimensions},
+        "value": columns.pop("value"),
+        "status": Later("{}", lambda: _statuses(release)),
+        "extension": _extension(release, columns),
     }
     geography = [dimension.name for dimension in release.dimensions if dimension.geography]
     if geography:
@@ -53,17 +100,36 @@ def json_stat(release: Release) -> dict[str, Any]:
     return document
 
 
-def _numbers(release: Release, numbers: NDArray[np.int64] | NDArray[np.float64]) -> list[float | None]:
-    """Numbers in the order of the cells; null where nothing is released."""
+def _column(release: Release, number: int) -> Later:
+    """One of the columns of numbers, in the order of the cells; null where nothing is released."""
+    from discreet.model.columns import blocks, numbers_of
+
+    def items() -> Iterator[bytes]:
+        for lines in blocks(release):
+            yield joined_lines([number_texts(numbers_of(release, lines)[number], missing="null")], "", ",")
+
+    return Later("[]", items)
+
+
+def _statuses(release: Release) -> Iterator[bytes]:
+    """The letters of the cells that have one, by position."""
     import numpy as np
+    import pyarrow as pa
 
-    listed: list[float | None] = [*numbers.ravel().tolist()]
-    for place in np.flatnonzero(release.missing.ravel()).tolist():
-        listed[place] = None
-    return listed
+    from discreet.model.columns import blocks
+    from discreet.model.release import STATUSES
+
+    letters = pa.array([f'":"{letter}"' for letter in STATUSES], pa.large_string())
+    quote = pa.scalar('"', pa.large_string())
+    for lines in blocks(release):
+        status = release.status.flat[lines]
+        marked = np.flatnonzero(status)
+        places = pa.array(marked + lines.start).cast(pa.large_string())
+        yield joined_lines([quote, places, letters.take(pa.array(status[marked]))], "", ",")
 
 
-def _dimension(dimension: Dimension) -> dict[str, Any]:
+def json_dimension(dimension: Dimension) -> dict[str, Any]:
+    """One dimension, with what lies within what."""
     index = {code: place for place, code in enumerate(dimension.codes)}
     labels = dict(zip(dimension.codes, dimension.labels, strict=True))
     category: dict[str, Any] = {"index": index, "label": labels}
@@ -76,25 +142,7 @@ def _dimension(dimension: Dimension) -> dict[str, Any]:
     return {"label": dimension.label, "category": category}
 
 
-def _errors(release: Release) -> dict[str, Any]:
-    """Of a weighted table: errors and the noise's share of them, in percent, in the order of the values."""
-    if release.errors is None or release.noise_shares is None:
-        return {}
-    return {
-        "relative_standard_error": _percent(release, release.errors),
-        "noise_share": _percent(release, release.noise_shares),
-    }
-
-
-def _percent(release: Release, tenths: NDArray[np.int64]) -> list[float | None]:
-    """Tenths of a percent as percent; null where there is none."""
-    import numpy as np
-
-    shown = np.where(release.missing, -1, tenths).ravel().tolist()
-    return [None if number < 0 else number / 10 for number in shown]
-
-
-def _extension(release: Release) -> dict[str, Any]:
+def _extension(release: Release, columns: dict[str, Later]) -> dict[str, Any]:
     from discreet.model.release import STATUS_MEANING
 
     dataset = release.dataset
@@ -108,8 +156,7 @@ def _extension(release: Release) -> dict[str, Any]:
         "query": release.request.permalink,
         **({} if release.selection is None else {"selection": dict(release.selection.codes)}),
         "measure": release.request.measure,
-        **({} if release.signed is None else {"signed": _numbers(release, release.signed)}),
-        **_errors(release),
+        **columns,
         "status": {"label": STATUS_MEANING},
         "confidentiality": {
             "method": dataset.protection.method,
@@ -130,4 +177,5 @@ FORMAT = Format(
     "application/json; charset=utf-8",
     to_json_stat,
     python_name="json_stat",
+    place=40,
 )

@@ -5,22 +5,29 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from discreet.formats import Format
-from discreet.formats.arrow import BATCH, arrow_table
+from discreet.formats.arrow import BATCH, batch_maker
+from discreet.model.pieces import Outbox
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from discreet.model.release import Release
 
 
-def to_parquet(release: Release) -> bytes:
-    """The release as a Parquet file."""
-    import pyarrow as pa
+def to_parquet(release: Release) -> Iterator[bytes]:
+    """The release as a Parquet file, row group by row group."""
     import pyarrow.parquet as pq
 
-    sink = pa.BufferOutputStream()
-    pq.write_table(arrow_table(release), sink, row_group_size=BATCH, compression="zstd")
-    return bytes(sink.getvalue().to_pybytes())
+    from discreet.model.columns import blocks
+
+    make, outbox = batch_maker(release), Outbox()
+    with pq.ParquetWriter(outbox, make(slice(0, 0)).schema, compression="zstd") as file:
+        for lines in blocks(release, BATCH):
+            file.write_batch(make(lines))
+            yield outbox.taken()
+    yield outbox.taken()
 
 
 FORMAT = Format(
-    "parquet", "Parquet", "a Parquet file", "parquet", "application/vnd.apache.parquet", to_parquet
+    "parquet", "Parquet", "a Parquet file", "parquet", "application/vnd.apache.parquet", to_parquet, place=50
 )

@@ -19,11 +19,11 @@ from discreet.formats import Format
 from discreet.formats.csv import joined_lines, number_texts
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
 
     import pyarrow as pa
 
-    from discreet.model.columns import Numbers
+    from discreet.model.columns import Lines, Numbers
     from discreet.model.release import Release
 
 #: The variable that says which number stands in a column, and its category for low reliability.
@@ -34,9 +34,13 @@ PIECE = 200
 _SYMBOLS = ('"..."', '"."', '".."', '"..."')
 
 
-def to_px(release: Release) -> bytes:
-    """The release as a PX file."""
-    contents = _contents(release)
+def to_px(release: Release) -> Iterator[bytes]:
+    """The release as a PX file: the keywords, then the data block by block."""
+    from discreet.model.columns import NONE, blocks
+    from discreet.model.release import STATUSES
+
+    flagged = bool((release.status == STATUSES.index("u")).any())
+    contents = _contents(release, NONE, flagged=flagged)
     axes = [(d.name, d.label, d.codes, d.labels) for d in release.dimensions]
     if len(contents) > 1:
         codes = tuple(numbers.name for numbers in contents)
@@ -51,7 +55,10 @@ def to_px(release: Release) -> bytes:
     ]
     lines += [_line("VARIABLECODE", [axis[0]], name) for name, axis in zip(names, axes, strict=True)]
     lines += _words(release)
-    return ("\n".join(lines) + "\nDATA=\n").encode() + joined_lines(_data(release, contents), " ") + b";\n"
+    yield ("\n".join(lines) + "\nDATA=\n").encode()
+    for block in blocks(release):
+        yield joined_lines(_data(release, block, flagged=flagged), " ")
+    yield b";\n"
 
 
 def clean_text(text: str) -> str:
@@ -79,18 +86,17 @@ def unique_texts(texts: Iterable[str]) -> list[str]:
     return list(taken)
 
 
-def _contents(release: Release) -> list[Numbers]:
-    """The numbers of each cell; where some are unreliable, which."""
+def _contents(release: Release, lines: Lines, *, flagged: bool) -> list[Numbers]:
+    """The numbers of some cells; where some of the table are unreliable, which."""
     import numpy as np
 
     from discreet.model.columns import Numbers, numbers_of
     from discreet.model.release import STATUS_MEANING, STATUSES
 
-    unreliable = release.status.ravel() == STATUSES.index("u")
-    contents = numbers_of(release)
-    if unreliable.any():
-        flags = unreliable.astype(np.int64)
-        contents.append(Numbers(UNRELIABLE, STATUS_MEANING["u"], flags, release.missing.ravel()))
+    contents = numbers_of(release, lines)
+    if flagged:
+        flags = (release.status.flat[lines] == STATUSES.index("u")).astype(np.int64)
+        contents.append(Numbers(UNRELIABLE, STATUS_MEANING["u"], flags, contents[0].missing))
     return contents
 
 
@@ -147,13 +153,16 @@ def _quoted(text: str) -> str:
     return "\n".join(f'"{piece}"' for piece in pieces)
 
 
-def _data(release: Release, contents: list[Numbers]) -> list[pa.Array]:
-    """The numbers of every cell, or the symbols of its status."""
+def _data(release: Release, lines: Lines, *, flagged: bool) -> list[pa.Array]:
+    """The numbers of some cells, or the symbols of their status."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
-    symbols = pa.array(_SYMBOLS, pa.large_string()).take(pa.array(release.status.ravel()))
-    return [pc.if_else(pa.array(numbers.missing), symbols, number_texts(numbers)) for numbers in contents]
+    symbols = pa.array(_SYMBOLS, pa.large_string()).take(pa.array(release.status.flat[lines]))
+    return [
+        pc.if_else(pa.array(numbers.missing), symbols, number_texts(numbers))
+        for numbers in _contents(release, lines, flagged=flagged)
+    ]
 
 
-FORMAT = Format("px", "PX", "a PX file", "px", "text/x-px; charset=utf-8", to_px)
+FORMAT = Format("px", "PX", "a PX file", "px", "text/x-px; charset=utf-8", to_px, place=70)

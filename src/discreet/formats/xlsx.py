@@ -4,20 +4,29 @@ The sheet data has the columns of the tidy CSV: codes and labels as text, `value
 `status` beside it. The sheet notes has the mandatory note and all that travels with the table, the sheet
 definitions the columns, categories and status letters. Every text is written as text: a label never becomes a
 formula, a link, a number or a date.
+
+XlsxWriter makes the workbook with all its words. The lines of the sheet data are then put in block by block, as
+XML that Arrow joins: a text is the number of a text of the workbook, each of which stands in the sheet definitions.
 """
 
 from __future__ import annotations
 
 import io
+import re
+import zipfile
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 from discreet.errors import BadRequest
 from discreet.formats import Format
+from discreet.formats.csv import joined_lines, number_texts
+from discreet.model.pieces import Outbox
 from discreet.model.registry import Extra
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Iterator
+
+    import pyarrow as pa
 
     from discreet.model.release import Release
 
@@ -25,28 +34,64 @@ if TYPE_CHECKING:
 MOST_LINES, MOST_LETTERS = 1_048_575, 32_767
 #: A workbook tells when it was made; the same release is the same file, so the time is a fixed one.
 _MADE = datetime(2000, 1, 1)  # noqa: DTZ001 - Excel knows no time zones
+#: The lines that are made at a time: their XML is long.
+_LINES = 2_048
+#: The parts of the file that are the sheet data, and the list of the sheets.
+_DATA, _SHEETS = "xl/worksheets/sheet1.xml", "xl/workbook.xml"
+#: Where these parts say that the sheet data ends with its header.
+_HEADER_ONLY = re.compile(rb'(\$?A\$?1:\$?[A-Z]+\$?)1(?=["<])')
 
 
-def to_xlsx(release: Release) -> bytes:
+def to_xlsx(release: Release) -> Iterator[bytes]:
     """The release as an Excel workbook.
 
     Raises:
         BadRequest: It has more cells than a sheet has lines.
     """
+    refuse_long(release.cells)
+    book, texts = _book(release)
+    outbox = Outbox()
+    with (
+        zipfile.ZipFile(book) as made,
+        zipfile.ZipFile(outbox, "w", zipfile.ZIP_DEFLATED, compresslevel=3) as sent,
+    ):
+        for name in made.namelist():
+            with sent.open(name, "w") as part:
+                for piece in _part(release, name, made.read(name), texts):
+                    part.write(piece)
+                    yield outbox.taken()
+    yield outbox.taken()
+
+
+def _part(release: Release, name: str, made: bytes, texts: dict[str, int]) -> Iterator[bytes]:
+    """A part of the file: as it was made, but for the lines of the data, and for how far they reach."""
+    if name not in {_DATA, _SHEETS}:
+        yield made
+        return
+    reaching = _HEADER_ONLY.sub(rb"\g<1>%d" % (release.cells + 1), made)
+    before, end, after = reaching.partition(b"</sheetData>")
+    yield before
+    if name == _DATA:
+        yield from _data(release, texts)
+    yield end + after
+
+
+def _book(release: Release) -> tuple[io.BytesIO, dict[str, int]]:
+    """The workbook with the header of the sheet data alone, and the numbers of its texts."""
     import xlsxwriter
 
     from discreet.model.provenance import provenance
 
-    refuse_long(release.cells)
     buffer = io.BytesIO()
     with xlsxwriter.Workbook(buffer, {"in_memory": True}) as book:
         book.set_properties({"title": release.title[:255], "comments": release.notes[0], "created": _MADE})
         bold, wrapped = book.add_format({"bold": True}), book.add_format({"text_wrap": True, "valign": "top"})
-        _write_data(book.add_worksheet("data"), release, bold)
+        _write_header(book.add_worksheet("data"), release, bold)
         _write_lines(book.add_worksheet("notes"), ("name", "text"), provenance(release), bold, wrapped)
         header = ("name", "code", "label", "parent")
         _write_lines(book.add_worksheet("definitions"), header, _definitions(release), bold, wrapped)
-    return buffer.getvalue()
+        texts = dict(book.str_table.string_table)
+    return buffer, texts
 
 
 def refuse_long(cells: int) -> None:
@@ -58,41 +103,80 @@ def refuse_long(cells: int) -> None:
         )
 
 
-def _write_data(sheet: Any, release: Release, bold: Any) -> None:
-    """The sheet of the numbers, column by column."""
-    from discreet.model.columns import numbers_of, places_of
+def _write_header(sheet: Any, release: Release, bold: Any) -> None:
+    """The names of the columns, and how the sheet looks."""
+    from discreet.model.columns import NONE, numbers_of
+
+    names = [name for d in release.dimensions for name in (d.name, f"{d.name}_label")]
+    value, *beside = [numbers.name for numbers in numbers_of(release, NONE)]
+    names += [value, "status", *beside]
+    for column, name in enumerate(names):
+        sheet.write_string(0, column, name, bold)
+    sheet.freeze_panes(1, 0)
+    sheet.autofilter(0, 0, 0, len(names) - 1)
+    sheet.set_column(0, len(names) - 1, 16)
+
+
+def _data(release: Release, texts: dict[str, int]) -> Iterator[bytes]:
+    """The lines of the sheet data, block by block."""
+    from discreet.model.columns import blocks
     from discreet.model.release import STATUSES
 
-    columns: list[tuple[str, Sequence[str]]] = []
-    for dimension, places in places_of(release):
-        for name, texts in ((dimension.name, dimension.codes), (f"{dimension.name}_label", dimension.labels)):
-            columns.append((name, [texts[place] for place in places.tolist()]))
-    status = [STATUSES[number] for number in release.status.ravel().tolist()]
-    value, *beside = numbers_of(release)
-    for column, (name, lines) in enumerate(columns):
-        _write_texts(sheet, column, name, lines, bold)
-    _write_numbers(sheet, len(columns), value.name, value.listed(), bold)
-    _write_texts(sheet, len(columns) + 1, "status", status, bold)
-    for column, numbers in enumerate(beside, start=len(columns) + 2):
-        _write_numbers(sheet, column, numbers.name, numbers.listed(), bold)
-    width = len(columns) + 2 + len(beside)
-    sheet.freeze_panes(1, 0)
-    sheet.autofilter(0, 0, release.cells, width - 1)
-    sheet.set_column(0, width - 1, 16)
+    found = [(_text_cells(d.codes, texts), _text_cells(d.labels, texts)) for d in release.dimensions]
+    letters = _text_cells(STATUSES, texts)
+    for lines in blocks(release, _LINES):
+        yield joined_lines(_lines(release, lines, found, letters), "", "")
 
 
-def _write_texts(sheet: Any, column: int, name: str, texts: Sequence[str], bold: Any) -> None:
-    sheet.write_string(0, column, name, bold)
-    for line, text in enumerate(texts, start=1):
-        if text:
-            sheet.write_string(line, column, text[:MOST_LETTERS])
+def _text_cells(texts: Iterable[str], numbers: dict[str, int]) -> pa.Array:
+    """For each text, what follows the name of a cell that holds it; an empty text is an empty cell."""
+    import pyarrow as pa
+
+    return pa.array(
+        [f'" t="s"><v>{numbers[text[:MOST_LETTERS]]}</v></c>' if text else '"/>' for text in texts],
+        pa.large_string(),
+    )
 
 
-def _write_numbers(sheet: Any, column: int, name: str, numbers: list[float | None], bold: Any) -> None:
-    sheet.write_string(0, column, name, bold)
-    for line, number in enumerate(numbers, start=1):
-        if number is not None:
-            sheet.write_number(line, column, number)
+def _lines(
+    release: Release, lines: slice, texts: list[tuple[pa.Array, pa.Array]], letters: pa.Array
+) -> list[pa.Array]:
+    """The XML of some lines, column by column."""
+    import numpy as np
+    import pyarrow as pa
+
+    from discreet.model.columns import numbers_of, places_of
+
+    row = pa.array(np.arange(lines.start, lines.stop) + 2).cast(pa.large_string())
+    places = [pa.array(each) for _, each in places_of(release, lines)]
+    cells = [each.take(place) for place, pair in zip(places, texts, strict=True) for each in pair]
+    value, *beside = [_number_cells(number_texts(numbers)) for numbers in numbers_of(release, lines)]
+    cells += [value, letters.take(pa.array(release.status.flat[lines])), *beside]
+    parts = [pa.scalar('<row r="', pa.large_string()), row, pa.scalar('">', pa.large_string())]
+    for column, cell in enumerate(cells):
+        parts += [pa.scalar(f'<c r="{_letters(column)}', pa.large_string()), row, cell]
+    return [*parts, pa.scalar("</row>", pa.large_string())]
+
+
+def _number_cells(texts: pa.Array) -> pa.Array:
+    """For each number, what follows the name of a cell that holds it; an empty cell where there is none."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    start, end, nothing, empty = (pa.scalar(t, pa.large_string()) for t in ('"><v>', "</v></c>", "", '"/>'))
+    return pc.if_else(
+        pc.equal(texts, nothing), empty, pc.binary_join_element_wise(start, texts, end, nothing)
+    )
+
+
+def _letters(column: int) -> str:
+    """The name of a column.
+
+    >>> _letters(0), _letters(25), _letters(26)
+    ('A', 'Z', 'AA')
+    """
+    before, last = divmod(column, 26)
+    return (_letters(before - 1) if before else "") + chr(ord("A") + last)
 
 
 def _write_lines(
@@ -111,7 +195,7 @@ def _write_lines(
 
 def _definitions(release: Release) -> list[tuple[str, ...]]:
     """Every column, category and status letter, with what it means."""
-    from discreet.model.columns import numbers_of
+    from discreet.model.columns import NONE, numbers_of
     from discreet.model.release import STATUS_MEANING
 
     lines: list[tuple[str, ...]] = []
@@ -123,7 +207,7 @@ def _definitions(release: Release) -> list[tuple[str, ...]]:
             (dimension.name, *category)
             for category in zip(dimension.codes, dimension.labels, parents, strict=True)
         ]
-    lines += [(numbers.name, "", numbers.meaning, "") for numbers in numbers_of(release)]
+    lines += [(numbers.name, "", numbers.meaning, "") for numbers in numbers_of(release, NONE)]
     return lines + [("status", letter, meaning, "") for letter, meaning in STATUS_MEANING.items()]
 
 
@@ -135,4 +219,5 @@ FORMAT = Format(
     "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet",
     to_xlsx,
     needs=Extra("discreet[excel]", ("xlsxwriter",)),
+    place=30,
 )

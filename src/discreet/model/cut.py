@@ -2,7 +2,7 @@
 
 A selection of categories is no filter. A filter counts fewer people, and is another question with other noise; a cut
 shows some cells of the answer to the whole question. Every number of a cut is the number of that cell in the whole:
-fitted, rounded, withheld and judged with all the others. So slices of one table agree wherever they meet.
+fitted, rounded and withheld with all the others. So slices of one table agree wherever they meet.
 
     cut(release, {"sex": ["1"]}).value("1", "_T") == release.value("1", "_T")
 
@@ -69,7 +69,7 @@ def kept_places(dimension: Dimension, codes: Collection[str]) -> NDArray[np.int6
 
 def _cut(release: Release, places: Places) -> Release:
     index = np.ix_(*places)
-    kept = [_dimension(d, p) for d, p in zip(release.dimensions, places, strict=True)]
+    kept = [_kept(d, p) for d, p in zip(release.dimensions, places, strict=True)]
     selection = _selection(release, tuple(kept))
     return replace(
         release,
@@ -96,7 +96,16 @@ def _selection(release: Release, kept: tuple[Dimension, ...]) -> Selection:
     return Selection(title, codes)
 
 
-def _dimension(dimension: Dimension, places: NDArray[np.int64]) -> Dimension:
+def cut_dimension(dimension: Dimension, codes: Collection[str]) -> Dimension:
+    """A dimension with some of its codes, in its order.
+
+    Raises:
+        UnknownCategory, BadRequest: As `cut`.
+    """
+    return _kept(dimension, kept_places(dimension, codes))
+
+
+def _kept(dimension: Dimension, places: NDArray[np.int64]) -> Dimension:
     """A dimension with some of its outputs; its total has the label that it has in the whole."""
     total = dimension.total and int(places[-1]) == len(dimension.outputs)
     outputs = _outputs(dimension.outputs, places[:-1].tolist() if total else places.tolist())

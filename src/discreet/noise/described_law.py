@@ -99,14 +99,42 @@ class DescribedLaw(NoiseLaw):
         return DescribedLaw(self.terms[index], self.margin[index], self.margins)
 
     def document(self) -> dict[str, Any]:
-        """The noise of each margin, and for each cell its margin and its number of terms."""
+        """The noise tables of the margins, the laws made from them, and by classes of categories which cell has which.
+
+        Categories of a variable whose cells have the same laws everywhere are one class, so that a large table has
+        a short index:
+
+            law of the cell (i, j) = laws[law[classes[0][i], classes[1][j]]],  `law` row by row
+        """
+        classes, terms, margin = _by_classes(self.terms, self.margin)
+        laws: dict[tuple[int, int], int] = {}
+        pairs = zip(margin.ravel().tolist(), terms.ravel().tolist(), strict=True)
+        index = [laws.setdefault(pair, len(laws)) for pair in pairs]
         return {
             "noise": {
                 "tables": [_table_document(margin, table) for margin, table in self.margins],
-                "table": self.margin.ravel().tolist(),
-                "terms": self.terms.ravel().tolist(),
+                "laws": [
+                    {"table": None if table == PUBLIC else table, "terms": number} for table, number in laws
+                ],
+                "classes": classes,
+                "law": index,
             }
         }
+
+
+def _by_classes(
+    terms: NDArray[np.int64], margin: NDArray[np.int16]
+) -> tuple[list[list[int]], NDArray[np.int64], NDArray[np.int16]]:
+    """For each axis the class of every place, and the arrays with one place of each class."""
+    classes = []
+    for axis in range(terms.ndim):
+        seen: dict[tuple[bytes, bytes], int] = {}
+        slices = zip(np.moveaxis(terms, axis, 0), np.moveaxis(margin, axis, 0), strict=True)
+        each = [seen.setdefault((t.tobytes(), m.tobytes()), len(seen)) for t, m in slices]
+        first = np.unique(each, return_index=True)[1]
+        terms, margin = terms.take(first, axis), margin.take(first, axis)
+        classes.append(each)
+    return classes, terms, margin
 
 
 def _table_document(margin: tuple[str, ...], table: NoiseTable) -> dict[str, Any]:

@@ -2,13 +2,16 @@
 
 A coarser area less those of its parts that are shown is the sum of the parts that are withheld. So, of the parts of
 every area that is shown, none is withheld, or at least two are, and no area that a rule withholds has more than a
-tenth of the people in all that are withheld beside it. With w the noisy number of people of an area:
+tenth of the people in all that are withheld beside it, nor a tenth of what is unusual about them. So, for each of two
+weights w of an area, its noisy number of people n, and its squared distance from the shares of all parts together,
 
     10 · max w(withheld by a rule) <= Σ w(withheld),   or all parts are withheld
+    w = n   and   w = Σ over cells (x - n · Σ x / Σ n)²
 
-Even without any noise the sum then says little of one of them. If people were spread evenly, the squared error of the
-best guess would fall by at most a tenth. The areas that are added are chosen by noisy counts alone: the smallest that
-is large enough, or the largest, and again. Ties go to the first. Two more things follow:
+Even without any noise the sum then says little of one of them. What a guess by shares misses is the second weight, and
+the squared error of the best linear guess falls by an area's share of it. Without it an area that is withheld because
+it is unusual, such as barracks, shows in the sum. The areas that are added are chosen by noisy counts alone: the
+smallest that is large enough, or the largest, and again. Ties go to the first. Two more things follow:
 
     an area that is withheld is withheld with all its parts, since they would add up to it
     an area that has one part only is the same people: both are withheld, or none
@@ -79,6 +82,8 @@ def _declared(place: Dimension, dataset: Dataset) -> list[Division]:
 
 def same_people(failed: NDArray[np.bool_], slices: Slices) -> NDArray[np.bool_]:
     """What the rules withhold, where an only part is judged as the area that it fills."""
+    if not failed.any():
+        return failed
     lines = failed.reshape(slices.lengths).copy()
     for axis, place in enumerate(slices.places):
         along = np.moveaxis(lines, axis, 0)
@@ -99,29 +104,38 @@ def complemented(failed: NDArray[np.bool_], seeds: NDArray[np.bool_], slices: Sl
     mask = (failed | seeds).reshape(slices.lengths)
     by_rule = failed.reshape(slices.lengths)
     people = np.maximum(slices.total, 0).reshape(slices.lengths)
+    cells = slices.interior.reshape(*slices.lengths, -1)
     trees = [divisions(place, slices.dataset) for place in slices.places]
     before = -1
     while mask.any() and before != mask.sum():
         before = mask.sum()
         for axis, tree in enumerate(trees):
             first = partial(np.moveaxis, source=axis, destination=0)
-            _along(tree, first(mask), first(by_rule), first(people))
+            _along(tree, first(mask), first(by_rule), first(people), first(cells))
     return mask.ravel()
 
 
 def _along(
-    tree: list[Division], mask: NDArray[np.bool_], by_rule: NDArray[np.bool_], people: NDArray[np.int64]
+    tree: list[Division],
+    mask: NDArray[np.bool_],
+    by_rule: NDArray[np.bool_],
+    people: NDArray[np.int64],
+    cells: NDArray[np.int64],
 ) -> None:
     """Add what is missing along one dimension, which stands first; the mask is changed."""
     for place in np.ndindex(mask.shape[1:]):
         line = (slice(None), *place)
         if mask[line].any():
             for division in tree:
-                _within(division, mask[line], by_rule[line], people[line])
+                _within(division, mask[line], by_rule[line], people[line], cells[line])
 
 
 def _within(
-    division: Division, mask: NDArray[np.bool_], by_rule: NDArray[np.bool_], people: NDArray[np.int64]
+    division: Division,
+    mask: NDArray[np.bool_],
+    by_rule: NDArray[np.bool_],
+    people: NDArray[np.int64],
+    cells: NDArray[np.int64],
 ) -> None:
     """Add what is missing among the parts of one area."""
     whole, parts = division.whole, division.parts
@@ -130,21 +144,34 @@ def _within(
     elif whole is not None and mask[whole]:
         mask[parts] = True
     elif mask[parts].any():
-        needed = TIMES * people[parts[by_rule[parts]]].max(initial=0)
-        while (added := _next(parts, mask, people, needed)) is not None:
-            mask[added] = True
+        gone = mask[parts]
+        for weights in (people[parts], unusual(people[parts], cells[parts])):
+            needed = TIMES * weights[by_rule[parts]].max(initial=0)
+            while (added := _next(gone, people[parts], weights, needed)) is not None:
+                gone[added] = True
+        mask[parts] = gone
+
+
+def unusual(people: NDArray[np.int64], cells: NDArray[np.int64]) -> NDArray[np.int64]:
+    """How far each part is from the shares of all parts together: a sum of squares over its cells, rounded.
+
+    >>> unusual(np.array([10, 30]), np.array([[10, 0], [10, 20]]))
+    array([50, 50])
+    """
+    shares = cells.sum(axis=0) / max(people.sum(), 1)
+    far: NDArray[np.float64] = np.square(cells - np.outer(people, shares)).sum(axis=1)
+    return np.rint(far).astype(np.int64)
 
 
 def _next(
-    parts: NDArray[np.int64], mask: NDArray[np.bool_], people: NDArray[np.int64], needed: int
+    gone: NDArray[np.bool_], people: NDArray[np.int64], weights: NDArray[np.int64], needed: int
 ) -> int | None:
     """The part to withhold next: the smallest that is enough, else the largest; None where nothing is missing."""
-    gone = mask[parts]
-    missing = needed - int(people[parts[gone]].sum())
-    open_parts = parts[~gone & (people[parts] > 0)]
+    missing = needed - int(weights[gone].sum())
+    open_parts = np.flatnonzero(~gone & (people > 0))
     if not open_parts.size or (missing <= 0 and gone.sum() >= FEWEST):
         return None
-    enough = open_parts[people[open_parts] >= missing]
+    enough = open_parts[weights[open_parts] >= missing]
     if enough.size:
-        return int(enough[people[enough].argmin()])
-    return int(open_parts[people[open_parts].argmax()])
+        return int(enough[weights[enough].argmin()])
+    return int(open_parts[weights[open_parts].argmax()])

@@ -3,7 +3,7 @@
 A release never changes: it is a pure function of the stored version and the canonical request. So its strong
 ETag follows from the question alone,
 
-    ETag = SHA-256(digest, canonical request with its layout, format, version of Discreet),
+    ETag = SHA-256(digest, canonical request with its layout, format, version of Discreet, root of the links),
 
 and a reader who has the table already gets 304 before a single record is read.
 
@@ -20,6 +20,7 @@ from starlette.responses import Response
 
 from discreet import __version__
 from discreet.errors import UnknownCategory
+from discreet.server.address import here
 from discreet.server.query import explain_plus
 
 if TYPE_CHECKING:
@@ -60,7 +61,7 @@ def strong_tag(*parts: object) -> str:
     >>> strong_tag("digest", "csv") == strong_tag("digest", "csv") != strong_tag("digest", "json")
     True
     """
-    text = json.dumps([__version__, *parts], ensure_ascii=True)
+    text = json.dumps([__version__, here().root, *parts], ensure_ascii=True)
     return f'"{hashlib.sha256(text.encode()).hexdigest()[:32]}"'
 
 
@@ -71,15 +72,36 @@ def bearer(request: Request) -> str | None:
 
 
 def conditional(
-    request: Request, tag: str, respond: Callable[[], Response], *, metered: bool = False
+    request: Request,
+    tag: str,
+    respond: Callable[[], Response],
+    *,
+    metered: bool = False,
+    vary: str = "",
 ) -> Response:
-    """304 when the reader's copy is this one; otherwise make the response and tag it."""
-    headers = {"etag": tag, "cache-control": "private, no-store" if metered else CACHE_CONTROL}
+    """304 when the reader's copy is this one; otherwise make the response and tag it.
+
+    Args:
+        request: What was asked.
+        tag: The strong ETag of the answer.
+        respond: Makes the answer.
+        metered: Whether it may be charged to the account that asks: then no copy is kept.
+        vary: The request's headers that chose the answer, beside the address.
+    """
+    headers = {"etag": tag, "cache-control": _cache_control(request, metered=metered)}
+    headers |= {"vary": vary} if vary else {}
     if _has(request.headers.get("if-none-match", ""), tag):
         return Response(status_code=304, headers=headers)
     response = respond()
     response.headers.update(headers)
     return response
+
+
+def _cache_control(request: Request, *, metered: bool) -> str:
+    """Who may keep a copy; what was asked with a key is for the asker alone."""
+    if metered:
+        return "private, no-store"
+    return CACHE_CONTROL if bearer(request) is None else CACHE_CONTROL.replace("public", "private")
 
 
 def _has(if_none_match: str, tag: str) -> bool:

@@ -24,15 +24,21 @@ from discreet.errors import BadKey, BadRequest
 from discreet.formats import named_format
 from discreet.inference.independence import independence_test
 from discreet.server.answer import bearer, check, conditional, strong_tag, tag_of
+from discreet.server.answer_documents import (
+    BudgetDocument,
+    IntervalDocument,
+    IntervalsDocument,
+    LedgerDocument,
+)
 from discreet.server.datasets import usable
 from discreet.server.documents import DatasetDocument, ListDocument, description, summary
 from discreet.server.independence import IndependenceDocument, independence_document, two_way_release
 from discreet.server.interval import INTERVAL_PARAMETERS, interval_answer, read_interval
 from discreet.server.methodology import add_methodology_api
+from discreet.server.negotiation import DEFAULT_FORMAT, negotiated
 from discreet.server.openapi import (
     A_KEY,
     PERHAPS_A_KEY,
-    document_responses,
     interval_parameters,
     problem_responses,
     request_parameters,
@@ -41,6 +47,8 @@ from discreet.server.openapi import (
 )
 from discreet.server.query import TABLE_PARAMETERS, read_table, refuse_unknown
 from discreet.server.snippets import file_stem
+from discreet.server.streaming import document_response
+from discreet.server.transfer import is_head
 
 if TYPE_CHECKING:
     from starlette.datastructures import QueryParams
@@ -51,7 +59,6 @@ if TYPE_CHECKING:
 
 #: What a program may ask beside the table itself.
 API_PARAMETERS = (*TABLE_PARAMETERS, "format", "download", "dry_run")
-DEFAULT_FORMAT = "json"
 #: The header that tells an account what it was charged for an answer.
 CHARGED = "discreet-charged"
 DatasetId = Annotated[str, Path(description="The dataset's id.", examples=["census"])]
@@ -92,7 +99,7 @@ def api_router(doors: Doors) -> APIRouter:
         """One protected table, in one of the formats."""
         query = request.query_params
         refuse_unknown(query, API_PARAMETERS)
-        form = named_format(_once(query, "format", DEFAULT_FORMAT))
+        form = _format(request)
         download = _flag(query, "download")
         door = doors.door(dataset_id, bearer(request))
         asked = read_table(door.dataset, query)
@@ -102,15 +109,16 @@ def api_router(doors: Doors) -> APIRouter:
         return conditional(
             request,
             tag_of(question, form.name),
-            lambda: _table(door, question, form, download=download),
+            lambda: _table(request, door, question, form, download=download),
             metered=question.metered,
+            vary="" if "format" in query else "Accept",
         )
 
     @router.get(
         "/datasets/{dataset_id}/test/independence",
         response_model=IndependenceDocument,
-        responses=problem_responses(400, 403, 404, 414, 503),
-        openapi_extra={"parameters": request_parameters()},
+        responses=problem_responses(400, 401, 403, 404, 414, 503),
+        openapi_extra={"parameters": request_parameters(), "security": PERHAPS_A_KEY},
     )
     def independence(request: Request, dataset_id: DatasetId) -> Response:
         """Whether the two variables of a table are independent; the likelihood contains the noise."""
@@ -122,8 +130,8 @@ def api_router(doors: Doors) -> APIRouter:
 
     @router.get(
         "/datasets/{dataset_id}/interval",
-        response_class=Response,
-        responses=document_responses("The interval, or those of all cells.", 400, 401, 403, 404, 414, 503),
+        response_model=IntervalDocument | IntervalsDocument,
+        responses=problem_responses(400, 401, 403, 404, 414, 503),
         openapi_extra={"parameters": interval_parameters(), "security": PERHAPS_A_KEY},
     )
     def interval(request: Request, dataset_id: DatasetId) -> Response:
@@ -150,8 +158,8 @@ def _add_budget_routes(router: APIRouter, doors: Doors) -> None:
 
     @router.get(
         "/datasets/{dataset_id}/budget",
-        response_class=Response,
-        responses=document_responses("The budget.", 400, 404, 414, 503),
+        response_model=BudgetDocument,
+        responses=problem_responses(400, 404, 414, 503),
     )
     def budget(request: Request, dataset_id: DatasetId) -> Response:
         """What a dataset under `dp` promises, what each table costs, and what its budget has left."""
@@ -160,8 +168,8 @@ def _add_budget_routes(router: APIRouter, doors: Doors) -> None:
 
     @router.get(
         "/datasets/{dataset_id}/ledger",
-        response_class=Response,
-        responses=document_responses("The ledger.", 400, 401, 403, 404, 414, 503),
+        response_model=LedgerDocument,
+        responses=problem_responses(400, 401, 403, 404, 414, 503),
         openapi_extra={"security": A_KEY},
     )
     def ledger(request: Request, dataset_id: DatasetId) -> Response:
@@ -181,14 +189,35 @@ def _uncached(document: dict[str, Any]) -> Response:
     return response
 
 
-def _table(door: Door, question: Question, form: Format, *, download: bool) -> Response:
-    release = door.answer(question)
-    response = Response(form.write(release), media_type=form.media_type)
-    if release.charged is not None:  # for whoever asked: the document is the same for everybody
-        response.headers[CHARGED] = release.charged["sentence"].encode("ascii", "backslashreplace").decode()
+def _format(request: Request) -> Format:
+    """The format that is named; else the one that `Accept` asks for."""
+    if "format" in request.query_params:
+        return named_format(_once(request.query_params, "format", DEFAULT_FORMAT))
+    return negotiated(request.headers.get("accept", ""))
+
+
+def _table(request: Request, door: Door, question: Question, form: Format, *, download: bool) -> Response:
+    response = _headers_only(door, question) if is_head(request) else _document(request, door, question, form)
+    response.headers["content-type"] = form.media_type
     if download:
         name = f"{file_stem(question.request)}.{form.extension}"
         response.headers["content-disposition"] = f'attachment; filename="{name}"'
+    return response
+
+
+def _document(request: Request, door: Door, question: Question, form: Format) -> Response:
+    release = door.answer(question)
+    response = document_response(request, form.stream(release), form.media_type)
+    if release.charged is not None:  # for whoever asked: the document is the same for everybody
+        response.headers[CHARGED] = release.charged["sentence"].encode("ascii", "backslashreplace").decode()
+    return response
+
+
+def _headers_only(door: Door, question: Question) -> Response:
+    """What HEAD needs of a table: whether there is one. Nothing is charged and no document is made."""
+    door.refuse_unreleased(question.request)
+    response = Response()
+    del response.headers["content-length"]  # of a document that was not made
     return response
 
 

@@ -17,13 +17,21 @@ from starlette.staticfiles import StaticFiles
 
 from discreet import __version__
 from discreet.errors import BadOption
+from discreet.server.address import public_address
 from discreet.server.api_routes import api_router
+from discreet.server.catalogue_routes import catalogue_router
+from discreet.server.cross_origin import CrossOrigin
+from discreet.server.hosts import TrustedHosts, trusted_names
 from discreet.server.openapi import install_openapi
 from discreet.server.pages import page_router
 from discreet.server.problems import install
+from discreet.server.pxweb.exchange import AnyCase
+from discreet.server.pxweb.routes import pxweb_router
 from discreet.server.record_watch import RecordWatch
+from discreet.server.sdmx.routes import sdmx_router
 from discreet.server.security import LastResort, Limits, SecurityHeaders
 from discreet.server.templating import STATIC
+from discreet.server.transfer import Compressed, HeadAsGet, Ranges
 
 if TYPE_CHECKING:
     from discreet.answer.door import Doors
@@ -36,18 +44,36 @@ SECONDS_TO_FINISH = 5
 
 
 def create_app(doors: Doors, options: Options) -> FastAPI:
-    """The web application over the doors of one workspace."""
+    """The web application over the doors of one workspace.
+
+    Raises:
+        BadOption: `public_url` or `trusted_hosts` cannot be used.
+    """
+    public = public_address(options.public_url)
     app = FastAPI(
         title="Discreet",
         version=__version__,
         docs_url=None,
         redoc_url=None,
         redirect_slashes=False,
-        middleware=[Middleware(SecurityHeaders), Middleware(Limits), Middleware(LastResort)],
+        middleware=[
+            Middleware(SecurityHeaders),
+            Middleware(HeadAsGet),
+            Middleware(TrustedHosts, public, trusted_names(options, public)),
+            Middleware(CrossOrigin),
+            Middleware(Limits),
+            Middleware(Compressed),
+            Middleware(Ranges),
+            Middleware(LastResort),
+            Middleware(AnyCase),
+        ],
     )
     install(app)
     app.include_router(api_router(doors))
+    app.include_router(pxweb_router(doors, options))
+    app.include_router(sdmx_router(doors))
     app.include_router(page_router(doors, options))
+    app.include_router(catalogue_router(doors, options))
     app.mount("/static", StaticFiles(directory=STATIC), name="static")
     install_openapi(app)
     return app
@@ -57,11 +83,12 @@ def serve(doors: Doors, options: Options) -> None:
     """Serve until Ctrl-C.
 
     Raises:
-        BadOption: The address cannot be listened on.
+        BadOption: An option cannot be used, or the address cannot be listened on.
     """
+    app = create_app(doors, options)
     listening = listen(options.host, options.port)
     config = uvicorn.Config(
-        create_app(doors, options),
+        app,
         log_config=None,
         access_log=False,
         server_header=False,
@@ -70,7 +97,7 @@ def serve(doors: Doors, options: Options) -> None:
     )
     try:
         with RecordWatch(doors):
-            _Announced(config, _address(listening)).run(sockets=[listening])
+            _Announced(config, options.public_url or _address(listening)).run(sockets=[listening])
     except KeyboardInterrupt:
         pass
     finally:

@@ -8,6 +8,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from discreet.server.address import link
+
 if TYPE_CHECKING:
     from discreet.answer.door import Door
     from discreet.model.dataset import Dataset
@@ -119,7 +121,7 @@ def summary(dataset: Dataset) -> SummaryDocument:
         reference_date=dataset.reference_date,
         version=dataset.version,
         variables=[variable.name for variable in dataset.variables],
-        href=f"/api/datasets/{dataset.id}",
+        href=link(f"/api/datasets/{dataset.id}"),
     )
 
 
@@ -142,7 +144,7 @@ def description(door: Door) -> DatasetDocument:
             HierarchyDocument(h.name, h.label, list(h.levels), h.geography) for h in dataset.hierarchies
         ],
         protection=_protection(door),
-        table_href=f"/api/datasets/{dataset.id}/table",
+        table_href=link(f"/api/datasets/{dataset.id}/table"),
     )
 
 

@@ -12,8 +12,10 @@ from fastapi import Path, Query, Request
 from markupsafe import Markup
 from starlette.responses import HTMLResponse, Response
 
+from discreet.server.address import link
 from discreet.server.answer import conditional, strong_tag
-from discreet.server.openapi import document_responses
+from discreet.server.methodology_document import MethodologyDocument, NoisePlanDocument, NoiseTableDocument
+from discreet.server.openapi import problem_responses
 from discreet.server.query import refuse_unknown
 from discreet.server.templating import FINGERPRINT, STATIC, render
 
@@ -23,7 +25,7 @@ if TYPE_CHECKING:
     from discreet.answer.door import Doors
 
 TEMPLATE = "methodology.html"
-_STATUSES = (400, 404, 414, 503)
+_STATUSES = (400, 404, 410, 414, 503)
 DatasetId = Annotated[str, Path(description="The dataset's id.", examples=["census"])]
 VersionName = Annotated[
     str,
@@ -44,19 +46,19 @@ def add_methodology_api(router: APIRouter, doors: Doors) -> None:
 
     @router.get(
         "/datasets/{dataset_id}/methodology",
-        response_class=Response,
-        responses=document_responses("The methodology.", *_STATUSES),
+        response_model=MethodologyDocument,
+        responses=problem_responses(*_STATUSES),
     )
     def methodology(request: Request, dataset_id: DatasetId, version: VersionName = "") -> Response:
         """How the numbers of a dataset are made, what is promised and what is not."""
         refuse_unknown(request.query_params, ("version",))
-        text = json.dumps(doors.methodology(dataset_id, version), ensure_ascii=False, allow_nan=False)
+        text = json.dumps(_document(doors, dataset_id, version), ensure_ascii=False, allow_nan=False)
         return conditional(request, strong_tag("methodology", text), lambda: _json(text))
 
     @router.get(
         "/datasets/{dataset_id}/noise",
-        response_class=Response,
-        responses=document_responses("The noise table, or the noise plan.", *_STATUSES),
+        response_model=NoiseTableDocument | NoisePlanDocument,
+        responses=problem_responses(*_STATUSES),
     )
     def noise(request: Request, dataset_id: DatasetId, version: VersionName = "") -> Response:
         """The integers in which noise is looked up; they are public."""
@@ -76,8 +78,14 @@ def add_methodology_page(router: APIRouter, doors: Doors) -> None:
     def methodology(request: Request, dataset_id: str, version: str = "") -> Response:
         """How the numbers of a dataset are made, for people."""
         refuse_unknown(request.query_params, ("version",))
-        text = render(TEMPLATE, layout="base.html", doc=doors.methodology(dataset_id, version))
+        text = render(TEMPLATE, layout="base.html", doc=_document(doors, dataset_id, version))
         return conditional(request, strong_tag("methodology", FINGERPRINT, text), lambda: HTMLResponse(text))
+
+
+def _document(doors: Doors, dataset_id: str, version: str) -> dict[str, Any]:
+    """The document, with a link that starts where this server stands."""
+    found = doors.methodology(dataset_id, version)
+    return {**found, "noise": {**found["noise"], "href": link(found["noise"]["href"])}}
 
 
 def _json(text: str) -> Response:

@@ -9,7 +9,7 @@ Comes from: `formats`, `query`, `documents`. Goes to: /openapi.json.
 from __future__ import annotations
 
 from http import HTTPStatus
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from fastapi.openapi.utils import get_openapi
 from pydantic import TypeAdapter
@@ -20,10 +20,14 @@ from discreet.formats import formats
 from discreet.inference.intervals import DEFAULT_LEVEL
 from discreet.model.measure import DEFAULT_MEASURE
 from discreet.model.protection import ADDITIVITY
+from discreet.server.answer_documents import DryRunDocument, JsonStatDocument
 from discreet.server.documents import ProblemDocument
+from discreet.server.negotiation import DEFAULT_FORMAT, media_type
 from discreet.server.problems import PROBLEM_JSON
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from fastapi import FastAPI
 
     from discreet.formats import Format
@@ -37,11 +41,16 @@ PERHAPS_A_KEY: list[dict[str, list[str]]] = [{}, {"key": []}]
 #: What only an account may ask for.
 A_KEY: list[dict[str, list[str]]] = [{"key": []}]
 
+#: What the address of a table answers in JSON: the table, or what a dry run says of it.
+_TABLE_DOCUMENTS = (JsonStatDocument, DryRunDocument)
+
 _PROBLEMS = {
     400: "The request cannot be read; `code` says why and `advice` what to do.",
     401: "The API key is missing or not accepted.",
     403: "Not released: a rule, the declared universe, the budget that is left or the role of the account.",
-    404: "There is no such dataset.",
+    404: "There is no such dataset, or it has no budget.",
+    406: "`Accept` names no format of the table; `advice` lists those that there are.",
+    410: "The version is not answered beside the one that is served; `detail` says why.",
     414: "The query is longer than the server reads.",
     503: "The server cannot answer at the moment; nothing is ever answered unprotected.",
 }
@@ -53,24 +62,18 @@ def problem_responses(*statuses: int) -> dict[int | str, dict[str, Any]]:
     return {s: {"description": _PROBLEMS[s], "content": {PROBLEM_JSON: {"schema": schema}}} for s in statuses}
 
 
-def document_responses(what: str, *statuses: int) -> dict[int | str, dict[str, Any]]:
-    """A JSON document without a schema of its own, or a problem."""
-    content = {"application/json": {"schema": {"type": "object"}}}
-    return {200: {"description": what, "content": content}, **problem_responses(*statuses)}
-
-
 def table_responses() -> dict[int | str, dict[str, Any]]:
     """What a table's address answers: a document in one of the formats, not modified, or a problem."""
     content: dict[str, Any] = {}
     for form in _offered():
-        content.setdefault(form.media_type.partition(";")[0], {"schema": _schema(form)})
+        content.setdefault(media_type(form), {"schema": _schema(form)})
     headers = {
         "ETag": {"description": "Names this release in this format for ever.", "schema": {"type": "string"}}
     }
     return {
         200: {"description": "The protected table.", "content": content, "headers": headers},
         304: {"description": "Not modified: the copy named by If-None-Match still holds."},
-        **problem_responses(400, 401, 403, 404, 414, 503),
+        **problem_responses(400, 401, 403, 404, 406, 414, 503),
     }
 
 
@@ -81,7 +84,9 @@ def _offered() -> list[Format]:
 
 def _schema(form: Format) -> dict[str, Any]:
     """What a document of a format is, to OpenAPI: an object, text or bytes."""
-    if form.media_type.partition(";")[0].endswith("json"):
+    if form.name == DEFAULT_FORMAT:
+        return {"anyOf": [{"$ref": f"#/components/schemas/{kind.__name__}"} for kind in _TABLE_DOCUMENTS]}
+    if media_type(form).endswith("json"):
         return {"type": "object", "description": f"A {form.summary} dataset."}
     return {"type": "string"} if form.is_text else {"type": "string", "format": "binary"}
 
@@ -153,8 +158,9 @@ def table_parameters() -> list[dict[str, Any]]:
         _choice(
             "format",
             [form.name for form in _offered()],
-            "json",
-            "; ".join(f"`{form.name}` is {form.summary}" for form in _offered()) + ".",
+            DEFAULT_FORMAT,
+            "; ".join(f"`{form.name}` is {form.summary}" for form in _offered())
+            + ". Without it `Accept` decides.",
         ),
         _choice("download", ["0", "1"], "0", "1: sent as a file to save."),
     ]
@@ -180,10 +186,20 @@ def _document(app: FastAPI) -> dict[str, Any]:
         "key": {"type": "http", "scheme": "bearer", "description": "The API key of an account."}
     }
     schemas["Problem"] = TypeAdapter(ProblemDocument).json_schema()
+    schemas |= _schemas(_TABLE_DOCUMENTS)
     for operations in document["paths"].values():
         for operation in operations.values():
             operation["responses"].pop(str(int(HTTPStatus.UNPROCESSABLE_ENTITY)), None)
     return document
+
+
+def _schemas(kinds: Sequence[type]) -> dict[str, Any]:
+    """The schemas of documents that stand beside other formats, and of their parts."""
+    inputs: list[tuple[type, Literal["serialization"], TypeAdapter[Any]]] = [
+        (kind, "serialization", TypeAdapter(kind)) for kind in kinds
+    ]
+    _, document = TypeAdapter.json_schemas(inputs, ref_template="#/components/schemas/{model}")
+    return dict(document["$defs"])
 
 
 def _names(name: str, meaning: str, example: list[str]) -> dict[str, Any]:

@@ -18,7 +18,9 @@ from discreet.errors import DiscreetError, NotFound, Refused, nearest
 from discreet.inference.cell_targets import error_text, interval_texts, refuse_no_counts
 from discreet.inference.independence import independence_test
 from discreet.server import snippets
+from discreet.server.address import here, link
 from discreet.server.answer import check, conditional, strong_tag, tag_of
+from discreet.server.catalogue import schema_org
 from discreet.server.certainty import certainty
 from discreet.server.datasets import usable
 from discreet.server.form import filled_form, form_parameters, is_raw, read_form
@@ -62,10 +64,10 @@ def page_router(doors: Doors, options: Options) -> APIRouter:
             return _refused(request, door, error)
         if is_raw(query):
             return RedirectResponse(
-                snippets.page_path(question.request) + "#table", 303, {"cache-control": "no-store"}
+                link(snippets.page_path(question.request)) + "#table", 303, {"cache-control": "no-store"}
             )
-        base = _base(request)
-        tag = tag_of(question, "page", FINGERPRINT, base, options.page_cells, door.budget_left())
+        told = here().base, options.page_cells, options.publisher, options.licence
+        tag = tag_of(question, "page", FINGERPRINT, *told, door.budget_left())
         try:
             return conditional(request, tag, lambda: _table_page(request, door, question, options))
         except Refused as error:
@@ -134,7 +136,9 @@ def _add_error_pages(router: APIRouter) -> None:
         """What an error means."""
         kinds = explanations()
         if code not in kinds:
-            raise NotFound("There is no error of this code.", "All codes are listed under /errors.")
+            raise NotFound(
+                "There is no error of this code.", f"All codes are listed under {link('/errors')}."
+            )
         tag = strong_tag("error", FINGERPRINT, code)
         kind, meaning = kinds[code]
         return conditional(request, tag, lambda: page("error_meaning.html", kind=kind, meaning=meaning))
@@ -142,7 +146,7 @@ def _add_error_pages(router: APIRouter) -> None:
 
 def _table_page(request: Request, door: Door, question: Question, options: Options) -> Response:
     """The page with its table, or with downloads only when the table is too large for a page."""
-    base, asked = _base(request), question.request
+    base, asked = here().base, question.request
     release = door.answer(question) if question.cells <= options.page_cells else None
     if release is None:
         door.refuse_unreleased(asked)
@@ -168,12 +172,8 @@ def _table_page(request: Request, door: Door, question: Question, options: Optio
             "On the command line": snippets.command(asked),
         },
         citation=snippets.citation(question, base),
+        json_ld=schema_org(door, options),
     )
-
-
-def _base(request: Request) -> str:
-    """The address of the server as the reader sees it."""
-    return str(request.base_url).rstrip("/")
 
 
 def _budget_page(door: Door) -> Response:

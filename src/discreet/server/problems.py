@@ -21,6 +21,7 @@ from starlette.responses import Response
 
 from discreet.errors import BadRequest, DiscreetError, MethodNotAllowed, NotFound, Refused, all_errors
 from discreet.rules.registry import kinds
+from discreet.server.address import link, own_path
 from discreet.server.templating import page
 
 if TYPE_CHECKING:
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
 
 PROBLEM_JSON = "application/problem+json"
 #: Addresses below these are for programs: their errors are documents, not pages.
-_FOR_PROGRAMS = ("/api", "/openapi.json")
+_FOR_PROGRAMS = ("/api", "/openapi.json", "/.well-known", "/feed.atom")
 log = logging.getLogger("discreet.server")
 
 
@@ -54,7 +55,7 @@ def public(error: DiscreetError) -> DiscreetError:
 def problem_document(error: DiscreetError, instance: str) -> dict[str, Any]:
     """The problem as RFC 9457 has it, with the code and the advice beside."""
     return {
-        "type": f"/errors/{error.code}",
+        "type": link(f"/errors/{error.code}"),
         "title": error.title,
         "status": error.http_status,
         "detail": error.message,
@@ -67,13 +68,15 @@ def problem_document(error: DiscreetError, instance: str) -> dict[str, Any]:
 def problem_response(request: Request, error: DiscreetError) -> Response:
     """An error as a document or a page, by who asks at this address."""
     shown = public(error)
-    if request.url.path.startswith(_FOR_PROGRAMS):
+    if _for_programs(request):
         document = problem_document(shown, request.url.path)
         body = json.dumps(document, ensure_ascii=True).encode()
         response = Response(body, shown.http_status, media_type=PROBLEM_JSON)
     else:
         response = page("error.html", status=shown.http_status, error=shown)
     response.headers["cache-control"] = "no-store"
+    if shown.http_status == 401:
+        response.headers["www-authenticate"] = 'Bearer realm="discreet"'
     return response
 
 
@@ -118,14 +121,25 @@ def _on_http(request: Request, error: Exception) -> Response:
     if error.status_code == 404:
         return problem_response(request, NotFound("There is nothing at this address.", _where_to_go(request)))
     if error.status_code == 405:
-        refusal = MethodNotAllowed(f"{request.method} is not offered here.", "Use GET or HEAD.")
+        allowed = _allowed(error)
+        refusal = MethodNotAllowed(f"{request.method} is not offered here.", f"Use {' or '.join(allowed)}.")
         response = problem_response(request, refusal)
-        response.headers["allow"] = "GET, HEAD"
+        response.headers["allow"] = ", ".join(allowed)
         return response
     return problem_response(request, BadRequest("The request cannot be read.", "Check the address."))
 
 
+def _allowed(error: HTTPException) -> list[str]:
+    """The methods of an address; HEAD is answered wherever GET is."""
+    methods = {name.strip() for name in (error.headers or {}).get("Allow", "GET").split(",")}
+    return sorted(methods | ({"HEAD"} if "GET" in methods else set()))
+
+
+def _for_programs(request: Request) -> bool:
+    return own_path(request.url.path).startswith(_FOR_PROGRAMS)
+
+
 def _where_to_go(request: Request) -> str:
-    if request.url.path.startswith(_FOR_PROGRAMS):
-        return "The API starts at /api/datasets and is described at /openapi.json."
+    if _for_programs(request):
+        return f"The API starts at {link('/api/datasets')} and is described at {link('/openapi.json')}."
     return "Check the address, or start from the list of datasets."

@@ -1,9 +1,9 @@
 """What holds for every response: headers that allow nothing but our own pages, and limits on a request.
 
-Three ASGI layers, from the outside in: headers, limits with HEAD, and the end of every unexpected exception.
+Three ASGI layers, from the outside in: headers, limits, and the end of every unexpected exception.
 No exception's text reaches a response or a log, since it could hold a value: the type and a random number do.
 
-Source: OWASP Secure Headers Project; RFC 9110, section 9.3.2 (HEAD).
+Source: OWASP Secure Headers Project.
 """
 
 from __future__ import annotations
@@ -15,13 +15,15 @@ from typing import TYPE_CHECKING
 from starlette.datastructures import MutableHeaders
 from starlette.requests import Request
 
-from discreet.errors import DiscreetError, RequestTooLong
+from discreet.errors import BodyTooLarge, DiscreetError, RequestTooLong
 from discreet.server.problems import problem_response
 
 if TYPE_CHECKING:
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 MAX_QUERY_BYTES = 16_384
+#: Enough for every code of a large table; what is longer is not read.
+MAX_BODY_BYTES = 1_048_576
 CONTENT_SECURITY_POLICY = (
     "default-src 'none'; style-src 'self'; img-src 'self' data:; form-action 'self'; base-uri 'none'; "
     "frame-ancestors 'none'"
@@ -53,7 +55,7 @@ class SecurityHeaders:
 
 
 class Limits:
-    """Refuses an over-long query, and answers HEAD as GET without its body."""
+    """Refuses an over-long query or body."""
 
     def __init__(self, app: ASGIApp) -> None:
         self.app = app
@@ -62,17 +64,39 @@ class Limits:
         """Pass on what is short enough."""
         if scope["type"] != "http":
             await self.app(scope, receive, send)
-            return
-        if scope["method"] == "HEAD":
-            scope, send = {**scope, "method": "GET"}, _without_body(send)
-        if len(scope.get("query_string", b"")) > MAX_QUERY_BYTES:
+        elif len(scope.get("query_string", b"")) > MAX_QUERY_BYTES:
             error = RequestTooLong(
                 f"The query has more than {MAX_QUERY_BYTES:,} bytes.",
                 "Filter on a coarser level, or download the whole table and filter it yourself.",
             )
             await problem_response(Request(scope), error)(scope, receive, send)
+        elif scope["method"] == "GET":
+            await self.app(scope, receive, send)
+        else:
+            await self._with_body(scope, receive, send)
+
+    async def _with_body(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Read the body up to the limit, then pass it on in one piece."""
+        body, more = b"", True
+        while more and len(body) <= MAX_BODY_BYTES:
+            message = await receive()
+            if message["type"] != "http.request":
+                return
+            body += message.get("body", b"")
+            more = message.get("more_body", False)
+        if len(body) > MAX_BODY_BYTES:
+            error = BodyTooLarge(
+                f"The body has more than {MAX_BODY_BYTES:,} bytes.",
+                "Ask for a coarser level, or for several tables.",
+            )
+            await problem_response(Request(scope), error)(scope, receive, send)
             return
-        await self.app(scope, receive, send)
+        waiting = [{"type": "http.request", "body": body, "more_body": False}]
+
+        async def again() -> Message:
+            return waiting.pop() if waiting else await receive()
+
+        await self.app(scope, again, send)
 
 
 class LastResort:
@@ -101,12 +125,3 @@ class LastResort:
                     "Try again; if it happens again, tell whoever runs this server that number.",
                 )
                 await problem_response(Request(scope), error)(scope, receive, send)
-
-
-def _without_body(send: Send) -> Send:
-    async def headers_only(message: Message) -> None:
-        if message["type"] == "http.response.body":
-            message = {**message, "body": b""}
-        await send(message)
-
-    return headers_only

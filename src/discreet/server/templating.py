@@ -14,6 +14,7 @@ from starlette.responses import HTMLResponse
 
 from discreet import __version__
 from discreet.privacy.claim import up
+from discreet.server.address import here
 from discreet.server.text import isolated, plain
 
 HERE = Path(__file__).parent
@@ -41,7 +42,7 @@ def _environment() -> Environment:
         lstrip_blocks=True,
     )
     environment.filters |= {"plain": plain, "bdi": isolated, "up": up}
-    environment.globals |= {"version": __version__, "fingerprint": FINGERPRINT}
+    environment.globals |= {"version": __version__, "fingerprint": FINGERPRINT, "root": lambda: here().root}
     return environment
 
 

@@ -38,7 +38,7 @@ class Option:
     def read(self, value: object, origin: str) -> int | str:
         """Check a value and bring it to its type."""
         if self.smallest is None:
-            return str(value)
+            return ",".join(map(str, value)) if isinstance(value, list) else str(value)
         try:
             number = int(str(value))
         except ValueError:
@@ -77,6 +77,30 @@ OPTIONS = (
         1_000_000,
         "The largest table that a page shows; larger ones are downloaded.",
     ),
+    Option(
+        "pxweb_cells",
+        100_000,
+        1,
+        10_000_000,
+        "How many cells one call of PxWebApi gives; programs ask for more in parts.",
+    ),
+    Option("pxweb_calls", 60, 1, 1_000_000, "How many calls of PxWebApi an address may make in 10 seconds."),
+    Option(
+        "public_url",
+        None,
+        None,
+        None,
+        "The address under which readers find the server, a path included; links, citations and feeds use it.",
+    ),
+    Option(
+        "trusted_hosts",
+        None,
+        None,
+        None,
+        "Host names, separated by commas, that the server answers for beside its own; `*.x.org` and `*` are read.",
+    ),
+    Option("publisher", None, None, None, "Who publishes the datasets, as catalogues name it."),
+    Option("licence", None, None, None, "The address of the licence of the tables, as catalogues name it."),
 )
 #: The one option that cannot stand in `workspace.toml`: it says where that is.
 WORKSPACE_ENVIRONMENT = "DISCREET_WORKSPACE"
@@ -92,6 +116,12 @@ class Options:
     threads: int | None
     ledger: str | None
     page_cells: int
+    pxweb_cells: int
+    pxweb_calls: int
+    public_url: str | None = None
+    trusted_hosts: str | None = None
+    publisher: str | None = None
+    licence: str | None = None
 
 
 def default_folder() -> Path:

@@ -22,6 +22,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from discreet.errors import (
+    BadKey,
     DiscreetError,
     NotFound,
     SecretUnusable,
@@ -36,7 +37,7 @@ from discreet.protect.protector import CellKeyProtector
 from discreet.records.secret import read_secret
 from discreet.rules.declared import parse_rules
 from discreet.workspace.engine_place import open_engine
-from discreet.workspace.ledger_place import ledger_place, open_ledger
+from discreet.workspace.ledger_place import has_ledger, ledger_place, open_ledger
 from discreet.workspace.records_seal import verify_records
 from discreet.workspace.schema import refuse_newer_workspace
 from discreet.workspace.version import DIGEST, read_version
@@ -178,8 +179,8 @@ class Workspace:
         """Whose API key it is, or nobody's without one.
 
         Raises:
-            BadKey: The key is unknown or revoked.
-            LedgerUnusable: The workspace has no ledger of accounts, or it cannot be read.
+            BadKey: The key is unknown or revoked, or the workspace has no accounts.
+            LedgerUnusable: The ledger of accounts cannot be read.
         """
         if not key:
             return None
@@ -187,9 +188,18 @@ class Workspace:
         from discreet.ledger.database import open_database  # noqa: PLC0415
 
         if self._accounts is None:
+            self._refuse_keys_without_accounts()
             self._accounts = open_database(ledger_place(self.folder))
         holder = Accounts(self._accounts).holder(key)
         return Asker(holder.account, self._accounts, holder.role)
+
+    def _refuse_keys_without_accounts(self) -> None:
+        """Without a ledger there are no accounts, and no key is one of theirs; what must be charged is refused elsewhere."""
+        if not has_ledger(self.folder):
+            raise BadKey(
+                "The API key is not accepted: this server has no accounts.",
+                "Ask without a key. A custodian makes accounts with `discreet account create`.",
+            )
 
     def close(self) -> None:
         """Let go of all records, and of the ledger."""

@@ -40,7 +40,7 @@ def test_files_are_written_by_their_ending_and_others_refused(folder, run_here, 
 def test_an_attack_is_kept_with_the_command_that_repeats_it(folder, run_here):
     words = ["attack", "bob", "--people", "400", "--targets", "20", "--pairs", "2", "--against", "cellkey"]
     found = json.loads(run_here(*words, "--seed", "5", "--keep", "-w", folder, "--json").stdout)
-    (told, *_) = Doors(Workspace(folder)).methodology("town")["attacks"]["list"]
+    (told, *_) = Doors(Workspace(folder)).methodology("town")["attacks"]["red_team"]
     command = told["measured"]["command"].split()
     assert command[1:] == [
         *words[:2],

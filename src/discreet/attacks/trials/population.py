@@ -57,6 +57,7 @@ class Population:
         records: For each variable the position of each record's code.
         impossible: For each variable the codes that cannot occur together.
         persons: The ids of the records; their places by default.
+        weights: How many people each record stands for, in a survey.
     """
 
     name: str
@@ -65,6 +66,7 @@ class Population:
     records: Mapping[str, NDArray[np.int64]]
     impossible: Mapping[str, tuple[str, ...]] | None = None
     persons: NDArray[np.int64] | None = None
+    weights: NDArray[np.float64] | None = None
 
     @property
     def people(self) -> int:

@@ -12,9 +12,10 @@ import hashlib
 import os
 from contextlib import closing
 from dataclasses import dataclass
+from math import prod
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
@@ -23,6 +24,7 @@ from discreet.answer.door import open_doors
 from discreet.answer.load import load_dataset
 from discreet.attacks.interface import Answer, answer_of
 from discreet.attacks.knowledge import CELLKEY, DESCRIBED, DP, UNPROTECTED, Knowledge, noise_table, plan_of
+from discreet.attacks.weights import WEIGHTED
 from discreet.model.dataset_toml import parse_dataset
 from discreet.model.request import TableRequest, canonical
 from discreet.model.shape import table_shape
@@ -63,7 +65,7 @@ class Budget:
 
 @dataclass(frozen=True, eq=False)
 class TrueCounts:
-    """The baseline: the true counts of invented people, answered as a server would answer them."""
+    """The baseline: the true counts of invented people, weighted ones too, answered as a server would answer them."""
 
     dataset: Dataset
     population: Population
@@ -74,28 +76,25 @@ class TrueCounts:
         counted = np.ones(self.population.people, dtype=np.bool_)
         for hidden in shape.filters:
             counted &= np.isin(self.population.records[hidden.name], hidden.members)
-        counts = _crossed(
-            [self.population.records[d.name][counted] for d in shape.dimensions], shape.dimensions
-        )
+        codes = tuple(self.population.records[d.name][counted] for d in shape.dimensions)
+        weights = self.population.weights if request.measure == WEIGHTED else None
+        counts = _crossed(codes, shape.dimensions, None if weights is None else weights[counted])
         for axis, dimension in enumerate(shape.dimensions):
-            counts = np.moveaxis(np.tensordot(_members(dimension), counts, axes=(1, axis)), 0, axis)
+            parts = [counts.take(members, axis).sum(axis) for members in dimension.members()]
+            counts = np.stack(parts, axis)
         return Answer(
             tuple(d.codes for d in shape.dimensions), counts, np.zeros(counts.shape, dtype=np.bool_)
         )
 
 
-def _crossed(codes: list[NDArray[np.int64]], dimensions: Sequence[Dimension]) -> NDArray[np.int64]:
-    counts = np.zeros(tuple(len(dimension.base) for dimension in dimensions), dtype=np.int64)
-    np.add.at(counts, tuple(codes), 1)
-    return counts
-
-
-def _members(dimension: Dimension) -> NDArray[np.int64]:
-    """Which base categories are in which shown category, as zeros and ones."""
-    matrix = np.zeros((dimension.length, len(dimension.base)), dtype=np.int64)
-    for line, members in enumerate(dimension.members()):
-        matrix[line, list(members)] = 1
-    return matrix
+def _crossed(
+    codes: tuple[NDArray[np.int64], ...],
+    dimensions: Sequence[Dimension],
+    weights: NDArray[np.float64] | None,
+) -> NDArray[Any]:
+    lengths = tuple(len(dimension.base) for dimension in dimensions)
+    counts = np.bincount(np.ravel_multi_index(codes, lengths), weights, minlength=prod(lengths))
+    return counts.reshape(lengths)
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,7 +13,7 @@ Source: docs/methods/attack-withheld.md.
 
 from __future__ import annotations
 
-from contextlib import closing
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from itertools import combinations, product
 from pathlib import Path
@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from discreet.answer.door import open_doors
 from discreet.answer.question import unlock
@@ -33,6 +34,7 @@ from discreet.attacks.trials.study import framed, noise_in_words
 from discreet.attacks.trials.targets import Served, TrueCounts, load_people
 from discreet.attacks.withheld import STARTS, Target, attack
 from discreet.errors import BadRequest, Refused
+from discreet.model.measure import DEFAULT_MEASURE
 from discreet.model.request import TableRequest
 from discreet.workspace.demo import census_batches, census_description
 
@@ -42,7 +44,9 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from discreet.answer.door import Door
+    from discreet.attacks.interface import Interface
     from discreet.model.dataset import Dataset
+    from discreet.model.release import Release
 
 KNOWS = (
     "the description of the dataset: variables, categories, levels, rules, protection and the law of its noise",
@@ -89,60 +93,115 @@ class WithheldStudy:
         self, text: str, records: pa.Table, progress: Callable[[str], None] = lambda _table: None
     ) -> dict[str, Any]:
         """The same for any description and its records."""
-        with TemporaryDirectory(prefix="discreet-red-team-") as folder:
-            load_people(Path(folder) / CELLKEY, text, records, self.seed)
-            with closing(open_doors(Path(folder) / CELLKEY, threads=1)) as doors:
-                (name,) = doors.ids()
-                door = doors.door(name)
-                truth = TrueCounts(door.dataset, _population(door.dataset, records))
-                knowledge = _knowledge(door)
-                tables = [
-                    scored
-                    for levels, names in _targets(door.dataset, self.most)
-                    if (scored := self._scored(door, truth, levels, names, progress)) is not None
-                ]
+        with loaded(text, records, self.seed) as town:
+            tables = [
+                table
+                for levels, names in targets(town.door.dataset, self.most)
+                if (table := self._scored(town, levels, names, progress)) is not None
+            ]
+            noise = noise_in_words(Knowledge(town.door.dataset, CELLKEY, noise_table(town.release())))
         if not tables:
             raise BadRequest(
                 "No table was found in which a rule withholds areas and others are shown.",
                 "Take more people, or more variables.",
             )
         about = {"attack": "withheld", "people": records.num_rows, "ways": self.ways, "seed": self.seed}
-        result = {"protection": CELLKEY, **noise_in_words(knowledge), **_pooled(tables), "tables": tables}
+        result = {"protection": CELLKEY, **noise, **_pooled(tables), "tables": tables}
         return framed({**about, "limit": LIMIT}, KNOWS, [result])
 
     def _scored(
         self,
-        door: Door,
-        truth: TrueCounts,
+        town: Loaded,
         levels: tuple[str, ...],
         names: tuple[str, ...],
         progress: Callable[[str], None],
     ) -> dict[str, Any] | None:
         """One table at each number of ways; None where it withholds nothing by a rule, or is refused."""
-        by_rule = withheld_by_rule(door, TableRequest(door.dataset.id, (levels[-1],), names))
+        by_rule = withheld_by_rule(town.door, TableRequest(town.door.dataset.id, (levels[-1],), names))
         if by_rule is None or not by_rule.any():
             return None
         progress(f"{levels[-1]} by {', '.join(names)}")
-        exact = truth.ask(TableRequest(door.dataset.id, (levels[-1],), names, totals=False)).values
-        notes, variance = Notebook(Served(door)), _variance(door)
+        notes, variance = Notebook(Served(town.door)), town.variance()
         curves: dict[str, list[dict[str, Any]]] = {start: [] for start in STARTS}
-        more = 0
+        missed: list[Missed] = []
         for start, ways in product(STARTS, sorted({1, self.ways})):
-            found = attack(notes, door.dataset, Target(levels, names, variance, ways, start))
-            if found is None:
+            each = missed_by(town, notes, by_rule, Target(levels, names, variance, ways, start))
+            if each is None:
                 return None
-            more = int((found.withheld & ~by_rule).sum())
-            errors = {"guess": found.guess - exact, "attack": found.best - exact}
-            squares = {name: float(np.square(each)[by_rule].sum()) for name, each in errors.items()}
-            curves[start].append(_with_ratio({"ways": ways, "queries": found.queries, **squares}))
+            missed.append(each)
+            sums = {"guess": float(np.square(each.guess).sum()), "attack": float(np.square(each.best).sum())}
+            curves[start].append(_with_ratio({"ways": ways, "queries": each.queries, **sums}))
         return {
             "level": levels[-1],
             "variables": list(names),
             "withheld": int(by_rule.sum()),
-            "complement": more,
-            "cells": int(exact[by_rule].size),
+            "complement": missed[-1].complement,
+            "cells": missed[-1].guess.size,
             "curves": curves,
         }
+
+
+@dataclass(frozen=True, slots=True)
+class Loaded:
+    """Invented people behind a door, and their true numbers."""
+
+    door: Door
+    truth: TrueCounts
+
+    def release(self, measure: str = DEFAULT_MEASURE) -> Release:
+        """The table of the coarsest level alone: it states the noise."""
+        first = next(each for each in self.door.dataset.hierarchies if each.geography).levels[0]
+        return self.door.release(TableRequest(self.door.dataset.id, (first,), measure=measure))
+
+    def variance(self, measure: str = DEFAULT_MEASURE) -> float:
+        """The published variance of the noise of one count of records; the largest where they differ."""
+        return float(self.release(measure).law.variance().max())
+
+
+@contextmanager
+def loaded(text: str, records: pa.Table, seed: int) -> Iterator[Loaded]:
+    """Load invented people; the workspace is gone afterwards."""
+    with TemporaryDirectory(prefix="discreet-red-team-") as folder:
+        load_people(Path(folder) / "people", text, records, seed)
+        with closing(open_doors(Path(folder) / "people", threads=1)) as doors:
+            (name,) = doors.ids()
+            door = doors.door(name)
+            yield Loaded(door, TrueCounts(door.dataset, _population(door.dataset, records)))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Missed:
+    """By how much guess and attack miss the cells of the areas that a rule withholds, one line an area.
+
+    Args:
+        guess: The guess less the truth.
+        best: The attack's estimate less the truth.
+        parents: The area that holds each.
+        complement: How many more areas are withheld.
+        queries: How many tables were asked.
+    """
+
+    guess: NDArray[np.float64]
+    best: NDArray[np.float64]
+    parents: NDArray[np.int64]
+    complement: int
+    queries: int
+
+
+def missed_by(
+    town: Loaded, interface: Interface, by_rule: NDArray[np.bool_], target: Target
+) -> Missed | None:
+    """Attack one table and compare with the truth; None where no such table is released."""
+    found = attack(interface, town.door.dataset, target)
+    if found is None:
+        return None
+    asked = TableRequest(
+        town.door.dataset.id, (target.levels[-1],), target.variables, totals=False, measure=target.measure
+    )
+    true = town.truth.ask(asked).values[by_rule]
+    more = int((found.withheld & ~by_rule).sum())
+    guess, best = found.guess[by_rule] - true, found.best[by_rule] - true
+    return Missed(guess, best, found.parents[by_rule], more, found.queries)
 
 
 def withheld_by_rule(door: Door, request: TableRequest) -> NDArray[np.bool_] | None:
@@ -160,7 +219,7 @@ def withheld_by_rule(door: Door, request: TableRequest) -> NDArray[np.bool_] | N
     return verdict.by_rule[:-1][[output.depth == finest for output in place.outputs]]
 
 
-def _targets(dataset: Dataset, most: int) -> Iterator[tuple[tuple[str, ...], tuple[str, ...]]]:
+def targets(dataset: Dataset, most: int) -> Iterator[tuple[tuple[str, ...], tuple[str, ...]]]:
     """Every level below the first with every set of variables, few first."""
     hierarchy = next(each for each in dataset.hierarchies if each.geography)
     names = [v.name for v in dataset.variables if v.name not in dataset.geography]
@@ -194,23 +253,13 @@ def _with_ratio(point: dict[str, Any]) -> dict[str, Any]:
     return {**point, "ratio": point["attack"] / max(point["guess"], 1e-9)}
 
 
-def _variance(door: Door) -> float:
-    """The published variance of one count."""
-    return float(_knowledge(door).law.rows[-1].variance())
-
-
-def _knowledge(door: Door) -> Knowledge:
-    first = next(each for each in door.dataset.hierarchies if each.geography).levels[0]
-    release = door.release(TableRequest(door.dataset.id, (first,)))
-    return Knowledge(door.dataset, CELLKEY, noise_table(release))
-
-
 def _population(dataset: Dataset, records: pa.Table) -> Population:
     """Invented records as positions in the lists of codes."""
     variables = {variable.name: variable.codes for variable in dataset.variables}
     columns = {}
     for variable in dataset.variables:
-        place: dict[str | None, int] = {code: number for number, code in enumerate(variable.codes)}
-        place |= {None: place[variable.not_stated]} if variable.not_stated else {}
-        columns[variable.name] = np.array([place[code] for code in records.column(variable.name).to_pylist()])
-    return Population(dataset.id, variables, ("", ""), columns)
+        codes = pc.index_in(records.column(variable.name), pa.array(variable.codes))
+        unknown = variable.codes.index(variable.not_stated) if variable.not_stated else -1
+        columns[variable.name] = codes.fill_null(unknown).to_numpy().astype(np.int64)
+    weights = None if dataset.weight_column is None else records.column(dataset.weight_column).to_numpy()
+    return Population(dataset.id, variables, ("", ""), columns, weights=weights)

@@ -147,7 +147,15 @@ def withheld(
     ways: Annotated[
         int | None, typer.Option(help="In how many ways every table is asked, 1 or more.")
     ] = None,
-    variables: Annotated[int, typer.Option(help="How many variables a table crosses at most, 1 to 3.")] = 2,
+    variables: Annotated[
+        int | None, typer.Option(help="How many variables a table crosses at most, 1 to 3; 2 by default.")
+    ] = None,
+    rules: Annotated[
+        bool,
+        typer.Option(
+            "--rules", help="Attack every rule set of the demo and of the tests, on invented counties."
+        ),
+    ] = False,
     seed: SeedOption = 1,
     quick: QuickOption = False,
     as_json: JsonOption = False,
@@ -157,13 +165,23 @@ def withheld(
     workspace: WorkspaceOption = None,
 ) -> None:
     """Withheld areas of the demo census: what totals less the areas shown say of them."""
+    from discreet.attacks.trials.rule_sets_study import RuleSetsStudy
     from discreet.attacks.trials.withheld_study import WithheldStudy
 
-    study = WithheldStudy(
-        people or (50_000 if quick else 1_500_000),
-        (2 if quick else 8) if ways is None else ways,
-        seed,
-        variables,
+    if rules and (people, variables, plot) != (None, None, None):
+        raise BadRequest(
+            "--people, --variables and --plot are about the demo census, and not about --rules.",
+            "Leave them out, or leave --rules out.",
+        )
+    study = (
+        RuleSetsStudy(2 if quick else 20, 1 if ways is None else ways, seed, in_turn=quick)
+        if rules
+        else WithheldStudy(
+            people or (50_000 if quick else 1_500_000),
+            (2 if quick else 8) if ways is None else ways,
+            seed,
+            2 if variables is None else variables,
+        )
     )
     keeper = _keeper(context, keep, workspace)
     _finish(study.run(_say), as_json, out, plot, keeper)

@@ -68,7 +68,7 @@ def _sections(found: dict[str, Any]) -> Iterator[tuple[str, list[str]]]:
     yield "The noise", [f"{noise['tables'][0]['family']}, SHA-256 {noise['sha256']}"]
     yield "Rules", [f"{rule['code']}: {rule['sentence']}" for rule in found["rules"]]
     yield "What is not promised", found["limits"]
-    measured = [line for each in found["attacks"]["list"] for line in _attack(each)]
+    measured = [line for each in found["attacks"]["red_team"] for line in _attack(each)]
     yield "Attacks that were measured", [found["attacks"]["about"], *measured]
     told = [f"{each['digest'][:8]} {each['version']}: {_state(each)}" for each in versions]
     yield "Versions and corrections", [*found["corrections"]["sentences"], *told]

@@ -117,7 +117,7 @@ def table(
     if chosen is None:
         _show(release, errors=errors)
     else:
-        emit(chosen.write(release), out)
+        emit(chosen.stream(release), out)
 
 
 COMMAND = Command(table, MAKE_TABLES)

@@ -1,0 +1,168 @@
+"""An invented county to try rules on: regions with many areas, and the variables of a small census.
+
+The areas have very different sizes, as real ones do. In each region one is empty, and a few are homes or barracks in
+which nearly everybody has the same age. The shares of ages, jobs and sexes differ from area to area:
+
+    people of an area ~ Poisson(lognormal with the mean that is asked for), or Poisson(its public figure)
+    shares of an area ~ Dirichlet(concentration x shares of its region)
+
+The county is loaded under each protection: cell keys, `dp` with a margin for every table that is asked, and a survey
+under each form of weights. (With `average-weight` people represented are noisy counts times a constant.)
+
+Comes from: a mean size and a seed. Goes to: `rule_sets_study`, which loads it with each rule set.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pyarrow as pa
+
+from discreet.attacks.knowledge import CELLKEY, DP
+from discreet.attacks.trials.surveys import STRATA
+from discreet.attacks.weight_reading import STEPS
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+#: The regions; an area is called by its region and a number.
+REGIONS = "NSEWAB"
+AREAS = 25
+#: How different the sizes of areas are, on the scale of logarithms.
+SPREAD = 0.8
+#: The larger, the more alike are the areas of a region.
+CONCENTRATION = 40
+#: One area in so many is a home or barracks, with this share of its people in one age.
+ONE_IN, SAME_AGE = 12, 0.97
+AGES = {"child": 0.2, "adult": 0.6, "old": 0.2}
+JOBS = {"0": 0.3, "1": 0.3, "2": 0.35, "9": 0.05}
+#: The public weight of each sex in a survey: it is the stratum.
+WEIGHTS = {"1": 3.0, "2": 5.0}
+#: Under what the county is loaded: two methods, and two forms of weights.
+METHODS = (CELLKEY, DP, STRATA, STEPS)
+
+
+@dataclass(frozen=True, slots=True)
+class County:
+    """An invented county.
+
+    Args:
+        people: The mean number of people of an area.
+        seed: Of its people.
+        figures: Areas, or regions, of which the number of people is known beforehand.
+        regions: How many regions it has.
+    """
+
+    people: float
+    seed: int
+    figures: tuple[tuple[str, int], ...] = ()
+    regions: int = len(REGIONS)
+
+    def records(self) -> pa.Table:
+        """Its people, in the order of areas, with the weights of a survey."""
+        rng = np.random.default_rng([self.seed, 3])
+        homes = rng.random(self.regions * AREAS) < 1 / ONE_IN
+        area = np.repeat(np.arange(self.regions * AREAS), rng.poisson(self._sizes(rng, homes)))
+        age = _drawn(rng, self._ages(rng, homes), area)
+        job = np.where(age == 0, 0, _drawn(rng, self._shares(rng, list(JOBS.values())), area))
+        sex = _drawn(rng, self._shares(rng, [0.5, 0.5]), area)
+        columns = {"region": area // AREAS, "area": area, "sex": sex, "age": age, "job": job}
+        coded = {name: np.array(self._codes()[name])[column] for name, column in columns.items()}
+        weights = np.array(list(WEIGHTS.values()))[sex]
+        return pa.table({"person": np.arange(len(area)), **coded, "weight": weights})
+
+    def described(self, method: str, rules: str, records: pa.Table) -> str:
+        """The `dataset.toml` of its records under one of `METHODS`, with rules as inline tables."""
+        weighted = method not in {CELLKEY, DP}
+        lines = ['id = "county"', 'label = "An invented county"', 'id_column = "person"', f"rule = [{rules}]"]
+        lines += ['weight_column = "weight"'] * weighted
+        for name, codes in self._codes().items():
+            listed = [f'{{ code = "{c}", parent = "{c[0]}" }}' if name == "area" else f'"{c}"' for c in codes]
+            lines += ["[[variable]]", f'name = "{name}"', f"categories = [{', '.join(listed)}]"]
+        lines += ["[[hierarchy]]", 'name = "geography"', 'levels = ["region", "area"]', "geography = true"]
+        lines += ["[[structural_zero]]", 'label = "Children have no job"']
+        lines += ['where = { age = ["child"], job = ["1", "2", "9"] }']
+        lines += _survey(method, records) if weighted else []
+        return "\n".join([*lines, *(_DP if method == DP else _CELLKEY)]) + "\n"
+
+    def _codes(self) -> dict[str, tuple[str, ...]]:
+        """The codes of every variable."""
+        regions = tuple(REGIONS[: self.regions])
+        areas = tuple(f"{region}{number + 1}" for region in regions for number in range(AREAS))
+        return {
+            "region": regions,
+            "area": areas,
+            "sex": tuple(WEIGHTS),
+            "age": tuple(AGES),
+            "job": tuple(JOBS),
+        }
+
+    def _sizes(self, rng: np.random.Generator, homes: NDArray[np.bool_]) -> NDArray[np.float64]:
+        """The expected number of people of each area; a home is half as large as the mean."""
+        sizes = rng.lognormal(np.log(self.people) - SPREAD**2 / 2, SPREAD, len(homes))
+        sizes[homes] = self.people / 2
+        sizes[AREAS - 1 :: AREAS] = 0
+        codes = np.array(self._codes()["area"])
+        for code, figure in self.figures:
+            named = (codes == code) | (codes.astype("U1") == code)
+            sizes[named] = figure / named.sum()
+        return sizes
+
+    def _shares(self, rng: np.random.Generator, base: list[float]) -> NDArray[np.float64]:
+        """The shares of the categories of a variable in each area."""
+        regions = rng.dirichlet(CONCENTRATION * np.array(base), self.regions) + 0.01
+        return np.concatenate([rng.dirichlet(CONCENTRATION * region, AREAS) for region in regions])
+
+    def _ages(self, rng: np.random.Generator, homes: NDArray[np.bool_]) -> NDArray[np.float64]:
+        """The same of ages; in homes nearly everybody is an adult, or nearly everybody is old."""
+        shares = self._shares(rng, list(AGES.values()))
+        for area in np.flatnonzero(homes):
+            shares[area] = (1 - SAME_AGE) / 2
+            shares[area, rng.integers(1, len(AGES))] = SAME_AGE
+        return shares
+
+
+def _drawn(
+    rng: np.random.Generator, shares: NDArray[np.float64], area: NDArray[np.int64]
+) -> NDArray[np.int64]:
+    """A category for everybody, by the shares of the area."""
+    return np.asarray((rng.random((len(area), 1)) > shares.cumsum(axis=1)[area, :-1]).sum(axis=1))
+
+
+def _survey(form: str, records: pa.Table) -> list[str]:
+    weights = records.column("weight").to_numpy()
+    constants = [f"sample_size = {len(weights)}", f"population_size = {weights.sum():.0f}"]
+    constants += [f"largest_weight = {weights.max():g}"]
+    constants += [f"relative_variance = {weights.var() / weights.mean() ** 2:.4f}"]
+    strata = ", ".join(f"{sex} = {weight:g}" for sex, weight in WEIGHTS.items())
+    stratum = ['stratum = "sex"', f"stratum_weights = {{ {strata} }}"] if form == STRATA else []
+    return ["[survey]", f'form = "{form}"', *constants, *stratum]
+
+
+_CELLKEY = (
+    "[protection]",
+    "max_variables = 4",
+    "[protection.noise]",
+    'family = "maxent"',
+    "D = 5",
+    "V = 3",
+    "js = 0",  # with counts of 1 and 2, for the rules that look at them
+)
+#: Every margin that the attack asks for has a noise of its own, of a variance near that of the cell keys.
+_DP = (
+    "[protection]",
+    'method = "dp"',
+    "[protection.noise]",
+    'family = "laplace"',
+    "[protection.universe]",
+    'variables = ["sex", "age", "job", "region", "area"]',
+    "up_to = 3",
+    "[protection.budget]",
+    'name = "county"',
+    "epsilon = 20",
+    "cap_epsilon = 20",
+    "delta = 1e-9",
+    "max_exact = 0.999999",
+)

@@ -1,0 +1,195 @@
+"""SDMX-JSON: one data message with its structure inside, one observation a cell.
+
+    {"header": ..., "structure": {dimensions, attributes}, "dataSets": [{"observations": {"0:1": [12, 0, 0], ...}}]}
+
+A key has the place of the category in each dimension. Beside the value stand places of attribute values: OBS_STATUS
+(A, Q, M, U) and CONF_STATUS (F, C), then SIGNED, RELATIVE_STANDARD_ERROR and NOISE_SHARE where a table has them. A
+value that is not released is null. Title, notes, promise, version, digest and citation are attributes of the data set.
+
+This is the layout of version 1.0.0-wd, with header, structure and data sets side by side: the one that sdmx1 reads.
+`model/sdmx.py` names the dataflow and the codes. Source: https://github.com/sdmx-twg/sdmx-json, tag v1.0.0-wd.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from discreet.formats import Format
+from discreet.formats.csv import joined_lines, number_texts
+from discreet.formats.json_stat import Later, json_pieces
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    import numpy as np
+    import pyarrow as pa
+    from numpy.typing import NDArray
+
+    from discreet.model.columns import Numbers
+    from discreet.model.release import Release
+    from discreet.model.sdmx import Flow
+
+    #: Different numbers by the name of their attribute.
+    Known = dict[str, NDArray[np.int64] | NDArray[np.float64]]
+
+
+def to_sdmx_json(release: Release) -> Iterator[bytes]:
+    """The release as SDMX-JSON."""
+    from discreet.model.sdmx import flow_of
+
+    return sdmx_json(release, flow_of(release))
+
+
+def sdmx_json(release: Release, flow: Flow) -> Iterator[bytes]:
+    """The release as data of a dataflow, block by block; a dimension that the table does not have is its total."""
+    known = _known(release)
+    structure = _structure(release, flow, known)
+    data = {
+        "action": "Information",
+        "attributes": [0 for _ in structure["attributes"]["dataSet"]],
+        "observations": Later("{}", lambda: _observations(release, flow, known)),
+    }
+    return json_pieces({"header": _header(release, flow), "structure": structure, "dataSets": [data]})
+
+
+def _known(release: Release) -> Known:
+    """For each column of numbers beside the value its different numbers, ascending; a column without any is left out."""
+    import numpy as np
+
+    from discreet.model.columns import NONE, blocks, numbers_of
+
+    known: Known = {}
+    some = len(numbers_of(release, NONE)) > 1
+    for lines in blocks(release) if some else ():
+        for numbers in numbers_of(release, lines)[1:]:
+            new = np.unique(numbers.values[~numbers.missing])
+            if new.size:
+                name = numbers.name.upper()
+                known[name] = np.union1d(known.get(name, new), new)
+    return known
+
+
+def _header(release: Release, flow: Flow) -> dict[str, Any]:
+    from discreet.model.sdmx import AGENCY, PREPARED
+
+    sender = {"id": AGENCY, "name": release.dataset.source or release.dataset.label}
+    return {"id": f"{flow.id}-{release.digest[:8]}", "test": False, "prepared": PREPARED, "sender": sender}
+
+
+def _structure(release: Release, flow: Flow, known: Known) -> dict[str, Any]:
+    from discreet.model.sdmx import OF_TABLES, words_of
+
+    words = words_of(release)
+    of_table = [_uncoded(name, OF_TABLES[name], [text]) for name, text in words.items()]
+    return {
+        "uri": flow.urn,
+        "name": words["TITLE"],
+        "dimensions": {"dataSet": [], "series": [], "observation": _dimensions(release, flow)},
+        "attributes": {"dataSet": of_table, "series": [], "observation": _of_values(known)},
+    }
+
+
+def _of_values(known: Known) -> list[dict[str, Any]]:
+    """All attributes of a value, in one order, each with a value: sdmx1 matches them with those of the structure."""
+    from discreet.model.sdmx import CONF_STATUS, OBS_STATUS, OF_VALUES
+
+    coded = {"OBS_STATUS": OBS_STATUS, "CONF_STATUS": CONF_STATUS}
+    texts = {name: [repr(number) for number in numbers.tolist()] for name, numbers in known.items()}
+    return [
+        _component(name, label, coded[name])
+        if name in coded
+        else _uncoded(name, label, texts.get(name, [""]))
+        for name, label in OF_VALUES.items()
+    ]
+
+
+def _dimensions(release: Release, flow: Flow) -> list[dict[str, Any]]:
+    from discreet.model.sdmx import sdmx_id
+    from discreet.model.variable import TOTAL
+
+    shown = {dimension.name: dimension for dimension in release.dimensions}
+    found = []
+    for name in flow.dimensions:
+        if name in shown:
+            label, codes, labels = shown[name].label, shown[name].codes, shown[name].labels
+        else:
+            label, codes, labels = release.dataset.variable(name).label, (TOTAL,), ("Total",)
+        found.append(_component(name, label, zip(map(sdmx_id, codes), labels, strict=True)))
+    return [component | {"keyPosition": place} for place, component in enumerate(found)]
+
+
+def _component(name: str, label: str, codes: Iterable[tuple[str, str]]) -> dict[str, Any]:
+    return {"id": name, "name": label, "values": [{"id": code, "name": text} for code, text in codes]}
+
+
+def _uncoded(name: str, label: str, texts: list[str]) -> dict[str, Any]:
+    return {"id": name, "name": label, "values": [{"name": text} for text in texts]}
+
+
+def _observations(release: Release, flow: Flow, known: Known) -> Iterator[bytes]:
+    """One line a cell: `"0:1":[12,0,0],`."""
+    import pyarrow.compute as pc
+
+    from discreet.model.columns import blocks, numbers_of, places_of
+
+    for lines in blocks(release):
+        value, *beside = numbers_of(release, lines)
+        shown = {d.name: _digits(places) for d, places in places_of(release, lines)}
+        keys = [shown.get(name, _text("0")) for name in flow.dimensions]
+        key = pc.binary_join_element_wise(*keys, _text(":"))
+        number = number_texts(value, missing="null")
+        first = pc.binary_join_element_wise(_text('\n"'), key, _text('":['), number, _text(""))
+        columns = [first, *_statuses(release, lines), *_in_order(beside, known)]
+        yield joined_lines(columns, ",", "],")
+
+
+def _statuses(release: Release, lines: slice) -> list[pa.Array]:
+    """The places of OBS_STATUS and CONF_STATUS."""
+    import numpy as np
+
+    from discreet.model.sdmx import CONF_PLACES
+
+    status = release.status.flat[lines]
+    return [_digits(status), _digits(np.array(CONF_PLACES)[status])]
+
+
+def _in_order(beside: list[Numbers], known: Known) -> list[pa.Array | pa.Scalar]:
+    """The columns up to the last that there is, each in its place among all attributes."""
+    import numpy as np
+
+    from discreet.model.sdmx import OF_VALUES
+
+    there = {
+        numbers.name.upper(): _digits(
+            np.searchsorted(known[numbers.name.upper()], numbers.values), numbers.missing
+        )
+        for numbers in beside
+        if numbers.name.upper() in known
+    }
+    names = list(OF_VALUES)[2:]
+    last = max((names.index(name) + 1 for name in there), default=0)
+    return [there.get(name, _text("null")) for name in names[:last]]
+
+
+def _digits(places: NDArray[np.integer[Any]], missing: NDArray[np.bool_] | None = None) -> pa.Array:
+    import pyarrow as pa
+
+    return pa.array(places, mask=missing).cast(pa.large_string()).fill_null("null")
+
+
+def _text(text: str) -> pa.Scalar:
+    import pyarrow as pa
+
+    return pa.scalar(text, pa.large_string())
+
+
+FORMAT = Format(
+    "sdmx-json",
+    "SDMX-JSON",
+    "SDMX-JSON 1.0",
+    "json",
+    "application/vnd.sdmx.data+json; version=1.0.0-wd; charset=utf-8",
+    to_sdmx_json,
+    owns_extension=False,
+    place=85,
+)

@@ -1,0 +1,144 @@
+"""A table as SDMX names it: its dataflow, the ids of its codes, and what stands beside each value.
+
+    census             the dataflow of a dataset: all its variables are dimensions
+    census-sex-age     the dataflow of one table: these variables, in this order
+    potatoes-weighted-age     the same of another measure than the dataset's first
+
+A table that is filtered, grouped or shown at other levels has a dataflow of its own, whose name ends in a number:
+its cells are no cells of `census-sex-age`.
+
+SDMX allows few characters in the id of a code. Every other one is written as `$` and two hexadecimal digits for each
+byte of UTF-8, so that an id is the same in a file, in a URL and in a key such as `F+M..R1`: `65+` is `65$2B`.
+
+Comes from: `Release`, `Dataset`. Goes to: `formats/sdmx_csv.py`, `formats/sdmx_json.py`, `server/sdmx`.
+Source: SDMX 2.1, section 2 (information model), IDType; SDMX code lists CL_OBS_STATUS 2.2 and CL_CONF_STATUS 1.2.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from discreet.model.measure import COUNT, DEFAULT_MEASURE
+from discreet.model.provenance import citation
+
+if TYPE_CHECKING:
+    from discreet.model.dataset import Dataset
+    from discreet.model.release import Release
+
+AGENCY = "DISCREET"
+#: When a message was made, for all of them: the same release gives the same bytes at any time.
+PREPARED = "2000-01-01T00:00:00Z"
+#: SDMX's codes in the order of our status letters: released, withheld, not applicable, unreliable.
+OBS_STATUS = (
+    ("A", "Normal value"),
+    ("Q", "Missing value; suppressed"),
+    ("M", "Missing value; data cannot exist"),
+    ("U", "Low reliability"),
+)
+#: One code for all that is withheld: why a cell is withheld is not told.
+CONF_STATUS = (("F", "Free"), ("C", "Confidential statistical information"))
+#: The place in `CONF_STATUS` for each status letter.
+CONF_PLACES = (0, 1, 0, 0)
+#: Attributes of a value, with what they say. The last three are there where a table has such numbers.
+OF_VALUES = {
+    "OBS_STATUS": "Observation status",
+    "CONF_STATUS": "Confidentiality status",
+    "SIGNED": "The value before numbers below zero are shown as zero",
+    "RELATIVE_STANDARD_ERROR": "Relative standard error of sampling and noise together, in percent",
+    "NOISE_SHARE": "The noise's part of the error's variance, in percent",
+}
+#: Attributes of a table.
+OF_TABLES = {
+    "TITLE": "Title",
+    "NOTE": "What every reader must be told",
+    "PROMISE": "What the protection promises",
+    "DATASET_VERSION": "Version of the dataset",
+    "DIGEST": "Digest of the version",
+    "CITATION": "How to cite the table",
+}
+_NOT_IN_IDS = re.compile(r"^-|[^A-Za-z0-9_-]")
+_VERSION = re.compile(r"\d{1,9}(\.\d{1,9}){0,2}\Z", re.ASCII)
+
+
+@dataclass(frozen=True, slots=True)
+class Flow:
+    """A dataflow.
+
+    Args:
+        id: Its name.
+        version: The version of its structure.
+        dimensions: The names of its variables, in the order of a key.
+    """
+
+    id: str
+    version: str
+    dimensions: tuple[str, ...]
+
+    @property
+    def urn(self) -> str:
+        """Its name among all that SDMX can name."""
+        return f"urn:sdmx:org.sdmx.infomodel.datastructure.Dataflow={self.reference}"
+
+    @property
+    def reference(self) -> str:
+        """Agency, name and version: `DISCREET:census-sex-age(1.0.0)`."""
+        return f"{AGENCY}:{self.id}({self.version})"
+
+
+def dataset_flow(dataset: Dataset, variables: tuple[str, ...] = (), measure: str = "") -> Flow:
+    """The dataflow of a table of some variables; without any, that of the dataset.
+
+    Args:
+        dataset: Which dataset.
+        variables: In the order of the dimensions.
+        measure: Its name, if it is not the dataset's first.
+    """
+    names = variables or tuple(variable.name for variable in dataset.variables)
+    words = [dataset.id, *([measure] if measure else []), *variables]
+    return Flow("-".join(words), structure_version(dataset), names)
+
+
+def flow_of(release: Release) -> Flow:
+    """The dataflow of a released table."""
+    request = release.request
+    measure = (
+        request.measure
+        if request.measure != DEFAULT_MEASURE and COUNT.refuse(release.dataset) is None
+        else ""
+    )
+    flow = dataset_flow(release.dataset, request.variables, measure)
+    if not (request.filters or request.groups or request.levels):
+        return flow
+    number = int(hashlib.sha256(request.permalink.encode()).hexdigest()[:8], 16)
+    return replace(flow, id=f"{flow.id}-{number}")
+
+
+def structure_version(dataset: Dataset) -> str:
+    """The dataset's version in three numbers, as SDMX has it; 1.0.0 where it is no number."""
+    given = dataset.version.split(".") if _VERSION.match(dataset.version) else ["1"]
+    return ".".join(str(int(part)) for part in [*given, "0", "0"][:3])
+
+
+def sdmx_id(code: str) -> str:
+    """A code as SDMX may write it.
+
+    >>> sdmx_id("R01"), sdmx_id("65+"), sdmx_id("=1"), sdmx_id("-5-9")
+    ('R01', '65$2B', '$3D1', '$2D5-9')
+    """
+    return _NOT_IN_IDS.sub(lambda found: "".join(f"${byte:02X}" for byte in found[0].encode()), code)
+
+
+def words_of(release: Release) -> dict[str, str]:
+    """The attributes of a table, each in one line of text."""
+    words = (
+        release.title,
+        " ".join(release.notes),
+        " ".join(release.promise),
+        release.dataset.version,
+        release.digest,
+        citation(release),
+    )
+    return {name: " ".join(text.split()) for name, text in zip(OF_TABLES, words, strict=True)}

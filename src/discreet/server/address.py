@@ -1,0 +1,85 @@
+"""Where readers find the server: the first part of every link.
+
+    public_url = "https://x.org/tables"     origin https://x.org, root /tables, base https://x.org/tables
+    no public_url                           the origin is that of the request, if its host is trusted (`hosts`)
+
+The address is the same for all that happens during a request, so it stands in a context variable, as Django's script
+prefix does: `hosts` sets it, and whoever writes a link asks `here()`.
+
+Comes from: the option `public_url`, `hosts`. Goes to: links of pages, documents, problems, the catalogue and the feed.
+"""
+
+from __future__ import annotations
+
+import re
+from contextvars import ContextVar
+from dataclasses import dataclass
+from urllib.parse import urlsplit
+
+from discreet.errors import BadOption
+
+_PATH = re.compile(r"(/[A-Za-z0-9._~-]+)*/?\Z")
+
+
+@dataclass(frozen=True, slots=True)
+class Address:
+    """Where readers find the server.
+
+    Args:
+        origin: Scheme, host and port; empty outside a request.
+        root: The path below which everything stands, without a slash at its end; empty at the root of a host.
+    """
+
+    origin: str = ""
+    root: str = ""
+
+    @property
+    def base(self) -> str:
+        """What stands before a path of ours in an absolute link."""
+        return self.origin + self.root
+
+
+HERE: ContextVar[Address] = ContextVar("HERE", default=Address())  # noqa: B039 - frozen
+
+
+def here() -> Address:
+    """The address of the request that is being answered."""
+    return HERE.get()
+
+
+def link(path: str) -> str:
+    """A path of ours as a link on the same host.
+
+    >>> link("/api/datasets")
+    '/api/datasets'
+    """
+    return here().root + path
+
+
+def own_path(path: str) -> str:
+    """The path of a request without the root."""
+    return path.removeprefix(here().root)
+
+
+def public_address(url: str | None) -> Address | None:
+    """The address that the option `public_url` gives; None without one.
+
+    >>> public_address("https://x.org/tables/")
+    Address(origin='https://x.org', root='/tables')
+
+    Raises:
+        BadOption: It is no address of a server.
+    """
+    if not url:
+        return None
+    try:
+        parts = urlsplit(url)
+        sound = parts.scheme in {"http", "https"} and parts.hostname and (parts.port or 1) > 0
+    except ValueError:
+        sound = False
+    if not sound or parts.query or parts.fragment or "@" in parts.netloc or not _PATH.match(parts.path):
+        raise BadOption(
+            f"The option public_url is {url!r}.",
+            "Give the address that readers type, as in https://tables.example.org or https://example.org/tables.",
+        )
+    return Address(f"{parts.scheme}://{parts.netloc.lower()}", parts.path.rstrip("/"))

@@ -1,0 +1,254 @@
+"""The JSON answers about tables as types: what a generated client gets, never a bare string or an open object.
+
+The documents themselves are made where their numbers are (`formats.json_stat`, `answer.dry_run`,
+`answer.budget_document`, `inference.cell_targets`); a test holds the two together. A field with a default may be missing.
+
+Comes from: those documents. Goes to: OpenAPI as schemas.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Annotated, Any, Literal
+
+from pydantic import Field
+
+
+@dataclass(frozen=True, slots=True)
+class JsonStatCategory:
+    """The categories of a dimension: places and labels by code, and the parts of a category by its code."""
+
+    index: dict[str, int]
+    label: dict[str, str]
+    child: dict[str, list[str]] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class JsonStatDimension:
+    """One dimension."""
+
+    label: str
+    category: JsonStatCategory
+
+
+@dataclass(frozen=True, slots=True)
+class JsonStatConfidentiality:
+    """What protects the numbers; `noise` and its kin are the public law of the noise."""
+
+    method: str
+    perturbed: bool
+    additivity: str
+    promise: list[str]
+    verdict: dict[str, Any] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class JsonStatStatus:
+    """What the letters of `status` mean."""
+
+    label: dict[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class JsonStatExtension:
+    """What Discreet tells beside JSON-stat."""
+
+    dataset: str
+    dataset_version: str
+    digest: str
+    unit: str
+    population: str
+    reference_date: str
+    query: str
+    measure: str
+    status: JsonStatStatus
+    confidentiality: JsonStatConfidentiality
+    signed: list[float | None] | None = None
+    relative_standard_error: list[float | None] | None = None
+    noise_share: list[float | None] | None = None
+    design_effect: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class JsonStatDocument:
+    """A table as JSON-stat 2.0: dense values in the order of the dimensions, the last one runs fastest."""
+
+    version: Literal["2.0"]
+    kind: Annotated[Literal["dataset"], Field(alias="class")]
+    label: str
+    source: str
+    note: list[str]
+    id: list[str]
+    size: list[int]
+    dimension: dict[str, JsonStatDimension]
+    value: list[float | None]
+    status: dict[str, str]
+    extension: JsonStatExtension
+    role: dict[str, list[str]] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class AmountDocument:
+    """A loss and a failure: epsilon and delta, or rho and distance under the rule `zcdp`."""
+
+    epsilon: float | None = None
+    delta: float | None = None
+    rho: float | None = None
+    distance: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class RuleDocument:
+    """What a rule says of a table."""
+
+    code: str
+    message: str
+    advice: str
+
+
+@dataclass(frozen=True, slots=True)
+class VerdictDocument:
+    """How many areas pass the rules."""
+
+    passed: int
+    blocked: int
+    total: int
+    table_error: str | None
+    rules: list[RuleDocument]
+
+
+@dataclass(frozen=True, slots=True)
+class DryRunDocument:
+    """The size of a table and what the rules say of it; `suggestion` is the query of the nearest allowed one."""
+
+    cells: int
+    allowed: bool
+    verdict: VerdictDocument
+    suggestion: str | None
+    cost: AmountDocument | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class IntervalDocument:
+    """Between which limits a sum, a share or a difference of true counts lies; null where there is no limit."""
+
+    estimate: float | None
+    low: float | None
+    high: float | None
+    level: float
+
+
+@dataclass(frozen=True, slots=True)
+class CellIntervalDocument:
+    """One cell with its interval; null where it is withheld."""
+
+    codes: list[str]
+    value: float | None
+    low: float | None
+    high: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class IntervalsDocument:
+    """All cells with their intervals."""
+
+    dimensions: list[str]
+    level: float
+    cells: list[CellIntervalDocument]
+
+
+@dataclass(frozen=True, slots=True)
+class DeclaredTableDocument:
+    """One table of the universe: what it costs alone, and how large its noise is."""
+
+    variables: list[str]
+    epsilon: float
+    delta: float
+    p_exact: float
+    expected_abs_error: float
+    standard_deviation: float
+
+
+@dataclass(frozen=True, slots=True)
+class GroupDocument:
+    """What is promised to several persons together."""
+
+    persons: int
+    epsilon: float
+    delta: float
+
+
+@dataclass(frozen=True, slots=True)
+class DroppedVariableDocument:
+    """What the tables that remain would gain without a variable."""
+
+    variable: str
+    d: int
+    expected_abs_error: float
+    expected_abs_error_now: float
+
+
+@dataclass(frozen=True, slots=True)
+class BudgetFiguresDocument:
+    """What a dataset under `dp` promises and costs, and what its budget has left."""
+
+    family: str
+    cap: AmountDocument
+    neighbours: str
+    records_per_unit: int
+    invariants: list[str]
+    spread: str
+    margins: str
+    tables: list[DeclaredTableDocument]
+    d: int
+    total: dict[str, AmountDocument]
+    tightest: str | None
+    price: AmountDocument | None
+    promise: str | None
+    spent: AmountDocument
+    left: AmountDocument
+    cautions: list[str]
+    groups: list[GroupDocument]
+
+
+@dataclass(frozen=True, slots=True)
+class BudgetDocument(BudgetFiguresDocument):
+    """The same, and what it would be with other margins or fewer variables."""
+
+    standard_deviation_by_margins: dict[str, float | str]
+    if_dropped: list[DroppedVariableDocument]
+
+
+@dataclass(frozen=True, slots=True)
+class AccountShareDocument:
+    """What an account may spend and has spent."""
+
+    account: str
+    cap: AmountDocument
+    spent: AmountDocument
+    left: AmountDocument
+
+
+@dataclass(frozen=True, slots=True)
+class ChargeDocument:
+    """One charge: when, to whom, how much and for what."""
+
+    at: str
+    account: str | None
+    loss: float
+    failure: float
+    asked: str
+    what: str
+
+
+@dataclass(frozen=True, slots=True)
+class LedgerDocument:
+    """What a budget has spent, and by whom."""
+
+    family: str
+    rule: str
+    cap: AmountDocument
+    spent: AmountDocument
+    left: AmountDocument
+    accounts: list[AccountShareDocument]
+    charges: list[ChargeDocument]

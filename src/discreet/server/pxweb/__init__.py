@@ -1,0 +1,1 @@
+"""PxWebApi 2: every dataset is a table, for the programs that speak it."""

@@ -1,0 +1,160 @@
+"""The addresses of numbers: a table's data by GET and POST, and queries that have an address of their own.
+
+Comes from: PxWeb's programs. Goes to: `data`, and out as JSON or a file.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from typing import TYPE_CHECKING, Annotated, Any
+
+from fastapi import APIRouter, Depends, Path, Request
+from starlette.responses import Response
+
+from discreet.errors import BadRequest
+from discreet.server.answer import bearer, conditional, strong_tag
+from discreet.server.pxweb import data
+from discreet.server.pxweb.exchange import read_body
+from discreet.server.pxweb.expressions import split_list
+from discreet.server.pxweb.metadata import link
+from discreet.server.pxweb.parameters import read_parameters, word
+from discreet.server.pxweb.saved import SavedQuery, query_document, read_query, unpack
+from discreet.server.pxweb.selection import select, understood
+from discreet.server.pxweb.service import Service, as_json, base_of, selection_document
+from discreet.server.pxweb.wanted import wanted_document, wanted_from_body, wanted_from_query
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from discreet.answer.door import Door
+    from discreet.answer.question import Question
+    from discreet.server.pxweb.parameters import Parameters
+    from discreet.server.pxweb.selection import Selected
+
+_OUTPUT = ("outputformat", "outputformatparams")
+TableId = Annotated[str, Path(description="The dataset's id.", examples=["census"])]
+QueryId = Annotated[str, Path(description="The id of a saved query: the query itself, packed.")]
+Sent = Annotated[bytes, Depends(read_body)]
+
+
+def add_data(router: APIRouter, service: Service) -> None:
+    """The numbers."""
+
+    @router.get("/tables/{table_id}/data")
+    def get_data(request: Request, table_id: TableId) -> Response:
+        """The numbers that a query string selects; without a selection, a small table."""
+        known = ("valuecodes[]", "codelist[]", "heading", "stub", *_OUTPUT)
+        parameters = read_parameters(request.query_params, known)
+        query = SavedQuery(table_id, wanted_from_query(parameters), *_output(parameters))
+        return _answer(request, service, query)
+
+    @router.post("/tables/{table_id}/data")
+    def post_data(request: Request, table_id: TableId, sent: Sent) -> Response:
+        """The numbers that a body selects."""
+        parameters = read_parameters(request.query_params, _OUTPUT)
+        query = SavedQuery(table_id, wanted_from_body(_parsed(sent)), *_output(parameters))
+        return _answer(request, service, query)
+
+
+def add_saved_queries(router: APIRouter, service: Service) -> None:
+    """Queries with an address."""
+
+    @router.post("/savedqueries")
+    def save_query(request: Request, sent: Sent) -> Response:
+        """The address of a query; nothing is stored."""
+        read_parameters(request.query_params)
+        query = read_query(_parsed(sent))
+        door = service.door(query.table)
+        query = replace(query, table=door.dataset.id)
+        select(door, query.wanted)
+        data.read_output(query.output_format, query.parameters)
+        response = as_json(_query(query, base_of(request)), 201)
+        response.headers["location"] = f"{base_of(request)}/savedqueries/{query.id}"
+        return response
+
+    @router.get("/savedqueries/{query_id}")
+    def saved_query(request: Request, query_id: QueryId) -> Response:
+        """A query, unpacked."""
+        read_parameters(request.query_params)
+        query = unpack(query_id)
+        service.door(query.table)
+        return as_json(_query(query, base_of(request)))
+
+    @router.get("/savedqueries/{query_id}/data")
+    def saved_data(request: Request, query_id: QueryId) -> Response:
+        """The numbers of a saved query."""
+        query = unpack(query_id)
+        form, words = _output(read_parameters(request.query_params, _OUTPUT))
+        return _answer(
+            request,
+            service,
+            replace(query, output_format=form or query.output_format, parameters=words or query.parameters),
+        )
+
+    @router.get("/savedqueries/{query_id}/selection")
+    def saved_selection(request: Request, query_id: QueryId) -> Response:
+        """What a saved query selects now, code by code."""
+        read_parameters(request.query_params)
+        query = unpack(query_id)
+        here = f"{base_of(request)}/savedqueries/{query_id}/selection"
+        return as_json(selection_document(service.door(query.table), query.wanted, here))
+
+
+def _answer(request: Request, service: Service, query: SavedQuery) -> Response:
+    """Check a selection, and send its numbers to whoever does not have them."""
+    output = data.read_output(query.output_format, query.parameters)
+    door = service.door(query.table, bearer(request))
+    selected = select(door, query.wanted)
+    asked = data.questions(door, selected, output, service.options.pxweb_cells)
+    words = wanted_document(understood(door, selected))
+    tag = strong_tag(
+        "pxweb", door.digest, door.dataset.id, words, output.name, str(output.csv), base_of(request)
+    )
+    respond = _responder(request, service, door, selected, output, asked)
+    metered = any(question.metered for question in asked.values())
+    return conditional(request, tag, respond, metered=metered) if request.method == "GET" else respond()
+
+
+def _responder(
+    request: Request,
+    service: Service,
+    door: Door,
+    selected: Selected,
+    output: data.Output,
+    asked: dict[str, Question],
+) -> Callable[[], Response]:
+    """What makes the response, if it is wanted."""
+
+    def respond() -> Response:
+        cuts = data.answer(service.wholes, door, asked, selected)
+        body = data.write(cuts, selected, output, base_of(request))
+        response = Response(body, media_type=output.media_type)
+        response.headers["content-disposition"] = f'inline; filename="{door.dataset.id}.{output.extension}"'
+        charges = [release.charged["sentence"] for release in cuts.values() if release.charged]
+        if charges:
+            response.headers["discreet-charged"] = (
+                " ".join(charges).encode("ascii", "backslashreplace").decode()
+            )
+        return response
+
+    return respond
+
+
+def _query(query: SavedQuery, base: str) -> dict[str, Any]:
+    here = f"{base}/savedqueries/{query.id}"
+    links = [link(here, "self"), link(f"{here}/data", "data")]
+    document = {"id": query.id, **query_document(query)}
+    return {"language": "en", "id": query.id, "savedQuery": document, "links": links}
+
+
+def _output(parameters: Parameters) -> tuple[str, tuple[str, ...]]:
+    words = [item for text in parameters.get("outputformatparams", []) for item in split_list(text)]
+    return word(parameters, "outputformat"), tuple(words)
+
+
+def _parsed(sent: bytes) -> Any:
+    try:
+        return json.loads(sent) if sent.strip() else None
+    except (ValueError, RecursionError):
+        raise BadRequest("The body is not JSON.", "Send a JSON object, as UTF-8.") from None

@@ -1,0 +1,152 @@
+"""PxWebApi 2 at /api/pxweb/v2: the addresses, and what each of them answers.
+
+    GET  /config    /tables    /tables/{id}    /tables/{id}/metadata    /tables/{id}/defaultselection
+    GET  /tables/{id}/data    /codelists/{id}    /savedqueries/{id}    /savedqueries/{id}/data    .../selection
+    POST /tables/{id}/data    /savedqueries
+
+Comes from: PxWeb's programs. Goes to: a `Door`, and out as JSON or a file.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, Any
+from urllib.parse import quote
+
+from fastapi import APIRouter, Depends, Path, Request
+from starlette.responses import Response  # noqa: TC002 - FastAPI reads the annotations of routes
+
+from discreet.errors import BadRequest, NotFound
+from discreet.model.cut import cut_dimension
+from discreet.server.datasets import usable
+from discreet.server.pxweb import data
+from discreet.server.pxweb.code_lists import code_list_document, code_lists, dimension_of
+from discreet.server.pxweb.contents import contents_of
+from discreet.server.pxweb.data_routes import add_data, add_saved_queries
+from discreet.server.pxweb.exchange import PREFIX, PxWebRoute
+from discreet.server.pxweb.metadata import link, metadata_document
+from discreet.server.pxweb.parameters import flag, read_parameters, word
+from discreet.server.pxweb.rate import Buckets
+from discreet.server.pxweb.saved import unpack
+from discreet.server.pxweb.selection import any_case, named_list, select
+from discreet.server.pxweb.service import Service, as_json, base_of, selection_document
+from discreet.server.pxweb.tables import (
+    LARGEST_PAGE,
+    PAGE_SIZE,
+    config_document,
+    read_number,
+    table_document,
+    tables_document,
+)
+from discreet.server.pxweb.wanted import Wanted, wanted_from_query
+from discreet.server.wholes import Wholes
+
+if TYPE_CHECKING:
+    from discreet.answer.door import Door, Doors
+    from discreet.server.pxweb.parameters import Parameters
+    from discreet.workspace.options import Options
+
+TableId = Annotated[str, Path(description="The dataset's id.", examples=["census"])]
+
+
+def pxweb_router(doors: Doors, options: Options) -> APIRouter:
+    """The routes under /api/pxweb/v2."""
+    service, buckets = Service(doors, options, Wholes()), Buckets(options.pxweb_calls)
+
+    async def take_token(request: Request) -> None:
+        buckets.take(request.client.host if request.client else "")
+
+    router = APIRouter(
+        prefix=PREFIX,
+        tags=["pxweb"],
+        route_class=PxWebRoute,
+        dependencies=[Depends(take_token)],
+        include_in_schema=False,
+    )
+    _add_tables(router, service)
+    add_data(router, service)
+    add_saved_queries(router, service)
+    return router
+
+
+def _add_tables(router: APIRouter, service: Service) -> None:
+    """What there is."""
+
+    @router.get("/config")
+    def config(request: Request) -> Response:
+        """What a program must know of the server."""
+        read_parameters(request.query_params)
+        return as_json(config_document(service.options, [door.dataset for door in usable(service.doors)]))
+
+    @router.get("/tables")
+    def tables(request: Request) -> Response:
+        """The tables in which every word of a query occurs, page by page."""
+        known = ("query", "pastdays", "includediscontinued", "pagenumber", "pagesize")
+        parameters = read_parameters(request.query_params, known)
+        if word(parameters, "pastdays"):
+            raise BadRequest("When a table was updated is not told here.", "Leave pastDays out.")
+        flag(parameters, "includediscontinued")
+        number = read_number("pageNumber", word(parameters, "pagenumber"), 1, 10**9)
+        size = read_number("pageSize", word(parameters, "pagesize"), PAGE_SIZE, LARGEST_PAGE)
+        datasets = [door.dataset for door in usable(service.doors)]
+        return as_json(tables_document(datasets, word(parameters, "query"), number, size, base_of(request)))
+
+    @router.get("/tables/{table_id}")
+    def table(request: Request, table_id: TableId) -> Response:
+        """One table in a few words."""
+        read_parameters(request.query_params)
+        return as_json({"language": "en", **table_document(service.door(table_id).dataset, base_of(request))})
+
+    @router.get("/tables/{table_id}/metadata")
+    def metadata(request: Request, table_id: TableId) -> Response:
+        """The variables of a table, their values and their code lists."""
+        known = ("defaultselection", "savedquery", "codelist[]", "outputformat")
+        parameters = read_parameters(request.query_params, known)
+        if word(parameters, "outputformat").lower() not in {"", data.DEFAULT_FORMAT}:
+            raise BadRequest("Metadata is JSON-stat.", f"Write outputFormat={data.DEFAULT_FORMAT}.")
+        return as_json(_metadata(service.door(table_id), parameters, base_of(request)))
+
+    @router.get("/tables/{table_id}/defaultselection")
+    def default_selection(request: Request, table_id: TableId) -> Response:
+        """What is answered where nothing is selected."""
+        read_parameters(request.query_params)
+        door = service.door(table_id)
+        return as_json(
+            selection_document(
+                door, Wanted(), f"{base_of(request)}/tables/{door.dataset.id}/defaultselection"
+            )
+        )
+
+    @router.get("/codelists/{list_id:path}")
+    def code_list(request: Request, list_id: str) -> Response:
+        """The values of a code list, each with the categories in it."""
+        read_parameters(request.query_params)
+        found = {
+            each.id: (door, each)
+            for door in usable(service.doors)
+            for variable in door.dataset.variables
+            for each in code_lists(door.dataset, variable.name)
+        }
+        name = any_case(list_id, found)
+        if name is None:
+            raise NotFound(f'There is no code list "{list_id}".', "A table's metadata lists its code lists.")
+        door, wanted = found[name]
+        return as_json(
+            code_list_document(door, wanted, [link(f"{base_of(request)}/codelists/{quote(name)}", "self")])
+        )
+
+
+def _metadata(door: Door, parameters: Parameters, base: str) -> dict[str, Any]:
+    """The metadata of a table: of all its variables, or of those that a selection has."""
+    saved, dataset = word(parameters, "savedquery"), door.dataset
+    if saved or flag(parameters, "defaultselection"):
+        selected = select(door, unpack(saved).wanted if saved else Wanted())
+        shown = [cut_dimension(each.dimension, each.codes) for each in selected.chosen]
+        return metadata_document(door, shown, selected.contents, base)
+    names = [variable.name for variable in dataset.variables]
+    lists = {
+        any_case(pick.variable, names) or pick.variable: pick.code_list
+        for pick in wanted_from_query(parameters).picks
+    }
+    levels = {name: named_list(door, name, wanted).levels for name, wanted in lists.items()}
+    shown = [dimension_of(door, name, levels.get(name, ())) for name in names]
+    return metadata_document(door, shown, contents_of(dataset), base)

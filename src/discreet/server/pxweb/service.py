@@ -1,0 +1,54 @@
+"""What the routes of PxWebApi share: the doors, the limits, the whole tables, and how JSON is sent.
+
+Comes from: the doors and the options. Goes to: `routes`, `data_routes`.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from starlette.responses import Response
+
+from discreet.server.pxweb.exchange import PREFIX
+from discreet.server.pxweb.metadata import link
+from discreet.server.pxweb.selection import any_case, select, understood
+from discreet.server.pxweb.wanted import Wanted, wanted_document
+
+if TYPE_CHECKING:
+    from starlette.requests import Request
+
+    from discreet.answer.door import Door, Doors
+    from discreet.server.wholes import Wholes
+    from discreet.workspace.options import Options
+
+
+@dataclass(frozen=True, slots=True)
+class Service:
+    """What the routes share: the doors, the limits, and the whole tables made a moment ago."""
+
+    doors: Doors
+    options: Options
+    wholes: Wholes
+
+    def door(self, table_id: str, key: str | None = None) -> Door:
+        """The dataset of a table, its id in any case."""
+        return self.doors.door(any_case(table_id, self.doors.ids()) or table_id, key)
+
+
+def selection_document(door: Door, wanted: Wanted, here: str) -> dict[str, Any]:
+    """What is understood of a selection, code by code."""
+    words = wanted_document(understood(door, select(door, wanted)))
+    return {"language": "en", **words, "links": [link(here, "self")]}
+
+
+def base_of(request: Request) -> str:
+    """Where the API starts, without the host: a link never repeats what a reader sent as Host."""
+    return f"{request.scope.get('root_path', '')}{PREFIX}"
+
+
+def as_json(document: dict[str, Any], status: int = 200) -> Response:
+    """A document as a response."""
+    text = json.dumps(document, ensure_ascii=False, allow_nan=False)
+    return Response(text.encode(), status, media_type="application/json; charset=utf-8")

@@ -1,0 +1,1 @@
+"""SDMX REST for SDMX's own clients: dataflows, their structures, and data."""

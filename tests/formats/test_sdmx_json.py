@@ -1,0 +1,118 @@
+"""SDMX-JSON: the layout that sdmx1 reads, words of the table, and dimensions that are totals."""
+
+import io
+import json
+from dataclasses import replace
+
+import jsonschema
+import numpy as np
+import sdmx
+
+from discreet.formats import format_of_file, named_format
+from discreet.formats.sdmx_json import sdmx_json
+from discreet.model.sdmx import dataset_flow, sdmx_id
+
+from .conftest import HOSTILE
+from .readers import expected, read_back
+from .test_formats import decorated
+
+COMPONENT = {
+    "type": "object",
+    "required": ["id", "name", "values"],
+    "properties": {
+        "keyPosition": {"type": "integer", "minimum": 0},
+        "values": {
+            "type": "array",
+            "uniqueItems": True,
+            "minItems": 1,
+            "items": {"type": "object", "required": ["name"], "properties": {"name": {"type": "string"}}},
+        },
+    },
+}
+LEVELS = {
+    "type": "object",
+    "required": ["dataSet", "series", "observation"],
+    "additionalProperties": {"type": "array", "items": COMPONENT},
+}
+OBSERVATIONS = {
+    "type": "object",
+    "additionalProperties": False,
+    "patternProperties": {"^[0-9]+(:[0-9]+)*$": {"type": "array", "items": {"type": ["null", "number"]}}},
+}
+#: What the schema of version 1.0.0-wd asks for, and the ids that sdmx1 needs besides.
+SCHEMA = {
+    "type": "object",
+    "required": ["header", "structure", "dataSets"],
+    "additionalProperties": False,
+    "properties": {
+        "header": {"type": "object", "required": ["id", "prepared", "sender"]},
+        "structure": {"type": "object", "properties": {"dimensions": LEVELS, "attributes": LEVELS}},
+        "dataSets": {
+            "type": "array",
+            "items": {"type": "object", "properties": {"observations": OBSERVATIONS}},
+        },
+    },
+}
+
+
+def document_of(release):
+    return json.loads(named_format("sdmx-json").write(release))
+
+
+def test_it_is_a_message_of_the_standard(release):
+    shown = decorated(release)
+    full = document_of(shown)
+    jsonschema.validate(full, SCHEMA)
+    observations = full["dataSets"][0]["observations"]
+    assert len(observations) == release.cells
+    assert observations["1:2:0"][0] is None
+    assert shown.missing[1, 2, 0]
+    assert observations["1:2:2"][0] == shown.values[1, 2, 2]
+    attributes = [attribute["id"] for attribute in full["structure"]["attributes"]["observation"]]
+    assert attributes == ["OBS_STATUS", "CONF_STATUS", "SIGNED", "RELATIVE_STANDARD_ERROR", "NOISE_SHARE"]
+    assert {len(observation) for observation in observations.values()} == {6}
+
+
+def test_the_words_are_attributes_of_the_data_set(release):
+    document = document_of(release)
+    told = {
+        attribute["id"]: attribute["values"][place]["name"]
+        for attribute, place in zip(
+            document["structure"]["attributes"]["dataSet"],
+            document["dataSets"][0]["attributes"],
+            strict=True,
+        )
+    }
+    assert told["NOTE"] == " ".join(release.notes)
+    assert told["PROMISE"] == " ".join(release.promise)
+    assert told["DIGEST"] == release.digest
+    assert told["CITATION"].startswith(release.title)
+    assert document["structure"]["uri"].endswith("Dataflow=DISCREET:town-age-job-sex(1.0.0)")
+
+
+def test_labels_are_whole_and_codes_are_ids(hostile):
+    (dimension,) = document_of(hostile)["structure"]["dimensions"]["observation"]
+    assert [value["name"] for value in dimension["values"]][:-1] == list(HOSTILE.values())
+    assert [value["id"] for value in dimension["values"]][:-1] == [sdmx_id(c) for c in HOSTILE.values()]
+
+
+def test_a_column_of_nothing_keeps_its_place(release):
+    """Wrong alternative: an attribute without values, which sdmx1 drops and then reads the next in its place."""
+    none = np.full(release.values.shape, -1)
+    for full in (replace(decorated(release), errors=none), replace(decorated(release), signed=None)):
+        assert read_back("sdmx-json", full) == expected(full)
+    plain = document_of(release)["dataSets"][0]["observations"]
+    assert {len(observation) for observation in plain.values()} == {3}, "no column of nothing is written"
+
+
+def test_sdmx1_sees_every_dimension_of_the_dataflow(release):
+    """A table of three variables as data of the whole dataset: the others are totals."""
+    message = sdmx.read_sdmx(io.BytesIO(b"".join(sdmx_json(release, dataset_flow(release.dataset)))))
+    series = sdmx.to_pandas(message)
+    assert series.index.names == ["region", "area", "sex", "age", "job"]
+    assert series["_T", "_T", "1", "old", "2"] == release.value("old", "2", "1")
+    assert len(series) == release.cells
+
+
+def test_json_stat_keeps_the_ending():
+    assert format_of_file("x.json").name == "json"

@@ -1,0 +1,61 @@
+"""Selections as PxWebApi writes them."""
+
+import pytest
+
+from discreet.errors import BadRequest, UnknownCategory
+from discreet.server.pxweb.expressions import expand, split_list
+
+CODES = ["0-4", "5-9", "10-14", "a,b", "Ä", "*", "TOP(1)", "_T"]
+
+
+@pytest.mark.parametrize(
+    ("expressions", "selected"),
+    [
+        (["5-9", "0-4", "5-9"], ["0-4", "5-9"]),
+        (["TOP(2)"], ["0-4", "5-9"]),
+        (["top(1,2)"], ["10-14"]),
+        (["BOTTOM(1)"], ["_T"]),
+        (["bottom(2,1)"], ["*", "TOP(1)"]),
+        (["RANGE(5-9,[a,b])"], ["5-9", "10-14", "a,b"]),
+        (["FROM(TOP(1))"], ["TOP(1)", "_T"]),
+        (["To(5-9)"], ["0-4", "5-9"]),
+        (["?-?"], ["0-4", "5-9"]),
+        (["1*", "*,*"], ["10-14", "a,b"]),
+        (["ä"], ["Ä"]),
+        (["TOP(99)"], CODES),
+    ],
+)
+def test_an_expression_selects_codes_in_their_order(expressions, selected):
+    assert list(expand("age", expressions, CODES)) == selected
+
+
+def test_a_code_that_is_there_is_meant_itself():
+    """Wrong alternatives: `*` as everything, and TOP(1) as the first code, where both are codes."""
+    assert expand("age", ["*"], CODES) == ("*",)
+    assert expand("age", ["TOP(1)"], CODES) == ("TOP(1)",)
+    assert expand("age", ["*"], ["a", "b"]) == ("a", "b")
+
+
+def test_a_bracket_of_a_pattern_is_no_pattern():
+    """Wrong alternative: shell patterns, in which [ab]* selects what begins with a or b."""
+    assert expand("age", ["[ab]*"], ["a1", "[ab]1"]) == ("[ab]1",)
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["TOP(x)", "TOP()", "TOP(-1)", "TOP(1,2,3)", "RANGE(0-4)", "FROM()", "TOP(0)", "RANGE(5-9,0-4)", "q*"],
+)
+def test_what_selects_nothing_is_refused(text):
+    with pytest.raises(BadRequest, match=r"cannot be read|selects nothing"):
+        expand("age", [text], CODES)
+
+
+def test_an_unknown_code_is_told_with_the_nearest():
+    with pytest.raises(UnknownCategory) as told:
+        expand("age", ["10-15"], CODES)
+    assert "10-14" in told.value.advice
+
+
+def test_lists_are_split_outside_brackets():
+    assert split_list("") == []
+    assert split_list("a,[b,c],RANGE(d,e), f") == ["a", "b,c", "RANGE(d,e)", "f"]

@@ -1,0 +1,62 @@
+"""Every JSON answer has a type, and real answers are of it."""
+
+import jsonschema
+import pytest
+from fastapi.testclient import TestClient
+
+from discreet.answer.door import open_doors
+from discreet.server.app import create_app
+from discreet.workspace.ledger_place import accounts_of
+from discreet.workspace.options import read_options
+
+
+@pytest.fixture
+def described(client):
+    return client.get("/openapi.json").json()
+
+
+def resolved(document, schema):
+    return {**schema, "components": document["components"]}
+
+
+def assert_as_described(described, path, document):
+    """The document fits its schema, and has no key that the schema does not name."""
+    schema = described["paths"][path]["get"]["responses"]["200"]["content"]["application/json"]["schema"]
+    jsonschema.Draft202012Validator(resolved(described, schema)).validate(document)
+    (found,) = [each for each in _alternatives(described, schema) if set(each["required"]) <= set(document)]
+    assert set(document) <= set(found["properties"]), path
+
+
+def test_every_json_answer_is_an_object_with_named_properties(described):
+    """A bare {"type": "object"}, of which a generated client makes a dict or a string, is rejected here."""
+    for path, operations in described["paths"].items():
+        content = operations["get"]["responses"]["200"]["content"]["application/json"]
+        for schema in _alternatives(described, content["schema"]):
+            assert schema["properties"], path
+            assert schema["required"], path
+
+
+def _alternatives(described, schema):
+    if "$ref" in schema:
+        return [described["components"]["schemas"][schema["$ref"].rpartition("/")[2]]]
+    return [found for part in schema["anyOf"] for found in _alternatives(described, part)]
+
+
+@pytest.mark.slow
+def test_answers_under_dp_are_as_described(private_town, described):
+    folder = private_town.folder
+    key = accounts_of(folder).create("cora", "custodian")
+    path = "/api/datasets/{dataset_id}"
+    with TestClient(create_app(open_doors(folder), read_options(folder))) as client:
+        for tail in (
+            "/budget",
+            "/methodology",
+            "/noise",
+            "/ledger",
+            "/table?rows=sex",
+            "/table?rows=sex&dry_run=1",
+            "/interval?rows=sex",
+        ):
+            answer = client.get(f"/api/datasets/town{tail}", headers={"authorization": f"Bearer {key}"})
+            assert answer.status_code == 200, answer.text
+            assert_as_described(described, path + tail.partition("?")[0], answer.json())

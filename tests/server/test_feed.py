@@ -1,0 +1,45 @@
+"""The feed as a reader of feeds sees it: parsed again, with hostile labels in it."""
+
+from uuid import UUID
+from xml.etree import ElementTree as ET
+
+from discreet.answer.door import Doors
+from discreet.server.feed import ATOM, atom_feed
+
+from .conftest import HOSTILE_LABEL
+
+LOADED = {"people": "2026-01-02T03:04:05Z", "hostile": "2026-05-06T00:00:00Z"}
+
+
+def entries(workspace):
+    doors = Doors(workspace)
+    found = [(doors.door(name), when) for name, when in LOADED.items()]
+    feed = ET.fromstring(atom_feed(found, "An <office>"))  # noqa: S314 - our own feed
+    return doors, feed, feed.findall(f"{{{ATOM}}}entry")
+
+
+def text(element, name):
+    return element.find(f"{{{ATOM}}}{name}").text
+
+
+def test_each_version_that_is_served_is_an_entry_with_its_time(small_workspace):
+    doors, feed, (first, second) = entries(small_workspace)
+    assert text(feed, "updated") == text(first, "updated") == "2026-05-06T00:00:00Z"
+    assert text(second, "updated") == "2026-01-02T03:04:05Z"
+    assert text(second, "id") == UUID(doors.door("people").digest).urn
+    assert text(second, "title") == "People of Smallville, version 7"
+    assert "Reference date: 2026-01-01." in text(second, "summary")
+    assert text(feed.find(f"{{{ATOM}}}author"), "name") == "An <office>"
+
+
+def test_hostile_labels_stay_text(small_workspace):
+    _, _, (first, _) = entries(small_workspace)
+    assert text(first, "title").startswith(HOSTILE_LABEL.replace("\u202e", "\u202e"))
+    assert {child.tag for child in first} == {
+        f"{{{ATOM}}}{n}" for n in ("id", "title", "updated", "link", "summary")
+    }
+
+
+def test_a_feed_of_nothing_is_a_feed():
+    feed = ET.fromstring(atom_feed([], None))  # noqa: S314 - our own feed
+    assert text(feed, "updated") == "1970-01-01T00:00:00Z"
