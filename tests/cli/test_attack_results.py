@@ -1,6 +1,6 @@
 """Every attack can be run, told and drawn."""
 
-from discreet.cli.attack_results import SHOWS
+from discreet.cli.attack_results import SHOWS, show_study
 from discreet.cli.commands.attack import attack
 from discreet.pictures.attacks import PICTURES
 
@@ -17,8 +17,8 @@ def test_a_study_is_told_in_a_table_and_sentences(capsys):
         "curve": [point],
         "error": {"one_version": 1.5, "both_versions": 1.2},
     }
-    study = {"prior": 0.3, "targets": 20, "results": [result], "baseline": None}
-    SHOWS["versions"](study | {"collected": [{"removed": 2, "success": 0.4}]})
+    study = {"attack": "versions", "prior": 0.3, "targets": 20, "results": [result], "baseline": None}
+    show_study(study | {"collected": [{"removed": 2, "success": 0.4}]})
     told = capsys.readouterr().out
     assert "50%" in told
     assert "all attributes of 25% of 20 people" in told

@@ -50,6 +50,8 @@ def test_answers_under_dp_are_as_described(private_town, described):
     with TestClient(create_app(open_doors(folder), read_options(folder))) as client:
         for tail in (
             "/budget",
+            "/methodology",
+            "/noise",
             "/ledger",
             "/table?rows=sex",
             "/table?rows=sex&dry_run=1",

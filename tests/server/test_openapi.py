@@ -29,6 +29,8 @@ def test_it_describes_exactly_the_api(described, small_workspace, small_settings
         "/api/datasets/{dataset_id}/test/independence",
         "/api/datasets/{dataset_id}/budget",
         "/api/datasets/{dataset_id}/ledger",
+        "/api/datasets/{dataset_id}/methodology",
+        "/api/datasets/{dataset_id}/noise",
     }
     assert all(set(operations) == {"get"} for operations in described["paths"].values())
 

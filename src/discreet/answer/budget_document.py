@@ -42,13 +42,22 @@ GROUPS = (2, 5)
 
 
 def budget_document(plan: NoisePlan, dataset: Dataset, state: BudgetState | None = None) -> dict[str, Any]:
-    """What a dataset's universe promises and costs.
+    """What a dataset's universe promises and costs, and what it would with other margins or fewer variables.
 
     Args:
         plan: The noise of every released margin.
         dataset: The description.
         state: The budget's ledger, where there is one.
     """
+    return {
+        **budget_figures(plan, state),
+        "standard_deviation_by_margins": style_advice(plan, dataset),
+        "if_dropped": dropped_variables(plan, dataset),
+    }
+
+
+def budget_figures(plan: NoisePlan, state: BudgetState | None = None) -> dict[str, Any]:
+    """What a universe promises and costs, as it is."""
     terms = plan.terms
     found = figures(plan)
     best = min(found, key=lambda name: (found[name].epsilon, found[name].delta), default=None)
@@ -74,8 +83,6 @@ def budget_document(plan: NoisePlan, dataset: Dataset, state: BudgetState | None
         "left": amount_document((cap[0] - spent[0], cap[1] - spent[1]), rule),
         "cautions": list(noise_cautions(plan)),
         "groups": [] if claim is None else [_group(claim, units) for units in GROUPS],
-        "standard_deviation_by_margins": style_advice(plan, dataset),
-        "if_dropped": dropped_variables(plan, dataset),
     }
 
 

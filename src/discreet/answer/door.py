@@ -71,6 +71,12 @@ class Door:
         """What every reader must be told."""
         return whole_note(self.dataset, self._stored.protector.tables, additivity)
 
+    def noise_text(self) -> str:
+        """The noise that is looked up, as our JSON: the noise table, or under `dp` the plan with all its tables."""
+        from discreet.answer.methodology import noise_text
+
+        return noise_text(self._stored)
+
     def check(self, request: TableRequest) -> Question:
         """Check a request, before a record is read.
 
@@ -201,6 +207,24 @@ class Doors:
     def versions(self, dataset_id: str) -> tuple[VersionFacts, ...]:
         """The versions of a dataset that are known, the newest last."""
         return self._workspace.versions(dataset_id)
+
+    def methodology(self, dataset_id: str, version: str = "") -> dict[str, Any]:
+        """The public methodology of a version of a dataset: see docs/reference/methodology.md.
+
+        It is the doors' and not a door's: it tells of the other versions, and of what the workspace measured.
+
+        Raises:
+            UnknownDataset, UnknownVersion: With the nearest match.
+            VersionClosed: It is not answered beside the current one.
+            SecretUnusable, WorkspaceUnusable, LedgerUnusable: Nothing is answered.
+        """
+        from discreet.answer.methodology import methodology
+        from discreet.model.red_team import RED_TEAM
+        from discreet.workspace.kept_attacks import kept_attack
+
+        measured = {attack: kept_attack(self.folder, attack.name) for attack in RED_TEAM}
+        stored = self._workspace.stored(dataset_id, version)
+        return methodology(stored, self.versions(dataset_id), measured)
 
     def verify(self, dataset_id: str, pace: Callable[[int], None] = lambda _bytes: None) -> str:
         """Read all stored records of a dataset and compare them with their seal; returns the version's digest.

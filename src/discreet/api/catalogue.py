@@ -141,6 +141,15 @@ class Catalogue:
         """What the budget of a dataset has spent, and by whom; the workspace's folder is open to custodians only."""
         return self._doors.door(dataset).ledger()
 
+    def methodology(self, dataset: str, *, version: str = "") -> dict[str, Any]:
+        """How the numbers of a dataset are made and what is promised: see docs/reference/methodology.md.
+
+        Args:
+            dataset: The dataset's id.
+            version: The beginning of a version's digest, or its name; by default the one that is served.
+        """
+        return self._doors.methodology(dataset, version)
+
     def verify(self, dataset: str) -> str:
         """Read all stored records of a dataset and compare them with their seal: see docs/reference/versions.md.
 

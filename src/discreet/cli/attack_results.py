@@ -1,4 +1,4 @@
-"""What an attack found, as tables and sentences for a terminal; one function an attack.
+"""What an attack found, as tables for a terminal, one function an attack, with the sentences of the study.
 
 Comes from: the documented JSON of a study (`attacks/trials/`). Goes to: `discreet attack`.
 """
@@ -7,19 +7,22 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from discreet.attacks.trials.headlines import all_results, headlines
 from discreet.cli.console import output
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
 
-def _shown(study: dict[str, Any]) -> list[dict[str, Any]]:
-    """All protections, the baseline first."""
-    return [each for each in (study["baseline"], *study["results"]) if each]
+def show_study(study: dict[str, Any]) -> None:
+    """The table of an attack, and below it what was found."""
+    SHOWS[study["attack"]](study)
+    for sentence in headlines(study):
+        output.print(sentence, markup=False, soft_wrap=True)
 
 
 def _show_bob(study: dict[str, Any]) -> None:
-    curves = [(result["protection"], result["curve"]) for result in _shown(study)]
+    curves = [(result["protection"], result["curve"]) for result in all_results(study)]
     title = (
         f"Right about Bob's salary, by pairs of tables asked ({study['targets']:,} targets; guessing: 50%)"
     )
@@ -28,18 +31,10 @@ def _show_bob(study: dict[str, Any]) -> None:
         if "bound" in curve[0]:
             lines[f"most possible under {name}"] = [f"{point['bound']:.0%}" for point in curve]
     _print_curves(title, "pairs", [point["pairs"] for point in curves[0][1]], lines)
-    for name, curve in curves:
-        last = curve[-1]
-        output.print(
-            f"{name}: {last['certain']:,} of {study['targets']:,} given away for certain, "
-            f"{last['certain_true']:,} of them rightly; {last['queries']} tables asked.",
-            markup=False,
-            soft_wrap=True,
-        )
 
 
 def _show_averaging(study: dict[str, Any]) -> None:
-    results = _shown(study)
+    results = all_results(study)
     for kind in results[0]["curves"]:
         lines = {r["protection"]: [f"{point['error']:.2f}" for point in r["curves"][kind]] for r in results}
         lines |= {
@@ -50,37 +45,15 @@ def _show_averaging(study: dict[str, Any]) -> None:
         ways = [point["ways"] for point in results[0]["curves"][kind]]
         title = f"Typical error of a count (root mean square), by ways of asking: {kind}"
         _print_curves(title, "ways", ways, lines)
-    for result in results:
-        last = {kind: curve[-1]["exact"]["share"] for kind, curve in result["curves"].items()}
-        words = ", ".join(f"{share:.0%} by {kind}" for kind, share in last.items())
-        output.print(
-            f"{result['protection']}: exactly right in the end: {words}.", markup=False, soft_wrap=True
-        )
 
 
 def _show_versions(study: dict[str, Any]) -> None:
-    results = _shown(study)
+    results = all_results(study)
     lines = {r["protection"]: [f"{point['success']:.0%}" for point in r["curve"]] for r in results}
     title = (
         f"Attributes of a removed person named rightly, by pairs of tables (guessing: {study['prior']:.0%})"
     )
     _print_curves(title, "tables", [point["tables"] for point in results[0]["curve"]], lines)
-    for r in results:
-        last, error = r["curve"][-1], r["error"]
-        output.print(
-            f"{r['protection']}: all attributes of {last['all_right']:.0%} of {study['targets']:,} people; "
-            f"typical error of a count {error['one_version']:.2f}, averaged over both versions "
-            f"{error['both_versions']:.2f}.",
-            markup=False,
-            soft_wrap=True,
-        )
-    for each in study["collected"]:
-        output.print(
-            f"keep-keys, {each['removed']} people removed a workplace: {each['success']:.0%} of the attributes of one "
-            f"of them.",
-            markup=False,
-            soft_wrap=True,
-        )
 
 
 def _show_withheld(study: dict[str, Any]) -> None:
@@ -100,13 +73,6 @@ def _show_withheld(study: dict[str, Any]) -> None:
         shown.add_row(name, f"{each['withheld']:,}", f"{each['complement']:,}", *_ratios(each))
     shown.add_row("all tables", "", "", *_ratios(result))
     output.print(shown)
-    verdict = "Withheld areas stay withheld" if result["within_limit"] else "Withheld areas come back"
-    output.print(
-        f"{verdict}: the limit is {study['limit']:.2f}, for tables with ten withheld areas or more and for all "
-        "tables together. At 1.00 differences say nothing.",
-        markup=False,
-        soft_wrap=True,
-    )
 
 
 def _show_rule_sets(study: dict[str, Any]) -> None:
@@ -148,7 +114,7 @@ def _ratios(each: dict[str, Any]) -> list[str]:
 
 
 def _show_weights(study: dict[str, Any]) -> None:
-    results = _shown(study)
+    results = all_results(study)
     names = [*(each["protection"] for each in results), "counts alone"]
     shares = [[point["exact"] for point in each["curve"]] for each in results]
     shares.append([point["counts_alone"] for point in results[0]["curve"]])
@@ -158,17 +124,6 @@ def _show_weights(study: dict[str, Any]) -> None:
     }
     title = f"Counts found exactly, by tables asked in all measures ({study['surveys']} invented surveys)"
     _print_curves(title, "tables", names, columns)
-    for each in study["results"]:
-        last = each["curve"][-1]
-        bar = "" if not each["served"] else ", within the bar" if last["within_bar"] else ", ABOVE THE BAR"
-        output.print(
-            f"{each['protection']}{'' if each['served'] else ' (not served)'}: "
-            f"{100 * last['gain']:+.1f} points against counts alone "
-            f"({100 * last['gain_low']:+.1f} to {100 * last['gain_high']:+.1f}); "
-            f"{last['certain']:,} of {last['cells']:,} counts certain, {last['certain_true']:,} of them rightly{bar}.",
-            markup=False,
-            soft_wrap=True,
-        )
 
 
 def _print_curves(title: str, what: str, steps: Sequence[object], lines: dict[str, list[str]]) -> None:

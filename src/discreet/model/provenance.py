@@ -40,11 +40,18 @@ class Cited(Protocol):
 
 def citation(cited: Cited, address: str = "") -> str:
     """How to cite a table: what, from where, which version, at which address, or by which query."""
-    dataset = cited.dataset
-    version = f"version {dataset.version} ({cited.digest[:8]})"
-    parts = [cited.title, f"{dataset.label}, {version}", dataset.source]
     last = address or f"Query: {cited.request.permalink}"
-    return " ".join([*(part.rstrip(".") + "." for part in parts if part), last])
+    return " ".join([*_ended(cited.title), dataset_citation(cited.dataset, cited.digest), last])
+
+
+def dataset_citation(dataset: Dataset, digest: str) -> str:
+    """How to cite a dataset as such: which one, which version, from where."""
+    return " ".join(_ended(f"{dataset.label}, version {dataset.version} ({digest[:8]})", dataset.source))
+
+
+def _ended(*parts: str) -> list[str]:
+    """Parts that are there, each with its full stop."""
+    return [part.rstrip(".") + "." for part in parts if part]
 
 
 def provenance(release: Release) -> list[tuple[str, str]]:

@@ -32,7 +32,7 @@ def promise(
     spread = sqrt(max(row.variance() for row in noise.rows))
     known = {n: v for n, v in noise.parameters.items() if n not in {"notes", "quantise", "zeros"}}
     design = ", ".join(f"{n} = {v}" for n, v in known.items() if v is not None and v is not False)
-    found = _audited(noise)
+    found = audited(noise)
     steady = (additivity or protection.additivity) == "independent"
     return (
         f"Cell key method: noise of the family {noise.family} ({design}), looked up by who is in the cell "
@@ -47,7 +47,7 @@ def promise(
 
 
 @lru_cache(maxsize=64)
-def _audited(noise: NoiseTable) -> Audit:
+def audited(noise: NoiseTable) -> Audit:
     """The audit depends on the integers alone: tables of equal integers and other parameters share it, and no sentence."""
     return audit(noise, epsilon=1.0)
 

@@ -41,6 +41,11 @@ class NoGroupsOfAreas(Rule):
             "Use a coarser level of the geography, or download the areas and add them up yourself.",
         )
 
+    @property
+    def sentence(self) -> str:
+        """What it does."""
+        return "Areas cannot be put into groups of one's own: unions that differ by one area reveal it."
+
     def mends(self, request: TableRequest, dataset: Dataset) -> Iterator[TableRequest]:
         """What the advice means."""
         yield from unchosen(request, *dataset.geography)

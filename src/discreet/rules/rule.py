@@ -22,6 +22,7 @@ from discreet.rules import reading
 from discreet.rules.edits import larger_areas, one_less
 from discreet.rules.places import at_or_below, finest, holds_one
 from discreet.rules.reading import key
+from discreet.rules.sentences import at_level
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -121,6 +122,13 @@ class Rule:
         """What is wrong with an area that it withholds, as the end of a sentence: "In 3 of 9 areas ..."."""
         return "a rule withholds the cells"
 
+    @property
+    def sentence(self) -> str:
+        """What it does, in a sentence for readers of the dataset's methodology."""
+        if self.looks_at_counts:
+            return f"An area is withheld where {self.reason}."
+        return str(self.__doc__).partition("\n")[0]
+
     def spares(self, other: Rule, slices: Slices) -> NDArray[np.bool_]:
         """The slices that are shown although another rule withholds them."""
         return slices.none()
@@ -142,6 +150,19 @@ class CountRule(Rule):
         crossed = len(finest(dataset, request.used - dataset.geography))
         return crossed >= self.from_variables and (
             at_or_below(request, dataset, self.level) or holds_one(dataset, request.used, str(self.level))
+        )
+
+    @property
+    def sentence(self) -> str:
+        """What it does, and where."""
+        return f"An area is withheld where {self.reason}{self.where}."
+
+    @property
+    def where(self) -> str:
+        """The tables that it looks at, as the end of a sentence; empty for all."""
+        crossed = self.from_variables
+        return at_level(self.level) + (
+            f", in tables that cross {crossed} or more variables beside geography" if crossed > 1 else ""
         )
 
     def reach(self, slices: Slices) -> NDArray[np.bool_]:

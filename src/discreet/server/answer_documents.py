@@ -189,7 +189,7 @@ class DroppedVariableDocument:
 
 
 @dataclass(frozen=True, slots=True)
-class BudgetDocument:
+class BudgetFiguresDocument:
     """What a dataset under `dp` promises and costs, and what its budget has left."""
 
     family: str
@@ -209,6 +209,12 @@ class BudgetDocument:
     left: AmountDocument
     cautions: list[str]
     groups: list[GroupDocument]
+
+
+@dataclass(frozen=True, slots=True)
+class BudgetDocument(BudgetFiguresDocument):
+    """The same, and what it would be with other margins or fewer variables."""
+
     standard_deviation_by_margins: dict[str, float | str]
     if_dropped: list[DroppedVariableDocument]
 

@@ -4,6 +4,7 @@
     GET /api/datasets/{id}/test/independence?rows=..&columns=..
     GET /api/datasets/{id}/interval?rows=..&columns=..&cell=..&of=..&over=..&minus=..&minus_of=..&level=..
     GET /api/datasets/{id}/budget    GET /api/datasets/{id}/ledger
+    GET /api/datasets/{id}/methodology    GET /api/datasets/{id}/noise
 
 Everything is a plain `def`, so that counting runs in the thread pool and never holds up the server.
 
@@ -33,6 +34,7 @@ from discreet.server.datasets import usable
 from discreet.server.documents import DatasetDocument, ListDocument, description, summary
 from discreet.server.independence import IndependenceDocument, independence_document, two_way_release
 from discreet.server.interval import INTERVAL_PARAMETERS, interval_answer, read_interval
+from discreet.server.methodology import add_methodology_api
 from discreet.server.negotiation import DEFAULT_FORMAT, negotiated
 from discreet.server.openapi import (
     A_KEY,
@@ -146,6 +148,7 @@ def api_router(doors: Doors) -> APIRouter:
         )
 
     _add_budget_routes(router, doors)
+    add_methodology_api(router, doors)
     return router
 
 

@@ -50,6 +50,7 @@ _PROBLEMS = {
     403: "Not released: a rule, the declared universe, the budget that is left or the role of the account.",
     404: "There is no such dataset, or it has no budget.",
     406: "`Accept` names no format of the table; `advice` lists those that there are.",
+    410: "The version is not answered beside the one that is served; `detail` says why.",
     414: "The query is longer than the server reads.",
     503: "The server cannot answer at the moment; nothing is ever answered unprotected.",
 }

@@ -27,6 +27,7 @@ from discreet.server.form import filled_form, form_parameters, is_raw, read_form
 from discreet.server.grid import grid
 from discreet.server.independence import is_two_way, two_way_release, verdict
 from discreet.server.interval import INTERVAL_PARAMETERS, asked_interval, read_interval
+from discreet.server.methodology import add_methodology_page
 from discreet.server.problems import explanations, public
 from discreet.server.query import TABLE_PARAMETERS, read_table, refuse_unknown
 from discreet.server.templating import FINGERPRINT, page
@@ -101,6 +102,7 @@ def page_router(doors: Doors, options: Options) -> APIRouter:
         return response
 
     _add_interval_page(router, doors)
+    add_methodology_page(router, doors)
     _add_error_pages(router)
     return router
 

@@ -13,6 +13,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from starlette.responses import HTMLResponse
 
 from discreet import __version__
+from discreet.privacy.claim import up
 from discreet.server.address import here
 from discreet.server.text import isolated, plain
 
@@ -40,7 +41,7 @@ def _environment() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters |= {"plain": plain, "bdi": isolated}
+    environment.filters |= {"plain": plain, "bdi": isolated, "up": up}
     environment.globals |= {"version": __version__, "fingerprint": FINGERPRINT, "root": lambda: here().root}
     return environment
 
@@ -50,4 +51,9 @@ _ENVIRONMENT = _environment()
 
 def page(template: str, *, status: int = 200, **context: Any) -> HTMLResponse:
     """Render a page."""
-    return HTMLResponse(_ENVIRONMENT.get_template(template).render(context), status_code=status)
+    return HTMLResponse(render(template, **context), status_code=status)
+
+
+def render(template: str, **context: Any) -> str:
+    """The text of a page."""
+    return _ENVIRONMENT.get_template(template).render(context)

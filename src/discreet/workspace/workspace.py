@@ -4,6 +4,7 @@
     workspace.json                the schema of the workspace (`schema.py`); the first ones have none
     workspace.toml                options, if there are any
     ledger.sqlite                 accounts, and what they and versions have spent, when needed
+    attacks/                      what the red team measured, where somebody kept it (`kept_attacks.py`)
     datasets/<id>/current         the digest of the version that is served
     datasets/<id>/history.json    the versions that are kept, and which are answered beside it (`history.py`)
     datasets/<id>/<digest>/       a version (`version.py`)
@@ -68,6 +69,7 @@ class StoredDataset:
     digest: str
     engine: Engine
     protector: Protector
+    arithmetic: int
     rules: tuple[Rule, ...] = ()
     verdicts: dict[TableRequest, Verdict] = field(default_factory=dict, compare=False)
 
@@ -224,7 +226,14 @@ class Workspace:
         dataset = version.dataset
         protector = self._protector(version, secret)
         engine = open_engine(folder, version, secret, self._threads)
-        return StoredDataset(dataset, digest, engine, protector, parse_rules(dataset.rules, dataset))
+        return StoredDataset(
+            dataset,
+            digest,
+            engine,
+            protector,
+            version.revisions.arithmetic,
+            parse_rules(dataset.rules, dataset),
+        )
 
     def _protector(self, version: Version, secret: Secret) -> Protector:
         dataset = version.dataset

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import shlex
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from discreet.cli.console import emit_json, messages
+from discreet.cli.options import WorkspaceOption
 from discreet.cli.registry import EXAMINE, Command
 from discreet.errors import BadRequest, nearest
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 attack = typer.Typer(
     help="The red team: attacks on invented people under each protection, beside the unprotected baseline.",
@@ -35,10 +40,19 @@ QuickOption = Annotated[bool, typer.Option("--quick", help="A small study in a f
 JsonOption = Annotated[bool, typer.Option("--json", help="Print the study as JSON.")]
 OutOption = Annotated[Path | None, typer.Option("--out", "-o", help="Write the JSON to this file.")]
 PlotOption = Annotated[Path | None, typer.Option(help="Write a picture: FILE.svg or FILE.png.")]
+KeepOption = Annotated[
+    bool,
+    typer.Option(
+        "--keep", help="Keep the result in the workspace: the methodology of its datasets quotes it."
+    ),
+]
+#: What does not change a study, and is no part of the command that repeats it.
+_BESIDE = frozenset({"as_json", "out", "plot", "keep", "workspace"})
 
 
 @attack.command()
 def bob(
+    context: typer.Context,
     people: PeopleOption = None,
     targets: TargetsOption = None,
     pairs: Annotated[int | None, typer.Option(help="How many pairs of tables are asked, up to 34.")] = None,
@@ -49,6 +63,8 @@ def bob(
     as_json: JsonOption = False,
     out: OutOption = None,
     plot: PlotOption = None,
+    keep: KeepOption = False,
+    workspace: WorkspaceOption = None,
 ) -> None:
     """Bob's differencing (Rinott et al. 2.2): pairs of tables that differ by one person, if he is in."""
     from discreet.attacks.trials.bob_study import BobStudy
@@ -61,11 +77,13 @@ def bob(
         seed,
         _protections(against),
     )
-    _finish(study.run(_say), as_json, out, plot)
+    keeper = _keeper(context, keep, workspace)
+    _finish(study.run(_say), as_json, out, plot, keeper)
 
 
 @attack.command()
 def averaging(
+    context: typer.Context,
     people: PeopleOption = None,
     targets: TargetsOption = None,
     ways: Annotated[int | None, typer.Option(help="In how many ways each count is asked, up to 129.")] = None,
@@ -76,6 +94,8 @@ def averaging(
     as_json: JsonOption = False,
     out: OutOption = None,
     plot: PlotOption = None,
+    keep: KeepOption = False,
+    workspace: WorkspaceOption = None,
 ) -> None:
     """Averaging (Rinott et al. 2.2): one count asked in other words, and as sums of regrouped parts."""
     from discreet.attacks.trials.averaging_study import AveragingStudy
@@ -88,11 +108,13 @@ def averaging(
         seed,
         _protections(against),
     )
-    _finish(study.run(_say), as_json, out, plot)
+    keeper = _keeper(context, keep, workspace)
+    _finish(study.run(_say), as_json, out, plot, keeper)
 
 
 @attack.command()
 def versions(
+    context: typer.Context,
     people: PeopleOption = None,
     targets: TargetsOption = None,
     epsilon: EpsilonOption = 1.0,
@@ -101,6 +123,8 @@ def versions(
     as_json: JsonOption = False,
     out: OutOption = None,
     plot: PlotOption = None,
+    keep: KeepOption = False,
+    workspace: WorkspaceOption = None,
 ) -> None:
     """Two versions: the same tables before and after one person of every workplace was removed."""
     from discreet.attacks.trials.versions_study import VersionsStudy
@@ -112,11 +136,13 @@ def versions(
         epsilon,
         seed,
     )
-    _finish(study.run(_say), as_json, out, plot)
+    keeper = _keeper(context, keep, workspace)
+    _finish(study.run(_say), as_json, out, plot, keeper)
 
 
 @attack.command()
 def withheld(
+    context: typer.Context,
     people: PeopleOption = None,
     ways: Annotated[
         int | None, typer.Option(help="In how many ways every table is asked, 1 or more.")
@@ -135,6 +161,8 @@ def withheld(
     as_json: JsonOption = False,
     out: OutOption = None,
     plot: PlotOption = None,
+    keep: KeepOption = False,
+    workspace: WorkspaceOption = None,
 ) -> None:
     """Withheld areas of the demo census: what totals less the areas shown say of them."""
     from discreet.attacks.trials.rule_sets_study import RuleSetsStudy
@@ -155,11 +183,13 @@ def withheld(
             2 if variables is None else variables,
         )
     )
-    _finish(study.run(_say), as_json, out, plot)
+    keeper = _keeper(context, keep, workspace)
+    _finish(study.run(_say), as_json, out, plot, keeper)
 
 
 @attack.command()
 def weights(
+    context: typer.Context,
     surveys: Annotated[int | None, typer.Option(help="How many invented surveys are attacked.")] = None,
     tables: Annotated[
         int | None, typer.Option(help="How many tables are asked of each, in all measures, up to 6.")
@@ -176,6 +206,8 @@ def weights(
     as_json: JsonOption = False,
     out: OutOption = None,
     plot: PlotOption = None,
+    keep: KeepOption = False,
+    workspace: WorkspaceOption = None,
 ) -> None:
     """Counts from weights: count, weighted count and sampling error of the same cells, put together."""
     from discreet.attacks.trials.surveys import FORMS
@@ -188,7 +220,8 @@ def weights(
         seed,
         named,
     )
-    _finish(study.run(_say), as_json, out, plot)
+    keeper = _keeper(context, keep, workspace)
+    _finish(study.run(_say), as_json, out, plot, keeper)
 
 
 def _protections(against: str | None) -> tuple[str, ...]:
@@ -206,9 +239,47 @@ def _say(protection: str) -> None:
     messages.print(f"Attacking: {protection}", markup=False)
 
 
-def _finish(study: dict[str, Any], as_json: bool, out: Path | None, plot: Path | None) -> None:
-    from discreet.cli.attack_results import SHOWS
+def _keeper(context: typer.Context, keep: bool, workspace: Path | None) -> Callable[[dict[str, Any]], None]:
+    """What keeps a study in its workspace, or nothing; refused before a long study rather than after it."""
+    if not keep:
+        if workspace is not None:
+            raise BadRequest("An attack opens no workspace.", "Add --keep to keep its result there.")
+        return lambda _study: None
+    from discreet.attacks.trials.headlines import headlines
+    from discreet.workspace.kept_attacks import keep_attack, refuse_no_workspace
+    from discreet.workspace.options import workspace_folder
 
+    folder = workspace_folder(workspace)
+    refuse_no_workspace(folder)
+
+    def kept(study: dict[str, Any]) -> None:
+        path = keep_attack(folder, study, headlines(study), _command(context))
+        messages.print(f"Kept: {path}", soft_wrap=True)
+
+    return kept
+
+
+def _command(context: typer.Context) -> str:
+    """The command that repeats the study, with the options that were given and change it."""
+    words = ["discreet", "attack", str(context.info_name)]
+    for option in context.command.params:
+        value = context.params.get(str(option.name))
+        if option.name in _BESIDE or value is None or value is False or value == option.default:
+            continue
+        words += [option.opts[0], *([] if value is True else [str(value)])]
+    return shlex.join(words)
+
+
+def _finish(
+    study: dict[str, Any],
+    as_json: bool,
+    out: Path | None,
+    plot: Path | None,
+    keep: Callable[[dict[str, Any]], None],
+) -> None:
+    from discreet.cli.attack_results import show_study
+
+    keep(study)
     if plot is not None:
         from discreet.pictures.attacks import PICTURES
         from discreet.pictures.save import save
@@ -218,4 +289,4 @@ def _finish(study: dict[str, Any], as_json: bool, out: Path | None, plot: Path |
     if as_json or out is not None:
         emit_json(study, out)
     else:
-        SHOWS[study["attack"]](study)
+        show_study(study)

@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from discreet.noise.table import NoiseTable
     from discreet.privacy import Audit
 
-CURVE_STEPS = 40
 PICTURES = ("curve", "pmf", "transition", "quantised")
 
 
@@ -45,6 +44,7 @@ def audit(
     """Audit a noise table exactly: (epsilon, delta) for all counts and for counts above D."""
     from discreet import privacy
     from discreet.noise.files import read_noise_table
+    from discreet.privacy.audit_document import audit_document, curve_document
 
     drawn = chosen_picture(picture, plot, "curve")
     table = read_noise_table(file, biased=biased or None, small_n=small_n)
@@ -57,7 +57,7 @@ def audit(
         cells=cells,
         group=group,
     )
-    document = as_document(result)
+    document = audit_document(result)
     if curve:
         document["curve"] = curve_document(table, result)
     if plot is not None:
@@ -69,57 +69,6 @@ def audit(
 
 
 COMMAND = Command(audit, PROTECT)
-
-
-def as_document(result: Audit) -> dict[str, Any]:
-    """The audit as JSON: probabilities as floats, an epsilon that does not exist as null."""
-    from discreet.noise.files.document import plain
-
-    above = result.above_D
-    document: dict[str, Any] = plain(
-        {
-            "neighbours": result.neighbours,
-            "epsilon": result.epsilon,
-            "delta": result.delta,
-            "delta_forward": result.delta_forward,
-            "delta_backward": result.delta_backward,
-            "worst_pair": result.worst_pair,
-            "above_D": above._asdict(),
-            "bias": result.bias,
-            "variance": result.variance,
-            "entropy": result.entropy,
-            "p_exact": result.p_exact,
-            "row_sums_ok": result.row_sums_ok,
-            "support": result.support,
-            "cells": result.cells,
-            "group": result.group,
-            "exact": result.exact,
-            "delta_probabilistic": result.delta_probabilistic,
-            "delta_infinite": result.delta_infinite,
-            "delta_exact": exact_text(result),
-            "problems": result.problems,
-            "notes": result.notes,
-        }
-    )
-    return document
-
-
-def exact_text(result: Audit) -> str | None:
-    """Delta as a fraction of whole numbers where it is one of moderate size."""
-    return str(result.delta) if result.delta.denominator <= 2**64 else None
-
-
-def curve_document(table: NoiseTable, result: Audit) -> list[dict[str, Any]]:
-    """Delta over epsilons from 0 to where the table can do no better."""
-    from discreet import privacy
-    from discreet.noise.files.document import plain
-
-    names: dict[str, Any] = {"neighbours": result.neighbours, "cells": result.cells, "group": result.group}
-    flat = privacy.epsilon(table, delta=result.delta_infinite, **names)
-    end = max(1.0, 1.1 * flat)
-    epsilons = [end * step / CURVE_STEPS for step in range(CURVE_STEPS + 1)]
-    points = privacy.curve(table, epsilons, **names)
-    return [plain(point._asdict()) for point in points]
 
 
 def _plot(file: Path, table: NoiseTable, result: Audit, path: Path, picture: str) -> None:

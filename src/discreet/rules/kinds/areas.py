@@ -65,6 +65,14 @@ class MinimumAreaSize(Rule):
                 return self._refusal(dataset, name, members)
         return None
 
+    @property
+    def sentence(self) -> str:
+        """What it does."""
+        return (
+            f'Areas of "{self.variable}" whose public figure is below {self.least:,} are withheld, and a question '
+            "about such areas alone is refused."
+        )
+
     def mends(self, request: TableRequest, dataset: Dataset) -> Iterator[TableRequest]:
         """What the advice means."""
         reached = {self.variable} | finer(dataset, self.variable)
@@ -137,6 +145,11 @@ class WithheldShare(CountRule):
 
     kind: ClassVar[str] = "blocked-areas"
     most: float = key(reading.share)
+
+    @property
+    def sentence(self) -> str:
+        """What it does."""
+        return f"A table is refused where more than {self.most:.0%} of its areas cannot be shown{self.where}."
 
     def fails(self, withheld: int, total: int) -> str | None:
         """Fail a table with more."""

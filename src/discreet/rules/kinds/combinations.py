@@ -52,6 +52,11 @@ class MaxVariables(Rule):
             f"Take out {len(counted) - self.most}, filters included{or_coarser(dataset, self.level)}.",
         )
 
+    @property
+    def sentence(self) -> str:
+        """What it does."""
+        return f"At most {self.most} variables beside geography may be combined{at_level(self.level)}, filters included."
+
     def mends(self, request: TableRequest, dataset: Dataset) -> Iterator[TableRequest]:
         """What the advice means."""
         yield from one_less(request, dataset)
@@ -78,6 +83,11 @@ class MaxCells(Rule):
             f"at most {self.most:,} are released at a time{at_level(self.level)}.",
             "Take out a variable, use a coarser level of the geography, or filter to fewer categories.",
         )
+
+    @property
+    def sentence(self) -> str:
+        """What it does."""
+        return f"A table may have at most {self.most:,} cells{at_level(self.level)}, totals included."
 
     def mends(self, request: TableRequest, dataset: Dataset) -> Iterator[TableRequest]:
         """What the advice means."""
@@ -107,6 +117,11 @@ class ForbiddenTogether(Rule):
             f"Take one of them out{or_coarser(dataset, self.level)}.",
         )
 
+    @property
+    def sentence(self) -> str:
+        """What it does."""
+        return f"{listed(self.variables)} may not be combined{at_level(self.level)}, filters included."
+
     def mends(self, request: TableRequest, dataset: Dataset) -> Iterator[TableRequest]:
         """What the advice means."""
         if self.level is not None:
@@ -134,6 +149,11 @@ class MandatoryTogether(Rule):
             f'"{self.variable}" may be used only together with {listed(missing)}.',
             f"Add {listed(missing)} to the table, or take {self.variable!r} out.",
         )
+
+    @property
+    def sentence(self) -> str:
+        """What it does."""
+        return f'"{self.variable}" may be used only together with {listed(self.needs)}.'
 
     def mends(self, request: TableRequest, dataset: Dataset) -> Iterator[TableRequest]:
         """What the advice means."""

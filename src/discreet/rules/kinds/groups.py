@@ -90,6 +90,16 @@ class FreeGroups(Rule):
         """Whether the request has groups that are counted by account."""
         return self.per_account is not None and bool(self._grouped(request))
 
+    @property
+    def sentence(self) -> str:
+        """What it does."""
+        whose = f"The categories of {listed(self.variables) if self.variables else 'all variables'}"
+        if not self.allowed:
+            return f"{whose} cannot be put into groups of one's own."
+        if self.per_account is None:
+            return f"{whose} may be put into groups of one's own."
+        return f"{whose} may be put into {self.per_account} groups of one's own by an account, and by nobody else."
+
     def mends(self, request: TableRequest, dataset: Dataset) -> Iterator[TableRequest]:
         """What the advice means."""
         yield from unchosen(request, *self._grouped(request))
@@ -123,6 +133,16 @@ class NestedUnions(Rule):
                     if (union < other or other < union) and len(union ^ other) < self.fewer_than:
                         return self._refusal(request, name, label, len(union ^ other))
         return None
+
+    @property
+    def sentence(self) -> str:
+        """What it does."""
+        whose = f" of {listed(self.variables)}" if self.variables else ""
+        asked = "A group or a filter" if self.filters else "A group"
+        return (
+            f"{asked}{whose} is refused where it differs from a declared group, or from another one of the "
+            f"request, by fewer than {self.fewer_than} categories."
+        )
 
     def mends(self, request: TableRequest, dataset: Dataset) -> Iterator[TableRequest]:
         """What the advice means."""

@@ -24,6 +24,7 @@ from discreet.rules.noisy_table import number
 from discreet.rules.reading import key
 from discreet.rules.registry import kinds, register
 from discreet.rules.rule import CountRule
+from discreet.rules.sentences import listed
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -161,3 +162,12 @@ class MeanCellSize(CountRule):
     def reason(self) -> str:
         """What is wrong with an area that it withholds."""
         return f"the mean cell has fewer than {self.least:g} people"
+
+    @property
+    def sentence(self) -> str:
+        """What it does, and which areas it spares."""
+        withheld = f"An area is withheld where {self.reason}{self.where}."
+        if self.rescue is None:
+            return withheld
+        others = "rules on sparse areas" if self.rescues is None else f"the rules {listed(self.rescues)}"
+        return f"{withheld} From {self.rescue:g} people a cell on {others} withhold nothing."

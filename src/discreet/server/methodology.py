@@ -1,0 +1,99 @@
+"""The methodology of a dataset and its noise table: as JSON, as a page, and as a page in one file.
+
+Comes from: `Doors.methodology`. Goes to: `api_routes`, `pages`; `discreet methodology --out FILE.html`.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Annotated, Any
+
+from fastapi import Path, Query, Request
+from markupsafe import Markup
+from starlette.responses import HTMLResponse, Response
+
+from discreet.server.address import link
+from discreet.server.answer import conditional, strong_tag
+from discreet.server.methodology_document import MethodologyDocument, NoisePlanDocument, NoiseTableDocument
+from discreet.server.openapi import problem_responses
+from discreet.server.query import refuse_unknown
+from discreet.server.templating import FINGERPRINT, STATIC, render
+
+if TYPE_CHECKING:
+    from fastapi import APIRouter
+
+    from discreet.answer.door import Doors
+
+TEMPLATE = "methodology.html"
+_STATUSES = (400, 404, 410, 414, 503)
+DatasetId = Annotated[str, Path(description="The dataset's id.", examples=["census"])]
+VersionName = Annotated[
+    str,
+    Query(
+        description="The beginning of a version's digest, or its name; by default the version that is served."
+    ),
+]
+
+
+def methodology_html(document: dict[str, Any]) -> str:
+    """The methodology as one file: no script, and nothing from elsewhere."""
+    style = Markup((STATIC / "discreet.css").read_text("utf-8"))  # noqa: S704 - our own file
+    return render(TEMPLATE, layout="standalone.html", style=style, doc=document)
+
+
+def add_methodology_api(router: APIRouter, doors: Doors) -> None:
+    """The routes of the document and of the noise."""
+
+    @router.get(
+        "/datasets/{dataset_id}/methodology",
+        response_model=MethodologyDocument,
+        responses=problem_responses(*_STATUSES),
+    )
+    def methodology(request: Request, dataset_id: DatasetId, version: VersionName = "") -> Response:
+        """How the numbers of a dataset are made, what is promised and what is not."""
+        refuse_unknown(request.query_params, ("version",))
+        text = json.dumps(_document(doors, dataset_id, version), ensure_ascii=False, allow_nan=False)
+        return conditional(request, strong_tag("methodology", text), lambda: _json(text))
+
+    @router.get(
+        "/datasets/{dataset_id}/noise",
+        response_model=NoiseTableDocument | NoisePlanDocument,
+        responses=problem_responses(*_STATUSES),
+    )
+    def noise(request: Request, dataset_id: DatasetId, version: VersionName = "") -> Response:
+        """The integers in which noise is looked up; they are public."""
+        refuse_unknown(request.query_params, ("version",))
+        door = doors.door(dataset_id, version=version)
+        return conditional(
+            request,
+            strong_tag("noise", door.digest),
+            lambda: _file(door.noise_text(), f"{dataset_id}-noise.json"),
+        )
+
+
+def add_methodology_page(router: APIRouter, doors: Doors) -> None:
+    """The route of the page."""
+
+    @router.get("/datasets/{dataset_id}/methodology")
+    def methodology(request: Request, dataset_id: str, version: str = "") -> Response:
+        """How the numbers of a dataset are made, for people."""
+        refuse_unknown(request.query_params, ("version",))
+        text = render(TEMPLATE, layout="base.html", doc=_document(doors, dataset_id, version))
+        return conditional(request, strong_tag("methodology", FINGERPRINT, text), lambda: HTMLResponse(text))
+
+
+def _document(doors: Doors, dataset_id: str, version: str) -> dict[str, Any]:
+    """The document, with a link that starts where this server stands."""
+    found = doors.methodology(dataset_id, version)
+    return {**found, "noise": {**found["noise"], "href": link(found["noise"]["href"])}}
+
+
+def _json(text: str) -> Response:
+    return Response(text.encode(), media_type="application/json; charset=utf-8")
+
+
+def _file(text: str, name: str) -> Response:
+    """JSON that a browser saves."""
+    response = _json(text)
+    response.headers["content-disposition"] = f'attachment; filename="{name}"'
+    return response
