@@ -7,9 +7,9 @@ from discreet.inference.independence import independence_test
 def test_here_every_answer_follows_from_the_release(town_release):
     release = town_release
     (csv,) = (form for form in formats() if form.name == "csv")
-    assert COMPUTED_HERE.write(release, csv) == csv.write(release)
+    assert b"".join(COMPUTED_HERE.stream(release, csv)) == csv.write(release)
     cells, of = [("adult", "1", "1")], [("adult", "1", "1"), ("adult", "2", "1")]
-    assert COMPUTED_HERE.interval(release, cells, of, (), 0.9) == interval_of(release, cells, of, (), 0.9)
+    assert COMPUTED_HERE.interval(release, cells, 0.9, {"of": of}) == interval_of(release, cells, of, (), 0.9)
     low, high = COMPUTED_HERE.every_interval(release, 0.9)
     assert (low == every_interval(release, 0.9)[0]).all()
     assert (high >= low).all()

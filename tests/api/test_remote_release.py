@@ -8,12 +8,12 @@ import pytest
 
 from discreet.api.remote_release import read_dataset, read_release, reading
 from discreet.errors import ServerUnusable
-from discreet.formats.json_stat import json_stat
+from discreet.formats import named_format
 
 
 @pytest.fixture
 def document(town_release):
-    return json.loads(json.dumps(json_stat(town_release)))
+    return json.loads(named_format("json").write(town_release))
 
 
 def test_a_release_is_read_back_from_its_document(town_release, document):

@@ -62,6 +62,10 @@ class RemoteDoors:
         """One dataset; whether there is one is known when it is asked."""
         return RemoteDoor(self._connection, dataset_id)
 
+    def methodology(self, dataset_id: str, version: str = "") -> dict[str, Any]:
+        """How the numbers of a dataset are made and what is promised."""
+        return self.door(dataset_id).document("methodology", [("version", version)] if version else ())
+
     def verify(self, dataset_id: str) -> NoReturn:
         """Refused: records are compared where they are stored."""
         raise BadRequest(
@@ -204,17 +208,18 @@ class RemoteDoor:
 
     def dry_run(self, request: TableRequest) -> dict[str, Any]:
         """How large a table is and what the rules say of it, without its numbers."""
-        return self._document("table", [*table_query(request), ("dry_run", "1")])
+        return self.document("table", [*table_query(request), ("dry_run", "1")])
 
     def budget(self) -> dict[str, Any]:
         """What a dataset under `dp` promises and costs, and what its budget has left."""
-        return self._document("budget")
+        return self.document("budget")
 
     def ledger(self) -> dict[str, Any]:
         """What the budget has spent, and by whom; for the key of a custodian."""
-        return self._document("ledger")
+        return self.document("ledger")
 
-    def _document(self, what: str, query: Sequence[tuple[str, str]] = ()) -> dict[str, Any]:
+    def document(self, what: str, query: Sequence[tuple[str, str]] = ()) -> dict[str, Any]:
+        """What the server tells of the dataset under an address below its own."""
         document = self._connection.fetch(f"{self.path}/{what}", query).json()
         with reading():
             return dict(_shown(document))
