@@ -325,20 +325,22 @@ def run_here(monkeypatch: pytest.MonkeyPatch) -> Callable[..., Done]:
 
 @contextmanager
 def _serving(folder: Path, below: str = "") -> Iterator[str]:
-    """The address of a workspace while it is served, at the root or mounted below a path."""
+    """The address of a workspace while it is served, at the root or below a path."""
+    from dataclasses import replace
+
     import uvicorn
-    from starlette.applications import Starlette
-    from starlette.routing import Mount
 
     from discreet.answer.door import open_doors
     from discreet.server.app import create_app, listen
     from discreet.workspace.options import read_options
 
     doors = open_doors(folder, threads=1)
-    app = create_app(doors, read_options(folder))
     listening = listen("127.0.0.1", 0)
-    mounted = Starlette(routes=[Mount(below, app)]) if below else app
-    server = uvicorn.Server(uvicorn.Config(mounted, log_config=None, server_header=False))
+    options = read_options(folder)
+    if below:
+        options = replace(options, public_url=f"http://127.0.0.1:{listening.getsockname()[1]}{below}")
+    app = create_app(doors, options)
+    server = uvicorn.Server(uvicorn.Config(app, log_config=None, server_header=False))
     thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]}, daemon=True)
     thread.start()
     try:
