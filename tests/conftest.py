@@ -8,12 +8,13 @@ import pwd
 import shutil
 import subprocess
 import tempfile
+import threading
 
 # One thread a process: the suite runs on all cores already, and threads of small factorisations only wait.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 import sys
-from contextlib import redirect_stderr, redirect_stdout
+from contextlib import contextmanager, redirect_stderr, redirect_stdout
 from dataclasses import dataclass
 from itertools import count
 from pathlib import Path
@@ -34,6 +35,7 @@ from discreet.workspace.workspace import Workspace
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
+    from contextlib import AbstractContextManager
 
     from discreet.model.dataset import Dataset
     from discreet.model.release import Release
@@ -235,6 +237,12 @@ def town_release(town_workspace: Workspace) -> Release:
     return release_table(town_workspace.stored("town"), request)
 
 
+@pytest.fixture(scope="session")
+def private_description() -> str:
+    """The town's description under `dp`."""
+    return PRIVATE_TOWN
+
+
 @pytest.fixture
 def private_town(town: Town, tmp_path: Path) -> Town:
     """The town under `dp`, in a workspace that a test may spend."""
@@ -313,6 +321,41 @@ def run_here(monkeypatch: pytest.MonkeyPatch) -> Callable[..., Done]:
         return Done(int(code or 0), *told)
 
     return run
+
+
+@contextmanager
+def _serving(folder: Path, below: str = "") -> Iterator[str]:
+    """The address of a workspace while it is served, at the root or below a path."""
+    from dataclasses import replace
+
+    import uvicorn
+
+    from discreet.answer.door import open_doors
+    from discreet.server.app import create_app, listen
+    from discreet.workspace.options import read_options
+
+    doors = open_doors(folder, threads=1)
+    listening = listen("127.0.0.1", 0)
+    options = read_options(folder)
+    if below:
+        options = replace(options, public_url=f"http://127.0.0.1:{listening.getsockname()[1]}{below}")
+    app = create_app(doors, options)
+    server = uvicorn.Server(uvicorn.Config(app, log_config=None, server_header=False))
+    thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]}, daemon=True)
+    thread.start()
+    try:
+        yield f"http://127.0.0.1:{listening.getsockname()[1]}"
+    finally:
+        server.should_exit = True
+        thread.join(timeout=30)
+        listening.close()
+        doors.close()
+
+
+@pytest.fixture(scope="session")
+def served() -> Callable[..., AbstractContextManager[str]]:
+    """Serve a workspace on loopback: `with served(folder) as address`."""
+    return _serving
 
 
 def _postgres_programs() -> Path:

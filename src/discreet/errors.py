@@ -366,6 +366,15 @@ class LedgerUnusable(DiscreetError):
     exit_code = EXIT_OURS
 
 
+class ServerUnusable(DiscreetError):
+    """A server that cannot be reached, is too busy, or gives no answer of Discreet."""
+
+    code = "server-unusable"
+    title = "The server cannot be used"
+    http_status = 502
+    exit_code = EXIT_OURS
+
+
 class MissingExtra(DiscreetError):
     """A feature whose optional packages are not installed."""
 

@@ -39,7 +39,7 @@ def test_a_notebook_shows_the_table_with_its_note_and_legend(catalogue):
     html = catalogue.table("town", rows=["age"], columns=["job"])._repr_html_()
     assert "randomly adjusted" in html
     assert "[z] Not applicable" in html
-    assert html.count("<tr>") == 5
+    assert html.count("<tr>") == 6
     assert "Persons by age and job" in html
 
 

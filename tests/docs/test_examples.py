@@ -1,12 +1,16 @@
 """The examples of README and first steps run: Python blocks as they stand, commands through the same code."""
 
+import csv
 import re
 import shlex
+import shutil
+import subprocess
 from pathlib import Path
 
 import pytest
 from typer.testing import CliRunner
 
+import discreet
 from discreet.cli.main import app
 from discreet.workspace.demo import (
     census_batches,
@@ -45,6 +49,52 @@ def test_the_python_of_a_page_runs(path, demo, monkeypatch, tmp_path):
     assert found
     for code in found:
         exec(compile(code, path, "exec"), {"__name__": "example"})  # noqa: S102 - our own pages
+
+
+@pytest.fixture(scope="module")
+def server(served, demo):
+    with served(demo) as address:
+        yield address
+
+
+@pytest.mark.slow
+def test_the_python_of_the_clients_page_runs_against_a_server(server, monkeypatch, tmp_path):
+    monkeypatch.chdir(tmp_path)
+    names = {"__name__": "example"}
+    for code in blocks("docs/how-to/from-python.md", "python"):
+        exec(compile(code.replace("https://example.org", server), "from-python.md", "exec"), names)  # noqa: S102
+    assert (tmp_path / "employment.xlsx").stat().st_size > 1000
+    assert (tmp_path / "employment.png").read_bytes().startswith(b"\x89PNG")
+
+
+@pytest.mark.slow
+def test_r_reads_the_numbers_that_python_reads(server, demo, tmp_path):
+    """The recipe as it stands, then the table as R has it, cell by cell; codes such as "01" stay text."""
+    if not shutil.which("Rscript"):
+        pytest.skip("R is not here (apt-get install r-base-core)")
+    recipe = "\n".join(blocks("docs/how-to/from-r.md", "r")).replace("https://example.org", server)
+    wanted = "rows=age&columns=sex&filter=region=R01"
+    more = f"""
+    other <- read_table("{server}", "census", "{wanted}")
+    write.csv(other, "{tmp_path}/r.csv", row.names = FALSE)
+    cat(levels(other$age_label)[1:3], sep = "\\n", file = "{tmp_path}/levels")
+    """
+    (tmp_path / "recipe.R").write_text(recipe + more)
+    done = subprocess.run(
+        ["Rscript", str(tmp_path / "recipe.R")], capture_output=True, text=True, check=False, timeout=120
+    )
+    assert done.returncode == 0, done.stderr
+    assert "Employed" in done.stdout
+    with discreet.open(server) as catalogue:
+        frame = catalogue.table("census", rows="age", columns="sex", filters={"region": ["R01"]}).to_pandas()
+    with (tmp_path / "r.csv").open(encoding="utf-8", newline="") as file:
+        lines = list(csv.DictReader(file))
+    assert [line["age"] for line in lines] == frame["age"].tolist()
+    numbers = [None if line["value"] == "NA" else int(line["value"]) for line in lines]
+    assert numbers == [
+        None if missing else v for v, missing in zip(frame["value"], frame["value"].isna(), strict=True)
+    ]
+    assert (tmp_path / "levels").read_text("utf-8").split() == frame["age_label"].cat.categories[:3].tolist()
 
 
 def command_lines(path):

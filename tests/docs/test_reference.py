@@ -166,6 +166,15 @@ def test_the_examples_of_every_module_run_and_every_module_says_what_it_is(name)
     assert doctest.testmod(module).failed == 0
 
 
+@pytest.mark.parametrize("kind", [discreet.Catalogue, discreet.Table], ids=lambda k: k.__name__)
+def test_every_method_of_python_is_documented(kind):
+    text = page("reference/python.md")
+    for name in vars(kind):
+        if not name.startswith("_"):
+            assert re.search(rf"`(catalogue|table)\.{name}\b", text), name
+    assert "__arrow_c_stream__" in text
+
+
 def documents():
     return sorted([*ROOT.glob("*.md"), *DOCS.rglob("*.md")])
 

@@ -1,11 +1,18 @@
 """The outcome of a test: its document, its sentence on the naive test, and its tail."""
 
+import json
 import math
 
 import pytest
 
 from discreet.inference.independence import independence_test
-from discreet.inference.likelihood_ratio import LikelihoodRatio, NaiveTest, chi_square, spread_of
+from discreet.inference.likelihood_ratio import (
+    LikelihoodRatio,
+    NaiveTest,
+    chi_square,
+    read_likelihood_ratio,
+    spread_of,
+)
 from discreet.noise import laplace
 
 
@@ -14,6 +21,14 @@ def test_a_document_has_what_is_promised():
     wanted = {"statistic", "df", "p_value", "naive", "model", "method", "converged"}
     assert wanted <= set(document)
     assert {"statistic", "p_value"} <= set(document["naive"])
+
+
+def test_an_outcome_is_read_back_from_its_document():
+    for table in ([[52, 31], [30, 55]], [[0, 0], [30, 55]]):
+        found = independence_test(table, laplace(epsilon=0.5, m=7))
+        read = read_likelihood_ratio(json.loads(json.dumps(found.document())))
+        assert read == found
+        assert read.why == found.why
 
 
 def outcome(p_value, naive, spread=2.0):

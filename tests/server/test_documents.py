@@ -26,6 +26,8 @@ def test_a_description_has_variables_hierarchies_and_the_protection_in_words(cli
     assert described["hierarchies"][0]["levels"] == ["region", "district"]
     assert described["note"].startswith(mandatory_note(small_workspace.stored("people").dataset))
     assert "at most" in described["protection"]["promise"][0]
+    assert described["protection"]["additivity"] == "independent"
+    assert described["code_lists"] == []  # tests/api/test_remote.py compares those of another dataset
     assert (described["version"], described["reference_date"]) == ("7", "2026-01-01")
 
 

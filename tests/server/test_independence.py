@@ -68,7 +68,7 @@ def test_the_page_shows_both_tests_why_they_differ_and_the_way_back(client):
         'href="/datasets/people?rows=sex&amp;columns=origin"',
         'href="/api/datasets/people/test/independence?rows=sex&amp;columns=origin"',
         "table.test_independence()",
-        "discreet test independence --dataset people --rows sex --columns origin",
+        "discreet test independence --dataset http://testserver/datasets/people --rows sex --columns origin",
     ):
         assert words in text
 

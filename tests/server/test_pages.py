@@ -67,11 +67,13 @@ def test_the_same_table_is_offered_as_downloads_and_code(client):
         assert response.headers["content-disposition"].startswith("attachment")
     assert {"CSV", "JSON-stat", "Test independence"} <= set(page.texts("a", class_="button"))
     code = page.texts("pre")
+    assert 'discreet.open("http://testserver")' in code[1]  # not the reader's own workspace
     assert code[0].startswith("curl 'http://testserver/api/datasets/people/table?rows=sex&columns=age")
+    assert 'catalogue.table("people", rows=["sex"], columns=["age"], filters={"origin": ["2"]})' in code[1]
     assert (
-        'discreet.open().table("people", rows=["sex"], columns=["age"], filters={"origin": ["2"]})' in code[1]
+        code[2]
+        == "discreet table http://testserver/datasets/people --rows sex --columns age --filter origin=2 --format csv"
     )
-    assert code[2] == "discreet table people --rows sex --columns age --filter origin=2 --format csv"
     assert (
         "Persons by sex and age. People of Smallville, version 7"
         in client.get("/datasets/people?rows=sex&columns=age").text

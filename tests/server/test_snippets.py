@@ -17,7 +17,7 @@ CODES = st.text(st.characters(codec="utf-8"), min_size=1, max_size=6).filter(
 @given(st.lists(CODES, min_size=1, max_size=3, unique=True))
 def test_the_command_line_asks_the_same_question(codes):
     request = TableRequest("people", ("age",), ("sex",), filters=(("bad", tuple(codes)),), totals=False)
-    words = shlex.split(snippets.command(request))
+    words = shlex.split(snippets.command(request, "https://example.org"))
     given_filter = words[words.index("--filter") + 1]
     assert request_from_text("people", filters=[given_filter]).filters == request.filters
     assert "--no-totals" in words
@@ -32,7 +32,7 @@ def test_the_python_code_asks_the_same_question(codes):
         filters=(("bad", tuple(codes)),),
         groups=(("age", (("1", "2"), ("3",))),),
     )
-    call = ast.parse(snippets.python(request)).body[1].value
+    call = ast.parse(snippets.python(request, "https://example.org")).body[2].value
     arguments = {keyword.arg: ast.literal_eval(keyword.value) for keyword in call.keywords}
     assert ast.literal_eval(call.args[0]) == "people"
     assert arguments == {

@@ -1,18 +1,24 @@
-"""The Python face: open a workspace, ask for a table.
+"""The Python face: open a workspace or a server, ask for a table.
 
 >>> catalogue = discreet.open("my-workspace")             # doctest: +SKIP
+>>> catalogue = discreet.open("https://example.org")      # doctest: +SKIP
 >>> catalogue.table("census", rows=["sex"], columns=["age"]).to_pandas()  # doctest: +SKIP
 """
 
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable, Mapping
+import os
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
 from discreet.answer.door import Doors, open_doors
 from discreet.answer.load import load_dataset
+from discreet.api.address import is_address, read_address
+from discreet.api.answers import COMPUTED_HERE
+from discreet.api.notebook import listing
+from discreet.api.remote import RemoteDoors
 from discreet.api.table import Table
 from discreet.errors import BadRequest
 from discreet.model.given import given_filters, given_groups, given_levels
@@ -22,23 +28,55 @@ from discreet.workspace.description_file import description_named, read_descript
 from discreet.workspace.options import read_options, workspace_folder
 
 if TYPE_CHECKING:
+    from discreet.api.address import Address
+    from discreet.api.answers import Answers
     from discreet.model.dataset import Dataset
 
     #: The groups of one variable: lists of codes, groups by their names, or text.
     GroupsOfOne = Iterable[Iterable[str]] | Mapping[str, Iterable[str] | str] | str
 
 
-class Catalogue:
-    """The datasets of a workspace."""
+#: Ids that a catalogue shows in one line.
+SHOWN_IDS = 8
+#: The API key of who asks a server.
+KEY_ENVIRONMENT = "DISCREET_KEY"
 
-    def __init__(self, doors: Doors, key: str | None = None) -> None:
+
+class Catalogue:
+    """The datasets of a workspace or of a server: `list(catalogue)`, `catalogue["census"]`.
+
+    Args:
+        doors: What is asked.
+        key: The API key of an account, for a workspace.
+        answers: Who writes files and knows intervals of its tables.
+    """
+
+    def __init__(
+        self, doors: Doors | RemoteDoors, key: str | None = None, answers: Answers = COMPUTED_HERE
+    ) -> None:
         self._doors = doors
         self._key = key
+        self._answers = answers
 
     @property
     def datasets(self) -> list[str]:
         """The ids of the datasets."""
         return self._doors.ids()
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.datasets)
+
+    def __len__(self) -> int:
+        return len(self.datasets)
+
+    def __bool__(self) -> bool:
+        return True
+
+    def __contains__(self, dataset: object) -> bool:
+        return dataset in self.datasets
+
+    def __getitem__(self, dataset: str) -> Dataset:
+        return self.describe(dataset)
 
     def describe(self, dataset: str) -> Dataset:
         """The public description of a dataset: its variables, categories and protection."""
@@ -93,7 +131,7 @@ class Catalogue:
             additivity=additivity,
             fit_to=fit_to,
         )
-        return Table(self._doors.door(dataset, self._key).release(request))
+        return Table(self._doors.door(dataset, self._key).release(request), self._answers)
 
     def budget(self, dataset: str) -> dict[str, Any]:
         """What a dataset under `dp` promises and costs, and what its budget has left: see docs/reference/cli.md."""
@@ -141,23 +179,64 @@ class Catalogue:
     def __exit__(self, *_exception: object) -> None:
         self.close()
 
+    def _repr_html_(self) -> str:
+        if isinstance(self._doors, RemoteDoors):
+            lines = self._doors.listed()
+        else:
+            found = map(self.describe, self)
+            lines = [(each.id, each.label, ", ".join(v.name for v in each.variables)) for each in found]
+        return listing(lines, ("Dataset", "Label", "Variables"), f"Catalogue of {self._place}")
+
+    @property
+    def _place(self) -> str:
+        return self._doors.place if isinstance(self._doors, RemoteDoors) else self._doors.folder.name
+
     def __repr__(self) -> str:
-        return f"<Catalogue of {', '.join(self.datasets) or 'no datasets'}>"
+        if isinstance(self._doors, RemoteDoors):  # a server is not asked for the sake of a line
+            return f"<Catalogue at {self._place[:150]}>"
+        ids = self.datasets
+        more = f" and {len(ids) - SHOWN_IDS} more" if len(ids) > SHOWN_IDS else ""
+        return f"<Catalogue of {', '.join(each[:16] for each in ids[:SHOWN_IDS]) or 'no datasets'}{more}>"
 
 
 def open_workspace(
     folder: str | Path | None = None, *, threads: int | None = None, key: str | None = None
 ) -> Catalogue:
-    """Open a workspace; without a folder the one that DISCREET_WORKSPACE names, or the demo's.
+    """Open a workspace or a server; without either the workspace that DISCREET_WORKSPACE names, or the demo's.
 
     Args:
-        folder: The workspace.
-        threads: Threads for one aggregate; all cores by default.
-        key: The API key of an account, for what is counted by account.
+        folder: The folder of a workspace, or the address of a server, as `https://example.org`.
+        threads: Threads for one aggregate in a workspace; all cores by default.
+        key: The API key of an account, for what is counted by account; for a server, DISCREET_KEY by default.
+
+    Raises:
+        BadRequest: The address of a page, or of no server.
+        ServerUnusable: No server of Discreet answers there.
     """
+    if isinstance(folder, str) and is_address(folder):
+        return _open_server(folder, key)
     chosen = workspace_folder(None if folder is None else Path(folder))
     options = read_options(chosen, threads=threads)
     return Catalogue(open_doors(chosen, threads=options.threads), key)
+
+
+def connect(address: Address, key: str | None = None) -> RemoteDoors:
+    """The doors of a server, for the key of an account or that of DISCREET_KEY."""
+    from discreet.api.connection import Connection
+
+    return RemoteDoors(Connection(address.base, key or os.environ.get(KEY_ENVIRONMENT)))
+
+
+def _open_server(text: str, key: str | None) -> Catalogue:
+    address = read_address(text)
+    if address.dataset or address.query:
+        raise BadRequest(
+            f'"{text}" is the address of a page.',
+            f'Open the server, "{address.base}", and ask it for the table "{address.dataset}".',
+        )
+    doors = connect(address, key)
+    doors.ids()  # a wrong address is told now
+    return Catalogue(doors, answers=doors)
 
 
 def load(

@@ -4,31 +4,35 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import partial
-from html import escape
 from itertools import product
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from discreet.formats import format_of_file, formats, named_format
+from discreet.api.answers import COMPUTED_HERE
+from discreet.api.layout import cell_text, depths_of, layout_of, lists_of, shown_errors
+from discreet.api.notebook import figure
+from discreet.formats import format_of_file, formats
 from discreet.model.pieces import save
-from discreet.model.release import NOT_APPLICABLE, STATUS_MEANING, STATUSES, WITHHELD
+from discreet.model.release import STATUS_MEANING, STATUSES
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from pathlib import Path
 
     import pandas as pd
-    from numpy.typing import NDArray
+    import polars as pl
+    import pyarrow as pa
+    import xarray as xr
 
+    from discreet.api.answers import Answers
+    from discreet.formats import Format
     from discreet.inference.cell_targets import Cell
     from discreet.inference.intervals import Interval
     from discreet.inference.likelihood_ratio import LikelihoodRatio
     from discreet.model.release import Release
     from discreet.model.shape import Dimension
-
-#: The most rows and columns that a notebook shows.
-SHOWN = 60
+    from discreet.pictures.table import Limits
 
 
 class Table:
@@ -36,10 +40,12 @@ class Table:
 
     Args:
         release: What was released.
+        answers: Who writes its files and knows its intervals: this process, or the server that it is from.
     """
 
-    def __init__(self, release: Release) -> None:
+    def __init__(self, release: Release, answers: Answers = COMPUTED_HERE) -> None:
         self.release = release
+        self._answers = answers
 
     @property
     def note(self) -> str:
@@ -51,46 +57,71 @@ class Table:
         """What the account was charged for this answer, and what it has left; None where it was free."""
         return self.release.charged
 
-    def to_pandas(self) -> pd.DataFrame:
-        """One line a cell: codes, labels, `value` (missing where withheld) and `status`.
+    def to_pandas(self, *, wide: bool = False) -> pd.DataFrame:
+        """One line a cell: codes and labels in their declared order, `value` (missing where withheld) and `status`.
 
         Where numbers below zero are shown as zero, `signed` has them as they were.
         A weighted table also has `relative_standard_error` and `noise_share` (of its square), in percent.
+        `frame.attrs` has the note, the version and how to cite the table.
+
+        Args:
+            wide: The values alone, as the table reads: rows and layers as the index, columns along the top.
         """
-        import pandas as pd  # noqa: PLC0415 - slow to import, and only wanted here
+        from discreet.api.frames import long_frame, wide_frame
 
-        release = self.release
-        columns: dict[str, Any] = {}
-        for axis, dimension in enumerate(release.dimensions):
-            along = tuple(-1 if a == axis else 1 for a in range(release.values.ndim))
-            places = np.arange(dimension.length).reshape(along)
-            place = np.broadcast_to(places, release.values.shape).ravel()
-            columns[dimension.name] = pd.Categorical.from_codes(place, list(dimension.codes), ordered=False)
-            columns[f"{dimension.name}_label"] = np.array(dimension.labels, dtype=object)[place]
-        status = release.status.ravel()
-        columns["value"] = pd.arrays.IntegerArray(release.values.ravel().copy(), release.missing.ravel())
-        columns["status"] = np.array(STATUSES, dtype=object)[status]
-        if release.signed is not None:
-            columns["signed"] = pd.arrays.IntegerArray(release.signed.ravel().copy(), release.missing.ravel())
-        for name, tenths in self._errors().items():
-            columns[name] = np.where(tenths < 0, np.nan, tenths / 10).ravel()
-        return pd.DataFrame(columns)
+        return wide_frame(self.release) if wide else long_frame(self.release)
 
-    def _errors(self) -> dict[str, NDArray[np.int64]]:
-        """The errors of a weighted table in tenths of a percent; negative where none is shown."""
+    def to_polars(self) -> pl.DataFrame:
+        """The lines of `to_pandas()` in Polars; codes and labels are `Enum` in their declared order."""
+        from discreet.api.frames import polars_frame
+
+        return polars_frame(self.release)
+
+    def to_arrow(self) -> pa.Table:
+        """The lines of `to_pandas()` as an Arrow table; its schema's metadata has the note and the citation."""
+        from discreet.formats.arrow import arrow_table
+
+        return arrow_table(self.release)
+
+    def to_xarray(self) -> xr.Dataset:
+        """One array a number along the variables, with codes and labels as coordinates and the note in `attrs`."""
+        from discreet.api.frames import xarray_dataset
+
+        return xarray_dataset(self.release)
+
+    def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
+        """The Arrow PyCapsule protocol: Polars, DuckDB, pandas and others read the table as it is."""
+        return self.to_arrow().__arrow_c_stream__(requested_schema)
+
+    def plot(self, *, level: float = 0.95) -> Any:
+        """A chart of a table of one or two variables: bars, each with the interval of the true number.
+
+        Cells that are withheld are marked as such. Numbers that were made to add up have no interval.
+
+        Args:
+            level: Of the intervals.
+
+        Raises:
+            BadRequest: The table has more variables, or too many categories to read.
+            MissingExtra: The extra `pictures` is not installed.
+        """
+        from discreet.pictures.table import table_chart
+
+        return table_chart(self.release, self._limits(level), level)
+
+    def _limits(self, level: float) -> Limits | None:
+        """The limits of every cell, -1 where it has none; None where no interval is known."""
         release = self.release
-        found = {"relative_standard_error": release.errors, "noise_share": release.noise_shares}
-        return {
-            name: np.where(release.missing, -1, tenths)
-            for name, tenths in found.items()
-            if tenths is not None
-        }
+        if (release.request.additivity or release.dataset.protection.additivity) != "independent":
+            return None
+        known = release.measure.has_errors or release.measure.is_count
+        return self._answers.every_interval(release, level) if known else None
 
     def __getattr__(self, name: str) -> Callable[..., str | bytes | None]:
         """`to_csv(path)` and so on, one for every format: written to a path, or returned without one."""
         for form in formats():
             if form.method == name:
-                return partial(self._write, form.name)
+                return partial(self._write, form)
         raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}", name=name, obj=self)
 
     def __dir__(self) -> list[str]:
@@ -98,21 +129,22 @@ class Table:
 
     def save(self, path: str | Path) -> None:
         """Write to a file in the format that owns its ending."""
-        save(format_of_file(path).stream(self.release), path)
+        save(self._answers.stream(self.release, format_of_file(path)), path)
 
-    def _write(self, name: str, path: str | Path | None = None) -> str | bytes | None:
-        form = named_format(name)
+    def _write(self, form: Format, path: str | Path | None = None) -> str | bytes | None:
+        pieces = self._answers.stream(self.release, form)
         if path is not None:
-            save(form.stream(self.release), path)
+            save(pieces, path)
             return None
-        data = form.write(self.release)
+        data = b"".join(pieces)
         return data.decode() if form.is_text else data
 
     def test_independence(self, **options: Any) -> LikelihoodRatio:
         """Whether the two variables of the table are independent; the noise is allowed for.
 
         Args:
-            options: `model`, `total`, `method`, `replicates` and `seed`, as `independence_test` takes them.
+            options: `model`, `total`, `method`, `replicates` and `seed`, as `independence_test` takes them; a server
+                takes none.
 
         Returns:
             The statistic, its p-value, and the naive test beside it.
@@ -120,9 +152,7 @@ class Table:
         Raises:
             BadRequest: The table does not have two variables.
         """
-        from discreet.inference.independence import independence_test  # noqa: PLC0415 - only wanted here
-
-        return independence_test(self.release, **options)
+        return self._answers.independence(self.release, options)
 
     def interval(self, *codes: str, level: float = 0.95) -> Interval:
         """The interval of one true count, by its codes in the order of the dimensions: `table.interval("1", "_T")`.
@@ -132,26 +162,22 @@ class Table:
         Raises:
             BadRequest: The cell is not there, or it has no value.
         """
-        from discreet.inference.cell_targets import interval_of  # noqa: PLC0415 - only wanted here
-
-        return interval_of(self.release, [codes], level=level)
+        return self._answers.interval(self.release, [codes], level, {})
 
     def intervals(self, level: float = 0.95) -> pd.DataFrame:
         """The interval of every cell by itself: `to_pandas()` with `low` and `high`, missing where withheld."""
-        import pandas as pd  # noqa: PLC0415 - slow to import, and only wanted here
-
-        from discreet.inference.cell_targets import every_interval  # noqa: PLC0415 - only wanted here
+        import pandas as pd
 
         frame = self.to_pandas()
-        for name, limits in zip(("low", "high"), every_interval(self.release, level), strict=True):
+        for name, limits in zip(
+            ("low", "high"), self._answers.every_interval(self.release, level), strict=True
+        ):
             frame[name] = pd.arrays.IntegerArray(limits.ravel(), limits.ravel() < 0)
         return frame
 
     def sum(self, *cells: Cell, level: float = 0.95) -> Interval:
         """The interval of the true sum of cells that share no people: `table.sum({"sex": "1"}, {"sex": "2"})`."""
-        from discreet.inference.cell_targets import interval_of  # noqa: PLC0415 - only wanted here
-
-        return interval_of(self.release, cells, level=level)
+        return self._answers.interval(self.release, cells, level, {})
 
     def share(self, *cells: Cell, of: Sequence[Cell] | Mapping[str, str], level: float = 0.95) -> Interval:
         """The interval of the true share of cells in others: `table.share({"sex": "1"}, of=[{}])`.
@@ -165,15 +191,11 @@ class Table:
         Raises:
             BadRequest: Cells that are not there, are withheld, overlap, or share noise.
         """
-        from discreet.inference.cell_targets import interval_of  # noqa: PLC0415 - only wanted here
-
-        return interval_of(self.release, cells, of=_listed(of), level=level)
+        return self._answers.interval(self.release, cells, level, {"of": _listed(of)})
 
     def ratio(self, *cells: Cell, over: Sequence[Cell] | Mapping[str, str], level: float = 0.95) -> Interval:
         """The interval of the true sum of cells over that of others: `table.ratio(a, over=b)`."""
-        from discreet.inference.cell_targets import interval_of  # noqa: PLC0415 - only wanted here
-
-        return interval_of(self.release, cells, over=_listed(over), level=level)
+        return self._answers.interval(self.release, cells, level, {"over": _listed(over)})
 
     def difference(
         self,
@@ -192,16 +214,8 @@ class Table:
             minus_of: The share of `minus` in these; by default in `of`.
             level: The chance with which the interval covers the true difference.
         """
-        from discreet.inference.cell_targets import interval_of  # noqa: PLC0415 - only wanted here
-
-        return interval_of(
-            self.release,
-            cells,
-            of=_listed(of),
-            minus=_listed(minus),
-            minus_of=_listed(minus_of),
-            level=level,
-        )
+        others = {"of": _listed(of), "minus": _listed(minus), "minus_of": _listed(minus_of)}
+        return self._answers.interval(self.release, cells, level, others)
 
     def text_grid(self, *, errors: bool = False) -> tuple[list[str], list[list[str]]]:
         """Headers and lines as text: rows and layers down the side, columns along the top.
@@ -209,18 +223,12 @@ class Table:
         Args:
             errors: Put the relative standard error and the noise's share of it beside each number.
         """
-        release, request = self.release, self.release.request
-        side = [d for d in release.dimensions if d.name in request.layers]
-        side += [d for d in release.dimensions if d.name in request.rows]
-        top = [d for d in release.dimensions if d.name in request.columns]
-        order = [release.dimensions.index(dimension) for dimension in side + top]
-        height = int(np.prod([d.length for d in side], dtype=np.int64))
-        values = release.values.transpose(order).reshape(height, -1)
-        status = release.status.transpose(order).reshape(height, -1)
-        beside = [
-            tenths.transpose(order).reshape(height, -1).tolist()
-            for tenths in (self._errors().values() if errors else ())
-        ]
+        release, layout = self.release, layout_of(self.release)
+        side, top = layout.side, layout.top
+        values, status, *beside = lists_of(
+            *map(layout.spread, (release.values, release.status)),
+            *map(layout.spread, shown_errors(release).values() if errors else ()),
+        )
         headers = [d.label for d in side]
         heads = [" / ".join(labels) for labels in product(*(d.labels for d in top))]
         for head in heads if top else [release.dataset.unit]:
@@ -228,7 +236,7 @@ class Table:
         stubs = product(*(_indented(d) for d in side)) if side else [()]
         lines = [
             [*stub, *(text for cell in map(_texts, *numbers) for text in cell)]
-            for stub, *numbers in zip(stubs, values.tolist(), status.tolist(), *beside, strict=True)
+            for stub, *numbers in zip(stubs, values, status, *beside, strict=True)
         ]
         return headers, lines
 
@@ -238,7 +246,9 @@ class Table:
 
     def error_note(self) -> str:
         """Of a weighted table: how large its relative standard errors are; empty for counts."""
-        errors, shares = (tenths[tenths >= 0] / 10 for tenths in self._errors().values() or [np.empty(0)] * 2)
+        errors, shares = (
+            tenths[tenths >= 0] / 10 for tenths in shown_errors(self.release).values() or [np.empty(0)] * 2
+        )
         if not errors.size:
             return ""
         return (
@@ -248,24 +258,7 @@ class Table:
         )
 
     def _repr_html_(self) -> str:
-        headers, lines = self.text_grid()
-        stubs = len(self.release.request.layers + self.release.request.rows)
-        head = "".join(f'<th scope="col">{escape(h)}</th>' for h in headers[: SHOWN + stubs])
-        body = "".join(
-            "<tr>"
-            + "".join(f'<th scope="row" style="text-align:left">{escape(c)}</th>' for c in line[:stubs])
-            + "".join(f'<td style="text-align:right">{escape(c)}</td>' for c in line[stubs : SHOWN + stubs])
-            + "</tr>"
-            for line in lines[:SHOWN]
-        )
-        cut = len(lines) > SHOWN or len(headers) > SHOWN + stubs
-        more = "<p>Shown in part; <code>.to_pandas()</code> has all of it.</p>" if cut else ""
-        legend = "".join(f"<p>{escape(text)}</p>" for text in self.legend())
-        return (
-            f"<figure><figcaption><b>{escape(self.release.title)}</b><br>{escape(self.release.dataset.source)}"
-            f"</figcaption><table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>{more}{legend}"
-            f"<p><small>{escape(' '.join(self.release.notes))}</small></p></figure>"
-        )
+        return figure(self.release)
 
     def __repr__(self) -> str:
         return f"<Table: {self.release.title}, {self.release.cells:,} cells>"
@@ -278,16 +271,11 @@ def _listed(cells: Sequence[Cell] | Mapping[str, str]) -> Sequence[Cell]:
 
 def _texts(value: float, status: int, *tenths: int) -> list[str]:
     """A cell, and what stands beside it."""
-    return [_cell(value, status), *("" if part < 0 else f"{part / 10:.1f} %" for part in tenths)]
-
-
-def _cell(value: float, status: int) -> str:
-    """A value, its status, or both."""
-    mark = f"[{STATUSES[status]}]" if status else ""
-    return mark if status in {WITHHELD, NOT_APPLICABLE} else f"{value:,} {mark}".rstrip()
+    return [cell_text(value, status), *("" if part < 0 else f"{part / 10:.1f} %" for part in tenths)]
 
 
 def _indented(dimension: Dimension) -> list[str]:
     """Labels down the side: a finer level of a hierarchy stands within the coarser one above it."""
-    depths = [output.depth for output in dimension.outputs] + [0] * dimension.total
-    return ["\u2003" * depth + label for depth, label in zip(depths, dimension.labels, strict=True)]
+    return [
+        "\u2003" * depth + text for depth, text in zip(depths_of(dimension), dimension.labels, strict=True)
+    ]

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from rich.console import Console
 from rich.text import Text
 
+from discreet.model.one_line import printable
 from discreet.model.pieces import save
 
 if TYPE_CHECKING:
@@ -25,9 +26,10 @@ output = Console(highlight=False)
 
 def report_error(error: DiscreetError) -> int:
     """Print an error with its advice to standard error and return its exit code."""
-    messages.print(Text.assemble((f"{error.title}: ", "bold red"), error.message), soft_wrap=True)
+    message = printable(error.message)
+    messages.print(Text.assemble((f"{error.title}: ", "bold red"), message), soft_wrap=True)
     if error.advice:
-        messages.print(Text(error.advice), soft_wrap=True)
+        messages.print(Text(printable(error.advice)), soft_wrap=True)
     return error.exit_code
 
 

@@ -8,6 +8,8 @@ from rich import box
 from rich.table import Table
 from rich.text import Text
 
+from discreet.model.one_line import printable
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
@@ -27,7 +29,7 @@ def print_grid(
 
     So many columns of numbers as `together` says belong to each other and are never parted.
     """
-    console.print(Text(title, style="bold"))
+    console.print(Text(printable(title), style="bold"))
     widths = [_width(place, headers, lines, stubs) for place in range(len(headers))]
     widths = _narrowed(widths, stubs, console.width, together)
     for numbers in _blocks(widths, stubs, console.width, together):
@@ -35,13 +37,13 @@ def print_grid(
         grid = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, _GAP, 0, 0))
         for place in shown:
             grid.add_column(
-                Text(headers[place]),
+                Text(printable(headers[place])),
                 justify="left" if place < stubs else "right",
                 min_width=widths[place],
                 max_width=widths[place],
             )
         for line in lines:
-            grid.add_row(*(Text(line[place]) for place in shown))
+            grid.add_row(*(Text(printable(line[place])) for place in shown))
         console.print(grid)
 
 

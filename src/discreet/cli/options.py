@@ -23,6 +23,13 @@ WorkspaceOption = Annotated[
     ),
 ]
 DatasetArgument = Annotated[str, typer.Argument(help="The dataset's id.", autocompletion=complete_dataset)]
+PlaceArgument = Annotated[
+    str,
+    typer.Argument(
+        help="The dataset's id, or its address on a server: https://host/datasets/ID.",
+        autocompletion=complete_dataset,
+    ),
+]
 RowsOption = Annotated[
     list[str] | None,
     typer.Option(

@@ -67,6 +67,13 @@ def batch_maker(release: Release) -> Callable[[slice], pa.RecordBatch]:
     return make
 
 
+def arrow_table(release: Release) -> pa.Table:
+    """The release as an Arrow table."""
+    import pyarrow as pa
+
+    return pa.Table.from_batches([batch_maker(release)(slice(0, release.cells))])
+
+
 def _coded(texts: pa.Array, places: NDArray[np.int32]) -> pa.Array:
     import pyarrow as pa
 
@@ -100,4 +107,5 @@ FORMAT = Format(
     "application/vnd.apache.arrow.stream",
     to_arrow,
     place=60,
+    python_name="arrow_stream",
 )

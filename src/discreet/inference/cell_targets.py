@@ -204,7 +204,14 @@ def error_text(found: Interval) -> str:
 
 def every_document(release: Release, level: float = DEFAULT_LEVEL) -> dict[str, Any]:
     """All cells with their intervals as JSON; null where a cell is withheld."""
-    low, high = every_interval(release, level)
+    return limits_document(release, every_interval(release, level), level)
+
+
+def limits_document(
+    release: Release, known: tuple[NDArray[np.int64], NDArray[np.int64]], level: float
+) -> dict[str, Any]:
+    """All cells with limits that are known, as `every_document` tells them."""
+    low, high = known
     codes = product(*(dimension.codes for dimension in release.dimensions))
     values = np.where(release.missing, -1, release.values)
     limits = zip(codes, values.ravel().tolist(), low.ravel().tolist(), high.ravel().tolist(), strict=True)

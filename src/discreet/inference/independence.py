@@ -29,6 +29,7 @@ from discreet.inference.noise_by_cell import by_cell
 from discreet.inference.null_law import null_law
 from discreet.inference.observed import observed
 from discreet.inference.ratios import naive_ratios, ratios
+from discreet.model.one_line import one_line
 from discreet.model.release import Release
 
 if TYPE_CHECKING:
@@ -65,6 +66,9 @@ class IndependenceTests:
     naive_statistic: NDArray[np.float64]
     naive_p_value: NDArray[np.float64]
     converged: NDArray[np.bool_]
+
+    def __repr__(self) -> str:
+        return one_line(self, f"of {self.statistic.size:,} tables")
 
 
 def independence_test(

@@ -17,12 +17,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from scipy.special import chdtrc
 
+from discreet.inference.association import CramersV
 from discreet.inference.noise_by_cell import NoiseByCell
+from discreet.model.one_line import one_line
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from numpy.typing import ArrayLike, NDArray
 
-    from discreet.inference.association import CramersV
     from discreet.model.noise_law import CellLaw
 
 #: The level at which a sentence says whether a test rejects.
@@ -106,10 +109,31 @@ class LikelihoodRatio:
             "model": self.model,
             "method": self.method,
             "converged": self.converged,
+            "spread": self.spread,
             "cramers_v": None if self.cramers_v is None else self.cramers_v.document(),
             "why": self.why,
             "notes": list(self.notes),
         }
+
+    def __repr__(self) -> str:
+        return one_line(
+            self,
+            f"{self.hypothesis}: statistic {self.statistic:.4g}, df {self.df}, p-value {self.p_value:.4g}",
+        )
+
+
+def read_likelihood_ratio(document: Mapping[str, Any]) -> LikelihoodRatio:
+    """The outcome that a document tells; only the fitted means are not in it."""
+    strength = document["cramers_v"]
+    plain = ("hypothesis", "statistic", "df", "p_value", "model", "method", "converged", "spread")
+    return LikelihoodRatio(
+        naive=NaiveTest(**document["naive"]),
+        notes=tuple(document["notes"]),
+        cramers_v=None
+        if strength is None
+        else CramersV(strength["corrected"], strength["naive"], strength["noise_part"]),
+        **{name: document[name] for name in plain},
+    )
 
 
 def chi_square(statistic: ArrayLike, df: ArrayLike) -> NDArray[np.float64]:

@@ -23,6 +23,7 @@ from discreet.errors import BadRequest
 from discreet.inference.channel import Evidence, whole_numbers
 from discreet.inference.law import CUT, Law
 from discreet.model.noise_law import depends_on_count
+from discreet.model.one_line import one_line
 from discreet.noise.table import NO_NOISE, NoiseTable
 
 if TYPE_CHECKING:
@@ -133,6 +134,9 @@ class NoiseByCell:
             chance[here] = np.where(inside, kept.law.chances[np.where(inside, noise, 0)], 0.0)
         refuse_impossible(cells, np.asarray(chance.any(axis=-1)))
         return Evidence(cells, first, chance, kind)
+
+    def __repr__(self) -> str:
+        return one_line(self, f"of {self.kind.size:,} cells with {len(self.laws)} laws")
 
 
 def refuse_impossible(cells: NDArray[np.int64], possible: NDArray[np.bool_]) -> None:

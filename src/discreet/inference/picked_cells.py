@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from discreet.errors import BadRequest
+from discreet.model.one_line import one_line
 from discreet.model.release import NOT_APPLICABLE, WITHHELD
 from discreet.noise.sum_law import SumLaw
 from discreet.noise.table import NO_NOISE
@@ -47,6 +48,9 @@ class PickedCells:
     laws: tuple[CellLaw, ...]
     base: tuple[tuple[Hashable | None, Members], ...] = ()
     digest: str = ""
+
+    def __repr__(self) -> str:
+        return one_line(self, f"{self.counts.size:,} cells")
 
 
 def picked(release: Release, *cells: Sequence[str]) -> PickedCells:

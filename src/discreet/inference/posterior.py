@@ -20,6 +20,7 @@ from scipy.special import gammaln, xlogy
 from discreet.errors import BadRequest
 from discreet.inference.channel import channel_of
 from discreet.model.noise_law import depends_on_count
+from discreet.model.one_line import one_line
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -104,6 +105,9 @@ class Posterior:
         reach = self.counts[ends[starts] - 1] - self.counts[starts]
         best = starts[reach.argmin()]
         return int(self.counts[best]), int(self.counts[ends[best] - 1])
+
+    def __repr__(self) -> str:
+        return one_line(self, f"of {self.counts.size:,} counts, prior {self.prior}")
 
 
 def posterior(released: int, noise: CellLaw, prior: Prior | None = None) -> Posterior:

@@ -13,6 +13,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from discreet.errors import BadDescription, UnknownVariable, nearest
+from discreet.model.one_line import one_line
 from discreet.model.protection import Protection
 from discreet.model.sampling_design import SamplingDesign
 
@@ -218,6 +219,11 @@ class Dataset:
                     f'A structural zero names {unknown[:3] or "no codes"} of "{name}".',
                     "List codes of that variable's categories.",
                 )
+
+    def __repr__(self) -> str:
+        return one_line(
+            self, f"{self.id}: {self.label}, {len(self.variables)} variables, version {self.version}"
+        )
 
 
 def _is_id(text: str) -> bool:

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from discreet.errors import BadRequest
+from discreet.model.one_line import one_line
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -46,6 +47,9 @@ class Measure:
     has_errors: bool = False
     refuse: Callable[[Dataset], BadRequest | None] = _nothing
     about: Callable[[Dataset], str | None] = _nothing
+
+    def __repr__(self) -> str:
+        return one_line(self, self.name)
 
 
 def counted_unit(dataset: Dataset) -> str:

@@ -10,6 +10,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from discreet.errors import BadDescription, nearest
+from discreet.model.one_line import one_line
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -133,6 +134,9 @@ class Protection:
                 self.additivity,
             )
         )
+
+    def __repr__(self) -> str:
+        return one_line(self, f"{self.method}, totals {self.additivity}, at most {self.max_cells:,} cells")
 
 
 def _one_of(name: str, value: str, allowed: tuple[str, ...]) -> None:

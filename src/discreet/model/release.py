@@ -21,6 +21,7 @@ import numpy as np
 
 from discreet.model.grammar import write_filter
 from discreet.model.measure import COUNT
+from discreet.model.one_line import one_line
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -149,6 +150,9 @@ class Release:
         """The released value of one cell, by its codes in the order of the dimensions; None if it is missing."""
         place = tuple(d.codes.index(code) for d, code in zip(self.dimensions, codes, strict=True))
         return None if self.missing[place] else self.values[place].item()
+
+    def __repr__(self) -> str:
+        return one_line(self, f"{self.title}: {self.cells:,} cells, version {self.digest[:8]}")
 
 
 def table_title(

@@ -29,6 +29,7 @@ from discreet.model.grammar import (
 from discreet.model.group_names import canonical_names, take_name, write_named
 from discreet.model.levels import coarse_to_fine
 from discreet.model.measure import DEFAULT_MEASURE
+from discreet.model.one_line import one_line
 from discreet.model.protection import ADDITIVITY
 from discreet.model.selection import most_read, refuse_many, selected, shortest
 
@@ -141,6 +142,9 @@ class TableRequest:
     def permalink(self) -> str:
         """The query string that asks this question again."""
         return urlencode(self.to_query(), safe=",=")
+
+    def __repr__(self) -> str:
+        return one_line(self, f"{self.dataset}?{self.permalink}")
 
 
 def request_from_text(

@@ -23,6 +23,7 @@ from discreet.model.grammar import escape
 from discreet.model.group_names import group_label
 from discreet.model.level_maps import ancestors
 from discreet.model.levels import level_groups, level_label
+from discreet.model.one_line import one_line
 from discreet.model.variable import TOTAL
 
 if TYPE_CHECKING:
@@ -53,6 +54,9 @@ class Output:
     members: tuple[int, ...]
     parent: int = -1
     depth: int = 0
+
+    def __repr__(self) -> str:
+        return one_line(self, f"{self.code}: {self.label}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,6 +119,9 @@ class Dimension:
         """The base categories behind each code, in array order."""
         return [output.members for output in self.outputs] + ([self.population] if self.total else [])
 
+    def __repr__(self) -> str:
+        return one_line(self, f"{self.name}: {self.label}, {self.length} categories")
+
 
 @dataclass(frozen=True, slots=True)
 class HiddenFilter:
@@ -141,6 +148,9 @@ class TableShape:
     def cells(self) -> int:
         """The number of cells, totals included, as an exact integer of any size."""
         return math.prod(self.lengths)
+
+    def __repr__(self) -> str:
+        return one_line(self, f"{self.cells:,} cells by {', '.join(each.name for each in self.dimensions)}")
 
 
 def table_shape(request: TableRequest, dataset: Dataset) -> TableShape:

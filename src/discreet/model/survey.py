@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from discreet.errors import BadDescription
+from discreet.model.one_line import one_line
 from discreet.model.sampling_design import SamplingDesign
 
 #: The ways to a weighted table, the default first; `survey/forms.py` says what each promises.
@@ -73,3 +74,6 @@ class Survey:
                 "The weight form public-strata needs `stratum` and `stratum_weights`.",
                 'Write stratum = "state" and stratum_weights = { A = 900, B = 300 }.',
             )
+
+    def __repr__(self) -> str:
+        return one_line(self, f"{self.form}, {self.sample_size:,} records")

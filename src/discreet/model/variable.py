@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 
 from discreet.errors import BadDescription, UnknownCategory, nearest
 from discreet.model.grammar import escape
+from discreet.model.one_line import one_line
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -141,6 +142,9 @@ class Variable:
     def __len__(self) -> int:
         return len(self.categories)
 
+    def __repr__(self) -> str:
+        return one_line(self, f"{self.name}: {self.label}, {len(self)} categories")
+
 
 def nearest_category(text: str, codes: Iterable[str], labels: Sequence[str]) -> str:
     """A sentence that names the nearest code; where no code is near, the nearest label."""
@@ -180,6 +184,9 @@ class StructuralZero:
     label: str
     where: tuple[tuple[str, frozenset[str]], ...]
 
+    def __repr__(self) -> str:
+        return one_line(self, f"of {' and '.join(name for name, _ in self.where)}: {self.label}")
+
 
 @dataclass(frozen=True, slots=True)
 class CodeList:
@@ -210,3 +217,6 @@ class CodeList:
                 f'A category of the code list "{self.name}" is empty or shares a member with another.',
                 "Put each code in one category at most.",
             )
+
+    def __repr__(self) -> str:
+        return one_line(self, f"{self.name}: {self.label}, {len(self.groups)} groups of {self.variable}")

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from discreet.errors import BadNoiseTable
+from discreet.model.one_line import one_line
 from discreet.noise.table import NoiseRow, NoiseTable
 
 if TYPE_CHECKING:
@@ -29,8 +30,8 @@ if TYPE_CHECKING:
 class ArrangedRow:
     """The noise of one count by rising key: values in any order, a value possibly more than once.
 
-    >>> ArrangedRow((1, -1, 1), (64, 192, 256)).law()
-    NoiseRow(values=(-1, 1), thresholds=(128, 256))
+    >>> ArrangedRow((1, -1, 1), (64, 192, 256)).law().thresholds
+    (128, 256)
     """
 
     values: tuple[int, ...]
@@ -63,8 +64,11 @@ class ArrangedRow:
         thresholds = np.cumsum(np.array([masses[value] for value in values], dtype=object))
         return NoiseRow(tuple(values), tuple(int(threshold) for threshold in thresholds))
 
+    def __repr__(self) -> str:
+        return one_line(self, f"of {len(self.values)} values in the order of their keys")
 
-@dataclass(frozen=True)
+
+@dataclass(frozen=True, repr=False)
 class ArrangedTable(NoiseTable):
     """A noise table that is looked up in the order of its file."""
 

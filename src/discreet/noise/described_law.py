@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from discreet.model.noise_law import NoiseLaw
+from discreet.model.one_line import one_line
 from discreet.noise.sum_law import SumLaw
 from discreet.noise.table import NO_NOISE
 
@@ -120,6 +121,9 @@ class DescribedLaw(NoiseLaw):
                 "law": index,
             }
         }
+
+    def __repr__(self) -> str:
+        return one_line(self, f"of {self.terms.size:,} cells from {len(self.margins)} margins")
 
 
 def _by_classes(

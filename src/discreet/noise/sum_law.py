@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from discreet.errors import BadRequest
+from discreet.model.one_line import one_line
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -126,6 +127,9 @@ class SumLaw:
         )
         reached = np.flatnonzero(np.cumsum(by_size) >= level + self.error)
         return int(reached[0]) if reached.size else self.terms * max(map(abs, self.row.values))
+
+    def __repr__(self) -> str:
+        return one_line(self, f"of {self.terms} draws from {self.row!r}")
 
 
 def added_up(laws: Iterable[PlainLaw]) -> list[PlainLaw]:

@@ -24,6 +24,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 
 from discreet.errors import BadNoiseTable
+from discreet.model.one_line import one_line
 from discreet.noise.sum_law import SumLaw
 
 if TYPE_CHECKING:
@@ -95,6 +96,9 @@ class NoiseRow:
             sum(v * v * m for v, m in zip(self.values, self.masses(), strict=True)), self.modulus
         )
         return second - self.mean() ** 2
+
+    def __repr__(self) -> str:
+        return one_line(self, f"of {len(self.values)} values from {self.values[0]} to {self.values[-1]}")
 
 
 @dataclass(frozen=True)
@@ -240,6 +244,12 @@ class NoiseTable:
             return None
         thresholds = [r * self.modulus + t for r, row in enumerate(self._looked_up) for t in row.thresholds]
         return _StackedRows(thresholds, [v for row in self._looked_up for v in row.values])
+
+    def __repr__(self) -> str:
+        return one_line(
+            self,
+            f"{self.family}: {len(self.rows)} rows, largest change {self.largest}, modulus {self.modulus}",
+        )
 
 
 class _StackedRows:

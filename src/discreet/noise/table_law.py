@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from discreet.model.noise_law import NoiseLaw
+from discreet.model.one_line import one_line
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -60,3 +61,6 @@ class TableLaw(NoiseLaw):
     def document(self) -> dict[str, Any]:
         """How far the noise reaches."""
         return {"largest_change": self.table.largest}
+
+    def __repr__(self) -> str:
+        return one_line(self, f"of {self.kind.size:,} cells: {self.table!r}")

@@ -12,6 +12,7 @@ import numpy as np
 
 from discreet.errors import BadRequest
 from discreet.model.noise_law import NoiseLaw
+from discreet.model.one_line import one_line
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -60,3 +61,6 @@ class UnstatedLaw(NoiseLaw):
     def document(self) -> dict[str, Any]:
         """Nothing is stated."""
         return {}
+
+    def __repr__(self) -> str:
+        return one_line(self, f"of {np.prod(self.shape):,} cells")

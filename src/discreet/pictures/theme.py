@@ -70,7 +70,7 @@ CONFIG: dict[str, Any] = {
 }
 
 
-def themed(chart: Any, title: str, subtitle: str | list[str] = "") -> Any:
+def themed(chart: Any, title: str | list[str], subtitle: str | list[str] = "") -> Any:
     """A chart with its title and the house look; call it once, on the outermost chart."""
     words: dict[str, Any] = {"text": title}
     if subtitle:

@@ -19,6 +19,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Literal, NamedTuple, get_args
 
 from discreet.errors import BadRequest
+from discreet.model.one_line import one_line
 from discreet.privacy.composition import composed
 from discreet.privacy.e_to_epsilon import Exponential
 from discreet.privacy.frontier import Frontier, Pair, frontiers, profiles
@@ -43,6 +44,9 @@ class CurvePoint(NamedTuple):
     delta_forward: Fraction
     delta_backward: Fraction
     worst_pair: Pair | None
+
+    def __repr__(self) -> str:
+        return one_line(self, f"epsilon {self.epsilon:.4g}, delta {float(self.delta):.4g}")
 
 
 class AboveD(NamedTuple):
@@ -92,6 +96,9 @@ class Audit:
     rows: tuple[RowMoments, ...]
     problems: tuple[str, ...]
     notes: tuple[str, ...]
+
+    def __repr__(self) -> str:
+        return one_line(self, f"{self.neighbours}: epsilon {self.epsilon:.4g}, delta {float(self.delta):.4g}")
 
 
 def delta(

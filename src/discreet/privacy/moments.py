@@ -15,6 +15,8 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
+from discreet.model.one_line import one_line
+
 if TYPE_CHECKING:
     from discreet.noise.table import NoiseRow, NoiseTable
 
@@ -29,6 +31,12 @@ class RowMoments:
     entropy: float
     p_exact: Fraction
     support: tuple[int, ...]
+
+    def __repr__(self) -> str:
+        return one_line(
+            self,
+            f"of the count {self.count}: bias {float(self.bias):.4g}, variance {float(self.variance):.4g}",
+        )
 
 
 def row_moments(row: NoiseRow, count: int) -> RowMoments:

@@ -46,6 +46,7 @@ from discreet.server.openapi import (
     table_responses,
 )
 from discreet.server.query import TABLE_PARAMETERS, read_table, refuse_unknown
+from discreet.server.released import headers_only, tell_charges
 from discreet.server.snippets import file_stem
 from discreet.server.streaming import document_response
 from discreet.server.transfer import is_head
@@ -59,8 +60,6 @@ if TYPE_CHECKING:
 
 #: What a program may ask beside the table itself.
 API_PARAMETERS = (*TABLE_PARAMETERS, "format", "download", "dry_run")
-#: The header that tells an account what it was charged for an answer.
-CHARGED = "discreet-charged"
 DatasetId = Annotated[str, Path(description="The dataset's id.", examples=["census"])]
 
 
@@ -197,27 +196,16 @@ def _format(request: Request) -> Format:
 
 
 def _table(request: Request, door: Door, question: Question, form: Format, *, download: bool) -> Response:
-    response = _headers_only(door, question) if is_head(request) else _document(request, door, question, form)
+    if is_head(request):
+        response = headers_only(door, [question.request])
+    else:
+        release = door.answer(question)
+        response = document_response(request, form.stream(release), form.media_type)
+        tell_charges(response, [release])
     response.headers["content-type"] = form.media_type
     if download:
         name = f"{file_stem(question.request)}.{form.extension}"
         response.headers["content-disposition"] = f'attachment; filename="{name}"'
-    return response
-
-
-def _document(request: Request, door: Door, question: Question, form: Format) -> Response:
-    release = door.answer(question)
-    response = document_response(request, form.stream(release), form.media_type)
-    if release.charged is not None:  # for whoever asked: the document is the same for everybody
-        response.headers[CHARGED] = release.charged["sentence"].encode("ascii", "backslashreplace").decode()
-    return response
-
-
-def _headers_only(door: Door, question: Question) -> Response:
-    """What HEAD needs of a table: whether there is one. Nothing is charged and no document is made."""
-    door.refuse_unreleased(question.request)
-    response = Response()
-    del response.headers["content-length"]  # of a document that was not made
     return response
 
 

@@ -20,8 +20,8 @@ from starlette.responses import Response
 if TYPE_CHECKING:
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-#: What a page of another site may do.
-METHODS = ("GET", "HEAD")
+#: What a page of another site may do; PxWebApi asks for tables by POST too.
+METHODS = ("GET", "HEAD", "POST")
 #: What it may send beside what browsers always allow.
 REQUEST_HEADERS = ("accept", "accept-language", "content-type", "if-none-match", "if-range", "range")
 #: What it may read beside what browsers always show.

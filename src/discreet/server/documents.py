@@ -13,7 +13,7 @@ from discreet.server.address import link
 if TYPE_CHECKING:
     from discreet.answer.door import Door
     from discreet.model.dataset import Dataset
-    from discreet.model.variable import Variable
+    from discreet.model.variable import CodeList, Variable
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,10 +46,30 @@ class HierarchyDocument:
 
 
 @dataclass(frozen=True, slots=True)
+class GroupDocument:
+    """One category of a code list, with the codes that it groups."""
+
+    code: str
+    label: str
+    members: list[str]
+
+
+@dataclass(frozen=True, slots=True)
+class CodeListDocument:
+    """A named grouping of a variable's categories: `levels=variable=name` shows it."""
+
+    name: str
+    label: str
+    variable: str
+    categories: list[GroupDocument]
+
+
+@dataclass(frozen=True, slots=True)
 class ProtectionDocument:
     """What is done to the counts, in words and limits."""
 
     method: str
+    additivity: str
     promise: list[str]
     max_variables: int
     max_cells: int
@@ -93,6 +113,7 @@ class DatasetDocument:
     note: str
     variables: list[VariableDocument]
     hierarchies: list[HierarchyDocument]
+    code_lists: list[CodeListDocument]
     protection: ProtectionDocument
     table_href: str
 
@@ -143,6 +164,7 @@ def description(door: Door) -> DatasetDocument:
         hierarchies=[
             HierarchyDocument(h.name, h.label, list(h.levels), h.geography) for h in dataset.hierarchies
         ],
+        code_lists=[_code_list(code_list) for code_list in dataset.code_lists],
         protection=_protection(door),
         table_href=link(f"/api/datasets/{dataset.id}/table"),
     )
@@ -153,10 +175,16 @@ def _variable(variable: Variable, dataset: Dataset) -> VariableDocument:
     return VariableDocument(variable.name, variable.label, variable.name in dataset.geography, categories)
 
 
+def _code_list(code_list: CodeList) -> CodeListDocument:
+    groups = [GroupDocument(code, label, list(members)) for code, label, members in code_list.groups]
+    return CodeListDocument(code_list.name, code_list.label, code_list.variable, groups)
+
+
 def _protection(door: Door) -> ProtectionDocument:
     protection = door.dataset.protection
     return ProtectionDocument(
         method=protection.method,
+        additivity=protection.additivity,
         promise=list(door.promise()),
         max_variables=protection.max_variables,
         max_cells=protection.max_cells,

@@ -51,6 +51,7 @@ class IndependenceDocument:
     model: str
     method: str
     converged: bool
+    spread: float
     why: str
     notes: list[str]
 

@@ -79,8 +79,8 @@ def page_router(doors: Doors, options: Options) -> APIRouter:
         refuse_unknown(request.query_params, TABLE_PARAMETERS)
         door = doors.door(dataset_id)
         question = check(door, read_table(door.dataset, request.query_params))
-        tag = tag_of(question, "independence-page", FINGERPRINT)
-        return conditional(request, tag, lambda: _independence_page(door, question))
+        tag = tag_of(question, "independence-page", FINGERPRINT, here().base)
+        return conditional(request, tag, lambda: _independence_page(door, question, here().base))
 
     @router.get("/datasets/{dataset_id}/variables/{name}")
     def code_list(request: Request, dataset_id: str, name: str) -> Response:
@@ -168,8 +168,8 @@ def _table_page(request: Request, door: Door, question: Question, options: Optio
         permalink=base + snippets.page_path(asked),
         codes={
             "From a shell": snippets.curl(asked, base),
-            "In Python": snippets.python(asked),
-            "On the command line": snippets.command(asked),
+            "In Python": snippets.python(asked, base),
+            "On the command line": snippets.command(asked, base),
         },
         citation=snippets.citation(question, base),
         json_ld=schema_org(door, options),
@@ -199,7 +199,7 @@ def _instead(request: Request, door: Door) -> tuple[str, str] | None:
     return None if found is None else (found[0], snippets.page_path(found[1]))
 
 
-def _independence_page(door: Door, question: Question) -> Response:
+def _independence_page(door: Door, question: Question, base: str) -> Response:
     """What the test says, the naive test beside it, and why they differ."""
     found = independence_test(two_way_release(door, question))
     asked = question.request
@@ -217,8 +217,8 @@ def _independence_page(door: Door, question: Question) -> Response:
         table=snippets.page_path(asked),
         json=f"/api{snippets.independence_path(asked)}",
         codes={
-            "In Python": snippets.python_test(asked),
-            "On the command line": snippets.command_test(asked),
+            "In Python": snippets.python_test(asked, base),
+            "On the command line": snippets.command_test(asked, base),
         },
     )
 

@@ -85,14 +85,14 @@ def curl(request: TableRequest, base: str) -> str:
     return f"curl {shlex.quote(base + api_path(request, 'csv'))}"
 
 
-def command(request: TableRequest) -> str:
-    """The call of the command line.
+def command(request: TableRequest, base: str) -> str:
+    """The call of the command line, from any machine.
 
     >>> from discreet.model.request import TableRequest
-    >>> command(TableRequest("census", ("age",), ("sex",)))
-    'discreet table census --rows age --columns sex --format csv'
+    >>> command(TableRequest("census", ("age",), ("sex",)), "https://example.org")
+    'discreet table https://example.org/datasets/census --rows age --columns sex --format csv'
     """
-    words = ["discreet", "table", request.dataset, *_options(request)]
+    words = ["discreet", "table", f"{base}/datasets/{request.dataset}", *_options(request)]
     words += ["--measure", request.measure] if request.measure != DEFAULT_MEASURE else []
     words += ["--additivity", request.additivity] if request.additivity else []
     words += ["--fit-to", ",".join(request.fit_to)] if request.fit_to else []
@@ -100,14 +100,15 @@ def command(request: TableRequest) -> str:
     return shlex.join([*words, "--format", "csv"])
 
 
-def command_test(request: TableRequest) -> str:
+def command_test(request: TableRequest, base: str) -> str:
     """The test of independence on the command line.
 
     >>> from discreet.model.request import TableRequest
-    >>> command_test(TableRequest("census", ("age",), ("sex",)))
-    'discreet test independence --dataset census --rows age --columns sex'
+    >>> command_test(TableRequest("census", ("age",), ("sex",)), "https://example.org")
+    'discreet test independence --dataset https://example.org/datasets/census --rows age --columns sex'
     """
-    return shlex.join(["discreet", "test", "independence", "--dataset", request.dataset, *_options(request)])
+    place = f"{base}/datasets/{request.dataset}"
+    return shlex.join(["discreet", "test", "independence", "--dataset", place, *_options(request)])
 
 
 def _options(request: TableRequest) -> list[str]:
@@ -127,25 +128,26 @@ def _options(request: TableRequest) -> list[str]:
     return words
 
 
-def python(request: TableRequest) -> str:
-    """The call from Python.
+def python(request: TableRequest, base: str) -> str:
+    """The call from Python, from any machine.
 
     >>> from discreet.model.request import TableRequest
-    >>> print(python(TableRequest("census", ("age",), ("sex",))))
+    >>> print(python(TableRequest("census", ("age",), ("sex",)), "https://example.org"))
     import discreet
     <BLANKLINE>
-    table = discreet.open().table("census", rows=["age"], columns=["sex"])
+    catalogue = discreet.open("https://example.org")
+    table = catalogue.table("census", rows=["age"], columns=["sex"])
     table.to_pandas()
     """
-    return _python(request, "table.to_pandas()")
+    return _python(request, base, "table.to_pandas()")
 
 
-def python_test(request: TableRequest) -> str:
+def python_test(request: TableRequest, base: str) -> str:
     """The test of independence from Python."""
-    return _python(request, "table.test_independence()")
+    return _python(request, base, "table.test_independence()")
 
 
-def _python(request: TableRequest, last: str) -> str:
+def _python(request: TableRequest, base: str, last: str) -> str:
     arguments = [_quoted(request.dataset)]
     for name, names in (("rows", request.rows), ("columns", request.columns), ("layers", request.layers)):
         arguments += [f"{name}={_listed(names)}"] if names else []
@@ -167,7 +169,13 @@ def _python(request: TableRequest, last: str) -> str:
     arguments += [f"measure={_quoted(request.measure)}"] if request.measure != DEFAULT_MEASURE else []
     arguments += [f"additivity={_quoted(request.additivity)}"] if request.additivity else []
     arguments += [f"fit_to={_listed(request.fit_to)}"] if request.fit_to else []
-    return f"import discreet\n\ntable = discreet.open().table({', '.join(arguments)})\n{last}"
+    lines = [
+        "import discreet\n",
+        f"catalogue = discreet.open({_quoted(base)})",
+        f"table = catalogue.table({', '.join(arguments)})",
+        last,
+    ]
+    return "\n".join(lines)
 
 
 def citation(question: Question, base: str) -> str:

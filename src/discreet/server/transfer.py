@@ -38,6 +38,11 @@ if TYPE_CHECKING:
 
 #: So much is compressed at a time; between two pieces the server attends to others.
 PIECE_BYTES = 262_144
+#: Formats that are compressed inside: to do it twice gains nothing.
+_PACKED = {
+    "application/vnd.apache.parquet",
+    "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet",
+}
 _HEAD = "discreet.head"
 _COPY = re.compile(r'-(?:zstd|br|gzip)"\Z')
 _RANGE = re.compile(r"bytes=(?P<first>[0-9]{0,18})-(?P<last>[0-9]{0,18})\Z")
@@ -62,11 +67,11 @@ class HeadAsGet:
 
 
 class Compressed:
-    """Compresses what shrinks: text, JSON and the like."""
+    """Compresses what shrinks: every format but those that are compressed inside, pages and the like."""
 
     def __init__(self, app: ASGIApp) -> None:
         for form in formats():
-            if form.is_text:
+            if media_type(form) not in _PACKED:
                 add_compress_type(media_type(form), streaming=True)
         self.app = CompressMiddleware(_InPieces(app))
 

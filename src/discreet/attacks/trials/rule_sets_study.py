@@ -134,12 +134,13 @@ class RuleSetsStudy:
             if method == OPEN:
                 bare = open_ones.enter_context(loaded(county.described(kind, "", records), records, seed))
                 interface = Open(bare.door, town.door)
-            notes, variance = Notebook(interface), _variance(town, method, measure)
+            notes = Notebook(interface)
             for levels, names in product((("region",), ("region", "area")), TABLES):
                 request = TableRequest(town.door.dataset.id, (levels[-1],), names, measure=measure)
                 by_rule = withheld_by_rule(town.door, request)
                 if by_rule is None or not by_rule.any():
                     continue
+                variance = _variance(town, method, measure)
                 for start in STARTS:
                     ways = 1 if method == DP else self.ways  # a group of noisy cells has no noise of its own
                     target = Target(levels, names, variance, ways, start, measure, _represented(measure))

@@ -8,7 +8,8 @@ from typing import Annotated, Any
 import typer
 
 from discreet.cli.console import emit_json, messages, output
-from discreet.cli.options import WorkspaceOption, open_workspace
+from discreet.cli.options import WorkspaceOption
+from discreet.cli.place import open_place
 from discreet.cli.registry import PROTECT, Command
 
 #: Less than this share of a cap pays for nothing that is of use.
@@ -17,7 +18,7 @@ LITTLE = 0.001
 
 def budget(
     dataset: Annotated[
-        str, typer.Argument(help="The dataset's id, or a dataset.toml that is not loaded yet.")
+        str, typer.Argument(help="The dataset's id or address, or a dataset.toml that is not loaded yet.")
     ],
     as_json: Annotated[bool, typer.Option("--json", help="Print the budget as JSON.")] = False,
     out: Annotated[Path | None, typer.Option("--out", "-o", help="Write the JSON to this file.")] = None,
@@ -62,7 +63,7 @@ def _planned(description: Path, workspace: Path | None) -> dict[str, Any]:
 
 
 def _stored(dataset: str, workspace: Path | None) -> dict[str, Any]:
-    return open_workspace(workspace)[0].door(dataset).budget()
+    return open_place(dataset, workspace).door.budget()
 
 
 def _show(found: dict[str, Any], *, planned: bool) -> None:

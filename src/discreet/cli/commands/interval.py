@@ -5,35 +5,33 @@ Comes from: a dataset through its door. Goes to: a line or a table for people, o
 
 from __future__ import annotations
 
-import os
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from discreet.cli.console import emit_json, output
 from discreet.cli.options import (
-    KEY_ENVIRONMENT,
     ColumnsOption,
-    DatasetArgument,
     FilterOption,
     GroupOption,
     LayersOption,
     LevelsOption,
+    PlaceArgument,
     RowsOption,
     ThreadsOption,
     WorkspaceOption,
-    open_workspace,
 )
 from discreet.cli.registry import EXAMINE, Command
 from discreet.errors import BadRequest
 
 if TYPE_CHECKING:
+    from discreet.api.answers import Answers
     from discreet.inference.intervals import Interval
     from discreet.model.release import Release
 
 
 def interval(
-    dataset: DatasetArgument,
+    dataset: PlaceArgument,
     rows: RowsOption = None,
     columns: ColumnsOption = None,
     layers: LayersOption = None,
@@ -67,29 +65,28 @@ def interval(
     threads: ThreadsOption = None,
 ) -> None:
     """Say between which limits the true counts lie, or a sum, a share, a ratio or a difference of them."""
-    from discreet.inference.cell_targets import interval_document, interval_of, interval_texts
-    from discreet.model.request import request_from_text
+    from discreet.cli.place import open_place
+    from discreet.inference.cell_targets import interval_document, interval_texts
 
-    request = request_from_text(
-        dataset,
-        rows=rows or (),
-        columns=columns or (),
-        layers=layers or (),
-        filters=filters or (),
-        groups=groups or (),
-        levels=levels or (),
-        measure=measure,
-    )
     if not cells and (of or over or minus):
         raise BadRequest("--of, --over and --minus need a cell.", "Add --cell, as in --cell sex=1.")
-    opened, _ = open_workspace(workspace, threads=threads)
-    release = opened.door(dataset, os.environ.get(KEY_ENVIRONMENT)).release(request)
-    if not cells:
-        _all(release, level, as_json=as_json)
-        return
-    found = interval_of(
-        release, cells, of or (), minus or (), level, over=over or (), minus_of=minus_of or ()
+    place = open_place(dataset, workspace, threads)
+    release = place.door.release(
+        place.request(
+            rows=rows,
+            columns=columns,
+            layers=layers,
+            filters=filters,
+            groups=groups,
+            levels=levels,
+            measure=measure,
+        )
     )
+    if not cells:
+        _all(release, place.answers, level, as_json=as_json)
+        return
+    others = {"of": of or (), "over": over or (), "minus": minus or (), "minus_of": minus_of or ()}
+    found = place.answers.interval(release, cells, level, others)
     if as_json:
         emit_json(interval_document(found))
     else:
@@ -97,10 +94,10 @@ def interval(
         output.print(_sentence(found, texts, _sure(release)), soft_wrap=True)
 
 
-def _all(release: Release, level: float, *, as_json: bool) -> None:
-    from discreet.inference.cell_targets import every_document
+def _all(release: Release, answers: Answers, level: float, *, as_json: bool) -> None:
+    from discreet.inference.cell_targets import limits_document
 
-    document = every_document(release, level)
+    document = limits_document(release, answers.every_interval(release, level), level)
     if as_json:
         emit_json(document)
     else:
@@ -114,13 +111,16 @@ def _sure(release: Release) -> str:
 
 def _show(document: dict[str, Any], sure: str) -> None:
     from rich.table import Table
+    from rich.text import Text
+
+    from discreet.model.one_line import printable
 
     shown = Table(box=None, pad_edge=False, header_style="bold")
     for name in (*document["dimensions"], "value", "low", "high"):
         shown.add_column(name, justify="right" if name in {"value", "low", "high"} else "left")
     for cell in document["cells"]:
         numbers = ("-" if cell[name] is None else f"{cell[name]:,}" for name in ("value", "low", "high"))
-        shown.add_row(*cell["codes"], *numbers)
+        shown.add_row(*(Text(printable(code)) for code in cell["codes"]), *numbers)
     output.print(shown)
     output.print(f"Each covers the true count with a chance of {sure} {100 * document['level']:g} %.")
 

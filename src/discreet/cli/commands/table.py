@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -10,21 +9,20 @@ import typer
 
 from discreet.cli.console import emit, emit_json, messages, output
 from discreet.cli.options import (
-    KEY_ENVIRONMENT,
     ColumnsOption,
-    DatasetArgument,
     FilterOption,
     GroupOption,
     LayersOption,
     LevelsOption,
+    PlaceArgument,
     RowsOption,
     ThreadsOption,
     WorkspaceOption,
-    open_workspace,
 )
 from discreet.cli.registry import MAKE_TABLES, Command
 from discreet.errors import BadRequest
 from discreet.formats import format_of_file, formats, named_format
+from discreet.model.one_line import printable
 
 if TYPE_CHECKING:
     from discreet.api.table import Table
@@ -32,7 +30,7 @@ if TYPE_CHECKING:
 
 
 def table(
-    dataset: DatasetArgument,
+    dataset: PlaceArgument,
     rows: RowsOption = None,
     columns: ColumnsOption = None,
     layers: LayersOption = None,
@@ -77,7 +75,7 @@ def table(
 ) -> None:
     """Make a protected table. With --format or --json standard output holds only the document."""
     from discreet.answer.measures import measure_kind
-    from discreet.model.request import request_from_text
+    from discreet.cli.place import open_place
 
     if errors and not measure_kind(measure).measure.has_errors:
         raise BadRequest(
@@ -93,31 +91,29 @@ def table(
         chosen = format_of_file(out)
     if dry_run and form not in {None, "json"}:
         raise BadRequest(f"A dry run is told as JSON, not as {form}.", f"Leave out --format {form}.")
-    request = request_from_text(
-        dataset,
-        rows=rows or (),
-        columns=columns or (),
-        layers=layers or (),
-        filters=filters or (),
-        groups=groups or (),
+    place = open_place(dataset, workspace, threads)
+    request = place.request(
+        rows=rows,
+        columns=columns,
+        layers=layers,
+        filters=filters,
+        groups=groups,
         totals=not no_totals,
-        levels=levels or (),
+        levels=levels,
         measure=measure,
         additivity=additivity,
-        fit_to=fit_to or (),
+        fit_to=fit_to,
     )
-    opened, _ = open_workspace(workspace, threads=threads)
-    door = opened.door(dataset, os.environ.get(KEY_ENVIRONMENT))
     if dry_run:
-        emit_json(door.dry_run(request), out)
+        emit_json(place.door.dry_run(request), out)
         return
-    release = door.release(request)
+    release = place.door.release(request)
     if release.charged is not None:
-        messages.print(release.charged["sentence"], markup=False, soft_wrap=True)
+        messages.print(printable(release.charged["sentence"]), markup=False, soft_wrap=True)
     if chosen is None:
         _show(release, errors=errors)
     else:
-        emit(chosen.stream(release), out)
+        emit(place.answers.stream(release, chosen), out)
 
 
 COMMAND = Command(table, MAKE_TABLES)
@@ -135,7 +131,7 @@ def _show(release: Release, *, errors: bool) -> None:
     stubs = len(release.request.layers + release.request.rows)
     print_grid(output, release.title, headers, lines, stubs, together=3 if errors else 1)
     for text in (*shown.legend(), *_about_errors(shown, errors=errors), *release.notes):
-        output.print(Text(text), style="dim")
+        output.print(Text(printable(text)), style="dim")
 
 
 def _about_errors(shown: Table, *, errors: bool) -> list[str]:

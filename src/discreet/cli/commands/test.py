@@ -6,20 +6,17 @@ Goes to: sentences for people, or `--json`.
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from discreet.cli.console import emit_json, output
 from discreet.cli.options import (
-    KEY_ENVIRONMENT,
     FilterOption,
     GroupOption,
     ThreadsOption,
     WorkspaceOption,
-    open_workspace,
 )
 from discreet.cli.registry import EXAMINE, Command
 from discreet.errors import BadRequest
@@ -27,7 +24,6 @@ from discreet.model.csv_rows import read_rows, whole_number
 
 if TYPE_CHECKING:
     from discreet.inference.likelihood_ratio import LikelihoodRatio
-    from discreet.model.release import Release
     from discreet.noise.table import NoiseTable
 
 test = typer.Typer(
@@ -36,6 +32,14 @@ test = typer.Typer(
     no_args_is_help=True,
 )
 COMMAND = Command(test, EXAMINE)
+#: What a test takes where nothing is chosen; a server takes nothing else.
+_OWN_CHOICE: dict[str, Any] = {
+    "model": "poisson",
+    "total": None,
+    "method": "auto",
+    "replicates": 499,
+    "seed": 2018,
+}
 
 
 @test.callback()
@@ -56,32 +60,42 @@ def independence(
     noise: Annotated[Path | None, typer.Option(help="The noise table of the matrix, any format.")] = None,
     model: Annotated[
         str, typer.Option(help="poisson, or multinomial when the true total is public.")
-    ] = "poisson",
-    total: Annotated[int | None, typer.Option(help="The public true total, for multinomial.")] = None,
+    ] = _OWN_CHOICE["model"],
+    total: Annotated[int | None, typer.Option(help="The public true total, for multinomial.")] = _OWN_CHOICE[
+        "total"
+    ],
     method: Annotated[
         str, typer.Option(help="Where the p-value comes from: auto, chi-square, bootstrap or moments.")
-    ] = "auto",
-    replicates: Annotated[int, typer.Option(help="Tables that the bootstrap draws at most.")] = 499,
-    seed: Annotated[int, typer.Option(help="Seed of the bootstrap.")] = 2018,
+    ] = _OWN_CHOICE["method"],
+    replicates: Annotated[int, typer.Option(help="Tables that the bootstrap draws at most.")] = _OWN_CHOICE[
+        "replicates"
+    ],
+    seed: Annotated[int, typer.Option(help="Seed of the bootstrap.")] = _OWN_CHOICE["seed"],
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON alone on standard output.")] = False,
     workspace: WorkspaceOption = None,
     threads: ThreadsOption = None,
 ) -> None:
     """Test whether two variables are independent, beside what ignoring the noise would say."""
+    from discreet.cli.place import open_place
     from discreet.inference.independence import independence_test
 
-    table: Release | list[list[int]]
-    law: NoiseTable | None = None
+    options: dict[str, Any] = {
+        "model": model,
+        "total": total,
+        "method": method,
+        "replicates": replicates,
+        "seed": seed,
+    }
     if file is not None:
         _refuse_both(dataset, rows, columns, filters, groups)
-        table, law = read_matrix(file), _noise_table(noise)
+        found = independence_test(read_matrix(file), _noise_table(noise), **options)
     else:
         if noise is not None:
             raise BadRequest("--noise belongs to --csv: a dataset has its own noise table.", "Leave it out.")
-        table = _release(dataset, rows, columns, filters, groups, workspace, threads)
-    found = independence_test(
-        table, law, model=model, total=total, method=method, replicates=replicates, seed=seed
-    )
+        place = open_place(_named(dataset), workspace, threads)
+        request = place.request(rows=rows, columns=columns, filters=filters, groups=groups)
+        chosen = {name: option for name, option in options.items() if option != _OWN_CHOICE[name]}
+        found = place.answers.independence(place.door.release(request), chosen)
     if as_json:
         emit_json(found.document())
     else:
@@ -133,27 +147,13 @@ def _noise_table(path: Path | None) -> NoiseTable:
     return read_noise_table(path)
 
 
-def _release(
-    dataset: str | None,
-    rows: list[str] | None,
-    columns: list[str] | None,
-    filters: list[str] | None,
-    groups: list[str] | None,
-    workspace: Path | None,
-    threads: int | None,
-) -> Release:
-    from discreet.model.request import request_from_text
-
+def _named(dataset: str | None) -> str:
     if dataset is None:
         raise BadRequest(
             "There is no table to test.",
             "Give --dataset with --rows and --columns, or --csv with --noise.",
         )
-    request = request_from_text(
-        dataset, rows=rows or (), columns=columns or (), filters=filters or (), groups=groups or ()
-    )
-    opened, _ = open_workspace(workspace, threads=threads)
-    return opened.door(dataset, os.environ.get(KEY_ENVIRONMENT)).release(request)
+    return dataset
 
 
 def _show(found: LikelihoodRatio) -> None:

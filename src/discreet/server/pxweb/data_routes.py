@@ -21,8 +21,10 @@ from discreet.server.pxweb.metadata import link
 from discreet.server.pxweb.parameters import read_parameters, word
 from discreet.server.pxweb.saved import SavedQuery, query_document, read_query, unpack
 from discreet.server.pxweb.selection import select, understood
-from discreet.server.pxweb.service import Service, as_json, base_of, selection_document
+from discreet.server.pxweb.service import Service, as_json, base, selection_document
 from discreet.server.pxweb.wanted import wanted_document, wanted_from_body, wanted_from_query
+from discreet.server.released import headers_only, tell_charges
+from discreet.server.transfer import is_head
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -69,8 +71,8 @@ def add_saved_queries(router: APIRouter, service: Service) -> None:
         query = replace(query, table=door.dataset.id)
         select(door, query.wanted)
         data.read_output(query.output_format, query.parameters)
-        response = as_json(_query(query, base_of(request)), 201)
-        response.headers["location"] = f"{base_of(request)}/savedqueries/{query.id}"
+        response = as_json(_query(query, base()), 201)
+        response.headers["location"] = f"{base()}/savedqueries/{query.id}"
         return response
 
     @router.get("/savedqueries/{query_id}")
@@ -79,7 +81,7 @@ def add_saved_queries(router: APIRouter, service: Service) -> None:
         read_parameters(request.query_params)
         query = unpack(query_id)
         service.door(query.table)
-        return as_json(_query(query, base_of(request)))
+        return as_json(_query(query, base()))
 
     @router.get("/savedqueries/{query_id}/data")
     def saved_data(request: Request, query_id: QueryId) -> Response:
@@ -97,7 +99,7 @@ def add_saved_queries(router: APIRouter, service: Service) -> None:
         """What a saved query selects now, code by code."""
         read_parameters(request.query_params)
         query = unpack(query_id)
-        here = f"{base_of(request)}/savedqueries/{query_id}/selection"
+        here = f"{base()}/savedqueries/{query_id}/selection"
         return as_json(selection_document(service.door(query.table), query.wanted, here))
 
 
@@ -108,9 +110,7 @@ def _answer(request: Request, service: Service, query: SavedQuery) -> Response:
     selected = select(door, query.wanted)
     asked = data.questions(door, selected, output, service.options.pxweb_cells)
     words = wanted_document(understood(door, selected))
-    tag = strong_tag(
-        "pxweb", door.digest, door.dataset.id, words, output.name, str(output.csv), base_of(request)
-    )
+    tag = strong_tag("pxweb", door.digest, door.dataset.id, words, output.name, str(output.csv), base())
     respond = _responder(request, service, door, selected, output, asked)
     metered = any(question.metered for question in asked.values())
     return conditional(request, tag, respond, metered=metered) if request.method == "GET" else respond()
@@ -127,15 +127,13 @@ def _responder(
     """What makes the response, if it is wanted."""
 
     def respond() -> Response:
+        if is_head(request):
+            return headers_only(door, [question.request for question in asked.values()])
         cuts = data.answer(service.wholes, door, asked, selected)
-        body = data.write(cuts, selected, output, base_of(request))
+        body = data.write(cuts, selected, output, base())
         response = Response(body, media_type=output.media_type)
         response.headers["content-disposition"] = f'inline; filename="{door.dataset.id}.{output.extension}"'
-        charges = [release.charged["sentence"] for release in cuts.values() if release.charged]
-        if charges:
-            response.headers["discreet-charged"] = (
-                " ".join(charges).encode("ascii", "backslashreplace").decode()
-            )
+        tell_charges(response, cuts.values())
         return response
 
     return respond

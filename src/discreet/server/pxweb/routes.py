@@ -28,7 +28,7 @@ from discreet.server.pxweb.parameters import flag, read_parameters, word
 from discreet.server.pxweb.rate import Buckets
 from discreet.server.pxweb.saved import unpack
 from discreet.server.pxweb.selection import any_case, named_list, select
-from discreet.server.pxweb.service import Service, as_json, base_of, selection_document
+from discreet.server.pxweb.service import Service, as_json, base, selection_document
 from discreet.server.pxweb.tables import (
     LARGEST_PAGE,
     PAGE_SIZE,
@@ -88,13 +88,13 @@ def _add_tables(router: APIRouter, service: Service) -> None:
         number = read_number("pageNumber", word(parameters, "pagenumber"), 1, 10**9)
         size = read_number("pageSize", word(parameters, "pagesize"), PAGE_SIZE, LARGEST_PAGE)
         datasets = [door.dataset for door in usable(service.doors)]
-        return as_json(tables_document(datasets, word(parameters, "query"), number, size, base_of(request)))
+        return as_json(tables_document(datasets, word(parameters, "query"), number, size, base()))
 
     @router.get("/tables/{table_id}")
     def table(request: Request, table_id: TableId) -> Response:
         """One table in a few words."""
         read_parameters(request.query_params)
-        return as_json({"language": "en", **table_document(service.door(table_id).dataset, base_of(request))})
+        return as_json({"language": "en", **table_document(service.door(table_id).dataset, base())})
 
     @router.get("/tables/{table_id}/metadata")
     def metadata(request: Request, table_id: TableId) -> Response:
@@ -103,7 +103,7 @@ def _add_tables(router: APIRouter, service: Service) -> None:
         parameters = read_parameters(request.query_params, known)
         if word(parameters, "outputformat").lower() not in {"", data.DEFAULT_FORMAT}:
             raise BadRequest("Metadata is JSON-stat.", f"Write outputFormat={data.DEFAULT_FORMAT}.")
-        return as_json(_metadata(service.door(table_id), parameters, base_of(request)))
+        return as_json(_metadata(service.door(table_id), parameters, base()))
 
     @router.get("/tables/{table_id}/defaultselection")
     def default_selection(request: Request, table_id: TableId) -> Response:
@@ -111,9 +111,7 @@ def _add_tables(router: APIRouter, service: Service) -> None:
         read_parameters(request.query_params)
         door = service.door(table_id)
         return as_json(
-            selection_document(
-                door, Wanted(), f"{base_of(request)}/tables/{door.dataset.id}/defaultselection"
-            )
+            selection_document(door, Wanted(), f"{base()}/tables/{door.dataset.id}/defaultselection")
         )
 
     @router.get("/codelists/{list_id:path}")
@@ -130,9 +128,7 @@ def _add_tables(router: APIRouter, service: Service) -> None:
         if name is None:
             raise NotFound(f'There is no code list "{list_id}".', "A table's metadata lists its code lists.")
         door, wanted = found[name]
-        return as_json(
-            code_list_document(door, wanted, [link(f"{base_of(request)}/codelists/{quote(name)}", "self")])
-        )
+        return as_json(code_list_document(door, wanted, [link(f"{base()}/codelists/{quote(name)}", "self")]))
 
 
 def _metadata(door: Door, parameters: Parameters, base: str) -> dict[str, Any]:

@@ -11,14 +11,13 @@ from typing import TYPE_CHECKING, Any
 
 from starlette.responses import Response
 
+from discreet.server.address import here
 from discreet.server.pxweb.exchange import PREFIX
 from discreet.server.pxweb.metadata import link
 from discreet.server.pxweb.selection import any_case, select, understood
 from discreet.server.pxweb.wanted import Wanted, wanted_document
 
 if TYPE_CHECKING:
-    from starlette.requests import Request
-
     from discreet.answer.door import Door, Doors
     from discreet.server.wholes import Wholes
     from discreet.workspace.options import Options
@@ -43,9 +42,9 @@ def selection_document(door: Door, wanted: Wanted, here: str) -> dict[str, Any]:
     return {"language": "en", **words, "links": [link(here, "self")]}
 
 
-def base_of(request: Request) -> str:
-    """Where the API starts, without the host: a link never repeats what a reader sent as Host."""
-    return f"{request.scope.get('root_path', '')}{PREFIX}"
+def base() -> str:
+    """Where the API starts."""
+    return here().base + PREFIX
 
 
 def as_json(document: dict[str, Any], status: int = 200) -> Response:

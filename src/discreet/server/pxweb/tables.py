@@ -40,7 +40,7 @@ def config_document(options: Options, datasets: Iterable[Dataset]) -> dict[str, 
         "sourceReferences": [{"language": "en", "text": f"Source: {source}"} for source in sources],
         "defaultDataFormat": DEFAULT_FORMAT,
         "dataFormats": offered(),
-        "features": [],
+        "features": [{"id": "CORS", "params": [{"key": "enabled", "value": "True"}]}],
     }
 
 

@@ -20,14 +20,15 @@ from discreet.errors import BadRequest, UnknownFormat, nearest
 from discreet.formats import Format, named_format
 from discreet.model.pieces import gathered
 from discreet.server.answer import bearer, conditional, strong_tag, tag_of
-from discreet.server.api_routes import CHARGED
 from discreet.server.datasets import usable
 from discreet.server.query import read_word, refuse_unknown
+from discreet.server.released import headers_only, tell_charges
 from discreet.server.sdmx.data import DATA_FORMATS, document, negotiated, read_query
 from discreet.server.sdmx.flows import open_flow
 from discreet.server.sdmx.structure_xml import MEDIA_TYPE, structure_message
 from discreet.server.sdmx.structures import Query, find_structures
 from discreet.server.streaming import document_response
+from discreet.server.transfer import is_head
 
 if TYPE_CHECKING:
     from discreet.answer.door import Door, Doors
@@ -86,10 +87,11 @@ def _data(doors: Doors, request: Request, flow: str) -> Response:
 
 
 def _answer(request: Request, door: Door, query: DataQuery, form: Format) -> Response:
+    if is_head(request):
+        return headers_only(door, [query.question.request])
     release = door.answer(query.question)
     response = document_response(request, gathered(document(release, query, form)), form.media_type)
-    if release.charged is not None:  # for whoever asked: the document is the same for everybody
-        response.headers[CHARGED] = release.charged["sentence"].encode("ascii", "backslashreplace").decode()
+    tell_charges(response, [release])
     return response
 
 

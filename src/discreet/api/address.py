@@ -1,0 +1,124 @@
+"""Addresses of a server: where it is, and which dataset and table an address of a page names.
+
+    https://host    https://host/some/path            a server, at a host or mounted below a path
+    https://host/datasets/census                      a dataset of it
+    https://host/datasets/census?rows=sex             the table of a page
+
+Comes from: people. Goes to: `connection.py`, the command line.
+"""
+
+from __future__ import annotations
+
+import ipaddress
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+from urllib.parse import parse_qs, urlsplit
+
+from discreet.errors import BadRequest, nearest
+from discreet.model.request import request_from_text
+
+if TYPE_CHECKING:
+    from discreet.model.request import TableRequest
+
+#: The parameters of a table that are lists, with the argument that takes each.
+_LISTS = {
+    "rows": "rows",
+    "columns": "columns",
+    "layers": "layers",
+    "filter": "filters",
+    "group": "groups",
+    "levels": "levels",
+    "fit_to": "fit_to",
+}
+_WORDS = ("measure", "additivity")
+_PAGE = re.compile(r"(?P<base>.*?)/datasets/(?P<dataset>[a-z][a-z0-9-]{0,63})\Z")
+
+
+@dataclass(frozen=True, slots=True)
+class Address:
+    """A server, and perhaps a dataset of it.
+
+    Args:
+        base: The server's address, without a slash at its end.
+        dataset: The dataset's id; empty where none is named.
+        query: Which table of it, as the address says it; empty where none is named.
+    """
+
+    base: str
+    dataset: str = ""
+    query: str = ""
+
+
+def is_address(text: object) -> bool:
+    """Whether a text names a server and not a folder or a dataset.
+
+    >>> is_address("https://example.org"), is_address("workspace")
+    (True, False)
+    """
+    return isinstance(text, str) and text.lower().startswith(("https://", "http://"))
+
+
+def read_address(text: str) -> Address:
+    """The parts of an address.
+
+    Raises:
+        BadRequest: It has no host, or a password inside.
+
+    >>> read_address("https://example.org/stats/datasets/census?rows=sex#table")
+    Address(base='https://example.org/stats', dataset='census', query='rows=sex')
+    """
+    try:
+        parts = urlsplit(text.strip())
+        host, _ = parts.hostname, parts.port
+    except ValueError:
+        raise BadRequest("The address cannot be read.", "Write it as https://host/path.") from None
+    if not host:
+        raise BadRequest(f'The address "{text}" has no host.', "Write it as https://host/path.")
+    if parts.username is not None:
+        raise BadRequest(
+            "The address has a name or a password inside.", "Leave it out; give an API key with key=."
+        )
+    path = parts.path.rstrip("/")
+    page = _PAGE.match(path)
+    base = f"{parts.scheme.lower()}://{parts.netloc}"
+    if page is None:
+        return Address(base + path, "", parts.query)
+    return Address(base + page["base"], page["dataset"], parts.query)
+
+
+def is_private(base: str) -> bool:
+    """Whether nobody on the way can read what is sent: TLS, or a server on this machine.
+
+    >>> is_private("https://example.org"), is_private("http://127.0.0.1:8000"), is_private("http://example.org")
+    (True, True, False)
+    """
+    parts = urlsplit(base)
+    host = parts.hostname or ""
+    if parts.scheme == "https" or host == "localhost":
+        return True
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False
+
+
+def request_from_query(dataset: str, query: str) -> TableRequest:
+    """The table that the query of an address asks for.
+
+    Raises:
+        BadRequest: A parameter that a table does not have.
+
+    >>> request_from_query("census", "rows=sex&columns=age&totals=no").permalink
+    'rows=sex&columns=age&totals=no'
+    """
+    given = parse_qs(query, keep_blank_values=True, max_num_fields=1000)
+    known = [*_LISTS, *_WORDS, "totals"]
+    for name, texts in given.items():
+        if name not in known:
+            raise BadRequest(f'A table has no parameter "{name}".', nearest(name, known))
+        if name not in _LISTS and len(texts) > 1:
+            raise BadRequest(f"{name} is given {len(texts)} times.", "Give it once.")
+    parts = {argument: given.get(name, []) for name, argument in _LISTS.items()}
+    words = {name: given[name][0] for name in _WORDS if given.get(name, [""])[0]}
+    return request_from_text(dataset, **parts, **words, totals=given.get("totals", ["yes"])[0] != "no")  # type: ignore[arg-type] # lists and words

@@ -1,0 +1,72 @@
+"""What a table is asked beyond its numbers: files, intervals and tests. Here they are computed from the release.
+
+A table of a server asks the server instead (`remote.py`), which knows the law of the noise.
+
+Comes from: a `Release`. Goes to: `table.py`.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Protocol
+
+from discreet.formats import named_format
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from discreet.formats import Format
+    from discreet.inference.cell_targets import Cell
+    from discreet.inference.intervals import Interval
+    from discreet.inference.likelihood_ratio import LikelihoodRatio
+    from discreet.model.release import Release
+
+    Cells = Sequence[Cell]
+    Limits = tuple[NDArray[np.int64], NDArray[np.int64]]
+
+
+class Answers(Protocol):
+    """Whoever answers what is asked of a table."""
+
+    def stream(self, release: Release, form: Format) -> Iterator[bytes]:
+        """The table as a document, in pieces."""
+
+    def interval(self, release: Release, cells: Cells, level: float, others: Mapping[str, Cells]) -> Interval:
+        """The interval of a sum of cells beside others: by name `of`, `over`, `minus`, `minus_of`."""
+
+    def every_interval(self, release: Release, level: float) -> Limits:
+        """The smallest and the largest true count of every cell; -1 where no value is released."""
+
+    def independence(self, release: Release, options: dict[str, Any]) -> LikelihoodRatio:
+        """Whether the two variables of the table are independent."""
+
+
+class ComputedHere:
+    """Answers that follow from a release which knows the law of its noise."""
+
+    def stream(self, release: Release, form: Format) -> Iterator[bytes]:
+        """The table as a document, in pieces."""
+        return named_format(form.name).stream(release)
+
+    def interval(self, release: Release, cells: Cells, level: float, others: Mapping[str, Cells]) -> Interval:
+        """The interval of a sum of cells beside others: by name `of`, `over`, `minus`, `minus_of`."""
+        from discreet.inference.cell_targets import interval_of
+
+        return interval_of(release, cells, level=level, **others)
+
+    def every_interval(self, release: Release, level: float) -> Limits:
+        """The smallest and the largest true count of every cell; -1 where no value is released."""
+        from discreet.inference.cell_targets import every_interval
+
+        return every_interval(release, level)
+
+    def independence(self, release: Release, options: dict[str, Any]) -> LikelihoodRatio:
+        """Whether the two variables of the table are independent."""
+        from discreet.inference.independence import independence_test
+
+        return independence_test(release, **options)
+
+
+COMPUTED_HERE = ComputedHere()

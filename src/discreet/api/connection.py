@@ -1,0 +1,254 @@
+"""A connection to a server: GET with retries, an ETag cache, limits, and the server's errors as ours.
+
+Only documents are read and nothing is ever executed: JSON, or the bytes of a file. A GET may be asked again without harm:
+a table that was charged is free when it is asked for again. Answers are kept by their ETag and used again only after the
+server said that they still hold (304), so a new version is never missed.
+
+Comes from: `discreet.open("https://...")`. Goes to: `remote.py`.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+import warnings
+from collections import OrderedDict
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
+from typing import TYPE_CHECKING, Any
+
+import httpx
+
+from discreet import __version__
+from discreet.api.address import is_private
+from discreet.api.remote_release import reading
+from discreet.errors import BadKey, Refused, ServerUnusable, all_errors
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from discreet.errors import DiscreetError
+
+    Query = Sequence[tuple[str, str]]
+
+#: An answer of more bytes, unpacked, is not read to its end.
+LARGEST_ANSWER = 512 * 2**20
+#: How many bytes of answers are kept.
+CACHE_BYTES = 64 * 2**20
+#: How often a question is asked again, and how many seconds are waited at most each time.
+RETRIES, LONGEST_WAIT = 3, 30.0
+#: Seconds for a connection, and for each part of an answer: a large table is counted before its first byte.
+TIMEOUT = httpx.Timeout(10.0, read=120.0)
+MOST_REDIRECTS = 5
+#: Characters of an error's text that are shown.
+LONGEST_TEXT = 2000
+_TRY_LATER = {429, 503}
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What a server answered.
+
+    Args:
+        body: The document, unpacked.
+        tag: Its ETag; empty without one.
+        charged: What the account was charged for it, in a sentence; empty where it was free.
+    """
+
+    body: bytes
+    tag: str = ""
+    charged: str = ""
+
+    def json(self) -> Any:
+        """The document as JSON.
+
+        Raises:
+            ServerUnusable: It is none.
+        """
+        with reading():
+            return json.loads(self.body)
+
+
+class Connection:
+    """A server at one address, asked with one key.
+
+    Args:
+        base: The server's address, without a slash at its end.
+        key: The API key of an account; sent as `Authorization: Bearer`.
+        transport: How bytes travel; only tests give one.
+        sleep: How to wait; only tests give one.
+    """
+
+    def __init__(
+        self,
+        base: str,
+        key: str | None = None,
+        *,
+        transport: httpx.BaseTransport | None = None,
+        sleep: Callable[[float], None] = time.sleep,
+    ) -> None:
+        key = _usable(key)
+        if key and not is_private(base):
+            warnings.warn(
+                f"The API key is sent to {base} without encryption: whoever is on the way can read it. "
+                "Use an https:// address.",
+                stacklevel=3,
+            )
+        self.base = base
+        self._sleep = sleep
+        self._kept: OrderedDict[str, Answer] = OrderedDict()
+        headers = {"user-agent": f"discreet/{__version__}"} | (
+            {"authorization": f"Bearer {key}"} if key else {}
+        )
+        self._client = httpx.Client(
+            headers=headers,
+            timeout=TIMEOUT,
+            follow_redirects=True,
+            max_redirects=MOST_REDIRECTS,
+            transport=transport,
+        )
+
+    def get(self, path: str, query: Query = (), tag: str = "") -> Answer | None:
+        """Ask for a document below the server's address.
+
+        Args:
+            path: As in `/api/datasets`.
+            query: Names and values.
+            tag: An ETag of whoever has the document: where it still holds, the answer is None.
+
+        Raises:
+            DiscreetError: What the server says, as the same class as in a workspace.
+            ServerUnusable: No answer, or none of a server of Discreet.
+        """
+        address = str(httpx.URL(self.base + path, params=list(query)))
+        kept = None if tag else self._kept.get(address)
+        status, headers, body = self._ask(address, tag or (kept.tag if kept else ""))
+        if status == httpx.codes.NOT_MODIFIED and (tag or kept):
+            return kept
+        if status != httpx.codes.OK:
+            raise problem(status, body, self.base)
+        answer = Answer(body, headers.get("etag", ""), headers.get("discreet-charged", ""))
+        if answer.tag and "no-store" not in headers.get("cache-control", ""):
+            self._keep(address, answer)
+        return answer
+
+    def fetch(self, path: str, query: Query = ()) -> Answer:
+        """Ask for a document that is not at hand."""
+        answer = self.get(path, query)
+        assert answer is not None  # noqa: S101 - without a tag there is an answer
+        return answer
+
+    def close(self) -> None:
+        """Let go of the connection and of all kept answers."""
+        self._kept.clear()
+        self._client.close()
+
+    def _keep(self, address: str, answer: Answer) -> None:
+        """Keep an answer; the oldest go where all are too large together."""
+        self._kept.pop(address, None)
+        self._kept[address] = answer
+        while sum(len(each.body) for each in self._kept.values()) > CACHE_BYTES:
+            self._kept.popitem(last=False)
+
+    def _ask(self, address: str, tag: str) -> tuple[int, httpx.Headers, bytes]:
+        """One question, asked again where the server is busy or the connection breaks."""
+        headers = {"if-none-match": tag} if tag else {}
+        for attempt in range(RETRIES + 1):
+            try:
+                status, answered, body = self._once(address, headers)
+            except httpx.TransportError as error:
+                if attempt == RETRIES or "[SSL" in str(error):
+                    raise _unreachable(self.base, error) from None
+                self._sleep(_backoff(attempt))
+                continue
+            wait = _wait(answered.get("retry-after", ""), attempt)
+            if status not in _TRY_LATER or attempt == RETRIES or wait > LONGEST_WAIT:
+                break
+            self._sleep(wait)
+        return status, answered, body
+
+    def _once(self, address: str, headers: dict[str, str]) -> tuple[int, httpx.Headers, bytes]:
+        try:
+            with self._client.stream("GET", address, headers=headers) as response:
+                if address.startswith("https:") and response.url.scheme != "https":
+                    raise ServerUnusable(
+                        f"{self.base} leads to an address without encryption.", "Tell whoever runs it."
+                    )
+                return response.status_code, response.headers, self._body(response)
+        except httpx.TooManyRedirects:
+            raise ServerUnusable(
+                f"{self.base} redirects more than {MOST_REDIRECTS} times.", "Check the address."
+            ) from None
+        except (httpx.InvalidURL, httpx.UnsupportedProtocol, httpx.DecodingError):
+            raise ServerUnusable(
+                f"{self.base} gives an answer that cannot be read.", "Check the address."
+            ) from None
+
+    def _body(self, response: httpx.Response) -> bytes:
+        """The unpacked body, up to the limit."""
+        body = bytearray()
+        for chunk in response.iter_bytes():
+            body += chunk
+            if len(body) > LARGEST_ANSWER:
+                raise ServerUnusable(
+                    f"{self.base} answers with more than {LARGEST_ANSWER // 2**20} MiB.",
+                    "Ask for a smaller table.",
+                )
+        return bytes(body)
+
+    def __repr__(self) -> str:
+        return f"<Connection to {self.base}>"
+
+
+def problem(status: int, body: bytes, base: str) -> DiscreetError:
+    """The error that a server tells, as the class that its code names."""
+    try:
+        told = json.loads(body)
+        code, detail, advice = (str(told[name])[:LONGEST_TEXT] for name in ("code", "detail", "advice"))
+    except (ValueError, TypeError, KeyError, RecursionError):
+        return ServerUnusable(
+            f"{base} answers with the status {status}, which is no answer of Discreet.", "Check the address."
+        )
+    for kind in all_errors():
+        if kind.code == code:
+            return kind(detail, advice)
+    if status == httpx.codes.FORBIDDEN:
+        return Refused(detail, advice, code=code)
+    return ServerUnusable(detail, advice)
+
+
+def _usable(key: str | None) -> str:
+    """A key as a header can carry it; empty without one."""
+    stripped = (key or "").strip()
+    if not (stripped.isascii() and stripped.isprintable()):
+        raise BadKey("The API key has characters that no key has.", "Copy it again.")
+    return stripped
+
+
+def _unreachable(base: str, error: httpx.TransportError) -> ServerUnusable:
+    if "[SSL" in str(error):
+        return ServerUnusable(
+            f"{base} has no certificate that can be trusted, or does not speak TLS.",
+            "Check the address; SSL_CERT_FILE names the certificates of an authority of your own.",
+        )
+    return ServerUnusable(
+        f"{base} does not answer ({type(error).__name__}).",
+        "Check the address and the network, or try again later.",
+    )
+
+
+def _backoff(attempt: int) -> float:
+    """Seconds before asking again: half a second, then twice as long each time."""
+    return float(0.5 * 2**attempt)
+
+
+def _wait(retry_after: str, attempt: int) -> float:
+    """Seconds that the server asks for, as a number or a date; our own where it does not."""
+    if retry_after.isdecimal():
+        return float(retry_after)
+    try:
+        until = parsedate_to_datetime(retry_after)
+    except ValueError:
+        return _backoff(attempt)
+    return max((until.astimezone(UTC) - datetime.now(UTC)).total_seconds(), 0.0)

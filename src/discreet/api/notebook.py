@@ -1,0 +1,182 @@
+"""A table in a notebook, as the page shows it: title, note, header rows with spans, groups of rows, legend, source.
+
+Everything that is data is escaped and stands in a bidirectional context of its own. The style is bound to one class and has
+the page's colours, light and dark.
+
+Comes from: a `Release`. Goes to: `Table._repr_html_`.
+"""
+
+from __future__ import annotations
+
+from html import escape
+from itertools import groupby, product
+from math import prod
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from discreet.api.layout import cell_text, depths_of, layout_of, lists_of, shown_errors
+from discreet.model.release import STATUS_MEANING, STATUSES
+from discreet.model.variable import TOTAL
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from discreet.api.layout import Layout
+    from discreet.model.release import Release
+    from discreet.model.shape import Dimension
+
+#: The most lines and columns that a notebook shows.
+SHOWN = 60
+
+_LIGHT = (
+    "--ink:#16191d;--muted:#525a64;--paper:#fff;--line:#d5dadf;--strong:#8a939d;--total:#eef1f3;"
+    "--note:#fdf6e3;--note-line:#c98a1b"
+)
+_DARK = (
+    "--ink:#e7eaed;--muted:#a9b2bc;--paper:#1b1f23;--line:#363d45;--strong:#6d7782;--total:#252b31;"
+    "--note:#2b2617;--note-line:#d9a441"
+)
+#: What a part of the figure looks like.
+_RULES = {
+    "": "color-scheme:light dark;margin:0;padding:1em;border:1px solid var(--line);border-radius:4px;"
+    "background:var(--paper);color:var(--ink);overflow-wrap:anywhere;"
+    'font:15px/1.45 Inter,"Source Sans 3","Segoe UI",Roboto,"Helvetica Neue",Arial,sans-serif',
+    "figcaption": "font-size:1.25em;font-weight:650;margin:0 0 .5em;text-align:left;color:inherit",
+    "p": "margin:.5em 0;color:var(--muted);font-size:.93em;max-width:80ch",
+    "p.note": "color:var(--ink);background:var(--note);border-left:4px solid var(--note-line);"
+    "padding:.5em 1em;max-width:none",
+    "div": "overflow:auto;max-height:40em;width:fit-content;max-width:100%;border:1px solid var(--line);"
+    "border-radius:4px",
+    "table": "border-collapse:separate;border-spacing:0;margin:0;font-size:1em;"
+    "font-variant-numeric:tabular-nums;color:inherit",
+    ":is(th,td)": "padding:.3em .9em;border:0;border-bottom:1px solid var(--line);text-align:right;"
+    "font-weight:400;white-space:nowrap;background:var(--paper);color:inherit",
+    "thead th": "font-weight:600;vertical-align:bottom",
+    "thead tr:last-child th": "border-bottom:2px solid var(--strong)",
+    ":is(th[scope=row],th.corner,th.head,th.over,th.axis)": "text-align:left",
+    "th.axis": "font-weight:400;font-size:.93em;color:var(--muted)",
+    "th.corner": "font-weight:600;border-bottom:2px solid var(--strong)",
+    "th.head": "font-weight:600;padding-top:.8em;border-bottom-color:var(--strong)",
+    ":is(th,td).total": "font-weight:600;background:var(--total)",
+    "td.mark": "color:var(--muted)",
+    "small": "display:block;color:var(--muted);font-size:.8em",
+}
+STYLE = (
+    f"<style>figure.discreet{{{_LIGHT}}}@media (prefers-color-scheme:dark){{figure.discreet{{{_DARK}}}}}"
+    + "".join(f"figure.discreet {selector}{{{rules}}}" for selector, rules in _RULES.items())
+    + "</style>"
+)
+
+
+def figure(release: Release) -> str:
+    """The table as one HTML element with its style."""
+    layout = layout_of(release)
+    cut = layout.height > SHOWN or prod(d.length for d in layout.top) > SHOWN
+    more = "<p>Shown in part; <code>.to_pandas()</code> has all of it.</p>" if cut else ""
+    legend = "".join(f"<p>{text}</p>" for text in _legend(release))
+    dataset = release.dataset
+    source = f"Source: {_text(dataset.source)} " if dataset.source else ""
+    return (
+        f'{STYLE}<figure class="discreet"><figcaption>{_text(release.title)}</figcaption>'
+        f'<p class="note"><strong>Note.</strong> {_text(" ".join(release.notes))}</p>'
+        f"<div><table><thead>{_head(release, layout)}</thead><tbody>{_body(release, layout)}</tbody></table></div>"
+        f"{more}{legend}<p>{source}{_text(dataset.label)}, version {_text(dataset.version)}, "
+        f"<code>{_text(release.digest[:8])}</code>.</p></figure>"
+    )
+
+
+def listing(rows: Iterable[Sequence[str]], headers: Sequence[str], title: str) -> str:
+    """Lines of text as one HTML element in the same style."""
+    head = "".join(f'<th scope="col" class="corner">{_text(name)}</th>' for name in headers)
+    body = "".join(
+        "<tr>" + "".join(f'<th scope="row">{_text(text)}</th>' for text in row) + "</tr>" for row in rows
+    )
+    return (
+        f'{STYLE}<figure class="discreet"><figcaption>{_text(title)}</figcaption>'
+        f"<div><table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div></figure>"
+    )
+
+
+def _text(text: str) -> str:
+    """Data as running HTML: escaped, controls shown, and turning nothing else around."""
+    shown = "".join("\ufffd" if character < " " else character for character in str(text))
+    return f"<bdi>{escape(shown)}</bdi>"
+
+
+def _head(release: Release, layout: Layout) -> str:
+    """One header row a column variable; each category spans what stands below it."""
+    corner = _text(layout.side[-1].label if layout.side else "")
+    if not layout.top:
+        return f'<tr><th class="corner">{corner}</th><th scope="col">{_text(release.dataset.unit)}</th></tr>'
+    width = min(prod(dimension.length for dimension in layout.top), SHOWN)
+    title = " / ".join(dimension.label for dimension in layout.top)
+    rows = [
+        f'<th class="corner" rowspan="{len(layout.top) + 1}">{corner}</th>'
+        f'<th class="axis" colspan="{width}">{_text(title)}</th>',
+        *(_spans(layout.top, depth) for depth in range(len(layout.top))),
+    ]
+    return "".join(f"<tr>{row}</tr>" for row in rows)
+
+
+def _spans(top: tuple[Dimension, ...], depth: int) -> str:
+    """The categories of one header row, up to the last column that is shown."""
+    span = prod(dimension.length for dimension in top[depth + 1 :])
+    repeats = prod(dimension.length for dimension in top[:depth])
+    labels = list(zip(top[depth].codes, top[depth].labels, strict=True)) * repeats
+    cells = []
+    for place, (code, label) in enumerate(labels):
+        width = min(span, SHOWN - place * span)
+        if width > 0:
+            look = ' class="over"' if span > 1 else ' class="total"' if code == TOTAL else ""
+            cells.append(f'<th colspan="{width}"{look}>{_text(label)}</th>')
+    return "".join(cells)
+
+
+def _body(release: Release, layout: Layout) -> str:
+    """Lines under headings of the outer variables."""
+    values, status = (layout.spread(array)[:SHOWN, :SHOWN] for array in (release.values, release.status))
+    errors = [layout.spread(tenths)[:SHOWN, :SHOWN] for tenths in shown_errors(release).values()]
+    totals = [code == TOTAL for code in (layout.top[-1].codes if layout.top else ("",))]
+    lines = zip(_stubs(release, layout), *lists_of(values, status, *errors), strict=False)
+    rows = []
+    for heading, group in groupby(lines, key=lambda line: line[0][0]):
+        if heading:
+            width = values.shape[1] + 1
+            rows.append(f'<tr><th class="head" colspan="{width}">{_text(", ".join(heading))}</th></tr>')
+        for (_, label, depth, total), *numbers in group:
+            cells = [
+                _cell(total or totals[place % len(totals)], *cell)
+                for place, cell in enumerate(zip(*numbers, strict=True))
+            ]
+            indent = f' style="padding-left:{0.9 + depth}em"' if depth else ""
+            look = ' class="total"' if total else ""
+            rows.append(f'<tr><th scope="row"{look}{indent}>{_text(label)}</th>{"".join(cells)}</tr>')
+    return "".join(rows)
+
+
+def _stubs(release: Release, layout: Layout) -> list[tuple[tuple[str, ...], str, int, bool]]:
+    """For each line the labels of the outer variables, its own label, its depth, and whether it is a total."""
+    if not layout.side:
+        return [((), release.dataset.unit, 0, False)]
+    *outer, inner = layout.side
+    own = zip(inner.labels, depths_of(inner), [code == TOTAL for code in inner.codes], strict=True)
+    headings = product(*(dimension.labels for dimension in outer))
+    return [(heading, *line) for heading, line in product(headings, own)][:SHOWN]
+
+
+def _cell(total: bool, value: float, status: int, *tenths: int) -> str:
+    text = escape(cell_text(value, status))
+    looks = [name for name, holds in (("total", total), ("mark", text.startswith("["))) if holds]
+    look = f' class="{" ".join(looks)}"' if looks else ""
+    beside = "".join(
+        f"<small>{name} {part / 10:.1f} %</small>"
+        for name, part in zip(("RSE", "noise"), tenths, strict=False)
+        if part >= 0
+    )
+    return f"<td{look}>{text}{beside}</td>"
+
+
+def _legend(release: Release) -> list[str]:
+    present = [STATUSES[number] for number in np.unique(release.status) if number]
+    return [f"[{letter}] {STATUS_MEANING[letter]}" for letter in present]

@@ -1,0 +1,254 @@
+"""The doors of a server: the same questions as to a workspace, asked over HTTP.
+
+    doors = RemoteDoors(Connection("https://host"))
+    doors.door("census").release(request)      the numbers that the server's own door gives
+
+What is asked of a table afterwards (files, intervals, tests) is asked from the server too. Its answer is given only if
+the server still has the version of the table: two versions are never mixed.
+
+Comes from: `connection.py`. Goes to: `catalogue.py`, the command line.
+"""
+
+from __future__ import annotations
+
+from math import inf, nan
+from typing import TYPE_CHECKING, Any, NoReturn
+from urllib.parse import quote
+
+import numpy as np
+
+from discreet.api.remote_release import RemoteRelease, read_dataset, read_release, reading
+from discreet.errors import BadRequest, ServerUnusable
+from discreet.model.grammar import escape
+from discreet.model.one_line import printable
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from discreet.api.answers import Cells, Limits
+    from discreet.api.connection import Connection
+    from discreet.formats import Format
+    from discreet.inference.intervals import Interval
+    from discreet.inference.likelihood_ratio import LikelihoodRatio
+    from discreet.model.dataset import Dataset
+    from discreet.model.release import Release
+    from discreet.model.request import TableRequest
+
+
+class RemoteDoors:
+    """The datasets of a server, and what is asked of its tables."""
+
+    def __init__(self, connection: Connection) -> None:
+        self._connection = connection
+
+    @property
+    def place(self) -> str:
+        """Where the server is."""
+        return self._connection.base
+
+    def ids(self) -> list[str]:
+        """The datasets that can be asked."""
+        return [dataset_id for dataset_id, _, _ in self.listed()]
+
+    def listed(self) -> list[tuple[str, str, str]]:
+        """The id, the label and the variables of each dataset."""
+        document = self._connection.fetch("/api/datasets").json()
+        with reading():
+            return [
+                (each["id"], each["label"], ", ".join(each["variables"])) for each in document["datasets"]
+            ]
+
+    def door(self, dataset_id: str, key: str | None = None) -> RemoteDoor:  # noqa: ARG002 - the connection has the key
+        """One dataset; whether there is one is known when it is asked."""
+        return RemoteDoor(self._connection, dataset_id)
+
+    def methodology(self, dataset_id: str, version: str = "") -> dict[str, Any]:
+        """How the numbers of a dataset are made and what is promised."""
+        return self.door(dataset_id).document("methodology", [("version", version)] if version else ())
+
+    def verify(self, dataset_id: str) -> NoReturn:
+        """Refused: records are compared where they are stored."""
+        raise BadRequest(
+            f'The records of "{dataset_id}" are on the server.',
+            "Run `discreet verify` there, in its workspace.",
+        )
+
+    def close(self) -> None:
+        """Let go of the connection."""
+        self._connection.close()
+
+    def stream(self, release: Release, form: Format) -> Iterator[bytes]:
+        """The table as a document, in the very bytes that the server sends to everybody."""
+        return iter([self._asked(release, "table", [("format", form.name)])[0]])
+
+    def interval(self, release: Release, cells: Cells, level: float, others: Mapping[str, Cells]) -> Interval:
+        """The interval of a sum of cells beside others: by name `of`, `over`, `minus`, `minus_of`."""
+        from discreet.inference.cell_targets import cell_codes
+        from discreet.inference.intervals import Interval
+        from discreet.inference.weighted_interval import WeightedInterval
+
+        query = [("level", str(level))]
+        for name, group in (("cell", cells), *others.items()):
+            query += [(name, _cell_text(release, cell_codes(release, cell))) for cell in group]
+        if not cells:
+            raise BadRequest("No cell is named.", "Name one, as in sex=1,age=20-24.")
+        found = self._asked(release, "interval", query)[1]
+        with reading():
+            estimate, low, high = (found[name] for name in ("estimate", "low", "high"))
+            told = (
+                nan if estimate is None else estimate,
+                -inf if low is None else low,
+                inf if high is None else high,
+                found["level"],
+            )
+            if "relative_standard_error" in found:
+                return WeightedInterval(*told, found["relative_standard_error"])
+            return Interval(*told)
+
+    def every_interval(self, release: Release, level: float) -> Limits:
+        """The smallest and the largest true count of every cell; -1 where no value is released."""
+        found = self._asked(release, "interval", [("level", str(level))])[1]
+        with reading():
+            cells = found["cells"]
+            low, high = (
+                np.array(
+                    [-1 if cell[name] is None else cell[name] for cell in cells], dtype=np.int64
+                ).reshape(release.values.shape)
+                for name in ("low", "high")
+            )
+        return low, high
+
+    def independence(self, release: Release, options: dict[str, Any]) -> LikelihoodRatio:
+        """Whether the two variables of the table are independent, by the server's own choice of method.
+
+        Raises:
+            BadRequest: Options: a server takes none.
+        """
+        from discreet.inference.likelihood_ratio import read_likelihood_ratio
+
+        if options:
+            raise BadRequest(
+                f"A server chooses the method of its tests itself; {', '.join(options)} cannot be chosen.",
+                "Leave them out.",
+            )
+        found = self._asked(release, "test/independence", [])[1]
+        with reading():
+            return read_likelihood_ratio(found)
+
+    def _asked(self, release: Release, what: str, query: list[tuple[str, str]]) -> tuple[bytes, Any]:
+        """The answer to a question about a table, as bytes and, if it is no file, as JSON; of its version only."""
+        door = RemoteDoor(self._connection, release.dataset.id)
+        answer = self._connection.fetch(f"{door.path}/{what}", [*table_query(release.request), *query])
+        door.refuse_replaced(release)
+        return answer.body, None if what == "table" else _shown(answer.json())
+
+    def __repr__(self) -> str:
+        return f"<RemoteDoors of {self.place}>"
+
+
+class RemoteDoor:
+    """One dataset of a server."""
+
+    __slots__ = ("_connection", "_id")
+
+    def __init__(self, connection: Connection, dataset_id: str) -> None:
+        self._connection = connection
+        self._id = dataset_id
+
+    @property
+    def path(self) -> str:
+        """Where the dataset is, below the server's address."""
+        return f"/api/datasets/{quote(self._id, safe='')}"
+
+    @property
+    def dataset(self) -> Dataset:
+        """The public description."""
+        return self._described()[0]
+
+    def _described(self) -> tuple[Dataset, str]:
+        """The description, and the digest of the version that it is of."""
+        document = self._connection.fetch(self.path).json()
+        with reading():
+            return read_dataset(document), document["digest"]
+
+    def release(self, request: TableRequest) -> RemoteRelease:
+        """The table that the server releases, or its refusal.
+
+        Raises:
+            ServerUnusable: Versions of the dataset follow each other faster than it can be asked.
+        """
+        for _attempt in range(3):
+            answer = self._connection.fetch(f"{self.path}/table", [*table_query(request), ("format", "json")])
+            document = answer.json()
+            dataset, digest = self._described()
+            with reading():
+                found = read_release(document, dataset, answer.tag, answer.charged)
+            if found.digest == digest:
+                return found
+        raise ServerUnusable(f'The dataset "{self._id}" is being replaced.', "Try again later.")
+
+    def refuse_replaced(self, release: Release) -> None:
+        """Refuse an answer that is of another version than the table.
+
+        Raises:
+            BadRequest: The server has a newer version.
+        """
+        tag = release.tag if isinstance(release, RemoteRelease) else ""
+        query = [*table_query(release.request), ("format", "json")]
+        answer = self._connection.get(f"{self.path}/table", query, tag)
+        if answer is None:
+            return
+        with reading():
+            digest = answer.json()["extension"]["digest"]
+        if digest != release.digest:
+            raise BadRequest(
+                f"The server has replaced version {release.digest[:8]} of this table.",
+                "Ask for the table again: its numbers may be others now.",
+            )
+
+    def dry_run(self, request: TableRequest) -> dict[str, Any]:
+        """How large a table is and what the rules say of it, without its numbers."""
+        return self.document("table", [*table_query(request), ("dry_run", "1")])
+
+    def budget(self) -> dict[str, Any]:
+        """What a dataset under `dp` promises and costs, and what its budget has left."""
+        return self.document("budget")
+
+    def ledger(self) -> dict[str, Any]:
+        """What the budget has spent, and by whom; for the key of a custodian."""
+        return self.document("ledger")
+
+    def document(self, what: str, query: Sequence[tuple[str, str]] = ()) -> dict[str, Any]:
+        """What the server tells of the dataset under an address below its own."""
+        document = self._connection.fetch(f"{self.path}/{what}", query).json()
+        with reading():
+            return dict(_shown(document))
+
+    def __repr__(self) -> str:
+        return f"<RemoteDoor of {self._id} at {self._connection.base}>"
+
+
+def table_query(request: TableRequest) -> list[tuple[str, str]]:
+    """A request as parameters; the measure is always named, since a server's default may be another."""
+    query = request.to_query()
+    return query if any(name == "measure" for name, _ in query) else [*query, ("measure", request.measure)]
+
+
+def _shown(document: Any) -> Any:
+    """A document whose words are for people: a terminal shows them and does not obey them."""
+    if isinstance(document, dict):
+        return {name: _shown(part) for name, part in document.items()}
+    if isinstance(document, list):
+        return [_shown(part) for part in document]
+    return printable(document) if isinstance(document, str) else document
+
+
+def _cell_text(release: Release, codes: Sequence[str]) -> str:
+    """A cell as the address writes it: `sex=1,age=20-24`."""
+    if len(codes) != len(release.dimensions):
+        raise BadRequest(
+            f"There is no cell ({', '.join(map(repr, codes))}).",
+            f"Give one code each of {', '.join(d.name for d in release.dimensions)}.",
+        )
+    pairs = zip(release.dimensions, codes, strict=True)
+    return ",".join(f"{escape(dimension.name)}={escape(str(code))}" for dimension, code in pairs)

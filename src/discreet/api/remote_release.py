@@ -1,0 +1,239 @@
+"""The documents of a server as our values: the description of a dataset, and a release from JSON-stat.
+
+A release from a server has every number, status, note and sentence that the server's own has. What it has not is the law
+of its noise: intervals and tests are asked from the server (`remote.py`).
+
+Comes from: `/api/datasets/{id}` and `/api/datasets/{id}/table?format=json`. Goes to: `remote.py`.
+"""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, NoReturn
+
+import numpy as np
+
+from discreet.api.address import request_from_query
+from discreet.errors import BadDescription, BadRequest, ServerUnusable
+from discreet.model.dataset import Dataset
+from discreet.model.measure import Measure
+from discreet.model.protection import Protection
+from discreet.model.release import STATUSES, Release
+from discreet.model.shape import Dimension, Output
+from discreet.model.variable import TOTAL, Category, CodeList, Hierarchy, Variable
+from discreet.noise.unstated_law import UnstatedLaw
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from numpy.typing import NDArray
+
+    Document = Mapping[str, Any]
+    Numbers = NDArray[np.int64] | NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class ServerLaw(UnstatedLaw):
+    """The law of the noise stays with the server."""
+
+    @property
+    def laws(self) -> NoReturn:
+        """Refused.
+
+        Raises:
+            BadRequest: Always.
+        """
+        raise _kept_by_the_server()
+
+    @property
+    def kind(self) -> NoReturn:
+        """Refused, as `laws` is."""
+        raise _kept_by_the_server()
+
+
+def _kept_by_the_server() -> BadRequest:
+    return BadRequest(
+        "The server has the law of the noise of this table.",
+        "Ask the table: table.interval(), table.intervals(), table.test_independence().",
+    )
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class RemoteRelease(Release):
+    """A release that a server made.
+
+    Args:
+        label: Its title, in the server's words.
+        tag: The ETag of its document.
+    """
+
+    label: str = ""
+    tag: str = ""
+
+    @property
+    def title(self) -> str:
+        """What is counted, by what."""
+        return self.label
+
+
+@contextmanager
+def reading() -> Iterator[None]:
+    """Read a document of a server: one that is not as it should be is the server's fault.
+
+    Raises:
+        ServerUnusable: Something is missing in it, or has another type or size.
+    """
+    try:
+        yield
+    except (
+        ValueError,
+        TypeError,
+        LookupError,
+        AttributeError,
+        OverflowError,
+        RecursionError,
+        BadDescription,
+        BadRequest,
+    ) as error:
+        raise ServerUnusable(
+            f"The server's answer cannot be read ({type(error).__name__}).",
+            "It may be of another version of Discreet, or no server of Discreet at all.",
+        ) from None
+
+
+def read_dataset(document: Document) -> Dataset:
+    """The public description of a dataset; what only a custodian declares is not in it."""
+    protection = document["protection"]
+    return Dataset(
+        id=document["id"],
+        label=document["label"],
+        variables=tuple(_variable(each) for each in document["variables"]),
+        id_column="",
+        **{
+            name: document[name]
+            for name in ("description", "source", "version", "reference_date", "unit", "population")
+        },
+        hierarchies=tuple(
+            Hierarchy(each["name"], each["label"], tuple(each["levels"]), each["geography"])
+            for each in document["hierarchies"]
+        ),
+        code_lists=tuple(_code_list(each) for each in document.get("code_lists", ())),
+        protection=_protection(protection),
+    )
+
+
+def read_release(document: Document, dataset: Dataset, tag: str, charged: str) -> RemoteRelease:
+    """A release from its JSON-stat document."""
+    extension, shape = document["extension"], tuple(document["size"])
+    listed = document["value"]
+    values = _numbers(listed, shape)
+    errors, shares = (
+        _tenths(extension.get(name), shape) for name in ("relative_standard_error", "noise_share")
+    )
+    request = request_from_query(extension["dataset"], extension["query"])
+    return RemoteRelease(
+        dataset=dataset,
+        digest=extension["digest"],
+        request=request,
+        dimensions=tuple(_dimension(name, document) for name in document["id"]),
+        values=values,
+        noisy=values.astype(np.int64),
+        status=_status(document.get("status", {}), shape),
+        law=ServerLaw(shape),
+        notes=tuple(document["note"]),
+        promise=tuple(extension["confidentiality"]["promise"]),
+        errors=errors,
+        noise_shares=shares,
+        verdict=extension["confidentiality"].get("verdict"),
+        measure=_measure(request.measure, document["label"], has_errors=errors is not None),
+        charged={"sentence": charged} if charged else None,
+        signed=_numbers(extension["signed"], shape) if "signed" in extension else None,
+        label=document["label"],
+        tag=tag,
+    )
+
+
+def _variable(document: Document) -> Variable:
+    categories = tuple(Category(c["code"], c["label"], c["parent"]) for c in document["categories"])
+    return Variable(document["name"], document["label"], categories)
+
+
+def _code_list(document: Document) -> CodeList:
+    groups = tuple((c["code"], c["label"], tuple(c["members"])) for c in document["categories"])
+    return CodeList(document["name"], document["label"], document["variable"], groups)
+
+
+def _protection(document: Document) -> Protection:
+    """The method, the limits and the additivity; a limit that the method does not know is left out."""
+    limits = {} if document["method"] == "dp" else {"max_variables": document["max_variables"]}
+    return Protection(
+        method=document["method"],
+        additivity=document.get("additivity", "independent"),
+        max_cells=document["max_cells"],
+        **limits,
+    )
+
+
+def _measure(name: str, label: str, *, has_errors: bool) -> Measure:
+    return Measure(
+        name,
+        label=lambda _dataset: name,
+        title=lambda _dataset: label.partition(" by ")[0],
+        subject="",
+        is_count=name == "count",
+        has_errors=has_errors,
+    )
+
+
+def _dimension(name: str, document: Document) -> Dimension:
+    """A variable of the table: its categories in order, and which holds which."""
+    told = document["dimension"][name]
+    index, labels = told["category"]["index"], told["category"]["label"]
+    codes = sorted(index, key=index.__getitem__)
+    parents = {
+        child: index[parent]
+        for parent, children in told["category"].get("child", {}).items()
+        for child in children
+    }
+    total = codes[-1:] == [TOTAL]
+    outputs: list[Output] = []
+    for code in codes[:-1] if total else codes:
+        parent = parents.get(code, -1)
+        outputs.append(
+            Output(code, labels[code], (), parent, outputs[parent].depth + 1 if parent >= 0 else 0)
+        )
+    return Dimension(
+        name,
+        told["label"],
+        tuple(outputs),
+        population=(),
+        base=(),
+        total=total,
+        geography=name in document.get("role", {}).get("geo", ()),
+        total_label=labels[TOTAL] if total else "",
+    )
+
+
+def _numbers(listed: list[float | None], shape: tuple[int, ...]) -> Numbers:
+    """Whole numbers where all are; 0 where there is none."""
+    present = [0 if number is None else number for number in listed]
+    whole = all(type(number) is int for number in present)
+    if whole:
+        return np.array(present, dtype=np.int64).reshape(shape)
+    return np.array(present, dtype=np.float64).reshape(shape)
+
+
+def _tenths(percent: list[float | None] | None, shape: tuple[int, ...]) -> NDArray[np.int64] | None:
+    """Percent as tenths of a percent; -1 where there is none."""
+    if percent is None:
+        return None
+    tenths = [-1 if number is None else round(10 * number) for number in percent]
+    return np.array(tenths, dtype=np.int64).reshape(shape)
+
+
+def _status(letters: Mapping[str, str], shape: tuple[int, ...]) -> NDArray[np.uint8]:
+    status = np.zeros(int(np.prod(shape, dtype=np.int64)), dtype=np.uint8)
+    for place, letter in letters.items():
+        status[int(place)] = STATUSES.index(letter)
+    return status.reshape(shape)

@@ -1,0 +1,71 @@
+import pytest
+
+from discreet.api.address import Address, is_address, is_private, read_address, request_from_query
+from discreet.errors import BadRequest
+from discreet.model.request import TableRequest
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("https://example.org", Address("https://example.org")),
+        ("https://example.org/", Address("https://example.org")),
+        ("HTTPS://example.org:8443/stats/", Address("https://example.org:8443/stats")),
+        ("http://[::1]:8000/datasets/census", Address("http://[::1]:8000", "census")),
+        ("https://h/a/datasets/census/?rows=sex#table", Address("https://h/a", "census", "rows=sex")),
+        ("https://h/datasets/datasets/x", Address("https://h/datasets", "x")),
+    ],
+)
+def test_an_address_names_a_server_and_perhaps_a_table(text, found):
+    assert is_address(text)
+    assert read_address(text) == found
+
+
+@pytest.mark.parametrize("text", ["https://", "https://me:x1y2z3@example.org", "http://example.org:port"])
+def test_an_address_that_cannot_be_used_is_refused_with_advice(text):
+    with pytest.raises(BadRequest) as refused:
+        read_address(text)
+    assert refused.value.advice
+    assert "x1y2z3" not in str(refused.value)
+
+
+def test_a_folder_is_no_address():
+    assert not any(map(is_address, ("census", "C:/data", "/srv/https", "ftp://example.org", None)))
+
+
+def test_only_tls_and_this_machine_are_private():
+    assert is_private("http://localhost:8000")
+    assert is_private("http://[::1]:8000")
+    assert not is_private("http://127.0.0.1.example.org")
+    assert not is_private("http://10.0.0.1")
+
+
+def test_the_query_of_a_page_is_the_request_that_wrote_it():
+    request = TableRequest(
+        "census",
+        ("sex",),
+        ("age",),
+        filters=(("bad", ("a,b", "c+d=e", "x\\y", "é&?")),),
+        groups=(("age", (("1", "2"), ("3",))),),
+        totals=False,
+        measure="weighted",
+        additivity="fitted",
+        fit_to=("sex*age",),
+    )
+    assert request_from_query("census", request.permalink) == request
+
+
+def test_a_server_and_its_client_read_the_same_parameters():
+    """Wrong: a parameter of the server that the client leaves out of its questions."""
+    from discreet.server.query import TABLE_PARAMETERS
+
+    for name in TABLE_PARAMETERS:
+        assert request_from_query("census", f"rows=sex&{name}=") is not None
+    with pytest.raises(BadRequest):
+        request_from_query("census", "rows=sex&nothing=")
+
+
+@pytest.mark.parametrize("query", ["row=sex", "rows=sex&measure=count&measure=weighted"])
+def test_a_parameter_that_a_table_does_not_have_is_refused_and_never_left_out(query):
+    with pytest.raises(BadRequest):
+        request_from_query("census", query)

@@ -1,0 +1,294 @@
+"""One question, four ways: Python and the command line, in a workspace and at a server. The same numbers in all."""
+
+import json
+import shutil
+
+import pytest
+
+import discreet
+from discreet.api.connection import Answer, Connection
+from discreet.errors import BadKey, BadRequest, DiscreetError, ServerUnusable
+from discreet.formats import formats
+from discreet.workspace.load import load_dataset
+
+pytestmark = pytest.mark.slow  # a server and three datasets
+
+TABLES = {
+    "counts": {"dataset": "town", "rows": ["age"], "columns": ["job"], "layers": ["sex"]},
+    "levels": {
+        "dataset": "town",
+        "rows": ["area"],
+        "levels": {"area": ["region", "area"]},
+        "columns": ["sex"],
+    },
+    "left out": {"dataset": "town", "rows": ["age"], "groups": {"age": [["child", "adult"]]}},
+    "filtered": {"dataset": "town", "rows": ["sex"], "columns": ["age"], "filters": {"job": ["0", "1"]}},
+    "no totals": {"dataset": "town", "rows": ["sex"], "columns": ["age"], "totals": False},
+    "fitted": {"dataset": "town", "rows": ["sex"], "columns": ["age"], "additivity": "fitted"},
+    "dp": {"dataset": "town-dp", "rows": ["sex"], "columns": ["age"]},
+    "weighted": {"dataset": "spudlandia", "rows": ["gender"], "columns": ["state"], "measure": "weighted"},
+}
+
+
+@pytest.fixture(params=TABLES)
+def both(request, here, there):
+    asked = dict(TABLES[request.param])
+    dataset = asked.pop("dataset")
+    return here.table(dataset, **asked), there.table(dataset, **asked)
+
+
+def outcome(ask):
+    """What an answer is, or which refusal and with which words."""
+    try:
+        return ask()
+    except DiscreetError as error:
+        return type(error), error.code
+
+
+def test_a_table_of_a_server_is_the_table_of_its_workspace(both):
+    own, served = both
+    assert type(served) is type(own)
+    for name in ("values", "status", "signed", "errors", "noise_shares"):
+        one, other = getattr(own.release, name), getattr(served.release, name)
+        assert (one is None) == (other is None), name
+        hidden = own.release.missing
+        assert one is None or (other[~hidden] == one[~hidden]).all(), name
+    for name in ("title", "notes", "promise", "digest", "request", "cells"):
+        assert getattr(served.release, name) == getattr(own.release, name), name
+    assert served.to_pandas().equals(own.to_pandas())
+    assert served.to_pandas(wide=True).equals(own.to_pandas(wide=True))
+    assert served.to_arrow().equals(own.to_arrow(), check_metadata=True)
+    assert served._repr_html_() == own._repr_html_()
+    assert served.text_grid(errors=True) == own.text_grid(errors=True)
+    assert (served.note, served.legend(), served.error_note()) == (own.note, own.legend(), own.error_note())
+
+
+def test_files_intervals_and_tests_of_a_server_are_those_of_its_workspace(both):
+    own, served = both
+    first = {d.name: d.codes[0] for d in own.release.dimensions}
+    second = {d.name: d.codes[1] for d in own.release.dimensions}
+    for ask in (
+        lambda table: table.to_csv(),
+        lambda table: table.to_json_stat(),
+        lambda table: table.interval(*first.values(), level=0.9),
+        lambda table: table.sum(first, second),
+        lambda table: table.share(first, of=[{}]),
+        lambda table: table.difference(first, minus=[second]),
+        lambda table: table.interval("nothing"),
+        lambda table: table.test_independence(),
+        lambda table: table.intervals(level=0.9).to_csv(),
+        lambda table: table.plot().to_dict(),
+    ):
+        assert outcome(lambda ask=ask: ask(served)) == outcome(lambda ask=ask: ask(own))
+
+
+def test_every_format_of_a_server_is_written_by_the_server(there, address, tmp_path):
+    """Wrong: to write a file from what the client read; a newer server may write it in another way."""
+    table = there.table("town", rows=["sex"])
+    import httpx
+
+    for form in formats():
+        asked = f"{address}/api/datasets/town/table?rows=sex&format={form.name}"
+        sent = httpx.get(asked).content
+        written = getattr(table, form.method)()
+        if form.name != "xlsx":  # its time of creation stands inside
+            assert (written.encode() if form.is_text else written) == sent, form.name
+    table.save(tmp_path / "table.csv")
+    assert (tmp_path / "table.csv").read_text("utf-8") == table.to_csv()
+
+
+@pytest.mark.parametrize("name", ["counts", "dp", "weighted"])
+def test_the_command_line_says_the_same_of_an_address(name, run_here, served_folder, address):
+    asked = dict(TABLES[name])
+    dataset = asked.pop("dataset")
+    options = [
+        word
+        for part, value in asked.items()
+        for word in (f"--{part}", ",".join(value) if isinstance(value, list) else value)
+    ]
+    place, workspace = f"{address}/datasets/{dataset}", {"DISCREET_WORKSPACE": str(served_folder)}
+    calls = (
+        ("table", options, []),
+        ("table", options, ["--json"]),
+        ("table", options, ["--format", "csv"]),
+        ("table", options, ["--dry-run"]),
+        ("interval", options, ["--json"]),
+        ("interval", options, ["--json", "--cell", "sex=1" if dataset != "spudlandia" else "gender=1"]),
+    )
+    for command, given, more in calls:
+        own = run_here(command, dataset, *given, *more, **workspace)
+        served = run_here(command, place, *given, *more, **workspace)
+        assert (served.returncode, served.stdout) == (own.returncode, own.stdout), (command, more)
+    page = json.loads(run_here("table", dataset, *options, "--json", **workspace).stdout)["extension"][
+        "query"
+    ]
+    assert run_here("table", f"{place}?{page}#table").stdout == run_here("table", place, *options).stdout
+
+
+def test_tests_and_budgets_on_the_command_line_take_an_address(run_here, served_folder, address):
+    workspace = {"DISCREET_WORKSPACE": str(served_folder)}
+    two = ["--rows", "sex", "--columns", "age", "--json"]
+    own = run_here("test", "independence", "--dataset", "town", *two, **workspace)
+    served = run_here("test", "independence", "--dataset", f"{address}/datasets/town", *two)
+    assert own.stdout == served.stdout != ""
+    refused = run_here("test", "independence", "--dataset", f"{address}/datasets/town", *two, "--seed", "3")
+    assert "seed cannot be chosen" in refused.stderr
+    budgets = [
+        run_here("budget", d, "--json", **workspace) for d in ("town-dp", f"{address}/datasets/town-dp")
+    ]
+    assert budgets[0].stdout == budgets[1].stdout != ""
+
+
+@pytest.mark.parametrize(
+    ("dataset", "asked"),
+    [
+        ("town", {"rows": ["sx"]}),
+        ("town", {"rows": ["sex"], "filters": {"age": ["5"]}}),
+        ("nowhere", {"rows": ["sex"]}),
+        ("town", {"rows": ["region"], "groups": {"region": [["N", "S"]]}}),
+        ("town", {"rows": ["sex", "age", "job", "area"], "columns": ["sex"]}),
+        ("town-dp", {"rows": ["sex", "job", "area"]}),
+        ("spudlandia", {"rows": ["gender"], "additivity": "best"}),
+        ("town", {}),
+    ],
+)
+def test_a_refusal_of_a_server_is_that_of_its_workspace(here, there, dataset, asked):
+    with pytest.raises(DiscreetError) as own:
+        here.table(dataset, **asked)
+    with pytest.raises(DiscreetError) as served:
+        there.table(dataset, **asked)
+    assert type(served.value) is type(own.value)
+    assert (served.value.message, served.value.code) == (own.value.message, own.value.code)
+    assert served.value.advice.startswith(own.value.advice)
+
+
+def test_a_catalogue_of_a_server_lists_describes_and_tells_budgets(here, there, address):
+    assert list(there) == list(here) == there.datasets
+    assert len(there) == 3
+    assert "town" in there
+    assert "nowhere" not in there
+    assert repr(there) == f"<Catalogue at {address}>"
+    assert "A town" in there._repr_html_()
+    own, served = here["town"], there["town"]
+    assert [v.codes for v in served.variables] == [v.codes for v in own.variables]
+    assert served.hierarchies == own.hierarchies
+    assert served.code_lists == own.code_lists
+    assert served.geography == own.geography
+    assert there.budget("town-dp") == here.budget("town-dp")
+    assert there.dry_run("town", rows=["sex"]) == here.dry_run("town", rows=["sex"])
+    with pytest.raises(BadKey):
+        there.ledger("town-dp")
+    with pytest.raises(BadRequest, match="on the server"):
+        there.verify("town")
+
+
+def test_the_law_of_the_noise_stays_with_the_server(there):
+    """Wrong: to give a release with another law; a reader's own conclusions would be false."""
+    from discreet.inference import cell_interval, independence_test, picked
+
+    release = there.table("town", rows=["sex"], columns=["age"]).release
+    for ask in (
+        lambda: independence_test(release),
+        lambda: release.law.at(0, 0),
+        lambda: list(release.law.kinds()),
+        lambda: cell_interval(picked(release, ("1", "child"))),
+    ):
+        with pytest.raises(BadRequest, match="The server has the law"):
+            ask()
+
+
+def test_a_new_version_is_noticed_by_its_tag_and_never_mixed_with_the_old(town, tmp_path, served):
+    """Wrong: to keep answering from the copy, or to give intervals of the new version for the old numbers."""
+    folder = tmp_path / "ws"
+    town.load(folder).close()
+    with served(folder) as address, discreet.open(address) as catalogue:
+        old = catalogue.table("town", rows=["sex"], columns=["age"])
+        assert catalogue.table("town", rows=["sex"], columns=["age"]).release.digest == old.release.digest
+        assert old.interval("1", "child").level == 0.95
+        newer = town.description.replace('version = "1"', 'version = "2"').replace("Female", "Women")
+        load_dataset(folder, newer, town.records.slice(500))
+        new = catalogue.table("town", rows=["sex"], columns=["age"])
+        assert new.release.digest != old.release.digest
+        assert new.release.dataset.version == "2"
+        assert "Women" in new.release.dimensions[0].labels
+        assert (new.release.values != old.release.values).any()
+        for ask in (old.to_csv, old.intervals, old.test_independence, lambda: old.interval("1", "child")):
+            with pytest.raises(BadRequest, match="has replaced version"):
+                ask()
+        assert new.interval("1", "child").level == 0.95
+
+
+def test_a_copy_costs_the_server_no_table(there, monkeypatch):
+    asked = []
+    real = Connection._once
+
+    def once(self, address, headers):
+        found = real(self, address, headers)
+        asked.append((found[0], headers.get("if-none-match", "")))
+        return found
+
+    there.table("town", rows=["age"], columns=["sex"])
+    monkeypatch.setattr(Connection, "_once", once)
+    there.table("town", rows=["age"], columns=["sex"])
+    assert [status for status, _ in asked] == [304, 304]
+    assert all(tag for _, tag in asked)
+
+
+def test_a_server_may_stand_below_a_path(served_folder, served, here):
+    with served(served_folder, below="/office/stats") as base:
+        catalogue = discreet.open(f"{base}/office/stats/")
+        table = catalogue.table("town", rows=["sex"])
+        assert table.to_csv() == here.table("town", rows=["sex"]).to_csv()
+        assert (table.release.values == here.table("town", rows=["sex"]).release.values).all()
+        with pytest.raises(DiscreetError):
+            discreet.open(f"{base}/elsewhere").datasets  # noqa: B018 - asks the server
+
+
+def test_the_python_of_a_page_gives_the_table_of_the_page(address, here):
+    """Wrong: `discreet.open()`, which opens whatever workspace the reader happens to have."""
+    from discreet.server import snippets
+
+    own = here.table("town", rows=["age"], columns=["sex"], filters={"job": ["0"]})
+    names = {"__name__": "example"}
+    exec(compile(snippets.python(own.release.request, address), "page", "exec"), names)  # noqa: S102 - our page
+    assert names["table"].to_csv() == own.to_csv()
+
+
+def test_a_table_that_is_charged_says_so_and_needs_the_key(town, tmp_path, served, served_folder, run_here):
+    folder = tmp_path / "ws"
+    shutil.copytree(served_folder, folder)
+    workspace = {"DISCREET_WORKSPACE": str(folder)}
+    key = run_here("account", "create", "ana", "--role", "analyst", **workspace).stdout.split()[-1]
+    assert run_here("ledger", "town-dp", "--allow", "ana", "--loss", "2", **workspace).returncode == 0
+    with served(folder) as address:
+        with pytest.raises(DiscreetError):
+            discreet.open(address).table("town-dp", rows=["area"], columns=["job"])
+        table = discreet.open(address, key=key).table("town-dp", rows=["area"], columns=["job"])
+        assert "epsilon" in table.charged["sentence"]
+        assert table.interval("N1", "0").low >= 0
+        again = discreet.open(address, key=key).table("town-dp", rows=["area"], columns=["job"])
+        assert again.charged is None
+        assert (again.release.values == table.release.values).all()
+        with pytest.raises(BadKey):
+            discreet.open(address, key="wrong").table("town", rows=["sex"])
+
+
+HOSTILE = [
+    b"{}",
+    b"[]",
+    b'{"datasets": 3}',
+    b'{"datasets": [{"id": []}]}',
+]
+
+
+@pytest.mark.parametrize("body", HOSTILE)
+def test_a_list_that_is_none_is_the_servers_fault(body, monkeypatch):
+    monkeypatch.setattr(Connection, "get", lambda self, *asked: Answer(body))
+    with pytest.raises(ServerUnusable):
+        discreet.open("https://example.org")
+
+
+def test_the_address_of_a_page_is_no_server():
+    with pytest.raises(BadRequest, match="address of a page") as refused:
+        discreet.open("https://example.org/stats/datasets/census?rows=sex")
+    assert '"https://example.org/stats"' in refused.value.advice
