@@ -188,7 +188,7 @@ class WatchedWorkspace:
     def ids(self):
         return self.workspace.ids()
 
-    def stored(self, dataset_id):
+    def stored(self, dataset_id, version=""):
         stored = self.workspace.stored(dataset_id)
         return replace(stored, engine=self.engines[dataset_id], **self.changes)
 
@@ -252,5 +252,5 @@ class BrokenWorkspace:
     def ids(self):
         return ["people"]
 
-    def stored(self, dataset_id):
+    def stored(self, dataset_id, version=""):
         raise self.exception

@@ -97,7 +97,7 @@ class CanaryWorkspace:
     def ids(self):
         return ["people"]
 
-    def stored(self, dataset_id):
+    def stored(self, dataset_id, version=""):
         stored = self.workspace.stored(dataset_id)
         return replace(stored, protector=replace(stored.protector, noise=CANARY_NOISE))
 

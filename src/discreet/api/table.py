@@ -13,6 +13,7 @@ import numpy as np
 
 from discreet.formats import format_of_file, formats, named_format
 from discreet.model.release import NOT_APPLICABLE, STATUS_MEANING, STATUSES, WITHHELD
+from discreet.model.view import View
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -23,11 +24,13 @@ if TYPE_CHECKING:
     from discreet.inference.cell_targets import Cell
     from discreet.inference.intervals import Interval
     from discreet.inference.likelihood_ratio import LikelihoodRatio
-    from discreet.model.release import Release
+    from discreet.model.release import Derived, Release
     from discreet.model.shape import Dimension
 
 #: The most rows and columns that a notebook shows.
 SHOWN = 60
+#: What stands above a number beside the values, where it is not its name.
+_HEADS = {"percent": "%"}
 
 
 class Table:
@@ -73,7 +76,62 @@ class Table:
             columns["signed"] = pd.arrays.IntegerArray(release.signed.ravel().copy(), release.missing.ravel())
         for name, tenths in self._errors().items():
             columns[name] = np.where(tenths < 0, np.nan, tenths / 10).ravel()
+        for column in release.derived:
+            array = pd.arrays.IntegerArray if column.values.dtype.kind == "i" else pd.arrays.FloatingArray
+            columns[column.name] = array(column.values.ravel().copy(), column.missing.ravel())
         return pd.DataFrame(columns)
+
+    def view(self, *, percent: str = "", rank: bool = False, top: int = 0, hide_empty: bool = False) -> Table:
+        """The same table with percentages and ranks beside its numbers, or with some of its rows.
+
+        Args:
+            percent: Of the `row`, `column` or `table` total, or of a cell: "sex=1,age=_T".
+            rank: The rank of each number among the rows of its column.
+            top: How many categories of the first row variable are shown, the largest first.
+            hide_empty: Leave out rows whose numbers are all 0.
+
+        Raises:
+            BadRequest: The table has no rows, or not the total that is needed.
+        """
+        from discreet.inference.viewed import viewed  # noqa: PLC0415 - only wanted here
+
+        return Table(viewed(self.release, View(percent, rank, top, hide_empty)))
+
+    def percent_intervals(self, percent: str, level: float = 0.95) -> pd.DataFrame:
+        """The interval of every percentage: `view(percent=...).to_pandas()` with `percent_low` and `percent_high`."""
+        from discreet.inference.viewed import percent_limits  # noqa: PLC0415 - only wanted here
+
+        frame = self.view(percent=percent).to_pandas()
+        for name, limits in zip(("low", "high"), percent_limits(self.release, percent, level), strict=True):
+            frame[f"percent_{name}"] = limits.ravel()
+        return frame
+
+    def difference_from(self, other: Table, level: float = 0.95) -> pd.DataFrame:
+        """This version minus another of the same table, cell by cell, with conservative limits.
+
+        Args:
+            other: The same question, asked of another version.
+            level: Each interval covers the true difference with at least this chance, whatever the noise has in common.
+
+        Raises:
+            BadRequest: The tables answer different questions, or their numbers have no intervals.
+        """
+        return self._compared(other, "difference", level)
+
+    def ratio_to(self, other: Table, level: float = 0.95) -> pd.DataFrame:
+        """This version over another of the same table; missing where the other is not above its noise."""
+        return self._compared(other, "ratio", level)
+
+    def _compared(self, other: Table, name: str, level: float) -> pd.DataFrame:
+        from discreet.inference.compared import compare  # noqa: PLC0415 - only wanted here
+
+        found = compare(self.release, other.release, level)
+        frame = Table(found.release).to_pandas().drop(columns="status")
+        frame["other"] = Table(found.other).to_pandas()["value"]
+        measured = getattr(found, name)
+        for column, numbers in ((name, measured.estimate), ("low", measured.low), ("high", measured.high)):
+            frame[column] = numbers.ravel()
+        return frame
 
     def _errors(self) -> dict[str, NDArray[np.int64]]:
         """The errors of a weighted table in tenths of a percent; negative where none is shown."""
@@ -216,14 +274,13 @@ class Table:
         height = int(np.prod([d.length for d in side], dtype=np.int64))
         values = release.values.transpose(order).reshape(height, -1)
         status = release.status.transpose(order).reshape(height, -1)
-        beside = [
-            tenths.transpose(order).reshape(height, -1).tolist()
-            for tenths in (self._errors().values() if errors else ())
-        ]
+        shown = _error_texts(self._errors()) if errors else []
+        shown += [(_HEADS.get(c.name, c.name), _derived_texts(c)) for c in release.derived]
+        beside = [texts.transpose(order).reshape(height, -1).tolist() for _, texts in shown]
         headers = [d.label for d in side]
         heads = [" / ".join(labels) for labels in product(*(d.labels for d in top))]
         for head in heads if top else [release.dataset.unit]:
-            headers += [head, *(("RSE", "noise") if beside else ())]
+            headers += [head, *(name for name, _ in shown)]
         stubs = product(*(_indented(d) for d in side)) if side else [()]
         lines = [
             [*stub, *(text for cell in map(_texts, *numbers) for text in cell)]
@@ -232,8 +289,11 @@ class Table:
         return headers, lines
 
     def legend(self) -> list[str]:
-        """What the status letters in this table mean."""
-        return [f"[{STATUSES[s]}] {STATUS_MEANING[STATUSES[s]]}" for s in np.unique(self.release.status) if s]
+        """What the status letters in this table mean, and what stands beside its numbers."""
+        marks = [
+            f"[{STATUSES[s]}] {STATUS_MEANING[STATUSES[s]]}" for s in np.unique(self.release.status) if s
+        ]
+        return marks + [f"{_HEADS.get(c.name, c.name)}: {c.meaning}" for c in self.release.derived]
 
     def error_note(self) -> str:
         """Of a weighted table: how large its relative standard errors are; empty for counts."""
@@ -275,9 +335,25 @@ def _listed(cells: Sequence[Cell] | Mapping[str, str]) -> Sequence[Cell]:
     return [cells] if isinstance(cells, str | Mapping) else cells
 
 
-def _texts(value: float, status: int, *tenths: int) -> list[str]:
+def _texts(value: float, status: int, *beside: str) -> list[str]:
     """A cell, and what stands beside it."""
-    return [_cell(value, status), *("" if part < 0 else f"{part / 10:.1f} %" for part in tenths)]
+    return [_cell(value, status), *beside]
+
+
+def _error_texts(errors: Mapping[str, NDArray[np.int64]]) -> list[tuple[str, NDArray[np.object_]]]:
+    """Errors in tenths of a percent as text."""
+    texts = [
+        [("" if n < 0 else f"{n / 10:.1f} %") for n in each.ravel().tolist()] for each in errors.values()
+    ]
+    shapes = [each.shape for each in errors.values()]
+    arrays = [np.array(t, dtype=object).reshape(shape) for t, shape in zip(texts, shapes, strict=True)]
+    return [*zip(("RSE", "noise"), arrays, strict=False)]
+
+
+def _derived_texts(column: Derived) -> NDArray[np.object_]:
+    """Percentages and ranks as text; empty where there is none."""
+    texts = np.array([f"{number:,}" for number in column.values.ravel().tolist()], dtype=object)
+    return np.where(column.missing, "", texts.reshape(column.values.shape))
 
 
 def _cell(value: float, status: int) -> str:

@@ -86,6 +86,17 @@ def _errors(release: Release) -> dict[str, Any]:
     }
 
 
+def _derived(release: Release) -> dict[str, Any]:
+    """Percentages and ranks, in the order of the values, and what they mean."""
+    from discreet.model.columns import numbers_of
+
+    names = [column.name for column in release.derived]
+    columns = {numbers.name: numbers for numbers in numbers_of(release) if numbers.name in names}
+    meanings = {name: numbers.meaning for name, numbers in columns.items()}
+    found: dict[str, Any] = {name: numbers.listed() for name, numbers in columns.items()}
+    return found | ({"meaning": meanings} if meanings else {})
+
+
 def _percent(release: Release, tenths: NDArray[np.int64]) -> list[float | None]:
     """Tenths of a percent as percent; null where there is none."""
     import numpy as np
@@ -105,11 +116,12 @@ def _extension(release: Release) -> dict[str, Any]:
         "unit": dataset.unit,
         "population": dataset.population,
         "reference_date": dataset.reference_date,
-        "query": release.request.permalink,
+        "query": release.query,
         **({} if release.selection is None else {"selection": dict(release.selection.codes)}),
         "measure": release.request.measure,
         **({} if release.signed is None else {"signed": _numbers(release, release.signed)}),
         **_errors(release),
+        **_derived(release),
         "status": {"label": STATUS_MEANING},
         "confidentiality": {
             "method": dataset.protection.method,

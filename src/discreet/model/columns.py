@@ -1,7 +1,7 @@
 """A release as columns: one line a cell, in the order of the cells, the last variable fastest.
 
     places_of(release)   for each variable, which of its categories each line has
-    numbers_of(release)  value, and beside it signed, relative_standard_error and noise_share where there are any
+    numbers_of(release)  value, and beside it signed, errors, percent and rank where there are any
 
 Every format that has lines writes these columns, so that all of them say the same.
 
@@ -77,4 +77,5 @@ def numbers_of(release: Release) -> list[Numbers]:
         if tenths is not None:
             percent = tenths.ravel() / 10
             columns.append(Numbers(name, meaning, percent, missing | (percent < 0)))
+    columns += [Numbers(c.name, c.meaning, c.values.ravel(), c.missing.ravel()) for c in release.derived]
     return columns

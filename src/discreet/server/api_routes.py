@@ -3,6 +3,7 @@
     GET /api/datasets    GET /api/datasets/{id}    GET /api/datasets/{id}/table?rows=..&columns=..&format=..
     GET /api/datasets/{id}/test/independence?rows=..&columns=..
     GET /api/datasets/{id}/interval?rows=..&columns=..&cell=..&of=..&over=..&minus=..&minus_of=..&level=..
+    GET /api/datasets/{id}/versions    GET /api/datasets/{id}/compare?version=..&with=..&rows=..&columns=..&level=..
     GET /api/datasets/{id}/budget    GET /api/datasets/{id}/ledger
 
 Everything is a plain `def`, so that counting runs in the thread pool and never holds up the server.
@@ -22,7 +23,9 @@ from starlette.responses import Response
 from discreet.errors import BadKey, BadRequest
 from discreet.formats import named_format
 from discreet.inference.independence import independence_test
-from discreet.server.answer import bearer, check, conditional, strong_tag, tag_of
+from discreet.inference.viewed import viewed
+from discreet.model.view import VIEW_PARAMETERS
+from discreet.server.answer import asked_door, bearer, check, conditional, strong_tag, tag_of
 from discreet.server.datasets import usable
 from discreet.server.documents import DatasetDocument, ListDocument, description, summary
 from discreet.server.independence import IndependenceDocument, independence_document, two_way_release
@@ -36,9 +39,11 @@ from discreet.server.openapi import (
     request_parameters,
     table_parameters,
     table_responses,
+    version_parameter,
 )
-from discreet.server.query import TABLE_PARAMETERS, read_table, refuse_unknown
+from discreet.server.query import TABLE_PARAMETERS, read_table, read_view, refuse_unknown
 from discreet.server.snippets import file_stem
+from discreet.server.version_routes import add_version_routes
 
 if TYPE_CHECKING:
     from starlette.datastructures import QueryParams
@@ -46,9 +51,10 @@ if TYPE_CHECKING:
     from discreet.answer.door import Door, Doors
     from discreet.answer.question import Question
     from discreet.formats import Format
+    from discreet.model.view import View
 
 #: What a program may ask beside the table itself.
-API_PARAMETERS = (*TABLE_PARAMETERS, "format", "download", "dry_run")
+API_PARAMETERS = (*TABLE_PARAMETERS, *VIEW_PARAMETERS, "format", "download", "dry_run")
 DEFAULT_FORMAT = "json"
 #: The header that tells an account what it was charged for an answer.
 CHARGED = "discreet-charged"
@@ -72,12 +78,13 @@ def api_router(doors: Doors) -> APIRouter:
     @router.get(
         "/datasets/{dataset_id}",
         response_model=DatasetDocument,
-        responses=problem_responses(400, 404, 414, 503),
+        responses=problem_responses(400, 404, 410, 414, 503),
+        openapi_extra={"parameters": [version_parameter()]},
     )
     def describe_dataset(request: Request, dataset_id: DatasetId) -> Response:
         """One dataset: what is counted, its variables with their categories, and what protects it."""
-        refuse_unknown(request.query_params, ())
-        door = doors.door(dataset_id)
+        refuse_unknown(request.query_params, ("version",))
+        door = asked_door(doors, request, dataset_id)
         return conditional(request, strong_tag("dataset", door.digest), lambda: _json(description(door)))
 
     @router.get(
@@ -92,28 +99,28 @@ def api_router(doors: Doors) -> APIRouter:
         refuse_unknown(query, API_PARAMETERS)
         form = named_format(_once(query, "format", DEFAULT_FORMAT))
         download = _flag(query, "download")
-        door = doors.door(dataset_id, bearer(request))
-        asked = read_table(door.dataset, query)
+        door = asked_door(doors, request, dataset_id, bearer(request))
+        asked, view = read_table(door.dataset, query), read_view(query)
         if _flag(query, "dry_run"):
             return _uncached(door.dry_run(asked))
         question = check(door, asked)
         return conditional(
             request,
-            tag_of(question, form.name),
-            lambda: _table(door, question, form, download=download),
+            tag_of(question, form.name, *view.to_query()),
+            lambda: _table(door, question, form, view, download=download),
             metered=question.metered,
         )
 
     @router.get(
         "/datasets/{dataset_id}/test/independence",
         response_model=IndependenceDocument,
-        responses=problem_responses(400, 403, 404, 414, 503),
+        responses=problem_responses(400, 403, 404, 410, 414, 503),
         openapi_extra={"parameters": request_parameters()},
     )
     def independence(request: Request, dataset_id: DatasetId) -> Response:
         """Whether the two variables of a table are independent; the likelihood contains the noise."""
         refuse_unknown(request.query_params, TABLE_PARAMETERS)
-        door = doors.door(dataset_id, bearer(request))
+        door = asked_door(doors, request, dataset_id, bearer(request))
         question = check(door, read_table(door.dataset, request.query_params))
         tag = tag_of(question, "independence")
         return conditional(request, tag, lambda: _independence(door, question), metered=question.metered)
@@ -121,13 +128,15 @@ def api_router(doors: Doors) -> APIRouter:
     @router.get(
         "/datasets/{dataset_id}/interval",
         response_class=Response,
-        responses=document_responses("The interval, or those of all cells.", 400, 401, 403, 404, 414, 503),
+        responses=document_responses(
+            "The interval, or those of all cells.", 400, 401, 403, 404, 410, 414, 503
+        ),
         openapi_extra={"parameters": interval_parameters(), "security": PERHAPS_A_KEY},
     )
     def interval(request: Request, dataset_id: DatasetId) -> Response:
         """Between which limits true counts lie, or a sum, a share or a difference of them."""
         refuse_unknown(request.query_params, INTERVAL_PARAMETERS)
-        door = doors.door(dataset_id, bearer(request))
+        door = asked_door(doors, request, dataset_id, bearer(request))
         question = check(door, read_table(door.dataset, request.query_params))
         asked = read_interval(request.query_params)
         tag = tag_of(question, "interval", str(asked))
@@ -138,6 +147,7 @@ def api_router(doors: Doors) -> APIRouter:
             metered=question.metered,
         )
 
+    add_version_routes(router, doors)
     _add_budget_routes(router, doors)
     return router
 
@@ -178,8 +188,8 @@ def _uncached(document: dict[str, Any]) -> Response:
     return response
 
 
-def _table(door: Door, question: Question, form: Format, *, download: bool) -> Response:
-    release = door.answer(question)
+def _table(door: Door, question: Question, form: Format, view: View, *, download: bool) -> Response:
+    release = viewed(door.answer(question), view)
     response = Response(form.write(release), media_type=form.media_type)
     if release.charged is not None:  # for whoever asked: the document is the same for everybody
         response.headers[CHARGED] = release.charged["sentence"].encode("ascii", "backslashreplace").decode()

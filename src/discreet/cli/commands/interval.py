@@ -21,6 +21,7 @@ from discreet.cli.options import (
     LevelsOption,
     RowsOption,
     ThreadsOption,
+    VersionOption,
     WorkspaceOption,
     open_workspace,
 )
@@ -63,6 +64,7 @@ def interval(
     ] = "count",
     level: Annotated[float, typer.Option(help="The chance to cover the true value, at least.")] = 0.95,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON alone on standard output.")] = False,
+    version: VersionOption = "",
     workspace: WorkspaceOption = None,
     threads: ThreadsOption = None,
 ) -> None:
@@ -83,7 +85,7 @@ def interval(
     if not cells and (of or over or minus):
         raise BadRequest("--of, --over and --minus need a cell.", "Add --cell, as in --cell sex=1.")
     opened, _ = open_workspace(workspace, threads=threads)
-    release = opened.door(dataset, os.environ.get(KEY_ENVIRONMENT)).release(request)
+    release = opened.door(dataset, os.environ.get(KEY_ENVIRONMENT), version).release(request)
     if not cells:
         _all(release, level, as_json=as_json)
         return

@@ -19,6 +19,7 @@ from discreet.cli.options import (
     LevelsOption,
     RowsOption,
     ThreadsOption,
+    VersionOption,
     WorkspaceOption,
     open_workspace,
 )
@@ -29,6 +30,7 @@ from discreet.formats import format_of_file, formats, named_format
 if TYPE_CHECKING:
     from discreet.api.table import Table
     from discreet.model.release import Release
+    from discreet.model.view import View
 
 
 def table(
@@ -71,6 +73,17 @@ def table(
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Only tell the size and what the rules say, as JSON.")
     ] = False,
+    percent: Annotated[
+        str, typer.Option(help="Percent of the row, column or table total, or of a cell: sex=1,age=_T.")
+    ] = "",
+    rank: Annotated[bool, typer.Option("--rank", help="Rank the rows of each column.")] = False,
+    top: Annotated[
+        int, typer.Option(help="So many categories of the first row variable, the largest first.")
+    ] = 0,
+    hide_empty: Annotated[
+        bool, typer.Option("--hide-empty", help="Leave out rows whose numbers are all 0.")
+    ] = False,
+    version: VersionOption = "",
     out: Annotated[Path | None, typer.Option("--out", "-o", help="Write to this file.")] = None,
     workspace: WorkspaceOption = None,
     threads: ThreadsOption = None,
@@ -78,6 +91,7 @@ def table(
     """Make a protected table. With --format or --json standard output holds only the document."""
     from discreet.answer.measures import measure_kind
     from discreet.model.request import request_from_text
+    from discreet.model.view import View
 
     if errors and not measure_kind(measure).measure.has_errors:
         raise BadRequest(
@@ -106,14 +120,16 @@ def table(
         additivity=additivity,
         fit_to=fit_to or (),
     )
+    view = View(percent, rank, top, hide_empty)
     opened, _ = open_workspace(workspace, threads=threads)
-    door = opened.door(dataset, os.environ.get(KEY_ENVIRONMENT))
+    door = opened.door(dataset, os.environ.get(KEY_ENVIRONMENT), version)
     if dry_run:
         emit_json(door.dry_run(request), out)
         return
     release = door.release(request)
     if release.charged is not None:
         messages.print(release.charged["sentence"], markup=False, soft_wrap=True)
+    release = _viewed(release, view)
     if chosen is None:
         _show(release, errors=errors)
     else:
@@ -121,6 +137,14 @@ def table(
 
 
 COMMAND = Command(table, MAKE_TABLES)
+
+
+def _viewed(release: Release, view: View) -> Release:
+    if not view:  # a plain table starts without what a view needs
+        return release
+    from discreet.inference.viewed import viewed
+
+    return viewed(release, view)
 
 
 def _show(release: Release, *, errors: bool) -> None:
@@ -133,7 +157,9 @@ def _show(release: Release, *, errors: bool) -> None:
     shown = Table(release)
     headers, lines = shown.text_grid(errors=errors)
     stubs = len(release.request.layers + release.request.rows)
-    print_grid(output, release.title, headers, lines, stubs, together=3 if errors else 1)
+    print_grid(
+        output, release.title, headers, lines, stubs, together=(3 if errors else 1) + len(release.derived)
+    )
     for text in (*shown.legend(), *_about_errors(shown, errors=errors), *release.notes):
         output.print(Text(text), style="dim")
 
