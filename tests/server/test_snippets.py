@@ -1,11 +1,13 @@
 import ast
 import shlex
 from dataclasses import replace
+from urllib.parse import parse_qsl, urlsplit
 
 from hypothesis import given
 from hypothesis import strategies as st
 
 from discreet.model.request import TableRequest, canonical, request_from_text
+from discreet.model.view import View
 from discreet.server import snippets
 
 #: What a category may have for a code: anything without blanks at its ends.
@@ -75,3 +77,20 @@ def test_names_and_ranges_are_asked_for_again_from_code(small_workspace):
     arguments = {keyword.arg: ast.literal_eval(keyword.value) for keyword in call.keywords}
     assert arguments == {"rows": ["age"], **again}
     assert snippets.file_stem(asked) == "people-age-selection"
+
+
+def test_a_view_and_a_version_are_in_every_call():
+    asked = TableRequest("people", ("age",), ("sex",))
+    also = [*View("sex=1,age=_T", rank=True, top=5, hide_empty=True).to_query(), ("version", "ab12")]
+    words = shlex.split(snippets.command(asked, also))
+    assert words[words.index("--percent") : -2] == [
+        "--percent", "sex=1,age=_T", "--rank", "--top", "5", "--hide-empty", "--version", "ab12",
+    ]  # fmt: skip
+    call = ast.parse(snippets.python(asked, also)).body[1].value
+    passed = {keyword.arg: ast.literal_eval(keyword.value) for keyword in call.keywords}
+    assert passed == {
+        "rows": ["age"], "columns": ["sex"], "percent": "sex=1,age=_T", "rank": True, "top": 5,
+        "hide_empty": True, "version": "ab12",
+    }  # fmt: skip
+    query = urlsplit(snippets.page_path(asked, also)).query
+    assert parse_qsl(query)[2:] == also

@@ -165,6 +165,7 @@ def _table_page(request: Request, door: Door, question: Question, options: Optio
         independence=snippets.independence_path(asked, asked_version(request.query_params))
         if is_two_way(question)
         else None,
+        newest=snippets.page_path(asked, read_view(request.query_params).to_query()),
         permalink=base + snippets.page_path(asked, _naming_version(request, question)),
         codes={
             "From a shell": snippets.curl(asked, base, also),
@@ -236,8 +237,8 @@ def _independence_page(door: Door, question: Question, also: snippets.Also) -> R
         table=snippets.page_path(asked, also),
         json=f"/api{snippets.independence_path(asked, also)}",
         codes={
-            "In Python": snippets.python_test(asked),
-            "On the command line": snippets.command_test(asked),
+            "In Python": snippets.python_test(asked, also),
+            "On the command line": snippets.command_test(asked, also),
         },
     )
 

@@ -111,19 +111,26 @@ def command(request: TableRequest, also: Also = ()) -> str:
     words += ["--additivity", request.additivity] if request.additivity else []
     words += ["--fit-to", ",".join(request.fit_to)] if request.fit_to else []
     words += [] if request.totals else ["--no-totals"]
-    for name, text in also:
-        words += [f"--{name.replace('_', '-')}", *([] if text == "yes" else [text])]
-    return shlex.join([*words, "--format", "csv"])
+    return shlex.join([*words, *_flags(also), "--format", "csv"])
 
 
-def command_test(request: TableRequest) -> str:
+def command_test(request: TableRequest, also: Also = ()) -> str:
     """The test of independence on the command line.
 
     >>> from discreet.model.request import TableRequest
     >>> command_test(TableRequest("census", ("age",), ("sex",)))
     'discreet test independence --dataset census --rows age --columns sex'
     """
-    return shlex.join(["discreet", "test", "independence", "--dataset", request.dataset, *_options(request)])
+    words = ["discreet", "test", "independence", "--dataset", request.dataset, *_options(request)]
+    return shlex.join([*words, *_flags(also)])
+
+
+def _flags(also: Also) -> list[str]:
+    """The options of a view and a version."""
+    words: list[str] = []
+    for name, text in also:
+        words += [f"--{name.replace('_', '-')}", *([] if text == "yes" else [text])]
+    return words
 
 
 def _options(request: TableRequest) -> list[str]:
@@ -156,9 +163,9 @@ def python(request: TableRequest, also: Also = ()) -> str:
     return _python(request, "table.to_pandas()", also)
 
 
-def python_test(request: TableRequest) -> str:
+def python_test(request: TableRequest, also: Also = ()) -> str:
     """The test of independence from Python."""
-    return _python(request, "table.test_independence()")
+    return _python(request, "table.test_independence()", also)
 
 
 def _python(request: TableRequest, last: str, also: Also = ()) -> str:

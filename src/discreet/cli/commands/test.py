@@ -18,6 +18,7 @@ from discreet.cli.options import (
     FilterOption,
     GroupOption,
     ThreadsOption,
+    VersionOption,
     WorkspaceOption,
     open_workspace,
 )
@@ -64,6 +65,7 @@ def independence(
     replicates: Annotated[int, typer.Option(help="Tables that the bootstrap draws at most.")] = 499,
     seed: Annotated[int, typer.Option(help="Seed of the bootstrap.")] = 2018,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON alone on standard output.")] = False,
+    version: VersionOption = "",
     workspace: WorkspaceOption = None,
     threads: ThreadsOption = None,
 ) -> None:
@@ -73,12 +75,12 @@ def independence(
     table: Release | list[list[int]]
     law: NoiseTable | None = None
     if file is not None:
-        _refuse_both(dataset, rows, columns, filters, groups)
+        _refuse_both(dataset, rows, columns, filters, groups, version)
         table, law = read_matrix(file), _noise_table(noise)
     else:
         if noise is not None:
             raise BadRequest("--noise belongs to --csv: a dataset has its own noise table.", "Leave it out.")
-        table = _release(dataset, rows, columns, filters, groups, workspace, threads)
+        table = _release(dataset, rows, columns, filters, groups, version, workspace, threads)
     found = independence_test(
         table, law, model=model, total=total, method=method, replicates=replicates, seed=seed
     )
@@ -139,6 +141,7 @@ def _release(
     columns: list[str] | None,
     filters: list[str] | None,
     groups: list[str] | None,
+    version: str,
     workspace: Path | None,
     threads: int | None,
 ) -> Release:
@@ -153,7 +156,7 @@ def _release(
         dataset, rows=rows or (), columns=columns or (), filters=filters or (), groups=groups or ()
     )
     opened, _ = open_workspace(workspace, threads=threads)
-    return opened.door(dataset, os.environ.get(KEY_ENVIRONMENT)).release(request)
+    return opened.door(dataset, os.environ.get(KEY_ENVIRONMENT), version).release(request)
 
 
 def _show(found: LikelihoodRatio) -> None:
