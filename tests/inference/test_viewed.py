@@ -21,6 +21,7 @@ from discreet.model.release import NOT_APPLICABLE, WITHHELD
 from discreet.model.request import request_from_text
 from discreet.model.view import View
 from discreet.noise import laplace
+from discreet.noise.added_law import AddedLaw
 from discreet.noise.table_law import TableLaw
 
 TABLE = {"rows": ["area"], "columns": ["sex"], "layers": ["age"]}
@@ -301,3 +302,17 @@ def test_the_limits_of_percentages_hold_the_true_ones(town, release):
     assert (estimate <= high + 0.05).all()
     with pytest.raises(BadRequest, match="level"):
         percent_limits(release, "row", 1.5)
+
+
+def test_a_sum_of_areas_must_be_above_the_noise_of_all_of_them(town_workspace):
+    """The wrong alternative takes the noise of one cell for that of the sum."""
+    whole = asked(town_workspace, rows=["area"], columns=["sex"], filters=["area=N1,S1,S2,S3"])
+    added = np.zeros(whole.values.shape, dtype=np.bool_)
+    added[-1] = True  # as under a rule about areas
+    whole = replace(whole, law=AddedLaw(whole.law, added))
+    assert above_noise(whole).all()
+    one = max(each.half_width(0.975) for each in whole.law.laws[0].laws)
+    small = np.full(whole.values.shape, one + 1)
+    found = above_noise(replace(whole, values=small, noisy=small))
+    assert found[:-1].all()
+    assert not found[-1].any()

@@ -32,13 +32,15 @@ from discreet.model.cut import cut_places
 from discreet.model.error_ladder import WHOLE
 from discreet.model.release import NOT_APPLICABLE, Derived
 from discreet.model.view import BASES
+from discreet.noise.added_law import AddedLaw
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
     from numpy.typing import NDArray
 
     from discreet.model.cut import Places
+    from discreet.model.noise_law import CellLaw
     from discreet.model.release import Release
     from discreet.model.shape import Dimension
     from discreet.model.view import View
@@ -114,14 +116,41 @@ def both_level(level: float) -> float:
 
 def above_noise(release: Release) -> NDArray[np.bool_]:
     """Which numbers can be divided by: released, above zero and above their noise."""
-    above = np.zeros(release.values.shape, dtype=np.bool_)
-    for here, law in release.law.kinds():
-        reach = max(each.half_width(BASE_LEVEL) for each in law.laws)
-        above |= here & (release.noisy > reach)
-    above &= ~release.missing & (release.before_clipping > 0)
+    above = ~release.missing & (release.before_clipping > 0) & (release.noisy > _reach(release))
     if release.errors is not None:
         above &= (release.errors >= 0) & (release.errors <= MOST_BASE_ERROR * WHOLE)
     return np.asarray(above)
+
+
+def _reach(release: Release) -> NDArray[np.float64]:
+    """How far the noise of each cell goes with the chance of a base; infinite where no law is stated.
+
+    A sum of k areas that are shown has the noise of all of them: each stays within h with a chance of 1 - 0.025 / k, so
+    that the sum stays within k h, whatever they have in common.
+    """
+    reach, law = np.full(release.values.shape, np.inf), release.law
+    for here, one in law.kinds():
+        reach[here] = _half_width([one], BASE_LEVEL)
+    if isinstance(law, AddedLaw):
+        parts = _most_parts(release)
+        for count in np.unique(parts[law.added]).tolist():
+            width = _half_width(law.laws, 1 - (1 - BASE_LEVEL) / count)
+            reach[law.added & (parts == count)] = count * width
+    return reach
+
+
+def _half_width(laws: Sequence[CellLaw], level: float) -> int:
+    return max(each.half_width(level) for law in laws for each in law.laws)
+
+
+def _most_parts(release: Release) -> NDArray[np.int64]:
+    """How many areas each cell is a sum of, at most."""
+    parts = np.ones(release.values.shape, dtype=np.int64)
+    for axis, dimension in enumerate(release.dimensions):
+        if dimension.geography:
+            sizes = np.array([max(len(members), 1) for members in dimension.members()])
+            parts *= sizes.reshape(tuple(-1 if a == axis else 1 for a in range(parts.ndim)))
+    return parts
 
 
 def ranks(release: Release) -> Derived:

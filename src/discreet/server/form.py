@@ -197,9 +197,9 @@ def _choices(dataset: Dataset, query: QueryParams) -> tuple[Choice, ...]:
 
 def _percent(chosen: str) -> Choice:
     """Which percentages stand beside the numbers; one of a cell only where the address names it."""
-    options = [("", "Numbers"), *((word, f"Numbers and percent of the {word}") for word in BASES)]
-    options += [(chosen, f"Numbers and percent of {chosen}")] if chosen not in dict(options) else []
-    return Choice("percent", "Show", tuple(options), chosen)
+    options = [("", "None"), *((word, f"Of the {word}") for word in BASES)]
+    options += [(chosen, f"Of {chosen}")] if chosen not in dict(options) else []
+    return Choice("percent", "Percentages", tuple(options), chosen)
 
 
 def _level_fields(dataset: Dataset, request: TableRequest) -> tuple[LevelField, ...]:

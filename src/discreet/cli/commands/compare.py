@@ -87,7 +87,7 @@ def _show(found: Compared) -> None:
             *cell["codes"],
             *(_number(cell[name]) for name in ("value", "with")),
             _interval(cell["difference"], "{:,.0f}"),
-            _interval(cell["ratio"], "{:.3g}"),
+            _interval(cell["ratio"], "{:.4g}"),
         ]
         for cell in document["cells"]
     ]
