@@ -19,7 +19,7 @@ from discreet.errors import BadDescription, BadRequest, ServerUnusable
 from discreet.model.dataset import Dataset
 from discreet.model.measure import Measure
 from discreet.model.protection import Protection
-from discreet.model.release import STATUSES, Derived, Release
+from discreet.model.release import STATUSES, Derived, Release, Selection
 from discreet.model.shape import Dimension, Output
 from discreet.model.variable import TOTAL, Category, CodeList, Hierarchy, Variable
 from discreet.noise.unstated_law import UnstatedLaw
@@ -162,6 +162,7 @@ def read_release(
         tag=tag,
         asked_version=version,
         view=view,
+        selection=_selection(document),
         derived=tuple(
             _derived(name, meaning, extension[name], shape)
             for name, meaning in extension.get("meaning", {}).items()
@@ -237,6 +238,14 @@ def _numbers(listed: list[float | None], shape: tuple[int, ...]) -> Numbers:
     if whole:
         return np.array(present, dtype=np.int64).reshape(shape)
     return np.array(present, dtype=np.float64).reshape(shape)
+
+
+def _selection(document: Document) -> Selection | None:
+    """Which cells of its whole the server shows."""
+    chosen = document["extension"].get("selection")
+    if chosen is None:
+        return None
+    return Selection(document["label"], tuple((name, tuple(codes)) for name, codes in chosen.items()))
 
 
 def _derived(name: str, meaning: str, listed: list[float | None], shape: tuple[int, ...]) -> Derived:

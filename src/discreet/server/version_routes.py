@@ -59,11 +59,11 @@ def add_version_routes(router: APIRouter, doors: Doors) -> None:
         """One table in two versions: both numbers of each cell, their difference and their ratio."""
         query, key = request.query_params, bearer(request)
         refuse_unknown(query, COMPARE_PARAMETERS)
+        door = asked_door(doors, request, dataset_id, key)
         level, word = read_level(query), read_word(query, "with")
         if not word:
             raise BadRequest("No version is named to compare with.", "Add with=, as in with=1.")
-        door, other = asked_door(doors, request, dataset_id, key), doors.door(dataset_id, key, word)
-        asked = read_table(door.dataset, query)
+        other, asked = doors.door(dataset_id, key, word), read_table(door.dataset, query)
         questions = check(door, asked), check(other, asked)
         return conditional(
             request,
