@@ -231,6 +231,20 @@ def town_workspace(town: Town) -> Workspace:
 
 
 @pytest.fixture(scope="session")
+def town_versions(town: Town) -> Path:
+    """A workspace with three versions: "0" is closed by "1", from which one record differs; "2" is served beside "1"."""
+    folder = town.folder / "versions"
+    for version, records in (
+        ("0", town.records.slice(1)),
+        ("1", town.records),
+        ("2", town.records.slice(150)),
+    ):
+        text = town.description.replace('version = "1"', f'version = "{version}"')
+        town.load(folder, text, records).close()
+    return folder
+
+
+@pytest.fixture(scope="session")
 def town_release(town_workspace: Workspace) -> Release:
     """Age by job by sex: children have no job, so some cells cannot occur."""
     request = request_from_text("town", rows=["age"], columns=["job"], layers=["sex"])

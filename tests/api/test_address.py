@@ -1,8 +1,16 @@
 import pytest
 
-from discreet.api.address import Address, is_address, keeps_secrets, read_address, request_from_query
+from discreet.api.address import (
+    Address,
+    is_address,
+    keeps_secrets,
+    read_address,
+    request_from_query,
+    split_query,
+)
 from discreet.errors import BadRequest
 from discreet.model.request import TableRequest
+from discreet.model.view import VIEW_PARAMETERS, View
 
 
 @pytest.mark.parametrize(
@@ -59,10 +67,20 @@ def test_a_server_and_its_client_read_the_same_parameters():
     """Wrong: a parameter of the server that the client leaves out of its questions."""
     from discreet.server.query import TABLE_PARAMETERS
 
-    for name in TABLE_PARAMETERS:
-        assert request_from_query("census", f"rows=sex&{name}=") is not None
+    for name in (*TABLE_PARAMETERS, *VIEW_PARAMETERS):
+        assert request_from_query("census", split_query(f"rows=sex&{name}=")[0]) is not None
     with pytest.raises(BadRequest):
         request_from_query("census", "rows=sex&nothing=")
+
+
+def test_the_view_and_the_version_of_an_address_are_told_apart_from_its_table():
+    """Wrong: to leave out what a page was asked with, or to read it as a variable's."""
+    view = View("sex=1,age=_T", rank=True, top=3, hide_empty=True)
+    query = "&".join(["rows=sex&filter=age=a%2Cb", *(f"{name}={text}" for name, text in view.to_query())])
+    assert split_query(f"{query}&version=1") == ("rows=sex&filter=age=a,b", view, "1")
+    for wrong in ("top=x", "rank=maybe", "version=1&version=2", "percent=rows"):
+        with pytest.raises(BadRequest):
+            split_query(wrong)
 
 
 @pytest.mark.parametrize("query", ["row=sex", "rows=sex&measure=count&measure=weighted"])

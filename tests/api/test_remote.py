@@ -26,6 +26,7 @@ TABLES = {
     "no totals": {"dataset": "town", "rows": ["sex"], "columns": ["age"], "totals": False},
     "fitted": {"dataset": "town", "rows": ["sex"], "columns": ["age"], "additivity": "fitted"},
     "dp": {"dataset": "town-dp", "rows": ["sex"], "columns": ["age"]},
+    "viewed": {"dataset": "town", "rows": ["area"], "columns": ["sex"], "percent": "row", "rank": True},
     "weighted": {"dataset": "spudlandia", "rows": ["gender"], "columns": ["state"], "measure": "weighted"},
 }
 
@@ -216,6 +217,61 @@ def test_a_new_version_is_noticed_by_its_tag_and_never_mixed_with_the_old(town, 
             with pytest.raises(BadRequest, match="has replaced version"):
                 ask()
         assert new.interval("1", "child").level == 0.95
+
+
+def test_chosen_rows_of_a_server_are_those_of_its_workspace(here, there):
+    """Wrong: percentages without the law of the noise, which a client has not; intervals of other rows."""
+    asked = {"rows": ["area"], "columns": ["sex"], "percent": "area=_T,sex=_T", "top": 2}
+    own, served = here.table("town", **asked), there.table("town", **asked)
+    assert served.release.derived[0].missing.sum() == 0
+    for ask in (
+        lambda table: table.to_csv(),
+        lambda table: table.to_pandas().to_csv(),
+        lambda table: table.to_arrow().schema.metadata,
+        lambda table: table._repr_html_(),
+        lambda table: table.intervals().to_csv(),
+    ):
+        assert ask(served) == ask(own)
+    whole = there.table("town", rows=["area"], columns=["sex"])
+    assert whole.view(percent="area=_T,sex=_T", top=2).to_csv() == own.to_csv()
+    for ask in (lambda: whole.percent_intervals("row"), lambda: whole.difference_from(whole)):
+        with pytest.raises(BadRequest, match="The server has the law"):
+            ask()
+    with pytest.raises(BadRequest, match="whole tables"):
+        served.test_independence()
+
+
+def test_a_version_of_a_server_is_named_with_every_question(town_versions, served, run_here):
+    """Wrong: to name it for the table alone, so that intervals are those of the version that is served."""
+    asked = {"rows": ["sex"], "columns": ["age"]}
+    options = ("--rows", "sex", "--columns", "age", "--json")
+    with (
+        served(town_versions) as address,
+        discreet.open(address) as there,
+        discreet.open(town_versions) as here,
+    ):
+        assert there.versions("town") == here.versions("town")
+        assert there.describe("town", "1").version == "1"
+        own, other = here.table("town", **asked, version="1"), there.table("town", **asked, version="1")
+        newest = here.table("town", **asked)
+        for ask in (
+            lambda table: table.to_csv(),
+            lambda table: table.intervals().to_csv(),
+            lambda table: table.interval("1", "child"),
+            lambda table: table.test_independence(),
+            lambda table: table.view(percent="row").to_csv(),
+        ):
+            assert ask(other) == ask(own) != ask(newest)
+        place, folder = f"{address}/datasets/town", {"DISCREET_WORKSPACE": str(town_versions)}
+        for command in ("table", "interval"):
+            wanted = run_here(command, "town", *options, "--version", "1", **folder).stdout
+            assert run_here(command, place, *options, "--version", "1").stdout == wanted
+            assert run_here(command, f"{place}?version=1", *options).stdout == wanted
+        page = f"{place}?rows=sex&columns=age&percent=row&version=1"
+        assert run_here("table", page, "--format", "csv").stdout == own.view(percent="row").to_csv()
+        twice = run_here("table", page, "--version", "2")
+        assert (twice.returncode, twice.stdout) == (2, "")
+        assert run_here("table", place, *options, "--version", "0").returncode == 3
 
 
 def test_a_copy_costs_the_server_no_table(there, monkeypatch):

@@ -1,9 +1,12 @@
 """A table in Python: frames, files, notebooks, and what may be concluded from it."""
 
+import json
+
+import pandas as pd
 import pytest
 
 import discreet
-from discreet.errors import BadRequest
+from discreet.errors import BadRequest, VersionClosed
 
 
 @pytest.fixture
@@ -93,3 +96,29 @@ def test_a_table_gives_sums_shares_differences_and_all_intervals(catalogue):
     found = table.interval("adult", "_T", level=0.9)
     assert (line["low"], line["high"]) == (found.low, found.high)
     assert len(frame) == table.release.cells
+
+
+def test_a_view_is_the_same_asked_with_the_table_or_of_it(catalogue):
+    asked = {"rows": ["area"], "columns": ["sex"]}
+    table = catalogue.table("town", **asked)
+    shown = catalogue.table("town", **asked, percent="row", rank=True, top=2)
+    assert shown.to_csv() == table.view(percent="row", rank=True, top=2).to_csv()
+    frame = shown.to_pandas()
+    document = json.loads(shown.to_json_stat())["extension"]
+    assert frame["percent"].tolist() == document["percent"]
+    assert [None if pd.isna(r) else r for r in frame["rank"]] == document["rank"]
+    assert "Percent of the row total" in shown._repr_html_()
+    limits = table.percent_intervals("row")
+    assert (limits["percent_low"] <= limits["percent"]).all()
+
+
+def test_versions_are_asked_listed_and_compared(town_versions):
+    with discreet.open(town_versions) as catalogue:
+        assert [facts.version for facts in catalogue.versions("town")] == ["0", "1", "2"]
+        old, new = (catalogue.table("town", rows=["sex"], version=word) for word in ("1", ""))
+        difference, ratio = new.difference_from(old), new.ratio_to(old)
+        with pytest.raises(VersionClosed):
+            catalogue.table("town", rows=["sex"], version="0")
+    assert (difference["difference"] == difference["value"] - difference["other"]).all()
+    assert (difference["low"] < difference["difference"]).all()
+    assert ratio["ratio"].between(ratio["low"], ratio["high"]).all()

@@ -15,9 +15,11 @@ from discreet.answer.pipeline import release_table
 from discreet.errors import BadRequest, UnknownCategory, UnknownVariable
 from discreet.formats import formats, named_format
 from discreet.inference.cell_targets import interval_of
+from discreet.inference.viewed import viewed
 from discreet.model.cut import cut
 from discreet.model.release import STATUSES, WITHHELD
 from discreet.model.request import request_from_text
+from discreet.model.view import View
 from discreet.noise.added_law import AddedLaw
 from discreet.noise.unstated_law import UnstatedLaw
 
@@ -223,3 +225,28 @@ def test_a_law_that_is_not_stated_stays_so():
     law = UnstatedLaw((3, 2)).cut((np.array([0, 2]), np.array([1])))
     assert law.impossible.shape == (2, 1)
     assert law.source(0, 0) == "together"
+
+
+@pytest.mark.parametrize("name", TABLES)
+def test_percentages_under_every_protection_are_quotients_and_stay_with_their_cells(name, wholes):
+    whole, _ = wholes[name]
+    (percent,) = viewed(whole, View("column")).derived
+    numbers = whole.values if whole.signed is None else whole.signed
+    rows = len(whole.request.rows)
+    base = numbers[(-1,) * rows]
+    expected = np.round(100 * numbers / np.where(base > 0, base, 1), 1)
+    there = ~percent.missing
+    assert there.any()
+    assert (percent.values[there] == expected[there]).all()
+    assert not there[whole.missing].any()
+    code = whole.dimensions[0].codes[0]
+    (part,) = cut(viewed(whole, View("column")), {whole.dimensions[0].name: [code]}).derived
+    assert (part.values == percent.values[:1]).all()
+    assert (part.missing == percent.missing[:1]).all()
+
+
+def test_where_no_law_of_the_noise_is_stated_there_are_no_percentages(wholes):
+    whole, _ = wholes["cell key"]
+    unstated = replace(whole, law=UnstatedLaw(whole.values.shape))
+    (percent,) = viewed(unstated, View("column")).derived
+    assert percent.missing.all()

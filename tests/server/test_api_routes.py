@@ -170,6 +170,12 @@ def test_an_account_is_told_its_charge_and_the_document_is_the_same_for_everybod
     with TestClient(create_app(open_doors(folder), read_options(folder))) as client:
         paid = client.get(address, params=query, headers={"authorization": f"Bearer {key}"})
         free = client.get(address, params=query)
+        view = client.get(
+            address, params=query | {"percent": "row"}, headers={"authorization": f"Bearer {key}"}
+        )
+    assert "discreet-charged" not in view.headers, "a view is the same release"
+    assert view.json()["value"] == paid.json()["value"]
+    assert len(view.json()["extension"]["percent"]) == len(paid.json()["value"])
     told = 'Charged epsilon 0.5 to the budget "town"; 0.5 of the share of "ann" is left.'
     assert paid.headers["discreet-charged"] == told
     assert "discreet-charged" not in free.headers

@@ -37,8 +37,8 @@ def asked(client, host, path=PAGE):
     "host", ["192.168.1.20:8000", "192.168.1.20", "localhost:8000", "LOCALHOST", "127.0.0.1:9", "[::1]:8000"]
 )
 def test_in_an_office_without_options_the_own_addresses_are_answered(office, host):
-    page = Page(asked(office, host))
-    assert page.texts("p", class_="address") == [f"http://{host.lower()}{PAGE}"]
+    (address,) = Page(asked(office, host)).texts("p", class_="address")
+    assert address.partition("&version=")[0] == f"http://{host.lower()}{PAGE}"
 
 
 @pytest.mark.parametrize(

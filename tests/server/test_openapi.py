@@ -27,6 +27,8 @@ def test_it_describes_exactly_the_api(described, small_workspace, small_settings
         "/api/datasets/{dataset_id}/table",
         "/api/datasets/{dataset_id}/interval",
         "/api/datasets/{dataset_id}/test/independence",
+        "/api/datasets/{dataset_id}/versions",
+        "/api/datasets/{dataset_id}/compare",
         "/api/datasets/{dataset_id}/budget",
         "/api/datasets/{dataset_id}/ledger",
         "/api/datasets/{dataset_id}/methodology",

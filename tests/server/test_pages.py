@@ -32,7 +32,7 @@ def test_the_landing_page_has_a_card_for_each_dataset(client):
 
 def test_without_a_choice_the_first_two_variables_beside_geography_are_shown(client):
     page = Page(client.get("/datasets/people"))
-    assert chosen(page) == ["age", "", "sex", "", "", ""]
+    assert chosen(page) == ["age", "", "sex", "", "", "", ""]
     assert page.texts("h2")[-1] == "Persons by age and sex"
     assert page.texts("th", scope="row") == ["0-14 years", "15-64 years", "65+ years", "Total"]
 
@@ -179,3 +179,32 @@ def test_a_table_too_large_for_a_page_is_offered_only_if_its_download_is_allowed
     page = strict.get(address)
     assert page.status_code == 403
     assert "Download" not in page.text
+
+
+def test_a_view_is_on_the_page_in_its_links_and_in_its_form(client):
+    address = "rows=origin&columns=sex"
+    document = client.get(f"/api/datasets/people/table?{address}&percent=row").json()
+    response = client.get(f"/datasets/people?{address}&percent=row&rank=yes&hide_empty=yes")
+    text = response.text
+    first = next(p for p in document["extension"]["percent"] if p is not None)
+    assert f"<small>{first} %</small>" in text
+    assert "Percent of the row total" in text
+    assert '<option value="row" selected>' in text
+    assert 'name="hide_empty" value="yes" checked' in text
+    assert "percent=row&amp;rank=yes&amp;hide_empty=yes&amp;format=csv" in text, "downloads"
+    assert "--percent row --rank --hide-empty" in text
+    assert "percent=&#34;row&#34;, rank=True, hide_empty=True" in text
+    sent = client.get(f"/datasets/people?{address}&columns=&percent=row&top=", follow_redirects=False)
+    assert sent.headers["location"] == f"/datasets/people?{address}&percent=row#table"
+
+
+@pytest.mark.parametrize(
+    "view", ["percent=rows", "top=x", "rank=maybe", "percent=column&columns=sex", "percent=sex=9"]
+)
+def test_a_view_that_cannot_be_shown_is_refused_alike_on_the_page_and_in_the_api(client, view):
+    axes = "" if "columns" in view else "rows=sex&"
+    page, api = (
+        client.get(f"{path}?{axes}{view}") for path in ("/datasets/people", "/api/datasets/people/table")
+    )
+    assert (page.status_code, api.status_code) == (400, 400)
+    assert api.json()["advice"]

@@ -4,6 +4,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from discreet.model.view import VIEW_PARAMETERS
 from discreet.server.query import TABLE_PARAMETERS
 
 WORDS = st.one_of(
@@ -25,7 +26,8 @@ WORDS = st.one_of(
     st.text(max_size=8),
 )
 NAMES = st.one_of(
-    st.sampled_from([*TABLE_PARAMETERS, "format", "download", "filter.district"]), st.text(max_size=5)
+    st.sampled_from([*TABLE_PARAMETERS, *VIEW_PARAMETERS, "format", "download", "filter.district"]),
+    st.text(max_size=5),
 )
 QUERIES = st.lists(st.tuples(NAMES, WORDS), max_size=6)
 ANY_QUERY = settings(
@@ -39,7 +41,7 @@ ANY_QUERY = settings(
 def test_the_api_answers_or_refuses_any_query(client, query):
     response = client.get("/api/datasets/people/table", params=query)
     if response.status_code != 200:
-        assert response.status_code in {400, 403}
+        assert response.status_code in {400, 403, 404}
         assert response.headers["content-type"] == "application/problem+json"
         assert response.json()["detail"]
         assert response.json()["advice"]
@@ -50,7 +52,7 @@ def test_the_api_answers_or_refuses_any_query(client, query):
 @given(query=QUERIES)
 def test_the_page_answers_or_refuses_any_query(client, query):
     response = client.get("/datasets/people", params=query)
-    assert response.status_code in {200, 400, 403}
+    assert response.status_code in {200, 400, 403, 404}
     assert response.headers["content-type"] == "text/html; charset=utf-8"
     assert '<form class="builder"' in response.text
 

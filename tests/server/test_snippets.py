@@ -1,13 +1,16 @@
 import ast
 import shlex
 from dataclasses import replace
+from urllib.parse import parse_qsl, urlsplit
 
 from hypothesis import given
 from hypothesis import strategies as st
 
 from discreet.model.request import TableRequest, canonical, request_from_text
+from discreet.model.view import View
 from discreet.server import snippets
 
+BASE = "https://example.org"
 #: What a category may have for a code: anything without blanks at its ends.
 CODES = st.text(st.characters(codec="utf-8"), min_size=1, max_size=6).filter(
     lambda code: code == code.strip()
@@ -17,7 +20,7 @@ CODES = st.text(st.characters(codec="utf-8"), min_size=1, max_size=6).filter(
 @given(st.lists(CODES, min_size=1, max_size=3, unique=True))
 def test_the_command_line_asks_the_same_question(codes):
     request = TableRequest("people", ("age",), ("sex",), filters=(("bad", tuple(codes)),), totals=False)
-    words = shlex.split(snippets.command(request, "https://example.org"))
+    words = shlex.split(snippets.command(request, BASE))
     given_filter = words[words.index("--filter") + 1]
     assert request_from_text("people", filters=[given_filter]).filters == request.filters
     assert "--no-totals" in words
@@ -32,7 +35,7 @@ def test_the_python_code_asks_the_same_question(codes):
         filters=(("bad", tuple(codes)),),
         groups=(("age", (("1", "2"), ("3",))),),
     )
-    call = ast.parse(snippets.python(request, "https://example.org")).body[2].value
+    call = ast.parse(snippets.python(request, BASE)).body[2].value
     arguments = {keyword.arg: ast.literal_eval(keyword.value) for keyword in call.keywords}
     assert ast.literal_eval(call.args[0]) == "people"
     assert arguments == {
@@ -64,14 +67,31 @@ def test_names_and_ranges_are_asked_for_again_from_code(small_workspace):
     dataset = small_workspace.stored("people").dataset
     lines = {"groups": ["age=a\\:b:0-14+15-64"], "filters": ["district!=D01"]}
     asked = canonical(request_from_text("people", rows=["age"], **lines), dataset)
-    words = shlex.split(snippets.command(asked))
+    words = shlex.split(snippets.command(asked, BASE))
     again = {
         name: [words[words.index(option) + 1]]
         for name, option in (("groups", "--group"), ("filters", "--filter"))
     }
     assert again["filters"] == ["district=D02..D48"]
     assert canonical(request_from_text("people", rows=["age"], **again), dataset) == asked
-    call = ast.parse(snippets.python(asked)).body[1].value
+    call = ast.parse(snippets.python(asked, BASE)).body[2].value
     arguments = {keyword.arg: ast.literal_eval(keyword.value) for keyword in call.keywords}
     assert arguments == {"rows": ["age"], **again}
     assert snippets.file_stem(asked) == "people-age-selection"
+
+
+def test_a_view_and_a_version_are_in_every_call():
+    asked = TableRequest("people", ("age",), ("sex",))
+    also = [*View("sex=1,age=_T", rank=True, top=5, hide_empty=True).to_query(), ("version", "ab12")]
+    words = shlex.split(snippets.command(asked, BASE, also))
+    assert words[words.index("--percent") : -2] == [
+        "--percent", "sex=1,age=_T", "--rank", "--top", "5", "--hide-empty", "--version", "ab12",
+    ]  # fmt: skip
+    call = ast.parse(snippets.python(asked, BASE, also)).body[2].value
+    passed = {keyword.arg: ast.literal_eval(keyword.value) for keyword in call.keywords}
+    assert passed == {
+        "rows": ["age"], "columns": ["sex"], "percent": "sex=1,age=_T", "rank": True, "top": 5,
+        "hide_empty": True, "version": "ab12",
+    }  # fmt: skip
+    query = urlsplit(snippets.page_path(asked, also)).query
+    assert parse_qsl(query)[2:] == also

@@ -13,10 +13,11 @@ import ipaddress
 import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
-from urllib.parse import parse_qs, urlsplit
+from urllib.parse import parse_qs, parse_qsl, urlencode, urlsplit
 
 from discreet.errors import BadRequest, nearest
 from discreet.model.request import request_from_text
+from discreet.model.view import VIEW_PARAMETERS, View, read_top
 
 if TYPE_CHECKING:
     from discreet.model.request import TableRequest
@@ -101,6 +102,35 @@ def keeps_secrets(base: str) -> bool:
         return ipaddress.ip_address(host).is_loopback
     except ValueError:
         return False
+
+
+def split_query(query: str) -> tuple[str, View, str]:
+    """What the query of an address asks for: the parameters of the table, the view and the version.
+
+    Raises:
+        BadRequest: A view or a version that cannot be read.
+
+    >>> split_query("rows=sex&percent=row&version=1")
+    ('rows=sex', View(percent='row', rank=False, top=0, hide_empty=False), '1')
+    """
+    words = dict.fromkeys((*VIEW_PARAMETERS, "version"), "")
+    table = []
+    for name, text in parse_qsl(query, keep_blank_values=True, max_num_fields=1000):
+        if name not in words:
+            table.append((name, text))
+        elif words[name]:
+            raise BadRequest(f"{name} is given twice.", "Give it once.")
+        else:
+            words[name] = text
+    rank, hide_empty = (_yes(name, words[name]) for name in ("rank", "hide_empty"))
+    view = View(words["percent"], rank, read_top(words["top"]), hide_empty)
+    return urlencode(table, safe=",="), view, words["version"]
+
+
+def _yes(name: str, text: str) -> bool:
+    if text not in {"", "yes", "no"}:
+        raise BadRequest(f'{name} is "{text}".', "Write yes or no.")
+    return text == "yes"
 
 
 def request_from_query(dataset: str, query: str) -> TableRequest:

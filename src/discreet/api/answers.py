@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from discreet.inference.intervals import Interval
     from discreet.inference.likelihood_ratio import LikelihoodRatio
     from discreet.model.release import Release
+    from discreet.model.view import View
 
     Cells = Sequence[Cell]
     Limits = tuple[NDArray[np.int64], NDArray[np.int64]]
@@ -41,6 +42,9 @@ class Answers(Protocol):
 
     def independence(self, release: Release, options: dict[str, Any]) -> LikelihoodRatio:
         """Whether the two variables of the table are independent."""
+
+    def viewed(self, release: Release, view: View) -> Release:
+        """The table with percentages and ranks beside its numbers, or with some of its rows."""
 
 
 class ComputedHere:
@@ -67,6 +71,14 @@ class ComputedHere:
         from discreet.inference.independence import independence_test
 
         return independence_test(release, **options)
+
+    def viewed(self, release: Release, view: View) -> Release:
+        """The table with percentages and ranks beside its numbers, or with some of its rows."""
+        if not view:  # a plain table starts without what a view needs
+            return release
+        from discreet.inference.viewed import viewed
+
+        return viewed(release, view)
 
 
 COMPUTED_HERE = ComputedHere()

@@ -24,6 +24,7 @@ from discreet.errors import BadRequest
 from discreet.model.given import given_filters, given_groups, given_levels
 from discreet.model.measure import DEFAULT_MEASURE
 from discreet.model.request import TableRequest
+from discreet.model.view import View
 from discreet.workspace.description_file import description_named, read_description
 from discreet.workspace.options import read_options, workspace_folder
 
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
     from discreet.api.address import Address
     from discreet.api.answers import Answers
     from discreet.model.dataset import Dataset
+    from discreet.workspace.version_facts import VersionFacts
 
     #: The groups of one variable: lists of codes, groups by their names, or text.
     GroupsOfOne = Iterable[Iterable[str]] | Mapping[str, Iterable[str] | str] | str
@@ -78,9 +80,9 @@ class Catalogue:
     def __getitem__(self, dataset: str) -> Dataset:
         return self.describe(dataset)
 
-    def describe(self, dataset: str) -> Dataset:
+    def describe(self, dataset: str, version: str = "") -> Dataset:
         """The public description of a dataset: its variables, categories and protection."""
-        return self._doors.door(dataset).dataset
+        return self._doors.door(dataset, version=version).dataset
 
     def table(
         self,
@@ -96,6 +98,11 @@ class Catalogue:
         measure: str = DEFAULT_MEASURE,
         additivity: str = "",
         fit_to: Iterable[str] | str = (),
+        version: str = "",
+        percent: str = "",
+        rank: bool = False,
+        top: int = 0,
+        hide_empty: bool = False,
     ) -> Table:
         """A protected table.
 
@@ -113,6 +120,11 @@ class Catalogue:
             measure: `count`, or `weighted` for people represented.
             additivity: `independent`, `interior` or `fitted`; the dataset's own way by default.
             fit_to: Published tables whose totals a fitted table keeps: `["area", "sex*age"]`.
+            version: 8 letters or more of a version's digest, or its declared name; the newest by default.
+            percent: Percentages beside the numbers, as `Table.view` takes them.
+            rank: Ranks beside the numbers.
+            top: How many of the largest rows are shown.
+            hide_empty: Leave out rows whose numbers are all 0.
 
         Raises:
             UnknownDataset, UnknownVariable, UnknownCategory: With the nearest match.
@@ -131,7 +143,13 @@ class Catalogue:
             additivity=additivity,
             fit_to=fit_to,
         )
-        return Table(self._doors.door(dataset, self._key).release(request), self._answers)
+        table = Table(self._doors.door(dataset, self._key, version).release(request), self._answers)
+        view = View(percent, rank, top, hide_empty)
+        return table.view(percent=percent, rank=rank, top=top, hide_empty=hide_empty) if view else table
+
+    def versions(self, dataset: str) -> list[VersionFacts]:
+        """The versions of a dataset, the newest last: `digest`, `version`, `loaded`, `current`, and why it is `closed`."""
+        return list(self._doors.versions(dataset))
 
     def budget(self, dataset: str) -> dict[str, Any]:
         """What a dataset under `dp` promises and costs, and what its budget has left: see docs/reference/cli.md."""
@@ -161,13 +179,13 @@ class Catalogue:
         """
         return self._doors.verify(dataset)
 
-    def dry_run(self, dataset: str, **parts: Any) -> dict[str, Any]:
-        """How large a table is and what the rules say of it, without its numbers; takes what `table` takes.
+    def dry_run(self, dataset: str, *, version: str = "", **parts: Any) -> dict[str, Any]:
+        """How large a table is and what the rules say of it, without its numbers; takes what `table` takes to ask.
 
         Returns:
             `{cells, allowed, verdict, suggestion}`: see docs/reference/rules.md.
         """
-        return self._doors.door(dataset, self._key).dry_run(_request(dataset, **parts))
+        return self._doors.door(dataset, self._key, version).dry_run(_request(dataset, **parts))
 
     def close(self) -> None:
         """Let go of the records."""

@@ -10,13 +10,18 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from discreet.model.release import NOT_APPLICABLE, STATUSES, WITHHELD
+from discreet.model.release import NOT_APPLICABLE, STATUS_MEANING, STATUSES, WITHHELD
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from discreet.model.release import Release
     from discreet.model.shape import Dimension
+
+#: The heads of errors beside a number.
+_ERROR_HEADS = {"relative_standard_error": "RSE", "noise_share": "noise"}
+#: The heads of what is derived from a number, where it is not its name.
+_HEADS = {"percent": "%"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +62,29 @@ def shown_errors(release: Release) -> dict[str, NDArray[np.int64]]:
     return {
         name: np.where(release.missing, -1, tenths) for name, tenths in found.items() if tenths is not None
     }
+
+
+def beside_texts(release: Release, *, errors: bool) -> list[tuple[str, NDArray[np.object_]]]:
+    """What stands beside each number, by its head: errors, percentages, ranks; empty texts where there is none."""
+    found = [
+        (_ERROR_HEADS[name], _texts([f"{n / 10:.1f} %" for n in tenths.ravel().tolist()], tenths < 0))
+        for name, tenths in (shown_errors(release).items() if errors else ())
+    ]
+    return found + [
+        (_HEADS.get(c.name, c.name), _texts([f"{n:,}" for n in c.values.ravel().tolist()], c.missing))
+        for c in release.derived
+    ]
+
+
+def _texts(texts: list[str], missing: NDArray[np.bool_]) -> NDArray[np.object_]:
+    return np.where(missing, "", np.array(texts, dtype=object).reshape(missing.shape))
+
+
+def legend_of(release: Release) -> list[str]:
+    """What the status letters of a table mean, and what is derived from its numbers."""
+    present = [STATUSES[number] for number in np.unique(release.status) if number]
+    marks = [f"[{letter}] {STATUS_MEANING[letter]}" for letter in present]
+    return marks + [f"{_HEADS.get(c.name, c.name)}: {c.meaning}" for c in release.derived]
 
 
 def cell_text(value: float, status: int) -> str:

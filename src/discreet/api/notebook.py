@@ -13,10 +13,7 @@ from itertools import groupby, product
 from math import prod
 from typing import TYPE_CHECKING
 
-import numpy as np
-
-from discreet.api.layout import cell_text, depths_of, layout_of, lists_of, shown_errors
-from discreet.model.release import STATUS_MEANING, STATUSES
+from discreet.api.layout import beside_texts, cell_text, depths_of, layout_of, legend_of, lists_of
 from discreet.model.variable import TOTAL
 
 if TYPE_CHECKING:
@@ -74,7 +71,7 @@ def figure(release: Release) -> str:
     layout = layout_of(release)
     cut = layout.height > SHOWN or prod(d.length for d in layout.top) > SHOWN
     more = "<p>Shown in part; <code>.to_pandas()</code> has all of it.</p>" if cut else ""
-    legend = "".join(f"<p>{text}</p>" for text in _legend(release))
+    legend = "".join(f"<p>{text}</p>" for text in legend_of(release))
     dataset = release.dataset
     source = f"Source: {_text(dataset.source)} " if dataset.source else ""
     return (
@@ -135,10 +132,14 @@ def _spans(top: tuple[Dimension, ...], depth: int) -> str:
 
 def _body(release: Release, layout: Layout) -> str:
     """Lines under headings of the outer variables."""
-    values, status = (layout.spread(array)[:SHOWN, :SHOWN] for array in (release.values, release.status))
-    errors = [layout.spread(tenths)[:SHOWN, :SHOWN] for tenths in shown_errors(release).values()]
+    beside = beside_texts(release, errors=True)
+    heads = [head for head, _ in beside]
+    values, status, *texts = (
+        layout.spread(array)[:SHOWN, :SHOWN]
+        for array in (release.values, release.status, *(array for _, array in beside))
+    )
     totals = [code == TOTAL for code in (layout.top[-1].codes if layout.top else ("",))]
-    lines = zip(_stubs(release, layout), *lists_of(values, status, *errors), strict=False)
+    lines = zip(_stubs(release, layout), *lists_of(values, status, *texts), strict=False)
     rows = []
     for heading, group in groupby(lines, key=lambda line: line[0][0]):
         if heading:
@@ -146,7 +147,7 @@ def _body(release: Release, layout: Layout) -> str:
             rows.append(f'<tr><th class="head" colspan="{width}">{_text(", ".join(heading))}</th></tr>')
         for (_, label, depth, total), *numbers in group:
             cells = [
-                _cell(total or totals[place % len(totals)], *cell)
+                _cell(heads, total or totals[place % len(totals)], *cell)
                 for place, cell in enumerate(zip(*numbers, strict=True))
             ]
             indent = f' style="padding-left:{0.9 + depth}em"' if depth else ""
@@ -165,18 +166,13 @@ def _stubs(release: Release, layout: Layout) -> list[tuple[tuple[str, ...], str,
     return [(heading, *line) for heading, line in product(headings, own)][:SHOWN]
 
 
-def _cell(total: bool, value: float, status: int, *tenths: int) -> str:
+def _cell(heads: Sequence[str], total: bool, value: float, status: int, *beside: str) -> str:
     text = escape(cell_text(value, status))
     looks = [name for name, holds in (("total", total), ("mark", text.startswith("["))) if holds]
     look = f' class="{" ".join(looks)}"' if looks else ""
-    beside = "".join(
-        f"<small>{name} {part / 10:.1f} %</small>"
-        for name, part in zip(("RSE", "noise"), tenths, strict=False)
-        if part >= 0
+    small = "".join(
+        f"<small>{f'{part} %' if head == '%' else f'{head} {part}'}</small>"
+        for head, part in zip(heads, beside, strict=True)
+        if part
     )
-    return f"<td{look}>{text}{beside}</td>"
-
-
-def _legend(release: Release) -> list[str]:
-    present = [STATUSES[number] for number in np.unique(release.status) if number]
-    return [f"[{letter}] {STATUS_MEANING[letter]}" for letter in present]
+    return f"<td{look}>{text}{small}</td>"

@@ -11,6 +11,8 @@ Comes from: `connection.py`. Goes to: `catalogue.py`, the command line.
 
 from __future__ import annotations
 
+from dataclasses import replace
+from itertools import product
 from math import inf, nan
 from typing import TYPE_CHECKING, Any, NoReturn
 from urllib.parse import quote
@@ -21,18 +23,21 @@ from discreet.api.remote_release import RemoteRelease, read_dataset, read_releas
 from discreet.errors import BadRequest, ServerUnusable
 from discreet.model.grammar import escape
 from discreet.model.one_line import printable
+from discreet.model.view import NO_VIEW
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from discreet.api.answers import Cells, Limits
-    from discreet.api.connection import Connection
+    from discreet.api.connection import Answer, Connection
     from discreet.formats import Format
     from discreet.inference.intervals import Interval
     from discreet.inference.likelihood_ratio import LikelihoodRatio
     from discreet.model.dataset import Dataset
     from discreet.model.release import Release
     from discreet.model.request import TableRequest
+    from discreet.model.view import View
+    from discreet.workspace.version_facts import VersionFacts
 
 
 class RemoteDoors:
@@ -58,13 +63,21 @@ class RemoteDoors:
                 (each["id"], each["label"], ", ".join(each["variables"])) for each in document["datasets"]
             ]
 
-    def door(self, dataset_id: str, key: str | None = None) -> RemoteDoor:  # noqa: ARG002 - the connection has the key
-        """One dataset; whether there is one is known when it is asked."""
-        return RemoteDoor(self._connection, dataset_id)
+    def door(self, dataset_id: str, key: str | None = None, version: str = "") -> RemoteDoor:  # noqa: ARG002 - the connection has the key
+        """One dataset, or a version of it; whether there is one is known when it is asked."""
+        return RemoteDoor(self._connection, dataset_id, version)
+
+    def versions(self, dataset_id: str) -> tuple[VersionFacts, ...]:
+        """The versions of a dataset that are known, the newest last."""
+        from discreet.workspace.version_facts import VersionFacts
+
+        document = self.door(dataset_id).document("versions")
+        with reading():
+            return tuple(VersionFacts(**each) for each in document["versions"])
 
     def methodology(self, dataset_id: str, version: str = "") -> dict[str, Any]:
         """How the numbers of a dataset are made and what is promised."""
-        return self.door(dataset_id).document("methodology", [("version", version)] if version else ())
+        return self.door(dataset_id, version=version).document("methodology")
 
     def verify(self, dataset_id: str) -> NoReturn:
         """Refused: records are compared where they are stored."""
@@ -79,7 +92,21 @@ class RemoteDoors:
 
     def stream(self, release: Release, form: Format) -> Iterator[bytes]:
         """The table as a document, in the very bytes that the server sends to everybody."""
-        return iter([self._asked(release, "table", [("format", form.name)])[0]])
+        return iter([self._asked(release, "table", [*release.view.to_query(), ("format", form.name)])[0]])
+
+    def viewed(self, release: Release, view: View) -> Release:
+        """The table with percentages and ranks beside its numbers, or with some of its rows: the server has the law.
+
+        Raises:
+            BadRequest: The view cannot be shown, or the server has a newer version.
+        """
+        if not view:
+            return release
+        door = _door_of(self._connection, release)
+        found = door.release(release.request, view)
+        if found.digest != release.digest:
+            raise _replaced(release)
+        return replace(found, charged=release.charged)
 
     def interval(self, release: Release, cells: Cells, level: float, others: Mapping[str, Cells]) -> Interval:
         """The interval of a sum of cells beside others: by name `of`, `over`, `minus`, `minus_of`."""
@@ -109,10 +136,11 @@ class RemoteDoors:
         """The smallest and the largest true count of every cell; -1 where no value is released."""
         found = self._asked(release, "interval", [("level", str(level))])[1]
         with reading():
-            cells = found["cells"]
+            limits = {tuple(cell["codes"]): cell for cell in found["cells"]}
+            shown = [limits[codes] for codes in product(*(d.codes for d in release.dimensions))]
             low, high = (
                 np.array(
-                    [-1 if cell[name] is None else cell[name] for cell in cells], dtype=np.int64
+                    [-1 if cell[name] is None else cell[name] for cell in shown], dtype=np.int64
                 ).reshape(release.values.shape)
                 for name in ("low", "high")
             )
@@ -131,14 +159,19 @@ class RemoteDoors:
                 f"A server chooses the method of its tests itself; {', '.join(options)} cannot be chosen.",
                 "Leave them out.",
             )
+        if release.view.top or release.view.hide_empty:
+            raise BadRequest(
+                "A server tests whole tables; this one shows some of its rows.",
+                "Test the table without top and hide_empty.",
+            )
         found = self._asked(release, "test/independence", [])[1]
         with reading():
             return read_likelihood_ratio(found)
 
     def _asked(self, release: Release, what: str, query: list[tuple[str, str]]) -> tuple[bytes, Any]:
         """The answer to a question about a table, as bytes and, if it is no file, as JSON; of its version only."""
-        door = RemoteDoor(self._connection, release.dataset.id)
-        answer = self._connection.fetch(f"{door.path}/{what}", [*table_query(release.request), *query])
+        door = _door_of(self._connection, release)
+        answer = door.asked(what, [*table_query(release.request), *query])
         door.refuse_replaced(release)
         return answer.body, None if what == "table" else _shown(answer.json())
 
@@ -147,13 +180,14 @@ class RemoteDoors:
 
 
 class RemoteDoor:
-    """One dataset of a server."""
+    """One dataset of a server, or a version of it, which is named with every question."""
 
-    __slots__ = ("_connection", "_id")
+    __slots__ = ("_connection", "_id", "_version")
 
-    def __init__(self, connection: Connection, dataset_id: str) -> None:
+    def __init__(self, connection: Connection, dataset_id: str, version: str = "") -> None:
         self._connection = connection
         self._id = dataset_id
+        self._version = version
 
     @property
     def path(self) -> str:
@@ -167,22 +201,29 @@ class RemoteDoor:
 
     def _described(self) -> tuple[Dataset, str]:
         """The description, and the digest of the version that it is of."""
-        document = self._connection.fetch(self.path).json()
+        document = self.asked("").json()
         with reading():
             return read_dataset(document), document["digest"]
 
-    def release(self, request: TableRequest) -> RemoteRelease:
+    def asked(self, what: str, query: Sequence[tuple[str, str]] = ()) -> Answer:
+        """The server's answer under an address below the dataset's own."""
+        return self._connection.fetch(f"{self.path}/{what}".rstrip("/"), self._versioned(query))
+
+    def _versioned(self, query: Sequence[tuple[str, str]]) -> list[tuple[str, str]]:
+        return [*query, *([("version", self._version)] if self._version else [])]
+
+    def release(self, request: TableRequest, view: View = NO_VIEW) -> RemoteRelease:
         """The table that the server releases, or its refusal.
 
         Raises:
             ServerUnusable: Versions of the dataset follow each other faster than it can be asked.
         """
         for _attempt in range(3):
-            answer = self._connection.fetch(f"{self.path}/table", [*table_query(request), ("format", "json")])
+            answer = self.asked("table", _json_query(request, view))
             document = answer.json()
             dataset, digest = self._described()
             with reading():
-                found = read_release(document, dataset, answer.tag, answer.charged)
+                found = read_release(document, dataset, answer.tag, answer.charged, self._version)
             if found.digest == digest:
                 return found
         raise ServerUnusable(f'The dataset "{self._id}" is being replaced.', "Try again later.")
@@ -194,17 +235,14 @@ class RemoteDoor:
             BadRequest: The server has a newer version.
         """
         tag = release.tag if isinstance(release, RemoteRelease) else ""
-        query = [*table_query(release.request), ("format", "json")]
+        query = self._versioned(_json_query(release.request, release.view))
         answer = self._connection.get(f"{self.path}/table", query, tag)
         if answer is None:
             return
         with reading():
             digest = answer.json()["extension"]["digest"]
         if digest != release.digest:
-            raise BadRequest(
-                f"The server has replaced version {release.digest[:8]} of this table.",
-                "Ask for the table again: its numbers may be others now.",
-            )
+            raise _replaced(release)
 
     def dry_run(self, request: TableRequest) -> dict[str, Any]:
         """How large a table is and what the rules say of it, without its numbers."""
@@ -220,12 +258,29 @@ class RemoteDoor:
 
     def document(self, what: str, query: Sequence[tuple[str, str]] = ()) -> dict[str, Any]:
         """What the server tells of the dataset under an address below its own."""
-        document = self._connection.fetch(f"{self.path}/{what}", query).json()
+        document = self.asked(what, query).json()
         with reading():
             return dict(_shown(document))
 
     def __repr__(self) -> str:
         return f"<RemoteDoor of {self._id} at {self._connection.base}>"
+
+
+def _door_of(connection: Connection, release: Release) -> RemoteDoor:
+    """The door that a table came from."""
+    version = release.asked_version if isinstance(release, RemoteRelease) else ""
+    return RemoteDoor(connection, release.dataset.id, version)
+
+
+def _replaced(release: Release) -> BadRequest:
+    return BadRequest(
+        f"The server has replaced version {release.digest[:8]} of this table.",
+        "Ask for the table again: its numbers may be others now.",
+    )
+
+
+def _json_query(request: TableRequest, view: View) -> list[tuple[str, str]]:
+    return [*table_query(request), *view.to_query(), ("format", "json")]
 
 
 def table_query(request: TableRequest) -> list[tuple[str, str]]:

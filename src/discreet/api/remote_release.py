@@ -14,12 +14,12 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 
-from discreet.api.address import request_from_query
+from discreet.api.address import request_from_query, split_query
 from discreet.errors import BadDescription, BadRequest, ServerUnusable
 from discreet.model.dataset import Dataset
 from discreet.model.measure import Measure
 from discreet.model.protection import Protection
-from discreet.model.release import STATUSES, Release
+from discreet.model.release import STATUSES, Derived, Release, Selection
 from discreet.model.shape import Dimension, Output
 from discreet.model.variable import TOTAL, Category, CodeList, Hierarchy, Variable
 from discreet.noise.unstated_law import UnstatedLaw
@@ -51,6 +51,10 @@ class ServerLaw(UnstatedLaw):
         """Refused, as `laws` is."""
         raise _kept_by_the_server()
 
+    def cut(self, places: tuple[NDArray[np.int64], ...]) -> ServerLaw:
+        """The law of fewer cells stays with the server too."""
+        return ServerLaw(tuple(kept.size for kept in places))
+
 
 def _kept_by_the_server() -> BadRequest:
     return BadRequest(
@@ -66,10 +70,12 @@ class RemoteRelease(Release):
     Args:
         label: Its title, in the server's words.
         tag: The ETag of its document.
+        asked_version: The version that was asked for by name; empty for the one that was served.
     """
 
     label: str = ""
     tag: str = ""
+    asked_version: str = ""
 
     @property
     def title(self) -> str:
@@ -123,7 +129,9 @@ def read_dataset(document: Document) -> Dataset:
     )
 
 
-def read_release(document: Document, dataset: Dataset, tag: str, charged: str) -> RemoteRelease:
+def read_release(
+    document: Document, dataset: Dataset, tag: str, charged: str, version: str = ""
+) -> RemoteRelease:
     """A release from its JSON-stat document."""
     extension, shape = document["extension"], tuple(document["size"])
     listed = document["value"]
@@ -131,7 +139,8 @@ def read_release(document: Document, dataset: Dataset, tag: str, charged: str) -
     errors, shares = (
         _tenths(extension.get(name), shape) for name in ("relative_standard_error", "noise_share")
     )
-    request = request_from_query(extension["dataset"], extension["query"])
+    table, view, _ = split_query(extension["query"])
+    request = request_from_query(extension["dataset"], table)
     return RemoteRelease(
         dataset=dataset,
         digest=extension["digest"],
@@ -151,6 +160,13 @@ def read_release(document: Document, dataset: Dataset, tag: str, charged: str) -
         signed=_numbers(extension["signed"], shape) if "signed" in extension else None,
         label=document["label"],
         tag=tag,
+        asked_version=version,
+        view=view,
+        selection=_selection(document),
+        derived=tuple(
+            _derived(name, meaning, extension[name], shape)
+            for name, meaning in extension.get("meaning", {}).items()
+        ),
     )
 
 
@@ -222,6 +238,19 @@ def _numbers(listed: list[float | None], shape: tuple[int, ...]) -> Numbers:
     if whole:
         return np.array(present, dtype=np.int64).reshape(shape)
     return np.array(present, dtype=np.float64).reshape(shape)
+
+
+def _selection(document: Document) -> Selection | None:
+    """Which cells of its whole the server shows."""
+    chosen = document["extension"].get("selection")
+    if chosen is None:
+        return None
+    return Selection(document["label"], tuple((name, tuple(codes)) for name, codes in chosen.items()))
+
+
+def _derived(name: str, meaning: str, listed: list[float | None], shape: tuple[int, ...]) -> Derived:
+    missing = np.array([number is None for number in listed]).reshape(shape)
+    return Derived(name, meaning, _numbers(listed, shape), missing)
 
 
 def _tenths(percent: list[float | None] | None, shape: tuple[int, ...]) -> NDArray[np.int64] | None:

@@ -10,11 +10,19 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from discreet.api.answers import COMPUTED_HERE
-from discreet.api.layout import cell_text, depths_of, layout_of, lists_of, shown_errors
+from discreet.api.layout import (
+    beside_texts,
+    cell_text,
+    depths_of,
+    layout_of,
+    legend_of,
+    lists_of,
+    shown_errors,
+)
 from discreet.api.notebook import figure
 from discreet.formats import format_of_file, formats
 from discreet.model.pieces import save
-from discreet.model.release import STATUS_MEANING, STATUSES
+from discreet.model.view import View
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -92,6 +100,57 @@ class Table:
     def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
         """The Arrow PyCapsule protocol: Polars, DuckDB, pandas and others read the table as it is."""
         return self.to_arrow().__arrow_c_stream__(requested_schema)
+
+    def view(self, *, percent: str = "", rank: bool = False, top: int = 0, hide_empty: bool = False) -> Table:
+        """The same table with percentages and ranks beside its numbers, or with some of its rows.
+
+        Args:
+            percent: Of the `row`, `column` or `table` total, or of a cell: "sex=1,age=_T".
+            rank: The rank of each number among the rows of its column.
+            top: How many categories of the first row variable are shown, the largest first.
+            hide_empty: Leave out rows whose numbers are all 0.
+
+        Raises:
+            BadRequest: The table has no rows, or not the total that is needed.
+        """
+        view = View(percent, rank, top, hide_empty)
+        return Table(self._answers.viewed(self.release, view), self._answers)
+
+    def percent_intervals(self, percent: str, level: float = 0.95) -> pd.DataFrame:
+        """The interval of every percentage: `view(percent=...).to_pandas()` with `percent_low` and `percent_high`."""
+        from discreet.inference.viewed import percent_limits
+
+        frame = self.view(percent=percent).to_pandas()
+        for name, limits in zip(("low", "high"), percent_limits(self.release, percent, level), strict=True):
+            frame[f"percent_{name}"] = limits.ravel()
+        return frame
+
+    def difference_from(self, other: Table, level: float = 0.95) -> pd.DataFrame:
+        """This version minus another of the same table, cell by cell, with conservative limits.
+
+        Args:
+            other: The same question, asked of another version.
+            level: Each interval covers the true difference with at least this chance, whatever the noise has in common.
+
+        Raises:
+            BadRequest: The tables answer different questions, or their numbers have no intervals.
+        """
+        return self._compared(other, "difference", level)
+
+    def ratio_to(self, other: Table, level: float = 0.95) -> pd.DataFrame:
+        """This version over another of the same table; missing where the other is not above its noise."""
+        return self._compared(other, "ratio", level)
+
+    def _compared(self, other: Table, name: str, level: float) -> pd.DataFrame:
+        from discreet.inference.compared import compare
+
+        found = compare(self.release, other.release, level)
+        frame = Table(found.release).to_pandas().drop(columns="status")
+        frame["other"] = Table(found.other).to_pandas()["value"]
+        measured = getattr(found, name)
+        for column, numbers in ((name, measured.estimate), ("low", measured.low), ("high", measured.high)):
+            frame[column] = numbers.ravel()
+        return frame
 
     def plot(self, *, level: float = 0.95) -> Any:
         """A chart of a table of one or two variables: bars, each with the interval of the true number.
@@ -225,14 +284,14 @@ class Table:
         """
         release, layout = self.release, layout_of(self.release)
         side, top = layout.side, layout.top
+        shown = beside_texts(release, errors=errors)
         values, status, *beside = lists_of(
-            *map(layout.spread, (release.values, release.status)),
-            *map(layout.spread, shown_errors(release).values() if errors else ()),
+            *map(layout.spread, (release.values, release.status, *(texts for _, texts in shown)))
         )
         headers = [d.label for d in side]
         heads = [" / ".join(labels) for labels in product(*(d.labels for d in top))]
         for head in heads if top else [release.dataset.unit]:
-            headers += [head, *(("RSE", "noise") if beside else ())]
+            headers += [head, *(name for name, _ in shown)]
         stubs = product(*(_indented(d) for d in side)) if side else [()]
         lines = [
             [*stub, *(text for cell in map(_texts, *numbers) for text in cell)]
@@ -241,8 +300,8 @@ class Table:
         return headers, lines
 
     def legend(self) -> list[str]:
-        """What the status letters in this table mean."""
-        return [f"[{STATUSES[s]}] {STATUS_MEANING[STATUSES[s]]}" for s in np.unique(self.release.status) if s]
+        """What the status letters in this table mean, and what stands beside its numbers."""
+        return legend_of(self.release)
 
     def error_note(self) -> str:
         """Of a weighted table: how large its relative standard errors are; empty for counts."""
@@ -269,9 +328,9 @@ def _listed(cells: Sequence[Cell] | Mapping[str, str]) -> Sequence[Cell]:
     return [cells] if isinstance(cells, str | Mapping) else cells
 
 
-def _texts(value: float, status: int, *tenths: int) -> list[str]:
+def _texts(value: float, status: int, *beside: str) -> list[str]:
     """A cell, and what stands beside it."""
-    return [cell_text(value, status), *("" if part < 0 else f"{part / 10:.1f} %" for part in tenths)]
+    return [cell_text(value, status), *beside]
 
 
 def _indented(dimension: Dimension) -> list[str]:

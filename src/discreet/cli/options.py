@@ -71,6 +71,10 @@ LevelsOption = Annotated[
         help="Levels to show, as in district=region,district or age=broad; district=* for all; may be repeated.",
     ),
 ]
+VersionOption = Annotated[
+    str,
+    typer.Option("--version", help="8 letters or more of a version's digest, or its name; else the newest."),
+]
 HostOption = Annotated[str | None, typer.Option(help="The address to listen on.")]
 PortOption = Annotated[int | None, typer.Option(help="The port to listen on.")]
 ThreadsOption = Annotated[int | None, typer.Option(help="Threads for one aggregate; all cores by default.")]

@@ -19,6 +19,7 @@ from discreet.cli.options import KEY_ENVIRONMENT, open_workspace
 from discreet.errors import BadRequest
 from discreet.model.measure import DEFAULT_MEASURE
 from discreet.model.request import request_from_text
+from discreet.model.view import NO_VIEW, View
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -43,12 +44,14 @@ class Place:
         door: Who answers.
         answers: Who writes files and knows intervals.
         query: The table that an address names; empty where none is.
+        view: The view that an address names.
     """
 
     dataset: str
     door: Door | RemoteDoor
     answers: Answers
     query: str = ""
+    view: View = NO_VIEW
 
     def request(self, **parts: Any) -> TableRequest:
         """The table that the options ask for, or the address.
@@ -71,23 +74,24 @@ class Place:
         return request_from_query(self.dataset, self.query)
 
 
-def open_place(dataset: str, workspace: Path | None, threads: int | None = None) -> Place:
-    """The dataset that a command names.
+def open_place(dataset: str, workspace: Path | None, threads: int | None = None, version: str = "") -> Place:
+    """The dataset that a command names, or a version of it; an address may name the version too.
 
     Raises:
-        BadRequest: An address without a dataset, or an address and a workspace at once.
+        BadRequest: An address without a dataset, an address and a workspace at once, or two versions.
     """
     from discreet.api.address import is_address, read_address
 
     if is_address(dataset):
-        return _at_server(read_address(dataset), workspace)
+        return _at_server(read_address(dataset), workspace, version)
     from discreet.api.answers import COMPUTED_HERE
 
     doors, _ = open_workspace(workspace, threads=threads)
-    return Place(dataset, doors.door(dataset, os.environ.get(KEY_ENVIRONMENT)), COMPUTED_HERE)
+    door = doors.door(dataset, os.environ.get(KEY_ENVIRONMENT), version)
+    return Place(dataset, door, COMPUTED_HERE)
 
 
-def _at_server(address: Address, workspace: Path | None) -> Place:
+def _at_server(address: Address, workspace: Path | None, version: str) -> Place:
     if workspace is not None:
         raise BadRequest("An address and --workspace are given at once.", "Leave --workspace out.")
     if not address.dataset:
@@ -95,11 +99,20 @@ def _at_server(address: Address, workspace: Path | None) -> Place:
             "The address names no dataset.",
             f"Add it, as in {address.base}/datasets/census; the page lists them.",
         )
+    from discreet.api.address import split_query
     from discreet.api.catalogue import connect
+
+    query, view, named = split_query(address.query)
+    if version and named and version != named:
+        raise BadRequest(
+            f'The address names the version "{named}", and --version is "{version}".',
+            "Leave one of them out.",
+        )
 
     with warnings.catch_warnings(record=True) as cautions:
         warnings.simplefilter("always")
         doors = connect(address)
     for caution in cautions:
         messages.print(str(caution.message), markup=False, soft_wrap=True)
-    return Place(address.dataset, doors.door(address.dataset), doors, address.query)
+    door = doors.door(address.dataset, version=version or named)
+    return Place(address.dataset, door, doors, query, view)

@@ -153,10 +153,11 @@ def _extension(release: Release, columns: dict[str, Later]) -> dict[str, Any]:
         "unit": dataset.unit,
         "population": dataset.population,
         "reference_date": dataset.reference_date,
-        "query": release.request.permalink,
+        "query": release.query,
         **({} if release.selection is None else {"selection": dict(release.selection.codes)}),
         "measure": release.request.measure,
         **columns,
+        **({"meaning": meanings} if (meanings := {c.name: c.meaning for c in release.derived}) else {}),
         "status": {"label": STATUS_MEANING},
         "confidentiality": {
             "method": dataset.protection.method,

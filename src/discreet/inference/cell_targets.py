@@ -266,8 +266,7 @@ def _code(dimension: Dimension, code: str) -> str:
 def _refuse_other_numbers(release: Release, codes: Codes) -> None:
     """Refuse a cell that shows something else than its count with noise."""
     place = cell_place(release, codes)
-    before_clipping = release.values if release.signed is None else release.signed
-    shown = release.missing[place] or before_clipping[place] == release.noisy[place]
+    shown = release.missing[place] or release.before_clipping[place] == release.noisy[place]
     if not release.measure.is_count or not shown:
         raise BadRequest(
             "The value shown is no count with noise of its own.",

@@ -1,7 +1,7 @@
 """A release as columns: one line a cell, in the order of the cells, the last variable fastest.
 
     places_of(release, lines)   for each variable, which of its categories each line has
-    numbers_of(release, lines)  value, and beside it signed, relative_standard_error and noise_share where there are any
+    numbers_of(release, lines)  value, and beside it signed, errors, percent and rank where there are any
     blocks(release)             the lines, some at a time
 
 Every format that has lines writes these columns, so that all of them say the same. A large table is written block by
@@ -96,4 +96,7 @@ def numbers_of(release: Release, lines: Lines = EVERY) -> list[Numbers]:
         if tenths is not None:
             percent = tenths.flat[lines] / 10
             columns.append(Numbers(name, meaning, percent, missing | (percent < 0)))
+    columns += [
+        Numbers(c.name, c.meaning, c.values.flat[lines], c.missing.flat[lines]) for c in release.derived
+    ]
     return columns

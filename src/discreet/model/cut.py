@@ -46,9 +46,7 @@ def cut(release: Release, wanted: Mapping[str, Collection[str]]) -> Release:
         if name not in names:
             raise UnknownVariable(f'The table does not show "{name}".', nearest(name, names))
     places = tuple(kept_places(d, wanted.get(d.name, d.codes)) for d in release.dimensions)
-    if all(p.size == d.length for p, d in zip(places, release.dimensions, strict=True)):
-        return release
-    return _cut(release, places)
+    return cut_places(release, places)
 
 
 def kept_places(dimension: Dimension, codes: Collection[str]) -> NDArray[np.int64]:
@@ -67,7 +65,15 @@ def kept_places(dimension: Dimension, codes: Collection[str]) -> NDArray[np.int6
     return np.array(sorted({known[code] for code in codes}), dtype=np.int64)
 
 
-def _cut(release: Release, places: Places) -> Release:
+def cut_places(release: Release, places: Places) -> Release:
+    """The cells at these places of each dimension, in their order.
+
+    Args:
+        release: The whole, or a cut of it.
+        places: For each dimension. A total stays last; categories stand in another order only where none holds another.
+    """
+    if all(np.array_equal(p, np.arange(d.length)) for p, d in zip(places, release.dimensions, strict=True)):
+        return release
     index = np.ix_(*places)
     kept = [_kept(d, p) for d, p in zip(release.dimensions, places, strict=True)]
     selection = _selection(release, tuple(kept))
@@ -81,19 +87,20 @@ def _cut(release: Release, places: Places) -> Release:
         errors=None if release.errors is None else release.errors[index],
         noise_shares=None if release.noise_shares is None else release.noise_shares[index],
         signed=None if release.signed is None else release.signed[index],
-        notes=release.notes if release.selection else (*release.notes, selection.note),
+        notes=release.notes if release.selection or not selection else (*release.notes, selection.note),
         selection=selection,
+        derived=tuple(replace(c, values=c.values[index], missing=c.missing[index]) for c in release.derived),
     )
 
 
-def _selection(release: Release, kept: tuple[Dimension, ...]) -> Selection:
-    """What is selected of the whole; of a cut of a cut, what both selected."""
+def _selection(release: Release, kept: tuple[Dimension, ...]) -> Selection | None:
+    """What is selected of the whole; of a cut of a cut, what both selected; None where all is shown."""
     before = release.selection
     title = release.title if before is None else before.title
     lengths = {d.name: d.length for d in release.dimensions}
     named = {} if before is None else dict(before.codes)
     codes = tuple((d.name, d.codes) for d in kept if d.name in named or d.length < lengths[d.name])
-    return Selection(title, codes)
+    return Selection(title, codes) if codes else None
 
 
 def cut_dimension(dimension: Dimension, codes: Collection[str]) -> Dimension:

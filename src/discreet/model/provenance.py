@@ -67,7 +67,7 @@ def provenance(release: Release) -> list[tuple[str, str]]:
         ("version", dataset.version),
         ("digest", release.digest),
         ("citation", citation(release)),
-        ("query", release.request.permalink),
+        ("query", release.query),
         ("selection", "" if release.selection is None else release.selection.text),
         ("unit", dataset.unit),
         ("population", dataset.population),

@@ -16,12 +16,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
+from urllib.parse import urlencode
 
 import numpy as np
 
 from discreet.model.grammar import write_filter
 from discreet.model.measure import COUNT
 from discreet.model.one_line import one_line
+from discreet.model.view import NO_VIEW, View
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -71,6 +73,23 @@ class Selection:
 
 
 @dataclass(frozen=True, slots=True)
+class Derived:
+    """A number beside each value, made from released values alone (`inference/viewed.py`).
+
+    Args:
+        name: Of its column, in every format.
+        meaning: What it tells, in a sentence.
+        values: In the shape of the table.
+        missing: Where there is none.
+    """
+
+    name: str
+    meaning: str
+    values: NDArray[np.int64] | NDArray[np.float64]
+    missing: NDArray[np.bool_]
+
+
+@dataclass(frozen=True, slots=True)
 class Release:
     """A protected table and all that belongs to it.
 
@@ -94,6 +113,8 @@ class Release:
         measure: What the numbers say.
         charged: What whoever asked was charged for it now, for them alone: no format writes it.
         selection: Which cells of its whole it shows; None for a whole table.
+        derived: Percentages and ranks beside the values.
+        view: What is shown beside the values, and which rows.
     """
 
     dataset: Dataset
@@ -113,10 +134,13 @@ class Release:
     charged: Mapping[str, Any] | None = None
     signed: NDArray[np.int64] | NDArray[np.float64] | None = None
     selection: Selection | None = None
+    derived: tuple[Derived, ...] = ()
+    view: View = NO_VIEW
 
     def __post_init__(self) -> None:
         lengths = tuple(dimension.length for dimension in self.dimensions)
         arrays: list[NDArray[np.generic]] = [self.values, self.noisy, self.status]
+        arrays += [array for column in self.derived for array in (column.values, column.missing)]
         for array in (*arrays, *(a for a in (self.errors, self.noise_shares, self.signed) if a is not None)):
             if array.shape != lengths:
                 raise ValueError("the arrays of a release must have its shape")
@@ -140,6 +164,16 @@ class Release:
     def missing(self) -> NDArray[np.bool_]:
         """Which cells have no released value."""
         return np.isin(self.status, (WITHHELD, NOT_APPLICABLE))
+
+    @property
+    def before_clipping(self) -> NDArray[np.int64] | NDArray[np.float64]:
+        """The values before numbers below zero were shown as zero."""
+        return self.values if self.signed is None else self.signed
+
+    @property
+    def query(self) -> str:
+        """The parameters of an address that show this table again."""
+        return urlencode([*self.request.to_query(), *self.view.to_query()], safe=",=")
 
     @property
     def cells(self) -> int:

@@ -21,19 +21,24 @@ from starlette.responses import Response
 from discreet import __version__
 from discreet.errors import UnknownCategory
 from discreet.server.address import here
-from discreet.server.query import explain_plus
+from discreet.server.query import explain_plus, read_word
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from starlette.requests import Request
 
-    from discreet.answer.door import Door
+    from discreet.answer.door import Door, Doors
     from discreet.answer.question import Question
     from discreet.model.request import TableRequest
 
 #: Anybody may keep a copy, and asks whether it still holds: a new version may have been loaded.
 CACHE_CONTROL = "public, max-age=0, must-revalidate"
+
+
+def asked_door(doors: Doors, request: Request, dataset_id: str, key: str | None = None) -> Door:
+    """The door of the version that an address names; of the one that is served, where it names none."""
+    return doors.door(dataset_id, key, read_word(request.query_params, "version"))
 
 
 def check(door: Door, request: TableRequest) -> Question:

@@ -13,6 +13,8 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
+from discreet.workspace.version_facts import VersionFacts  # noqa: TC001 - pydantic reads it
+
 
 @dataclass(frozen=True, slots=True)
 class JsonStatCategory:
@@ -66,6 +68,10 @@ class JsonStatExtension:
     signed: list[float | None] | None = None
     relative_standard_error: list[float | None] | None = None
     noise_share: list[float | None] | None = None
+    percent: list[float | None] | None = None
+    rank: list[int | None] | None = None
+    meaning: dict[str, str] | None = None
+    selection: dict[str, list[str]] | None = None
     design_effect: float | None = None
 
 
@@ -155,6 +161,46 @@ class IntervalsDocument:
     dimensions: list[str]
     level: float
     cells: list[CellIntervalDocument]
+
+
+@dataclass(frozen=True, slots=True)
+class VersionsDocument:
+    """The versions of a dataset, the newest last."""
+
+    dataset: str
+    versions: list[VersionFacts]
+
+
+@dataclass(frozen=True, slots=True)
+class MeasuredDocument:
+    """A number of two versions with its limits; null where there is none."""
+
+    estimate: float | None
+    low: float | None
+    high: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class ComparedCellDocument:
+    """One cell in two versions; null where it is withheld."""
+
+    codes: list[str]
+    value: float | None
+    other: Annotated[float | None, Field(alias="with")]
+    difference: MeasuredDocument
+    ratio: MeasuredDocument
+
+
+@dataclass(frozen=True, slots=True)
+class ComparedDocument:
+    """One table in two versions, which their digests name."""
+
+    dimensions: list[str]
+    version: str
+    other: Annotated[str, Field(alias="with")]
+    level: float
+    note: list[str]
+    cells: list[ComparedCellDocument]
 
 
 @dataclass(frozen=True, slots=True)

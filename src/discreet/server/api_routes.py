@@ -3,6 +3,7 @@
     GET /api/datasets    GET /api/datasets/{id}    GET /api/datasets/{id}/table?rows=..&columns=..&format=..
     GET /api/datasets/{id}/test/independence?rows=..&columns=..
     GET /api/datasets/{id}/interval?rows=..&columns=..&cell=..&of=..&over=..&minus=..&minus_of=..&level=..
+    GET /api/datasets/{id}/versions    GET /api/datasets/{id}/compare?version=..&with=..&rows=..&columns=..&level=..
     GET /api/datasets/{id}/budget    GET /api/datasets/{id}/ledger
     GET /api/datasets/{id}/methodology    GET /api/datasets/{id}/noise
 
@@ -23,7 +24,9 @@ from starlette.responses import Response
 from discreet.errors import BadKey, BadRequest
 from discreet.formats import named_format
 from discreet.inference.independence import independence_test
-from discreet.server.answer import bearer, check, conditional, strong_tag, tag_of
+from discreet.inference.viewed import viewed
+from discreet.model.view import VIEW_PARAMETERS
+from discreet.server.answer import asked_door, bearer, check, conditional, strong_tag, tag_of
 from discreet.server.answer_documents import (
     BudgetDocument,
     IntervalDocument,
@@ -44,12 +47,14 @@ from discreet.server.openapi import (
     request_parameters,
     table_parameters,
     table_responses,
+    version_parameter,
 )
-from discreet.server.query import TABLE_PARAMETERS, read_table, refuse_unknown
+from discreet.server.query import TABLE_PARAMETERS, read_table, read_view, refuse_unknown
 from discreet.server.released import headers_only, tell_charges
 from discreet.server.snippets import file_stem
 from discreet.server.streaming import document_response
 from discreet.server.transfer import is_head
+from discreet.server.version_routes import add_version_routes
 
 if TYPE_CHECKING:
     from starlette.datastructures import QueryParams
@@ -57,9 +62,10 @@ if TYPE_CHECKING:
     from discreet.answer.door import Door, Doors
     from discreet.answer.question import Question
     from discreet.formats import Format
+    from discreet.model.view import View
 
 #: What a program may ask beside the table itself.
-API_PARAMETERS = (*TABLE_PARAMETERS, "format", "download", "dry_run")
+API_PARAMETERS = (*TABLE_PARAMETERS, *VIEW_PARAMETERS, "format", "download", "dry_run")
 DatasetId = Annotated[str, Path(description="The dataset's id.", examples=["census"])]
 
 
@@ -80,12 +86,13 @@ def api_router(doors: Doors) -> APIRouter:
     @router.get(
         "/datasets/{dataset_id}",
         response_model=DatasetDocument,
-        responses=problem_responses(400, 404, 414, 503),
+        responses=problem_responses(400, 404, 410, 414, 503),
+        openapi_extra={"parameters": [version_parameter()]},
     )
     def describe_dataset(request: Request, dataset_id: DatasetId) -> Response:
         """One dataset: what is counted, its variables with their categories, and what protects it."""
-        refuse_unknown(request.query_params, ())
-        door = doors.door(dataset_id)
+        refuse_unknown(request.query_params, ("version",))
+        door = asked_door(doors, request, dataset_id)
         return conditional(request, strong_tag("dataset", door.digest), lambda: _json(description(door)))
 
     @router.get(
@@ -100,15 +107,15 @@ def api_router(doors: Doors) -> APIRouter:
         refuse_unknown(query, API_PARAMETERS)
         form = _format(request)
         download = _flag(query, "download")
-        door = doors.door(dataset_id, bearer(request))
-        asked = read_table(door.dataset, query)
+        door = asked_door(doors, request, dataset_id, bearer(request))
+        asked, view = read_table(door.dataset, query), read_view(query)
         if _flag(query, "dry_run"):
             return _uncached(door.dry_run(asked))
         question = check(door, asked)
         return conditional(
             request,
-            tag_of(question, form.name),
-            lambda: _table(request, door, question, form, download=download),
+            tag_of(question, form.name, *view.to_query()),
+            lambda: _table(request, door, question, form, view, download=download),
             metered=question.metered,
             vary="" if "format" in query else "Accept",
         )
@@ -116,13 +123,13 @@ def api_router(doors: Doors) -> APIRouter:
     @router.get(
         "/datasets/{dataset_id}/test/independence",
         response_model=IndependenceDocument,
-        responses=problem_responses(400, 401, 403, 404, 414, 503),
+        responses=problem_responses(400, 401, 403, 404, 410, 414, 503),
         openapi_extra={"parameters": request_parameters(), "security": PERHAPS_A_KEY},
     )
     def independence(request: Request, dataset_id: DatasetId) -> Response:
         """Whether the two variables of a table are independent; the likelihood contains the noise."""
         refuse_unknown(request.query_params, TABLE_PARAMETERS)
-        door = doors.door(dataset_id, bearer(request))
+        door = asked_door(doors, request, dataset_id, bearer(request))
         question = check(door, read_table(door.dataset, request.query_params))
         tag = tag_of(question, "independence")
         return conditional(request, tag, lambda: _independence(door, question), metered=question.metered)
@@ -130,13 +137,13 @@ def api_router(doors: Doors) -> APIRouter:
     @router.get(
         "/datasets/{dataset_id}/interval",
         response_model=IntervalDocument | IntervalsDocument,
-        responses=problem_responses(400, 401, 403, 404, 414, 503),
+        responses=problem_responses(400, 401, 403, 404, 410, 414, 503),
         openapi_extra={"parameters": interval_parameters(), "security": PERHAPS_A_KEY},
     )
     def interval(request: Request, dataset_id: DatasetId) -> Response:
         """Between which limits true counts lie, or a sum, a share or a difference of them."""
         refuse_unknown(request.query_params, INTERVAL_PARAMETERS)
-        door = doors.door(dataset_id, bearer(request))
+        door = asked_door(doors, request, dataset_id, bearer(request))
         question = check(door, read_table(door.dataset, request.query_params))
         asked = read_interval(request.query_params)
         tag = tag_of(question, "interval", str(asked))
@@ -147,6 +154,7 @@ def api_router(doors: Doors) -> APIRouter:
             metered=question.metered,
         )
 
+    add_version_routes(router, doors)
     _add_budget_routes(router, doors)
     add_methodology_api(router, doors)
     return router
@@ -195,11 +203,13 @@ def _format(request: Request) -> Format:
     return negotiated(request.headers.get("accept", ""))
 
 
-def _table(request: Request, door: Door, question: Question, form: Format, *, download: bool) -> Response:
+def _table(
+    request: Request, door: Door, question: Question, form: Format, view: View, *, download: bool
+) -> Response:
     if is_head(request):
         response = headers_only(door, [question.request])
     else:
-        release = door.answer(question)
+        release = viewed(door.answer(question), view)
         response = document_response(request, form.stream(release), form.media_type)
         tell_charges(response, [release])
     response.headers["content-type"] = form.media_type

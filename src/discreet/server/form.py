@@ -19,6 +19,7 @@ from discreet.model.grammar import escape, parse_choice, parse_filter, parse_nam
 from discreet.model.levels import level_label, level_names
 from discreet.model.measure import DEFAULT_MEASURE
 from discreet.model.request import TableRequest, canonical
+from discreet.model.view import BASES, VIEW_PARAMETERS
 from discreet.server.query import TABLE_PARAMETERS, read_table
 
 if TYPE_CHECKING:
@@ -114,11 +115,16 @@ class Form:
     choices: tuple[Choice, ...]
     totals: bool
     fit_to: tuple[str, ...] = ()
+    rank: bool = False
+    top: str = ""
+    hide_empty: bool = False
+    version: str = ""
 
 
 def form_parameters(dataset: Dataset) -> list[str]:
     """Every parameter that the page takes."""
-    return [*TABLE_PARAMETERS, *(CODES_PREFIX + v.name for v in dataset.variables if len(v) > MOST_BOXES)]
+    lines = (CODES_PREFIX + v.name for v in dataset.variables if len(v) > MOST_BOXES)
+    return [*TABLE_PARAMETERS, *VIEW_PARAMETERS, *lines]
 
 
 def is_raw(query: QueryParams) -> bool:
@@ -167,6 +173,10 @@ def filled_form(dataset: Dataset, query: QueryParams, request: TableRequest | No
         choices=_choices(dataset, query),
         totals="no" not in query.getlist("totals"),
         fit_to=parse_names(query.getlist("fit_to")),
+        rank="yes" in query.getlist("rank"),
+        top=query.get("top", ""),
+        hide_empty="yes" in query.getlist("hide_empty"),
+        version="" if request is None else query.get("version", ""),
     )
 
 
@@ -179,9 +189,17 @@ def _choices(dataset: Dataset, query: QueryParams) -> tuple[Choice, ...]:
         ("" if measure.name == DEFAULT_MEASURE else measure.name, measure.label(dataset))
         for measure in measures_of(dataset)
     )
+    shown = _percent(query.get("percent", ""))
     if len(measures) == 1:
-        return (totals,)
-    return Choice("measure", "Measure", measures, query.get("measure", "")), totals
+        return totals, shown
+    return Choice("measure", "Measure", measures, query.get("measure", "")), totals, shown
+
+
+def _percent(chosen: str) -> Choice:
+    """Which percentages stand beside the numbers; one of a cell only where the address names it."""
+    options = [("", "None"), *((word, f"Of the {word}") for word in BASES)]
+    options += [(chosen, f"Of {chosen}")] if chosen not in dict(options) else []
+    return Choice("percent", "Percentages", tuple(options), chosen)
 
 
 def _level_fields(dataset: Dataset, request: TableRequest) -> tuple[LevelField, ...]:

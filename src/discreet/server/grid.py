@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from discreet.model.release import Release
+    from discreet.model.release import Derived, Release
     from discreet.model.shape import Dimension
 
     Axis = tuple[Dimension, ...]
@@ -113,13 +113,14 @@ def grid(release: Release, intervals: Mapping[int, str] | None = None) -> Grid:
     status = release.status.reshape(lengths).transpose(2, 0, 1).tolist()
     errors = _shown(release, release.errors).reshape(lengths).transpose(2, 0, 1).tolist()
     shares = _shown(release, release.noise_shares).reshape(lengths).transpose(2, 0, 1).tolist()
-    signed = _signed(release).reshape(lengths).transpose(2, 0, 1).tolist()
+    signed = release.before_clipping.reshape(lengths).transpose(2, 0, 1).tolist()
     unit = release.dataset.unit[:1].upper() + release.dataset.unit[1:]
     classes = _column_classes(columns)
+    beside = [_texts(column).reshape(lengths).transpose(2, 0, 1).tolist() for column in release.derived]
 
     cell = partial(_cell, intervals or {})
 
-    def layer(label: tuple[str, ...], *arrays: list[list[int]]) -> Layer:
+    def layer(label: tuple[str, ...], *arrays: list[list[Any]]) -> Layer:
         cells = [tuple(map(cell, *line, classes)) for line in zip(*arrays, strict=True)]
         return Layer(label, _groups(rows, cells, unit))
 
@@ -127,7 +128,7 @@ def grid(release: Release, intervals: Mapping[int, str] | None = None) -> Grid:
         row_title=_listed(rows),
         column_title=_listed(columns),
         headers=_headers(columns) if columns else ((Header(unit if rows else "Number", 1, False, False),),),
-        layers=tuple(map(layer, _labels(layers), values, signed, status, errors, shares)),
+        layers=tuple(map(layer, _labels(layers), values, signed, status, errors, shares, *beside)),
         legend=_legend(release),
     )
 
@@ -198,16 +199,26 @@ def _shown(release: Release, tenths: NDArray[np.int64] | None) -> NDArray[np.int
     return np.where(release.missing, -1, tenths)
 
 
-def _signed(release: Release) -> NDArray[Any]:
-    """The numbers before those below zero became zero."""
-    return release.values if release.signed is None else release.signed
+def _texts(column: Derived) -> NDArray[np.object_]:
+    """Percentages or ranks for the eye; a dash where a percentage has no base."""
+    if column.name == "percent":
+        texts = [f"{number(value)} %" for value in column.values.ravel().tolist()]
+    else:
+        texts = [f"{column.name} {number(value)}" for value in column.values.ravel().tolist()]
+    none = "\N{EN DASH} %" if column.name == "percent" else ""
+    return np.where(column.missing.ravel(), none, np.array(texts, dtype=object))
 
 
 def _cell(
-    intervals: Mapping[int, str], value: int, signed: int, status: int, error: int, share: int, look: str
+    intervals: Mapping[int, str], value: int, signed: int, status: int, error: int, share: int, *rest: str
 ) -> tuple[str, str, tuple[str, ...], str]:
-    """A number with separators for the eye, or the letter of why there is none, and the number's error."""
-    notes = (f"RSE {error // 10}.{error % 10} %", f"noise {_whole(share)} %") if error >= 0 else ()
+    """A number with separators for the eye, or the letter of why there is none, and what stands below it.
+
+    The rest is what was derived from it, and its look.
+    """
+    *beside, look = rest
+    errors = (f"RSE {error // 10}.{error % 10} %", f"noise {_whole(share)} %") if error >= 0 else ()
+    notes = tuple(filter(None, (*beside, *errors)))
     if not status:
         raised = f"before it was raised to zero: {number(signed)}" if signed < value == 0 else ""
         return number(value), look, notes, "; ".join(filter(None, (intervals.get(signed, ""), raised)))
@@ -249,4 +260,6 @@ def _legend(release: Release) -> tuple[tuple[str, str], ...]:
             ("RSE", "Relative standard error, of sampling and of the noise together, rounded up"),
             ("noise", "The noise's share of that error's variance, rounded up; the rest is sampling"),
         ]
+    symbols = {"percent": "%"}
+    legend += [(symbols.get(column.name, column.name), column.meaning) for column in release.derived]
     return tuple(legend)

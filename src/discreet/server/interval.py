@@ -46,15 +46,24 @@ def read_interval(query: QueryParams) -> AskedInterval:
     Raises:
         BadRequest: A level that is no number, or no cell beside the others.
     """
-    text = read_word(query, "level")
-    try:
-        level = float(text) if text else DEFAULT_LEVEL
-    except ValueError:
-        raise BadRequest(f'The level is "{text}".', "It lies between 0 and 1, as in 0.95.") from None
+    level = read_level(query)
     cells, of, over, minus, minus_of = (tuple(filter(None, query.getlist(name))) for name in _CELLS)
     if not cells and (of or over or minus or minus_of):
         raise BadRequest("`of`, `over` and `minus` need a cell.", "Add cell=, as in cell=sex=1.")
     return AskedInterval(cells, of, over, minus, minus_of, level)
+
+
+def read_level(query: QueryParams) -> float:
+    """The level that a query string asks for.
+
+    Raises:
+        BadRequest: It is no number.
+    """
+    text = read_word(query, "level")
+    try:
+        return float(text) if text else DEFAULT_LEVEL
+    except ValueError:
+        raise BadRequest(f'The level is "{text}".', "It lies between 0 and 1, as in 0.95.") from None
 
 
 def asked_interval(release: Release, asked: AskedInterval) -> Interval:

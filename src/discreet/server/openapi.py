@@ -48,11 +48,19 @@ _PROBLEMS = {
     400: "The request cannot be read; `code` says why and `advice` what to do.",
     401: "The API key is missing or not accepted.",
     403: "Not released: a rule, the declared universe, the budget that is left or the role of the account.",
-    404: "There is no such dataset, or it has no budget.",
+    404: "There is no such dataset or version, or it has no budget.",
     406: "`Accept` names no format of the table; `advice` lists those that there are.",
     410: "The version is not answered beside the one that is served; `detail` says why.",
     414: "The query is longer than the server reads.",
     503: "The server cannot answer at the moment; nothing is ever answered unprotected.",
+}
+
+
+_LEVEL: dict[str, Any] = {
+    "name": "level",
+    "in": "query",
+    "description": "The chance to cover the true value, at least.",
+    "schema": {"type": "number", "default": DEFAULT_LEVEL},
 }
 
 
@@ -73,7 +81,7 @@ def table_responses() -> dict[int | str, dict[str, Any]]:
     return {
         200: {"description": "The protected table.", "content": content, "headers": headers},
         304: {"description": "Not modified: the copy named by If-None-Match still holds."},
-        **problem_responses(400, 401, 403, 404, 406, 414, 503),
+        **problem_responses(400, 401, 403, 404, 406, 410, 414, 503),
     }
 
 
@@ -127,7 +135,32 @@ def request_parameters() -> list[dict[str, Any]]:
             "Published tables whose totals a fitted table keeps: `area,sex*age`; `none` for none. With additivity=fitted.",
             [],
         ),
+        version_parameter(),
     ]
+
+
+def version_parameter(name: str = "version") -> dict[str, Any]:
+    """The query parameter that names a version."""
+    return _text(name, "The version: 8 letters or more of its digest, or its declared name; else the newest.")
+
+
+def view_parameters() -> list[dict[str, Any]]:
+    """The query parameters that say what stands beside the numbers, and which rows are shown."""
+    return [
+        _text("percent", "Percent of the `row`, `column` or `table` total, or of a cell: `sex=1,age=_T`."),
+        _choice("rank", ["yes", "no"], "no", "The rank of each number among the rows of its column."),
+        {
+            **_text("top", "How many categories of the first row variable, the largest first."),
+            "schema": {"type": "integer", "minimum": 1, "maximum": 999_999_999},
+        },
+        _choice("hide_empty", ["yes", "no"], "no", "Leave out rows whose numbers are all 0."),
+    ]
+
+
+def compare_parameters() -> list[dict[str, Any]]:
+    """The query parameters of a comparison: which table, of which two versions."""
+    other = version_parameter("with") | {"required": True, "example": "1"}
+    return [*request_parameters(), other, _LEVEL]
 
 
 def interval_parameters() -> list[dict[str, Any]]:
@@ -141,12 +174,7 @@ def interval_parameters() -> list[dict[str, Any]]:
         _names(
             "minus_of", "With `of` and `minus`: what `minus` is a share of, if not `of`. Weighted tables.", []
         ),
-        {
-            "name": "level",
-            "in": "query",
-            "description": "The chance to cover the true value, at least.",
-            "schema": {"type": "number", "default": DEFAULT_LEVEL},
-        },
+        _LEVEL,
     ]
 
 
@@ -154,6 +182,7 @@ def table_parameters() -> list[dict[str, Any]]:
     """The query parameters of a table: which one, and as what document."""
     return [
         *request_parameters(),
+        *view_parameters(),
         _choice("dry_run", ["0", "1"], "0", "1: only the size and what the rules say, as JSON."),
         _choice(
             "format",
@@ -206,6 +235,16 @@ def _names(name: str, meaning: str, example: list[str]) -> dict[str, Any]:
     schema = {"type": "array", "items": {"type": "string"}, "default": []}
     parameter = {"name": name, "in": "query", "required": False, "description": meaning, "schema": schema}
     return parameter | {"style": "form", "explode": True} | ({"example": example} if example else {})
+
+
+def _text(name: str, meaning: str) -> dict[str, Any]:
+    return {
+        "name": name,
+        "in": "query",
+        "required": False,
+        "description": meaning,
+        "schema": {"type": "string"},
+    }
 
 
 def _choice(name: str, choices: list[str], default: str, meaning: str) -> dict[str, Any]:

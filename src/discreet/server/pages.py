@@ -14,12 +14,13 @@ from urllib.parse import parse_qsl
 from fastapi import APIRouter, Request
 from starlette.responses import RedirectResponse, Response
 
-from discreet.errors import DiscreetError, NotFound, Refused, nearest
+from discreet.errors import BadRequest, DiscreetError, NotFound, Refused, nearest
 from discreet.inference.cell_targets import error_text, interval_texts, refuse_no_counts
 from discreet.inference.independence import independence_test
+from discreet.inference.viewed import viewed
 from discreet.server import snippets
 from discreet.server.address import here, link
-from discreet.server.answer import check, conditional, strong_tag, tag_of
+from discreet.server.answer import asked_door, check, conditional, strong_tag, tag_of
 from discreet.server.catalogue import schema_org
 from discreet.server.certainty import certainty
 from discreet.server.datasets import usable
@@ -29,7 +30,7 @@ from discreet.server.independence import is_two_way, two_way_release, verdict
 from discreet.server.interval import INTERVAL_PARAMETERS, asked_interval, read_interval
 from discreet.server.methodology import add_methodology_page
 from discreet.server.problems import explanations, public
-from discreet.server.query import TABLE_PARAMETERS, read_table, refuse_unknown
+from discreet.server.query import TABLE_PARAMETERS, asked_version, read_table, read_view, refuse_unknown
 from discreet.server.templating import FINGERPRINT, page
 
 if TYPE_CHECKING:
@@ -55,37 +56,40 @@ def page_router(doors: Doors, options: Options) -> APIRouter:
     @router.get("/datasets/{dataset_id}")
     def table_builder(request: Request, dataset_id: str) -> Response:
         """The form and the table that it asks for."""
-        door = doors.door(dataset_id)
-        query = request.query_params
-        try:
+        door, query = doors.door(dataset_id), request.query_params
+        try:  # where a version is not answered, the form of the one that is served remains
+            door = asked_door(doors, request, dataset_id)
             refuse_unknown(query, form_parameters(door.dataset))
-            question = check(door, read_form(door.dataset, query))
+            question, also = check(door, read_form(door.dataset, query)), _also(request)
         except DiscreetError as error:
             return _refused(request, door, error)
         if is_raw(query):
             return RedirectResponse(
-                link(snippets.page_path(question.request)) + "#table", 303, {"cache-control": "no-store"}
+                link(snippets.page_path(question.request, also)) + "#table",
+                303,
+                {"cache-control": "no-store"},
             )
         told = here().base, options.page_cells, options.publisher, options.licence
-        tag = tag_of(question, "page", FINGERPRINT, *told, door.budget_left())
+        tag = tag_of(question, "page", FINGERPRINT, *told, door.budget_left(), also)
         try:
             return conditional(request, tag, lambda: _table_page(request, door, question, options))
-        except Refused as error:
+        except (Refused, BadRequest) as error:
             return _refused(request, door, error)
 
     @router.get("/datasets/{dataset_id}/test/independence")
     def independence(request: Request, dataset_id: str) -> Response:
         """Whether the two variables of a table are independent."""
         refuse_unknown(request.query_params, TABLE_PARAMETERS)
-        door = doors.door(dataset_id)
+        door = asked_door(doors, request, dataset_id)
         question = check(door, read_table(door.dataset, request.query_params))
-        tag = tag_of(question, "independence-page", FINGERPRINT, here().base)
-        return conditional(request, tag, lambda: _independence_page(door, question, here().base))
+        base, also = here().base, asked_version(request.query_params)
+        tag = tag_of(question, "independence-page", FINGERPRINT, base, also)
+        return conditional(request, tag, lambda: _independence_page(door, question, base, also))
 
     @router.get("/datasets/{dataset_id}/variables/{name}")
     def code_list(request: Request, dataset_id: str, name: str) -> Response:
         """The codes of one variable, to look up and copy."""
-        door = doors.door(dataset_id)
+        door = asked_door(doors, request, dataset_id)
         names = [variable.name for variable in door.dataset.variables]
         if name not in names:
             raise NotFound(f'The dataset "{dataset_id}" has no variable "{name}".', nearest(name, names))
@@ -114,11 +118,11 @@ def _add_interval_page(router: APIRouter, doors: Doors) -> None:
     def interval(request: Request, dataset_id: str) -> Response:
         """How sure a sum, a share or a difference of cells is."""
         refuse_unknown(request.query_params, INTERVAL_PARAMETERS)
-        door = doors.door(dataset_id)
+        door = asked_door(doors, request, dataset_id)
         question = check(door, read_table(door.dataset, request.query_params))
-        asked = read_interval(request.query_params)
-        tag = tag_of(question, "interval-page", FINGERPRINT, str(asked))
-        return conditional(request, tag, lambda: _interval_page(door, question, asked))
+        asked, also = read_interval(request.query_params), asked_version(request.query_params)
+        tag = tag_of(question, "interval-page", FINGERPRINT, str(asked), also)
+        return conditional(request, tag, lambda: _interval_page(door, question, asked, also))
 
 
 def _add_error_pages(router: APIRouter) -> None:
@@ -146,8 +150,10 @@ def _add_error_pages(router: APIRouter) -> None:
 
 def _table_page(request: Request, door: Door, question: Question, options: Options) -> Response:
     """The page with its table, or with downloads only when the table is too large for a page."""
-    base, asked = here().base, question.request
-    release = door.answer(question) if question.cells <= options.page_cells else None
+    base, asked, also = here().base, question.request, _also(request)
+    release = None
+    if question.cells <= options.page_cells:
+        release = viewed(door.answer(question), read_view(request.query_params))
     if release is None:
         door.refuse_unreleased(asked)
     sure = None if release is None else certainty(release)
@@ -156,24 +162,38 @@ def _table_page(request: Request, door: Door, question: Question, options: Optio
         "table.html",
         **_frame(request, door, question) | told,
         error=None,
-        title=question.title,
+        title=question.title if release is None else release.title,
         grid=None if release is None else grid(release, sure.titles if sure else None),
         certainty=sure,
         cells=question.cells,
         page_cells=options.page_cells,
         facts=snippets.facts(question.dataset, asked),
-        downloads=snippets.downloads(asked),
-        interval=snippets.interval_path(asked),
-        independence=snippets.independence_path(asked) if is_two_way(question) else None,
-        permalink=base + snippets.page_path(asked),
+        downloads=snippets.downloads(asked, also),
+        interval=snippets.interval_path(asked, asked_version(request.query_params)),
+        independence=snippets.independence_path(asked, asked_version(request.query_params))
+        if is_two_way(question)
+        else None,
+        newest=snippets.page_path(asked, read_view(request.query_params).to_query()),
+        permalink=base + snippets.page_path(asked, _naming_version(request, question)),
         codes={
-            "From a shell": snippets.curl(asked, base),
-            "In Python": snippets.python(asked, base),
-            "On the command line": snippets.command(asked, base),
+            "From a shell": snippets.curl(asked, base, also),
+            "In Python": snippets.python(asked, base, also),
+            "On the command line": snippets.command(asked, base, also),
         },
-        citation=snippets.citation(question, base),
+        citation=snippets.citation(question, base, read_view(request.query_params).to_query()),
         json_ld=schema_org(door, options),
     )
+
+
+def _also(request: Request) -> list[tuple[str, str]]:
+    """The view and the version that an address names, as parameters of further links."""
+    query = request.query_params
+    return [*read_view(query).to_query(), *asked_version(query)]
+
+
+def _naming_version(request: Request, question: Question) -> list[tuple[str, str]]:
+    """The view, and the version that answered: a link that shows the same numbers for as long as it is kept."""
+    return [*read_view(request.query_params).to_query(), snippets.named_version(question.digest)]
 
 
 def _budget_page(door: Door) -> Response:
@@ -196,10 +216,14 @@ def _budget_page(door: Door) -> Response:
 def _instead(request: Request, door: Door) -> tuple[str, str] | None:
     """The title and address of the nearest table that is allowed."""
     found = door.suggestion(read_form(door.dataset, request.query_params))
-    return None if found is None else (found[0], snippets.page_path(found[1]))
+    return (
+        None
+        if found is None
+        else (found[0], snippets.page_path(found[1], asked_version(request.query_params)))
+    )
 
 
-def _independence_page(door: Door, question: Question, base: str) -> Response:
+def _independence_page(door: Door, question: Question, base: str, also: snippets.Also) -> Response:
     """What the test says, the naive test beside it, and why they differ."""
     found = independence_test(two_way_release(door, question))
     asked = question.request
@@ -214,16 +238,16 @@ def _independence_page(door: Door, question: Question, base: str) -> Response:
         facts=snippets.facts(question.dataset, asked),
         found=found,
         verdict=verdict(found),
-        table=snippets.page_path(asked),
-        json=f"/api{snippets.independence_path(asked)}",
+        table=snippets.page_path(asked, also),
+        json=f"/api{snippets.independence_path(asked, also)}",
         codes={
-            "In Python": snippets.python_test(asked, base),
-            "On the command line": snippets.command_test(asked, base),
+            "In Python": snippets.python_test(asked, base, also),
+            "On the command line": snippets.command_test(asked, base, also),
         },
     )
 
 
-def _interval_page(door: Door, question: Question, asked: AskedInterval) -> Response:
+def _interval_page(door: Door, question: Question, asked: AskedInterval, also: snippets.Also) -> Response:
     """A form for cells, and the interval of what was asked."""
     release = door.answer(question)
     weighted = release.measure.has_errors
@@ -238,8 +262,8 @@ def _interval_page(door: Door, question: Question, asked: AskedInterval) -> Resp
         dataset=question.dataset,
         digest=question.digest,
         title=question.title,
-        table=snippets.page_path(question.request),
-        parameters=parse_qsl(question.request.permalink),
+        table=snippets.page_path(question.request, also),
+        parameters=[*parse_qsl(question.request.permalink), *also],
         dimensions=release.dimensions,
         asked=asked,
         found=found,

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from discreet.answer.measures import default_measure
 from discreet.errors import BadRequest, UnknownCategory, nearest
 from discreet.model.request import request_from_text
+from discreet.model.view import View, read_top
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -34,6 +35,7 @@ TABLE_PARAMETERS = (
     "measure",
     "additivity",
     "fit_to",
+    "version",
 )
 _ANSWERS = {"yes": True, "no": False}
 
@@ -62,6 +64,22 @@ def read_table(dataset: Dataset, query: QueryParams) -> TableRequest:
         additivity=read_word(query, "additivity"),
         fit_to=query.getlist("fit_to"),
     )
+
+
+def read_view(query: QueryParams) -> View:
+    """What a query string wants to see beside the numbers, and which rows."""
+    return View(
+        percent=read_word(query, "percent"),
+        rank=read_yes_no(query, "rank", default=False),
+        top=read_top(read_word(query, "top")),
+        hide_empty=read_yes_no(query, "hide_empty", default=False),
+    )
+
+
+def asked_version(query: QueryParams) -> list[tuple[str, str]]:
+    """The version that a query string names, as a parameter of further links; none for the one that is served."""
+    word = read_word(query, "version")
+    return [("version", word)] if word else []
 
 
 def read_word(query: QueryParams, name: str) -> str:

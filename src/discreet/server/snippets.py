@@ -9,6 +9,7 @@ import json
 import shlex
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
+from urllib.parse import urlencode
 
 from discreet.answer.measures import measure_kind
 from discreet.formats import formats
@@ -18,13 +19,19 @@ from discreet.model.measure import DEFAULT_MEASURE
 from discreet.model.release import filter_in_words
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from discreet.answer.question import Question
     from discreet.model.dataset import Dataset
     from discreet.model.request import TableRequest
 
+    #: Parameters of an address beside the request: of a view, of a version.
+    Also = Sequence[tuple[str, str]]
 
 #: Systems allow 255 bytes; some programs less.
 LONGEST_STEM = 120
+#: Parameters of a view that say yes or no.
+_SWITCHES = {"rank", "hide_empty"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,30 +42,39 @@ class Download:
     href: str
 
 
-def page_path(request: TableRequest) -> str:
-    """The address of the table's page."""
-    return f"/datasets/{request.dataset}?{request.permalink}"
+def page_path(request: TableRequest, also: Also = ()) -> str:
+    """The address of the table's page.
+
+    Args:
+        request: The canonical request.
+        also: The parameters of a view and of a version.
+    """
+    return f"/datasets/{request.dataset}?{_query(request, also)}"
 
 
-def api_path(request: TableRequest, form: str) -> str:
+def api_path(request: TableRequest, form: str, also: Also = ()) -> str:
     """The address of the table's document."""
-    return f"/api/datasets/{request.dataset}/table?{request.permalink}&format={form}"
+    return f"/api/datasets/{request.dataset}/table?{_query(request, also)}&format={form}"
 
 
-def independence_path(request: TableRequest) -> str:
+def independence_path(request: TableRequest, also: Also = ()) -> str:
     """The address of the page that tests the table for independence."""
-    return f"/datasets/{request.dataset}/test/independence?{request.permalink}"
+    return f"/datasets/{request.dataset}/test/independence?{_query(request, also)}"
 
 
-def interval_path(request: TableRequest) -> str:
+def interval_path(request: TableRequest, also: Also = ()) -> str:
     """The address of the page that says how sure sums, shares and differences of the table are."""
-    return f"/datasets/{request.dataset}/interval?{request.permalink}"
+    return f"/datasets/{request.dataset}/interval?{_query(request, also)}"
 
 
-def downloads(request: TableRequest) -> list[Download]:
+def _query(request: TableRequest, also: Also) -> str:
+    return urlencode([*request.to_query(), *also], safe=",=")
+
+
+def downloads(request: TableRequest, also: Also = ()) -> list[Download]:
     """A link for every format that can be written here."""
     return [
-        Download(form.label, api_path(request, form.name) + "&download=1")
+        Download(form.label, api_path(request, form.name, also) + "&download=1")
         for form in formats()
         if form.installed
     ]
@@ -80,12 +96,12 @@ def file_stem(request: TableRequest) -> str:
     return "-".join(words)[:LONGEST_STEM]
 
 
-def curl(request: TableRequest, base: str) -> str:
+def curl(request: TableRequest, base: str, also: Also = ()) -> str:
     """The call of the API from a shell."""
-    return f"curl {shlex.quote(base + api_path(request, 'csv'))}"
+    return f"curl {shlex.quote(base + api_path(request, 'csv', also))}"
 
 
-def command(request: TableRequest, base: str) -> str:
+def command(request: TableRequest, base: str, also: Also = ()) -> str:
     """The call of the command line, from any machine.
 
     >>> from discreet.model.request import TableRequest
@@ -97,10 +113,10 @@ def command(request: TableRequest, base: str) -> str:
     words += ["--additivity", request.additivity] if request.additivity else []
     words += ["--fit-to", ",".join(request.fit_to)] if request.fit_to else []
     words += [] if request.totals else ["--no-totals"]
-    return shlex.join([*words, "--format", "csv"])
+    return shlex.join([*words, *_flags(also), "--format", "csv"])
 
 
-def command_test(request: TableRequest, base: str) -> str:
+def command_test(request: TableRequest, base: str, also: Also = ()) -> str:
     """The test of independence on the command line.
 
     >>> from discreet.model.request import TableRequest
@@ -108,7 +124,16 @@ def command_test(request: TableRequest, base: str) -> str:
     'discreet test independence --dataset https://example.org/datasets/census --rows age --columns sex'
     """
     place = f"{base}/datasets/{request.dataset}"
-    return shlex.join(["discreet", "test", "independence", "--dataset", place, *_options(request)])
+    words = ["discreet", "test", "independence", "--dataset", place, *_options(request)]
+    return shlex.join([*words, *_flags(also)])
+
+
+def _flags(also: Also) -> list[str]:
+    """The options of a view and a version."""
+    words: list[str] = []
+    for name, text in also:
+        words += [f"--{name.replace('_', '-')}", *([] if name in _SWITCHES else [text])]
+    return words
 
 
 def _options(request: TableRequest) -> list[str]:
@@ -128,7 +153,7 @@ def _options(request: TableRequest) -> list[str]:
     return words
 
 
-def python(request: TableRequest, base: str) -> str:
+def python(request: TableRequest, base: str, also: Also = ()) -> str:
     """The call from Python, from any machine.
 
     >>> from discreet.model.request import TableRequest
@@ -139,15 +164,15 @@ def python(request: TableRequest, base: str) -> str:
     table = catalogue.table("census", rows=["age"], columns=["sex"])
     table.to_pandas()
     """
-    return _python(request, base, "table.to_pandas()")
+    return _python(request, base, "table.to_pandas()", also)
 
 
-def python_test(request: TableRequest, base: str) -> str:
+def python_test(request: TableRequest, base: str, also: Also = ()) -> str:
     """The test of independence from Python."""
-    return _python(request, base, "table.test_independence()")
+    return _python(request, base, "table.test_independence()", also)
 
 
-def _python(request: TableRequest, base: str, last: str) -> str:
+def _python(request: TableRequest, base: str, last: str, also: Also) -> str:
     arguments = [_quoted(request.dataset)]
     for name, names in (("rows", request.rows), ("columns", request.columns), ("layers", request.layers)):
         arguments += [f"{name}={_listed(names)}"] if names else []
@@ -169,6 +194,7 @@ def _python(request: TableRequest, base: str, last: str) -> str:
     arguments += [f"measure={_quoted(request.measure)}"] if request.measure != DEFAULT_MEASURE else []
     arguments += [f"additivity={_quoted(request.additivity)}"] if request.additivity else []
     arguments += [f"fit_to={_listed(request.fit_to)}"] if request.fit_to else []
+    arguments += [f"{name}={_argument(name, text)}" for name, text in also]
     lines = [
         "import discreet\n",
         f"catalogue = discreet.open({_quoted(base)})",
@@ -178,9 +204,22 @@ def _python(request: TableRequest, base: str, last: str) -> str:
     return "\n".join(lines)
 
 
-def citation(question: Question, base: str) -> str:
-    """How to cite the table: what, from where, which version, at which address."""
-    return provenance.citation(question, base + page_path(question.request))
+def _argument(name: str, text: str) -> str:
+    """A parameter of a view or a version as Python writes it."""
+    if name == "top":
+        return text
+    return "True" if name in _SWITCHES else _quoted(text)
+
+
+def named_version(digest: str) -> tuple[str, str]:
+    """The parameter that names a version for as long as it is kept."""
+    return "version", digest[:8]
+
+
+def citation(question: Question, base: str, also: Also = ()) -> str:
+    """How to cite the table: what, from where, which version, at which address, which names the version."""
+    path = page_path(question.request, [*also, named_version(question.digest)])
+    return provenance.citation(question, base + path)
 
 
 def facts(dataset: Dataset, request: TableRequest) -> list[tuple[str, str]]:

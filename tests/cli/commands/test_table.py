@@ -59,3 +59,25 @@ def test_levels_arrive(run_here, folder):
 def test_json_and_format_json_agree(run_here, folder):
     done = run_here("table", "town", "--rows", "sex", "--json", "--format", "json", "-w", folder)
     assert json.loads(done.stdout)["id"] == ["sex"]
+
+
+def test_percentages_ranks_and_chosen_rows_arrive(run_here, folder):
+    given = ("table", "town", "--rows", "area", "--columns", "sex", "-w", folder)
+    view = ("--percent", "column", "--rank", "--top", "2", "--hide-empty")
+    document = json.loads(run_here(*given, *view, "--json").stdout)
+    assert (
+        document["extension"]["query"] == "rows=area&columns=sex&percent=column&rank=yes&top=2&hide_empty=yes"
+    )
+    assert document["size"] == [3, 3]
+    shown = run_here(*given, *view).stdout
+    assert "Percent of the column total" in " ".join(shown.split())
+    assert f"{document['extension']['percent'][0]}" in shown
+    assert run_here(*given, "--percent", "rows").returncode == 2
+
+
+def test_a_version_is_asked_for(run_here, town_versions):
+    given = ("table", "town", "--rows", "sex", "--json", "-w", town_versions)
+    one, newest = (json.loads(run_here(*given, *more).stdout) for more in (("--version", "1"), ()))
+    assert one["extension"]["dataset_version"] == "1"
+    assert newest["extension"]["dataset_version"] == "2"
+    assert run_here(*given, "--version", "0").returncode == 3

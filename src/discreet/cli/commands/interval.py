@@ -19,6 +19,7 @@ from discreet.cli.options import (
     PlaceArgument,
     RowsOption,
     ThreadsOption,
+    VersionOption,
     WorkspaceOption,
 )
 from discreet.cli.registry import EXAMINE, Command
@@ -61,6 +62,7 @@ def interval(
     ] = "count",
     level: Annotated[float, typer.Option(help="The chance to cover the true value, at least.")] = 0.95,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON alone on standard output.")] = False,
+    version: VersionOption = "",
     workspace: WorkspaceOption = None,
     threads: ThreadsOption = None,
 ) -> None:
@@ -70,7 +72,7 @@ def interval(
 
     if not cells and (of or over or minus):
         raise BadRequest("--of, --over and --minus need a cell.", "Add --cell, as in --cell sex=1.")
-    place = open_place(dataset, workspace, threads)
+    place = open_place(dataset, workspace, threads, version)
     release = place.door.release(
         place.request(
             rows=rows,

@@ -17,6 +17,7 @@ from discreet.cli.options import (
     PlaceArgument,
     RowsOption,
     ThreadsOption,
+    VersionOption,
     WorkspaceOption,
 )
 from discreet.cli.registry import MAKE_TABLES, Command
@@ -69,6 +70,17 @@ def table(
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Only tell the size and what the rules say, as JSON.")
     ] = False,
+    percent: Annotated[
+        str, typer.Option(help="Percent of the row, column or table total, or of a cell: sex=1,age=_T.")
+    ] = "",
+    rank: Annotated[bool, typer.Option("--rank", help="Rank the rows of each column.")] = False,
+    top: Annotated[
+        int, typer.Option(help="So many categories of the first row variable, the largest first.")
+    ] = 0,
+    hide_empty: Annotated[
+        bool, typer.Option("--hide-empty", help="Leave out rows whose numbers are all 0.")
+    ] = False,
+    version: VersionOption = "",
     out: Annotated[Path | None, typer.Option("--out", "-o", help="Write to this file.")] = None,
     workspace: WorkspaceOption = None,
     threads: ThreadsOption = None,
@@ -76,6 +88,7 @@ def table(
     """Make a protected table. With --format or --json standard output holds only the document."""
     from discreet.answer.measures import measure_kind
     from discreet.cli.place import open_place
+    from discreet.model.view import View
 
     if errors and not measure_kind(measure).measure.has_errors:
         raise BadRequest(
@@ -91,7 +104,7 @@ def table(
         chosen = format_of_file(out)
     if dry_run and form not in {None, "json"}:
         raise BadRequest(f"A dry run is told as JSON, not as {form}.", f"Leave out --format {form}.")
-    place = open_place(dataset, workspace, threads)
+    place = open_place(dataset, workspace, threads, version)
     request = place.request(
         rows=rows,
         columns=columns,
@@ -104,12 +117,14 @@ def table(
         additivity=additivity,
         fit_to=fit_to,
     )
+    view = View(percent, rank, top, hide_empty) or place.view
     if dry_run:
         emit_json(place.door.dry_run(request), out)
         return
     release = place.door.release(request)
     if release.charged is not None:
         messages.print(printable(release.charged["sentence"]), markup=False, soft_wrap=True)
+    release = place.answers.viewed(release, view)
     if chosen is None:
         _show(release, errors=errors)
     else:
@@ -129,7 +144,9 @@ def _show(release: Release, *, errors: bool) -> None:
     shown = Table(release)
     headers, lines = shown.text_grid(errors=errors)
     stubs = len(release.request.layers + release.request.rows)
-    print_grid(output, release.title, headers, lines, stubs, together=3 if errors else 1)
+    print_grid(
+        output, release.title, headers, lines, stubs, together=(3 if errors else 1) + len(release.derived)
+    )
     for text in (*shown.legend(), *_about_errors(shown, errors=errors), *release.notes):
         output.print(Text(printable(text)), style="dim")
 

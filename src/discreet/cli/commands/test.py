@@ -16,6 +16,7 @@ from discreet.cli.options import (
     FilterOption,
     GroupOption,
     ThreadsOption,
+    VersionOption,
     WorkspaceOption,
 )
 from discreet.cli.registry import EXAMINE, Command
@@ -72,6 +73,7 @@ def independence(
     ],
     seed: Annotated[int, typer.Option(help="Seed of the bootstrap.")] = _OWN_CHOICE["seed"],
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON alone on standard output.")] = False,
+    version: VersionOption = "",
     workspace: WorkspaceOption = None,
     threads: ThreadsOption = None,
 ) -> None:
@@ -87,12 +89,12 @@ def independence(
         "seed": seed,
     }
     if file is not None:
-        _refuse_both(dataset, rows, columns, filters, groups)
+        _refuse_both(dataset, rows, columns, filters, groups, version)
         found = independence_test(read_matrix(file), _noise_table(noise), **options)
     else:
         if noise is not None:
             raise BadRequest("--noise belongs to --csv: a dataset has its own noise table.", "Leave it out.")
-        place = open_place(_named(dataset), workspace, threads)
+        place = open_place(_named(dataset), workspace, threads, version)
         request = place.request(rows=rows, columns=columns, filters=filters, groups=groups)
         chosen = {name: option for name, option in options.items() if option != _OWN_CHOICE[name]}
         found = place.answers.independence(place.door.release(request), chosen)

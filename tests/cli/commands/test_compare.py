@@ -1,0 +1,28 @@
+"""`discreet compare`, as a person calls it."""
+
+import json
+
+from discreet.answer.door import open_doors
+from discreet.inference.compared import compare
+from discreet.model.request import request_from_text
+
+
+def test_two_versions_are_compared(run_here, town_versions):
+    given = ("compare", "town", "--version", "2", "--with", "1", "--rows", "sex", "-w", town_versions)
+    doors = open_doors(town_versions)
+    new, old = (
+        doors.door("town", version=word).release(request_from_text("town", rows=["sex"])) for word in "21"
+    )
+    doors.close()
+    assert json.loads(run_here(*given, "--json").stdout) == compare(new, old).document()
+    shown = run_here(*given).stdout
+    assert f"{new.value('1'):,}" in shown
+    assert "difference" in shown
+    assert "it may be the same noise" in " ".join(shown.split())
+
+
+def test_a_closed_version_is_refused_and_a_missing_one_asked_for(run_here, town_versions):
+    closed = run_here("compare", "town", "--with", "0", "--rows", "sex", "-w", town_versions)
+    assert closed.returncode == 3
+    assert "few records" in " ".join(closed.stderr.split())
+    assert run_here("compare", "town", "--rows", "sex", "-w", town_versions).returncode == 2
