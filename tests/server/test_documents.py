@@ -32,5 +32,6 @@ def test_a_description_has_variables_hierarchies_and_the_protection_in_words(cli
 
 
 def test_a_description_tells_no_number_of_records(client):
-    text = client.get("/api/datasets/people").text + client.get("/api/datasets").text
+    described = client.get("/api/datasets/people")
+    text = described.text.replace(described.json()["digest"], "") + client.get("/api/datasets").text
     assert "617" not in text

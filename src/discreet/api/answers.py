@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
     from discreet.formats import Format
     from discreet.inference.cell_targets import Cell
+    from discreet.inference.compared import Compared
     from discreet.inference.intervals import Interval
     from discreet.inference.likelihood_ratio import LikelihoodRatio
     from discreet.model.release import Release
@@ -45,6 +46,9 @@ class Answers(Protocol):
 
     def viewed(self, release: Release, view: View) -> Release:
         """The table with percentages and ranks beside its numbers, or with some of its rows."""
+
+    def compared(self, release: Release, other: Release, level: float) -> Compared:
+        """Two versions of the table, cell by cell."""
 
 
 class ComputedHere:
@@ -79,6 +83,12 @@ class ComputedHere:
         from discreet.inference.viewed import viewed
 
         return viewed(release, view)
+
+    def compared(self, release: Release, other: Release, level: float) -> Compared:
+        """Two versions of the table, cell by cell."""
+        from discreet.inference.compared import compare
+
+        return compare(release, other, level)
 
 
 COMPUTED_HERE = ComputedHere()

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from discreet.api.answers import Cells, Limits
     from discreet.api.connection import Answer, Connection
     from discreet.formats import Format
+    from discreet.inference.compared import Compared
     from discreet.inference.intervals import Interval
     from discreet.inference.likelihood_ratio import LikelihoodRatio
     from discreet.model.dataset import Dataset
@@ -107,6 +108,16 @@ class RemoteDoors:
         if found.digest != release.digest:
             raise _replaced(release)
         return replace(found, charged=release.charged)
+
+    def compared(self, release: Release, other: Release, level: float) -> Compared:
+        """Two versions of the table, cell by cell, by the server that has both."""
+        from discreet.inference.compared import alike, read_compared
+
+        query = [*table_query(release.request), ("with", other.digest), ("level", str(level))]
+        alike(release, other)
+        found = self.door(release.dataset.id, version=release.digest).document("compare", query)
+        with reading():
+            return read_compared(release, other, found)
 
     def interval(self, release: Release, cells: Cells, level: float, others: Mapping[str, Cells]) -> Interval:
         """The interval of a sum of cells beside others: by name `of`, `over`, `minus`, `minus_of`."""

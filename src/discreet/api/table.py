@@ -142,9 +142,7 @@ class Table:
         return self._compared(other, "ratio", level)
 
     def _compared(self, other: Table, name: str, level: float) -> pd.DataFrame:
-        from discreet.inference.compared import compare
-
-        found = compare(self.release, other.release, level)
+        found = self._answers.compared(self.release, other.release, level)
         frame = Table(found.release).to_pandas().drop(columns="status")
         frame["other"] = Table(found.other).to_pandas()["value"]
         measured = getattr(found, name)

@@ -29,6 +29,8 @@ from discreet.inference.viewed import above_noise, both_level
 from discreet.model.cut import cut
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from numpy.typing import NDArray
 
     from discreet.model.release import Release
@@ -97,9 +99,7 @@ def compare(release: Release, other: Release, level: float = DEFAULT_LEVEL) -> C
     Raises:
         BadRequest: They answer different questions, share no category, or their numbers have no intervals.
     """
-    if release.request.identity != other.request.identity:
-        raise BadRequest("The two tables answer different questions.", "Ask both for the same table.")
-    release, other = _common(release, other), _common(other, release)
+    release, other = alike(release, other)
     missing = release.missing | other.missing
     low, high = every_interval(release, both_level(level))
     least, most = every_interval(other, both_level(level))
@@ -111,6 +111,42 @@ def compare(release: Release, other: Release, level: float = DEFAULT_LEVEL) -> C
         quotients = one / two, low / most.astype(np.float64), high / least.astype(np.float64)
     ratio = Measured(_where(divides, quotients[0]), *_limits(unlimited | ~divides, *quotients[1:]))
     return Compared(release, other, difference, ratio, level)
+
+
+def read_compared(release: Release, other: Release, document: Mapping[str, Any]) -> Compared:
+    """The comparison of two releases that somebody else made, from its document.
+
+    Raises:
+        BadRequest: They answer different questions, or share no category.
+        LookupError, TypeError: The document is not as it should be.
+    """
+    release, other = alike(release, other)
+    told = {tuple(cell["codes"]): cell for cell in document["cells"]}
+    cells = [told[codes] for codes in product(*(dimension.codes for dimension in release.dimensions))]
+    difference, ratio = (
+        _read([cell[name] for cell in cells], release.values.shape) for name in ("difference", "ratio")
+    )
+    return Compared(release, other, difference, ratio, document["level"])
+
+
+def _read(cells: list[dict[str, float | None]], shape: tuple[int, ...]) -> Measured:
+    """What `_documents` wrote; where there is a lower limit alone, the upper one is infinite."""
+    estimate, low, high = (
+        np.array([cell[name] for cell in cells], dtype=np.float64).reshape(shape)
+        for name in ("estimate", "low", "high")
+    )
+    return Measured(estimate, low, np.where(np.isnan(high) & ~np.isnan(low), np.inf, high))
+
+
+def alike(release: Release, other: Release) -> tuple[Release, Release]:
+    """Both tables in the cells that both have.
+
+    Raises:
+        BadRequest: They answer different questions, or share no category.
+    """
+    if release.request.identity != other.request.identity:
+        raise BadRequest("The two tables answer different questions.", "Ask both for the same table.")
+    return _common(release, other), _common(other, release)
 
 
 def _common(release: Release, other: Release) -> Release:
