@@ -3,7 +3,7 @@ import pytest
 from discreet.api.address import (
     Address,
     is_address,
-    is_private,
+    keeps_secrets,
     read_address,
     request_from_query,
     split_query,
@@ -42,10 +42,10 @@ def test_a_folder_is_no_address():
 
 
 def test_only_tls_and_this_machine_are_private():
-    assert is_private("http://localhost:8000")
-    assert is_private("http://[::1]:8000")
-    assert not is_private("http://127.0.0.1.example.org")
-    assert not is_private("http://10.0.0.1")
+    assert keeps_secrets("http://localhost:8000")
+    assert keeps_secrets("http://[::1]:8000")
+    assert not keeps_secrets("http://127.0.0.1.example.org")
+    assert not keeps_secrets("http://10.0.0.1")
 
 
 def test_the_query_of_a_page_is_the_request_that_wrote_it():

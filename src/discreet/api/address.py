@@ -88,10 +88,10 @@ def read_address(text: str) -> Address:
     return Address(base + page["base"], page["dataset"], parts.query)
 
 
-def is_private(base: str) -> bool:
+def keeps_secrets(base: str) -> bool:
     """Whether nobody on the way can read what is sent: TLS, or a server on this machine.
 
-    >>> is_private("https://example.org"), is_private("http://127.0.0.1:8000"), is_private("http://example.org")
+    >>> keeps_secrets("https://example.org"), keeps_secrets("http://127.0.0.1:8000"), keeps_secrets("http://example.org")
     (True, True, False)
     """
     parts = urlsplit(base)

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any
 import httpx
 
 from discreet import __version__
-from discreet.api.address import is_private
+from discreet.api.address import keeps_secrets
 from discreet.api.remote_release import reading
 from discreet.errors import BadKey, Refused, ServerUnusable, all_errors
 
@@ -89,7 +89,7 @@ class Connection:
         sleep: Callable[[float], None] = time.sleep,
     ) -> None:
         key = _usable(key)
-        if key and not is_private(base):
+        if key and not keeps_secrets(base):
             warnings.warn(
                 f"The API key is sent to {base} without encryption: whoever is on the way can read it. "
                 "Use an https:// address.",

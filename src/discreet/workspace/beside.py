@@ -37,7 +37,7 @@ WHY_CLOSED = {
     "protection": "A version that is served is protected otherwise: both together would tell more than either.",
     "categories": "Its categories differ from those of a version that is served, so that they cannot be compared.",
     "unreadable": "It could not be compared with a version that is served.",
-    "not-judged": "It was not compared with the version that is served.",
+    "not-compared": "It was not compared with the version that is served.",
 }
 
 
@@ -55,7 +55,7 @@ class Beside:
     comparison: Comparison
     allowed: bool
 
-    def judge(self, home: Path) -> Callable[[str], str]:
+    def why_closed(self, home: Path) -> Callable[[str], str]:
         """Why an earlier version of the same dataset is closed by this load; empty where it stays open."""
         return lambda digest: self._why(home / digest)
 
@@ -74,10 +74,10 @@ class Beside:
         if self.allowed or self.version.dataset.protection.is_dp:
             return ""
         found = self.comparison.with_version(place)
-        return "unreadable" if found is None else why_closed(found[0], self.version, found[1])
+        return "unreadable" if found is None else reason_closed(found[0], self.version, found[1])
 
 
-def why_closed(before: Version, after: Version, changes: Changes) -> str:
+def reason_closed(before: Version, after: Version, changes: Changes) -> str:
     """Why an older version cannot be answered beside a newer one of its lineage, a key of `WHY_CLOSED`; or empty.
 
     Args:

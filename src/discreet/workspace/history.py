@@ -2,10 +2,10 @@
 
     datasets/<id>/history.json   {"current": ..., "versions": [{"digest", "loaded", "closed"}], "seal"}
 
-A load adds its version at the end and judges each other version that was open (`beside.py`), so any two open versions
-were compared at the load of the later one. A closed version is opened only by being loaded again. The file is sealed by
-the secret. One that is missing, or that names another current version since a load did not finish, opens nothing: the
-served version answers alone.
+A load adds its version at the end and compares it with every other version that was open (`beside.py`), so any two open
+versions were compared at the load of the later one. A closed version is opened only by being loaded again. The file is
+sealed by the secret. One that is missing, or that names another current version since a load did not finish, opens
+nothing: the served version answers alone.
 
 Comes from: `load`. Goes to: `Workspace`, which answers `version=`.
 Source: docs/decisions/0009-versions-beside-each-other.md.
@@ -58,16 +58,16 @@ class History:
     current: str = ""
     versions: tuple[KeptVersion, ...] = ()
 
-    def after(self, digest: str, judge: Callable[[str], str]) -> History:
+    def after(self, digest: str, why: Callable[[str], str]) -> History:
         """The history once a version is served.
 
         Args:
             digest: The version.
-            judge: Why another open version is closed by it; empty where it stays open.
+            why: Why another open version is closed by it; empty where it stays open.
         """
         now = datetime.now(UTC).isoformat(timespec="seconds").replace("+00:00", "Z")
         here = next((v for v in self.versions if v.digest == digest), KeptVersion(digest, now))
-        others = [replace(v, closed=v.closed or judge(v.digest)) for v in self.versions if v.digest != digest]
+        others = [replace(v, closed=v.closed or why(v.digest)) for v in self.versions if v.digest != digest]
         return History(digest, (*others, replace(here, closed="")))
 
 
@@ -92,13 +92,13 @@ def read_history(home: Path, current: str, secret: Secret) -> History:
         raise _unusable(home) from None
     if seal != _seal(home, history, secret):
         raise _unusable(home)
-    return history if history.current == current else _unjudged(history, current)
+    return history if history.current == current else _unfinished(history, current)
 
 
-def _unjudged(history: History, current: str) -> History:
+def _unfinished(history: History, current: str) -> History:
     """A load did not finish: nothing but the served version is open."""
     others = tuple(
-        replace(v, closed=v.closed or "not-judged") for v in history.versions if v.digest != current
+        replace(v, closed=v.closed or "not-compared") for v in history.versions if v.digest != current
     )
     here = next((v for v in history.versions if v.digest == current), KeptVersion(current))
     return History(current, (*others, replace(here, closed="")))

@@ -1,6 +1,6 @@
 """Loading records into a workspace: a new version beside the others, charged if it must be, then current by a rename.
 
-    describe -> noise -> read and store -> compare -> seal -> judge earlier versions -> keep -> charge (dp) -> settle
+    describe -> noise -> read and store -> compare -> seal -> compare with earlier versions -> keep -> charge (dp) -> settle
     -> verify -> write the history -> point
 
 Nothing is left behind when a load is refused, and the version that was served is still served. Under `dp` the whole
@@ -137,7 +137,7 @@ def load_dataset(
         version = Version(dataset, description, noise, revisions, seal, loaded.fingerprint, kind.name)
         others = Beside(version, comparison, allowed=serve_beside)
         others.refuse_close_sister(folder)
-        history = read_history(home, served, secret).after(loaded.digest, others.judge(home))
+        history = read_history(home, served, secret).after(loaded.digest, others.why_closed(home))
         write_version(loading, version, loaded.digest, secret)
         keep(loading)
         receipt = book_load(folder, dataset, noise, loaded.fingerprint)

@@ -134,6 +134,7 @@ RULE_SETS = (
     RuleSet("mean-cell-size 3", 130, _mean(3)),
     RuleSet("mean-cell-size 3 in areas", 130, _mean(3, level="area", from_variables=1)),
     RuleSet("mean-cell-size 5", 200, _mean(5)),
+    RuleSet("mean-cell-size 12", 500, _mean(12)),
     RuleSet("mean-cell-size 17 from 2", 700, _mean(17, from_variables=2)),
     RuleSet("mean-cell-size 20 in areas from 2", 800, _mean(20, level="area", from_variables=2)),
     RuleSet("mean-cell-size 1,000,000", 300, _mean(1000000)),

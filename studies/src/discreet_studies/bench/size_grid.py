@@ -175,7 +175,7 @@ GRID: tuple[Point, ...] = (
     *_points("laplace.5", _FIFTEEN, 5, tables=2_000),
     *_points("maxent", _TEN, 1, 2, tables=_SLOW),
     *_points("laplace.5", _SIX, 2),
-    *_points("laplace.5", _TEN, 1, tables=_SLOW),
+    *_points("laplace.5", _FIFTEEN, 1, tables=_SLOW),
     *_points("normal", _SIX, 5, tables=_SLOW),
     *_points("dp-gaussian", _SIX, 10),
 )
