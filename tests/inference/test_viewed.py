@@ -268,7 +268,7 @@ def test_every_format_has_the_percentages_and_says_of_what(release):
     sheet = openpyxl.load_workbook(io.BytesIO(texts["xlsx"]))["data"]
     header, *lines = sheet.iter_rows(values_only=True)
     assert [line[header.index("percent")] for line in lines] == expected
-    for name in ("px", "html", "sdmx-csv", "csv-excel"):
+    for name in ("px", "html", "sdmx-csv", "sdmx-json", "csv-excel"):
         assert b"percent" in texts[name].lower(), name
     assert b"Percent of the row total" in texts["px"]
     assert named_format("arrow").write(shown) == texts["arrow"]

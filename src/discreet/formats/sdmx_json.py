@@ -85,13 +85,20 @@ def _structure(release: Release, flow: Flow, known: Known) -> dict[str, Any]:
         "uri": flow.urn,
         "name": words["TITLE"],
         "dimensions": {"dataSet": [], "series": [], "observation": _dimensions(release, flow)},
-        "attributes": {"dataSet": of_table, "series": [], "observation": _of_values(known)},
+        "attributes": {"dataSet": of_table, "series": [], "observation": _of_values(release, known)},
     }
 
 
-def _of_values(known: Known) -> list[dict[str, Any]]:
+def _attributes(release: Release) -> dict[str, str]:
+    """The attributes of a value: those of every table, and what a view derives from it."""
+    from discreet.model.sdmx import OF_VALUES
+
+    return OF_VALUES | {column.name.upper(): column.meaning for column in release.derived}
+
+
+def _of_values(release: Release, known: Known) -> list[dict[str, Any]]:
     """All attributes of a value, in one order, each with a value: sdmx1 matches them with those of the structure."""
-    from discreet.model.sdmx import CONF_STATUS, OBS_STATUS, OF_VALUES
+    from discreet.model.sdmx import CONF_STATUS, OBS_STATUS
 
     coded = {"OBS_STATUS": OBS_STATUS, "CONF_STATUS": CONF_STATUS}
     texts = {name: [repr(number) for number in numbers.tolist()] for name, numbers in known.items()}
@@ -99,7 +106,7 @@ def _of_values(known: Known) -> list[dict[str, Any]]:
         _component(name, label, coded[name])
         if name in coded
         else _uncoded(name, label, texts.get(name, [""]))
-        for name, label in OF_VALUES.items()
+        for name, label in _attributes(release).items()
     ]
 
 
@@ -139,7 +146,11 @@ def _observations(release: Release, flow: Flow, known: Known) -> Iterator[bytes]
         key = pc.binary_join_element_wise(*keys, _text(":"))
         number = number_texts(value, missing="null")
         first = pc.binary_join_element_wise(_text('\n"'), key, _text('":['), number, _text(""))
-        columns = [first, *_statuses(release, lines), *_in_order(beside, known)]
+        columns = [
+            first,
+            *_statuses(release, lines),
+            *_in_order(list(_attributes(release))[2:], beside, known),
+        ]
         yield joined_lines(columns, ",", "],")
 
 
@@ -153,11 +164,9 @@ def _statuses(release: Release, lines: slice) -> list[pa.Array]:
     return [_digits(status), _digits(np.array(CONF_PLACES)[status])]
 
 
-def _in_order(beside: list[Numbers], known: Known) -> list[pa.Array | pa.Scalar]:
+def _in_order(names: list[str], beside: list[Numbers], known: Known) -> list[pa.Array | pa.Scalar]:
     """The columns up to the last that there is, each in its place among all attributes."""
     import numpy as np
-
-    from discreet.model.sdmx import OF_VALUES
 
     there = {
         numbers.name.upper(): _digits(
@@ -166,7 +175,6 @@ def _in_order(beside: list[Numbers], known: Known) -> list[pa.Array | pa.Scalar]
         for numbers in beside
         if numbers.name.upper() in known
     }
-    names = list(OF_VALUES)[2:]
     last = max((names.index(name) + 1 for name in there), default=0)
     return [there.get(name, _text("null")) for name in names[:last]]
 
