@@ -9,7 +9,7 @@ from fastapi.testclient import TestClient
 import discreet
 from discreet.answer.door import Doors
 from discreet.answer.pipeline import release_table
-from discreet.errors import BadKey, LedgerUnusable, TooManyGroups
+from discreet.errors import BadKey, TooManyGroups
 from discreet.model.request import request_from_text
 from discreet.server.app import create_app
 from discreet.workspace.ledger_place import accounts_of
@@ -108,7 +108,7 @@ def test_over_http_with_a_key(folder):
 
 def test_a_key_without_a_ledger_gets_no_answer(folder):
     (folder / "ledger.sqlite").unlink()
-    with pytest.raises(LedgerUnusable):
+    with pytest.raises(BadKey, match="no accounts"):
         discreet.open(folder, key="dk_something").table("town", rows=["sex"])
 
 
