@@ -2,7 +2,7 @@
 
 Excel splits a file by the separator of the reader's own settings, which no server can know. This is what it expects
 where the comma is the decimal sign, as in most of Europe; `csv_excel_point` is for where the point is. A first line
-`sep=;` is no way out: with it Excel no longer reads the byte order mark, and the decimal sign stays that of the reader.
+`sep=;` is no way out: Excel is said not to read the byte order mark then, and the decimal sign stays the reader's.
 
 An apostrophe leads every text that Excel would change: a formula, or a code that it would take for a date (`5-9`), a
 time, or a number with other digits than it has (`007`, `1E5`, more than 15 digits).
