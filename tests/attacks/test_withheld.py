@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from discreet.attacks.interface import Answer
-from discreet.attacks.withheld import FITTED, SHARES, Target, _pairs, attack
+from discreet.attacks.withheld import attack
+from discreet.attacks.withheld_questions import FITTED, SHARES, Target
 from discreet.errors import TableNotReleased
 from discreet.model.dataset_toml import parse_dataset
 from discreet.model.request import canonical
@@ -115,9 +116,3 @@ def test_a_count_of_the_union_says_more_than_the_areas_one_by_one():
 def test_asking_in_more_ways_takes_noise_off():
     once, often = errors([3], deviation=10.0), errors([3], deviation=10.0, ways=5)
     assert often[1] < once[1]
-
-
-def test_in_a_tournament_everybody_meets_everybody_once():
-    for size in (4, 5, 8, 21):
-        met = [pair for number in range(size + size % 2 - 1) for pair in _pairs(size, number)]
-        assert len(met) == len(set(met)) == size * (size - 1) // 2

@@ -8,7 +8,7 @@
 Of the ranges that match a format the most specific one gives its quality. The highest quality wins, then the more
 specific match, then the order in which formats are offered.
 
-Comes from: the request. Goes to: `api_routes`. Source: RFC 9110, section 12.5.1.
+Comes from: the request. Goes to: `api_routes`, `sdmx`. Source: RFC 9110, section 12.5.1.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ def negotiated(accept: str) -> Format:
         NotAcceptable: It names no format that can be written here.
     """
     offered = sorted((f for f in formats() if f.installed), key=lambda form: form.name != DEFAULT_FORMAT)
-    ranges = _ranges(accept) or [("*/*", 1.0)]
+    ranges = accepted_ranges(accept) or [("*/*", 1.0)]
     best = max(offered, key=lambda form: _liking(form, ranges))
     if not _liking(best, ranges)[0]:
         types = dict.fromkeys(media_type(form) for form in offered)
@@ -49,7 +49,7 @@ def _liking(form: Format, ranges: list[tuple[str, float]]) -> tuple[float, int]:
     return quality, precision
 
 
-def _ranges(accept: str) -> list[tuple[str, float]]:
+def accepted_ranges(accept: str) -> list[tuple[str, float]]:
     """The media ranges of a header with their qualities; a quality that cannot be read is 1."""
     found = []
     for item in accept.split(","):

@@ -8,7 +8,7 @@ import pytest
 from discreet.answer import question
 from discreet.attacks.trials import withheld_study
 from discreet.attacks.trials.withheld_study import LIMIT, WithheldStudy
-from discreet.attacks.withheld import STARTS
+from discreet.attacks.withheld_questions import STARTS
 from discreet.errors import BadRequest
 from discreet.rules import verdict
 from discreet.workspace.demo import census_batches, census_description

@@ -39,7 +39,7 @@ from discreet.attacks.trials.withheld_study import (
     withheld_by_rule,
 )
 from discreet.attacks.weights import COUNT, WEIGHTED
-from discreet.attacks.withheld import STARTS, Target
+from discreet.attacks.withheld_questions import STARTS, Target
 from discreet.errors import BadRequest, TableNotReleased
 from discreet.model.request import TableRequest
 

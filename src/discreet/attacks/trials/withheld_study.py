@@ -32,7 +32,8 @@ from discreet.attacks.knowledge import CELLKEY, Knowledge, noise_table
 from discreet.attacks.trials.population import Population
 from discreet.attacks.trials.study import framed, noise_in_words
 from discreet.attacks.trials.targets import Served, TrueCounts, load_people
-from discreet.attacks.withheld import STARTS, Target, attack
+from discreet.attacks.withheld import attack
+from discreet.attacks.withheld_questions import STARTS, Target
 from discreet.errors import BadRequest, Refused
 from discreet.model.measure import DEFAULT_MEASURE
 from discreet.model.request import TableRequest

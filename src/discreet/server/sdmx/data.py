@@ -20,6 +20,7 @@ from discreet.formats.sdmx_json import sdmx_json
 from discreet.model.cut import cut
 from discreet.model.request import TableRequest
 from discreet.server.answer import check
+from discreet.server.negotiation import accepted_ranges
 from discreet.server.sdmx.key import read_key, table_variables
 
 if TYPE_CHECKING:
@@ -95,16 +96,7 @@ def negotiated(accept: str) -> Format:
     ('sdmx-csv', 'sdmx-json')
     """
     best, name = 0.0, "sdmx-json"
-    for item in accept.split(","):
-        media_type, *parameters = (part.strip().lower() for part in item.split(";"))
-        quality = _quality(next((p[2:] for p in parameters if p.startswith("q=")), "1"))
+    for media_type, quality in accepted_ranges(accept):
         if media_type in _CSV + _JSON and quality > best:
             best, name = quality, "sdmx-csv" if media_type in _CSV else "sdmx-json"
     return named_format(name)
-
-
-def _quality(text: str) -> float:
-    try:
-        return float(text)
-    except ValueError:
-        return 1.0
