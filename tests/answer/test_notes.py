@@ -4,6 +4,8 @@ from dataclasses import replace
 
 import pytest
 
+import discreet
+from discreet.answer.load import load_dataset
 from discreet.answer.notes import DP_NOTES, NOTES, joint_note, mandatory_note
 from discreet.answer.pipeline import release_table
 from discreet.formats import named_format
@@ -73,3 +75,17 @@ def test_a_total_of_more_people_than_are_shown_says_so_on_every_face(town_worksp
 def test_margins_released_together_say_so():
     assert "adjusted together" in joint_note()
     assert joint_note().startswith("Counts in this table have been randomly adjusted to protect")
+
+
+def test_keys_by_description_do_not_say_that_the_same_people_show_the_same_number(town, tmp_path):
+    """Wrong alternative: the sentence of hashed keys, which is false where people are described otherwise."""
+    told = {}
+    for keys in ("hashed", "participants-and-description"):
+        text = town.description.replace('keys = "hashed"', f'keys = "{keys}"')
+        load_dataset(tmp_path / keys, text, town.records)
+        table = discreet.open(tmp_path / keys).table("town", rows=["sex"])
+        told[keys] = " ".join((*table.release.notes, *table.release.promise))
+    assert "same group of people" in told["hashed"]
+    assert "same people show" in told["hashed"].lower()
+    assert "same group of people" not in told["participants-and-description"]
+    assert "same people show" not in told["participants-and-description"].lower()

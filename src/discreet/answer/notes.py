@@ -28,7 +28,7 @@ NOTES = {
     "fitted": "Cells were then changed so that every total is the sum of its parts; the same people may "
     "therefore show a slightly different value in another table.",
 }
-#: The same under `dp`, where noise belongs to the description of a cell.
+#: The same where noise belongs to the description of a cell.
 DP_NOTES = {
     "independent": f"Totals {_APART}",
     "interior": "Totals are the sums of the adjusted cells and carry all their adjustments.",
@@ -39,7 +39,8 @@ DP_NOTES = {
 def mandatory_note(dataset: Dataset, additivity: str = "") -> str:
     """That counts were adjusted, and what that means for totals; of a dataset as such."""
     protection = dataset.protection
-    notes, amount = (DP_NOTES, "") if protection.is_dp else (NOTES, "by small amounts ")
+    notes = DP_NOTES if protection.keyed_by_description else NOTES
+    amount = "" if protection.is_dp else "by small amounts "
     return _adjusted(amount, notes[additivity or protection.additivity])
 
 

@@ -98,6 +98,11 @@ class Protection:
         return self.method == "dp"
 
     @property
+    def keyed_by_description(self) -> bool:
+        """Whether the same people may show another number where they are described otherwise."""
+        return self.is_dp or self.keys == "participants-and-description"
+
+    @property
     def clips(self) -> bool:
         """Whether counts below zero are shown as zero: as declared, else under the cell key method only.
 

@@ -33,7 +33,7 @@ def promise(
     known = {n: v for n, v in noise.parameters.items() if n not in {"notes", "quantise", "zeros"}}
     design = ", ".join(f"{n} = {v}" for n, v in known.items() if v is not None and v is not False)
     found = audited(noise)
-    steady = (additivity or protection.additivity) == "independent"
+    steady = (additivity or protection.additivity) == "independent" and not protection.keyed_by_description
     return (
         f"Cell key method: noise of the family {noise.family} ({design}), looked up by who is in the cell "
         f"({protection.keys} keys). The noise changes a count by at most {noise.largest}, with a standard "
