@@ -1,8 +1,15 @@
-"""Errors: each has a code of its own, an exit code and a status that agree, and advice with the nearest word."""
+"""Errors: each has a code of its own, an exit code and a status that agree."""
 
 import pytest
 
-from discreet.errors import BadRequest, BudgetSpent, DiscreetError, NotFound, Refused, all_errors, nearest
+from discreet.errors import (
+    BadRequest,
+    BudgetSpent,
+    DiscreetError,
+    NotFound,
+    Refused,
+    all_errors,
+)
 
 
 def test_every_class_is_found_once_and_codes_are_words_for_addresses():
@@ -25,9 +32,3 @@ def test_what_is_ours_to_mend_is_a_500_and_what_a_reader_can_mend_has_advice_of_
 def test_message_and_advice_are_one_sentence_after_the_other():
     assert str(BadRequest("No such word.", "Try another.")) == "No such word. Try another."
     assert str(BadRequest("No such word.")) == "No such word."
-
-
-def test_the_nearest_word_is_found_whatever_its_case_and_a_far_one_is_not():
-    assert nearest("SEXX", ["age", "Sex"]) == 'Did you mean "Sex"?'
-    assert "Did you mean" not in nearest("zzzz", ["age", "sex"])
-    assert nearest("x", []) == "There are none."

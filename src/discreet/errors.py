@@ -9,11 +9,12 @@ Comes from: every folder. Goes to: `cli` (exit codes) and `server` (problem+json
 
 from __future__ import annotations
 
-import difflib
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from discreet.model.told import told
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Mapping, Sequence
 
 EXIT_USAGE = 2
 EXIT_REFUSED = 3
@@ -26,7 +27,7 @@ class DiscreetError(Exception):
     """The parent of all errors that are meant for a user."""
 
     code: str = "internal"
-    title: ClassVar[str] = "Something went wrong on our side"
+    title: ClassVar[str] = told("Something went wrong on our side")
     http_status: ClassVar[int] = 500
     exit_code: ClassVar[int] = EXIT_OURS
 
@@ -43,7 +44,7 @@ class BadRequest(DiscreetError):
     """The request cannot be read: a word, a number or a combination that has no meaning."""
 
     code = "bad-request"
-    title = "The request cannot be read"
+    title = told("The request cannot be read")
     http_status = 400
     exit_code = EXIT_USAGE
 
@@ -52,35 +53,35 @@ class UnknownVariable(BadRequest):
     """A variable that the dataset does not have."""
 
     code = "unknown-variable"
-    title = "Unknown variable"
+    title = told("Unknown variable")
 
 
 class UnknownCategory(BadRequest):
     """A category that its variable does not have."""
 
     code = "unknown-category"
-    title = "Unknown category"
+    title = told("Unknown category")
 
 
 class UnknownFormat(BadRequest):
     """A file format that is not offered."""
 
     code = "unknown-format"
-    title = "Unknown format"
+    title = told("Unknown format")
 
 
 class UnknownEngine(BadRequest):
     """An engine that is not offered."""
 
     code = "unknown-engine"
-    title = "Unknown engine"
+    title = told("Unknown engine")
 
 
 class RequestTooLong(BadRequest):
     """An address that is longer than the server reads."""
 
     code = "request-too-long"
-    title = "The address is too long"
+    title = told("The address is too long")
     http_status = 414
 
 
@@ -88,7 +89,7 @@ class BodyTooLarge(BadRequest):
     """A request with a longer body than the server reads."""
 
     code = "body-too-large"
-    title = "The request is too large"
+    title = told("The request is too large")
     http_status = 413
 
 
@@ -96,7 +97,7 @@ class NotAcceptable(BadRequest):
     """An `Accept` header that names no format of the answer."""
 
     code = "not-acceptable"
-    title = "No such format is offered"
+    title = told("No such format is offered")
     http_status = 406
 
 
@@ -104,7 +105,7 @@ class RangeNotSatisfiable(BadRequest):
     """A `Range` header that asks for bytes beyond the end of the document."""
 
     code = "range-not-satisfiable"
-    title = "The document is shorter"
+    title = told("The document is shorter")
     http_status = 416
 
 
@@ -112,7 +113,7 @@ class UntrustedHost(BadRequest):
     """A request for a host name that this server was not told to answer for."""
 
     code = "untrusted-host"
-    title = "This server does not answer for that host"
+    title = told("This server does not answer for that host")
     http_status = 421
 
 
@@ -120,7 +121,7 @@ class NoBudget(BadRequest):
     """A dataset without a privacy budget: only the method `dp` has one."""
 
     code = "no-budget"
-    title = "There is no privacy budget"
+    title = told("There is no privacy budget")
     http_status = 404
 
 
@@ -128,17 +129,39 @@ class MethodNotAllowed(BadRequest):
     """An HTTP method that the address does not answer: tables are read, never written."""
 
     code = "method-not-allowed"
-    title = "This method is not offered"
+    title = told("This method is not offered")
     http_status = 405
 
 
 class TooManyCalls(DiscreetError):
-    """An address called more often than it may; `retry_after` is the number of seconds to wait."""
+    """An account or an address called more often than it may; `retry_after` is the number of seconds to wait."""
 
     code = "too-many-calls"
-    title = "Too many calls"
+    title = told("Too many calls")
     http_status = 429
     exit_code = EXIT_REFUSED
+
+    def __init__(self, message: str, advice: str = "", *, retry_after: int = 1) -> None:
+        super().__init__(message, advice)
+        self.retry_after = retry_after
+
+
+class Stopped(DiscreetError):
+    """Somebody whom the watch of requests has stopped, since the questions look like an attack."""
+
+    code = "stopped"
+    title = told("Stopped by the watch of requests")
+    http_status = 403
+    exit_code = EXIT_REFUSED
+
+
+class Busy(DiscreetError):
+    """The server has too much to do at the moment; `retry_after` is the number of seconds to wait."""
+
+    code = "busy"
+    title = told("Too much to do")
+    http_status = 503
+    exit_code = EXIT_OURS
 
     def __init__(self, message: str, advice: str = "", *, retry_after: int = 1) -> None:
         super().__init__(message, advice)
@@ -149,7 +172,7 @@ class UnknownDataset(DiscreetError):
     """A dataset that is not in the workspace."""
 
     code = "unknown-dataset"
-    title = "Unknown dataset"
+    title = told("Unknown dataset")
     http_status = 404
     exit_code = EXIT_NOT_FOUND
 
@@ -158,14 +181,14 @@ class UnknownVersion(UnknownDataset):
     """A version that the dataset does not have."""
 
     code = "unknown-version"
-    title = "Unknown version"
+    title = told("Unknown version")
 
 
 class VersionClosed(DiscreetError):
     """An earlier version that is not answered beside the one that is served, or is not kept any more."""
 
     code = "version-closed"
-    title = "This version is not answered any more"
+    title = told("This version is not answered any more")
     http_status = 410
     exit_code = EXIT_REFUSED
 
@@ -174,7 +197,7 @@ class NotFound(DiscreetError):
     """A file, folder or page that is not there."""
 
     code = "not-found"
-    title = "Not found"
+    title = told("Not found")
     http_status = 404
     exit_code = EXIT_NOT_FOUND
 
@@ -187,7 +210,7 @@ class Refused(DiscreetError):
     """
 
     code = "refused"
-    title = "This table is refused"
+    title = told("This table is refused")
     http_status = 403
     exit_code = EXIT_REFUSED
 
@@ -203,86 +226,100 @@ class TooManyCells(Refused):
     """A table with more cells than the dataset releases at a time."""
 
     code = "too-many-cells"
-    title = "Too many cells"
+    title = told("Too many cells")
 
 
 class TooManyVariables(Refused):
     """A table that crosses more variables than the dataset allows."""
 
     code = "too-many-variables"
-    title = "Too many variables"
+    title = told("Too many variables")
 
 
 class GroupsOnGeography(Refused):
     """Free groups on a geography: unions of areas that differ by a sliver identify people."""
 
     code = "groups-on-geography"
-    title = "Geography cannot be regrouped"
+    title = told("Geography cannot be regrouped")
 
 
 class ForbiddenCombination(Refused):
     """Variables that may not be used together, or not in places so small."""
 
     code = "forbidden-combination"
-    title = "These variables may not be combined"
+    title = told("These variables may not be combined")
 
 
 class MandatoryVariables(Refused):
     """A variable that may be used only together with others."""
 
     code = "mandatory-variables"
-    title = "A variable is missing"
+    title = told("A variable is missing")
 
 
 class AreaTooSmall(Refused):
     """A table about areas whose public population figure is below the minimum."""
 
     code = "minimum-area-size"
-    title = "The area is too small"
+    title = told("The area is too small")
 
 
 class TooManyGroups(Refused):
     """Groups of one's own where none, or no more, are allowed."""
 
     code = "too-many-groups"
-    title = "No more groups of your own"
+    title = told("No more groups of your own")
 
 
 class NestedGroups(Refused):
     """A group that differs by a few categories from another one: the difference would be a sliver."""
 
     code = "nested-groups"
-    title = "The group is too close to another"
+    title = told("The group is too close to another")
 
 
 class TableNotReleased(Refused):
     """A table that fails the rules on noisy counts as a whole."""
 
     code = "table-not-released"
-    title = "The table is too sparse to be released"
+    title = told("The table is too sparse to be released")
 
 
 class OutsideUniverse(Refused):
     """A table that no declared table of a differentially private dataset contains."""
 
     code = "outside-universe"
-    title = "Outside the declared tables"
+    title = told("Outside the declared tables")
+
+
+class NotPublished(Refused):
+    """A table that is not among those that were published, on a server that has no others."""
+
+    code = "not-published"
+    title = told("Not among the published tables")
+
+
+class TooMuchToPublish(Refused):
+    """A publication with more files or bytes than are allowed: nothing is written."""
+
+    code = "too-much-to-publish"
+    title = told("Too much to publish")
 
 
 class BudgetSpent(DiscreetError):
     """A question that the privacy budget left does not pay for: nothing is computed and nothing is charged."""
 
     code = "budget-spent"
-    title = "The privacy budget does not allow this"
+    title = told("The privacy budget does not allow this")
     http_status = 403
     exit_code = EXIT_BUDGET
 
 
 class BadKey(DiscreetError):
-    """An API key that is unknown or revoked."""
+    """An API key or a token that is not accepted: unknown, ended, revoked, or not to be checked just now."""
 
     code = "bad-key"
-    title = "The API key is not accepted"
+    title = told("The API key is not accepted")
     http_status = 401
     exit_code = EXIT_REFUSED
 
@@ -291,14 +328,14 @@ class NotAllowed(Refused):
     """An account whose role does not allow what it asks."""
 
     code = "not-allowed"
-    title = "Not allowed with this account"
+    title = told("Not allowed with this account")
 
 
 class BadDescription(DiscreetError):
     """A `dataset.toml` that cannot be used."""
 
     code = "bad-description"
-    title = "The dataset description is not usable"
+    title = told("The dataset description is not usable")
     http_status = 422
     exit_code = EXIT_USAGE
 
@@ -307,16 +344,33 @@ class BadData(DiscreetError):
     """Records that contradict their description, or a file that cannot be read."""
 
     code = "bad-data"
-    title = "The records do not fit their description"
+    title = told("The records do not fit their description")
     http_status = 422
     exit_code = EXIT_USAGE
+
+
+class BadRecords(BadData):
+    """Records that contradict their description: the first problems, and how many each variable has."""
+
+    code = "bad-records"
+
+    def __init__(
+        self,
+        message: str,
+        advice: str = "",
+        problems: Sequence[Mapping[str, Any]] = (),
+        counts: Mapping[str, int] | None = None,
+    ) -> None:
+        super().__init__(message, advice)
+        self.problems = tuple(problems)
+        self.counts = dict(counts or {})
 
 
 class BadOption(DiscreetError):
     """An option with a value that it cannot have."""
 
     code = "bad-setting"
-    title = "An option is not usable"
+    title = told("An option is not usable")
     http_status = 500
     exit_code = EXIT_USAGE
 
@@ -325,7 +379,7 @@ class BadNoiseTable(DiscreetError):
     """A noise table with a gap, an overlap, a wrong sum or a wrong mean."""
 
     code = "bad-noise-table"
-    title = "The noise table is not usable"
+    title = told("The noise table is not usable")
     http_status = 500
     exit_code = EXIT_USAGE
 
@@ -334,7 +388,7 @@ class InfeasibleDesign(DiscreetError):
     """A noise table that cannot exist; the message names the bound that the wish breaks."""
 
     code = "infeasible-design"
-    title = "No such noise table exists"
+    title = told("No such noise table exists")
     http_status = 422
     exit_code = EXIT_USAGE
 
@@ -343,7 +397,7 @@ class SecretUnusable(DiscreetError):
     """The secret is missing, too short, guessable or readable by others: nothing is answered."""
 
     code = "secret-unusable"
-    title = "The secret cannot be used"
+    title = told("The secret cannot be used")
     http_status = 503
     exit_code = EXIT_OURS
 
@@ -352,16 +406,41 @@ class WorkspaceUnusable(DiscreetError):
     """The workspace cannot be opened or is damaged: nothing is answered."""
 
     code = "workspace-unusable"
-    title = "The workspace cannot be used"
+    title = told("The workspace cannot be used")
     http_status = 503
     exit_code = EXIT_OURS
+
+
+class PublicationUnusable(DiscreetError):
+    """A publication that is missing, damaged, foreign or not signed by the key that is trusted: nothing is answered."""
+
+    code = "publication-unusable"
+    title = told("The publication cannot be used")
+    http_status = 503
+    exit_code = EXIT_OURS
+
+
+class SignatureUnusable(DiscreetError):
+    """A signing key that cannot be used, or a signature that is not that of the key: what it signs is not believed."""
+
+    code = "signature-unusable"
+    title = told("The signature cannot be used")
+    http_status = 503
+    exit_code = EXIT_OURS
+
+
+class RecordsAway(WorkspaceUnusable):
+    """The records of a version are not there: their files are gone, or their database does not answer."""
+
+    code = "records-away"
+    title = told("The records are not here")
 
 
 class LedgerUnusable(DiscreetError):
     """The ledger is missing, damaged, full or out of reach: nothing that must be charged is answered."""
 
     code = "ledger-unusable"
-    title = "The privacy ledger cannot be used"
+    title = told("The privacy ledger cannot be used")
     http_status = 503
     exit_code = EXIT_OURS
 
@@ -370,7 +449,7 @@ class ServerUnusable(DiscreetError):
     """A server that cannot be reached, is too busy, or gives no answer of Discreet."""
 
     code = "server-unusable"
-    title = "The server cannot be used"
+    title = told("The server cannot be used")
     http_status = 502
     exit_code = EXIT_OURS
 
@@ -379,25 +458,9 @@ class MissingExtra(DiscreetError):
     """A feature whose optional packages are not installed."""
 
     code = "missing-extra"
-    title = "An optional package is missing"
+    title = told("An optional package is missing")
     http_status = 501
     exit_code = EXIT_USAGE
-
-
-def nearest(word: object, words: Iterable[str]) -> str:
-    """A sentence that names the known word nearest to a mistyped one, whatever stands in its place.
-
-    >>> nearest("sexx", ["age", "sex"])
-    'Did you mean "sex"?'
-    """
-    known = list(words)
-    folded = {known_word.casefold(): known_word for known_word in known}
-    close = difflib.get_close_matches(str(word).casefold(), list(folded), n=1, cutoff=0.5)
-    if close:
-        return f'Did you mean "{folded[close[0]]}"?'
-    if not known:
-        return "There are none."
-    return f"Known: {', '.join(known[:12])}{' and more' if len(known) > 12 else ''}."
 
 
 def all_errors() -> list[type[DiscreetError]]:

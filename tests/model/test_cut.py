@@ -38,11 +38,13 @@ method = "dp"
 non_negative = CLIPS
 
 [protection.universe]
+margins = "own"
 variables = ["sex", "age", "job"]
 up_to = 1
 tables = [["sex", "age"], ["age", "job"]]
 
 [protection.budget]
+calibrate = false
 name = "town"
 epsilon = 4.0
 delta = 1e-9
@@ -195,7 +197,7 @@ def test_a_cut_says_that_it_is_one_and_keeps_its_hierarchy(wholes):
     assert part.selection.text == "area=N2,S,S1&sex=_T"
 
 
-@pytest.mark.parametrize("name", [f.name for f in formats() if not f.name.startswith("csv")])
+@pytest.mark.parametrize("name", [f.name for f in formats() if not f.name.startswith(("csv", "png"))])
 def test_the_selection_travels_in_every_format(name, wholes):
     part = cut(wholes["cell key"][0], {"sex": ["1"]})
     text = _text(named_format(name).write(part))

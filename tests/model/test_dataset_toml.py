@@ -3,7 +3,7 @@
 import pytest
 
 from discreet.errors import BadDescription
-from discreet.model.dataset_toml import parse_dataset, parse_modulus
+from discreet.model.dataset_toml import parse_dataset
 
 
 @pytest.mark.parametrize(
@@ -12,6 +12,7 @@ from discreet.model.dataset_toml import parse_dataset, parse_modulus
         ('id = "town"', 'id = "../town"', "not usable"),
         ('name = "sex"', 'name = "count"', 'cannot be called "count"'),
         ('name = "sex"', 'name = "se x"', "not usable"),
+        ('name = "sex"', 'name = "sex"\ntopic = 3', 'The topic of the variable "sex" is not text'),
         ('name = "sex"', 'name = "AGE"', "differ in capitals"),
         ('code = "2", label = "Female"', 'code = "1", label = "Female"', "twice"),
         ('code = "2", label = "Female"', 'code = "_T", label = "Female"', "reserved for totals"),
@@ -45,8 +46,10 @@ def test_a_wrong_description_is_refused_with_what_to_do(town, old, new, message)
     assert message in str(raised.value)
 
 
-def test_a_modulus_may_be_written_as_a_power():
-    assert parse_modulus("2^64") == 2**64
-    assert parse_modulus(256) == 256
-    with pytest.raises(BadDescription):
-        parse_modulus("many")
+def test_a_variable_has_a_topic_and_a_definition(town):
+    told = town.description.replace(
+        'name = "sex"', 'name = "sex"\ntopic = "People"\ndescription = "As stated."'
+    )
+    variables = parse_dataset(told).variables
+    assert [(v.topic, v.description) for v in variables if v.name == "sex"] == [("People", "As stated.")]
+    assert {v.topic for v in variables if v.name != "sex"} == {""}

@@ -29,3 +29,15 @@ def test_what_is_stated_wins_and_the_description_is_not_changed():
     document = {"a": 7}
     assert with_former_defaults(document, 1) == {"a": 7, "b": 2}
     assert document == {"a": 7}
+
+
+def test_before_revision_2_tables_had_noise_of_their_own():
+    """A lineage of revision 1 keeps `own` and shares that add up, whatever is the default now; what it states wins."""
+    text = {"protection": {"method": "dp", "universe": {"variables": ["sex"]}, "budget": {"name": "b"}}}
+    filled = with_former_defaults(text, 1)["protection"]
+    assert filled["universe"]["margins"] == "own"
+    assert filled["budget"]["calibrate"] is False
+    assert with_former_defaults(text, 2) == text
+    text["protection"]["universe"]["margins"] = "sums"
+    assert with_former_defaults(text, 1)["protection"]["universe"]["margins"] == "sums"
+    assert with_former_defaults({"protection": {"keys": "hashed"}}, 1) == {"protection": {"keys": "hashed"}}

@@ -43,6 +43,16 @@ def test_an_exact_table_has_no_other_way_out(exact):
     assert not hasattr(exact, "__array__")
 
 
+def test_what_noise_is_put_on_is_a_copy_or_takes_the_counts_away(exact):
+    """Wrong alternative: a table that keeps the array that noise is put on would tell noisy counts as exact ones."""
+    copied = exact.start(spend=False)
+    copied[:] = 0
+    assert (exact.counts == CANARY).all()
+    counts = exact.counts
+    assert exact.start(spend=True) is counts
+    assert exact.counts.size == 0
+
+
 def test_arrays_of_another_shape_are_refused(exact):
     with pytest.raises(ValueError, match="shape"):
         ExactTable(exact.shape, exact.counts[:1], exact.key_sums)

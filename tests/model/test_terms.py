@@ -33,7 +33,7 @@ def test_terms_are_read_as_the_decimals_that_were_written():
         ({"family": "f", "epsilon": 2, "cap_epsilon": 1}, "cap"),
         ({"family": "f", "cap_epsilon": 4, "epsilon": 1, "neighbours": "bounded"}, "neighbours"),
         ({"family": "f", "cap_epsilon": 4, "epsilon": 1, "invariants": ["n"]}, "replace-one"),
-        ({"family": "f", "cap_epsilon": 4, "epsilon": 1, "invariants": ["m"]}, "invariant"),
+        ({"family": "f", "cap_epsilon": 4, "epsilon": 1, "invariants": ["sex", "age"]}, "Name one variable"),
         ({"family": "f", "cap_epsilon": 4, "epsilon": 1, "invariants": "n"}, "invariants"),
         ({"family": "f", "cap_epsilon": 4, "epsilon": 1, "records_per_unit": 0}, "1 to 1000"),
         ({"family": "f", "cap_epsilon": 4, "epsilon": 1, "records_per_unit": 1.5}, "whole number"),

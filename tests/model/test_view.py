@@ -7,12 +7,17 @@ from discreet.model.view import NO_VIEW, VIEW_PARAMETERS, View, read_top
 
 
 def test_a_view_is_written_as_parameters_and_an_empty_one_as_none():
-    view = View("sex=1", rank=True, top=3, hide_empty=True)
-    assert dict(view.to_query()) == dict(zip(VIEW_PARAMETERS, ("sex=1", "yes", "3", "yes"), strict=True))
+    view = View("sex=1", rank=True, top=3, hide_empty=True, sort="-sex=1")
+    assert dict(view.to_query()) == dict(
+        zip(VIEW_PARAMETERS, ("sex=1", "yes", "3", "yes", "-sex=1"), strict=True)
+    )
     assert (bool(view), bool(NO_VIEW), NO_VIEW.to_query()) == (True, False, [])
 
 
-@pytest.mark.parametrize("wrong", [{"percent": "rows"}, {"top": -1}, {"top": True}, {"top": 1.5}])
+@pytest.mark.parametrize(
+    "wrong",
+    [{"percent": "rows"}, {"top": -1}, {"top": True}, {"top": 1.5}, {"sort": "lable"}, {"sort": "--"}],
+)
 def test_what_is_no_view_is_refused_with_advice(wrong):
     with pytest.raises(BadRequest) as refused:
         View(**wrong)

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from decimal import Decimal, InvalidOperation
 from fractions import Fraction
-from math import ceil
+from math import ceil, floor, log10
 
 from discreet.errors import BadRequest
 
@@ -72,6 +72,18 @@ def booked(loss: Fraction | float, failure: Fraction | float) -> tuple[Fraction,
         ceil(Fraction(loss) / LOSS_UNIT) * LOSS_UNIT,
         ceil(Fraction(failure) / FAILURE_UNIT) * FAILURE_UNIT,
     )
+
+
+def rounded_down(amount: Fraction) -> str:
+    """An amount for the eye: five figures, never more than there is.
+
+    >>> rounded_down(Fraction("3.000018872563")), rounded_down(Fraction(1, 3))
+    ('3', '0.33333')
+    """
+    if not amount:
+        return "0"
+    places = 5 - 1 - floor(log10(amount))
+    return shown(Fraction(floor(amount * Fraction(10) ** places)) / Fraction(10) ** places)
 
 
 def shown(amount: Fraction) -> str:

@@ -7,7 +7,9 @@
 Every format that has lines writes these columns, so that all of them say the same. A large table is written block by
 block, so that no more than a block of it is ever there as columns or as text.
 
-Comes from: `Release`. Goes to: `formats`.
+A `Listing` has lines too, those of its cells that are not 0: they come as blocks and are read once.
+
+Comes from: `Release`, `Listing`. Goes to: `formats`.
 """
 
 from __future__ import annotations
@@ -17,6 +19,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from discreet.model.listing import ListedCells, Listing
 from discreet.model.release import NOT_APPLICABLE, WITHHELD
 
 if TYPE_CHECKING:
@@ -29,6 +32,8 @@ if TYPE_CHECKING:
 
     #: Some lines of a release: from one to another, or by their numbers.
     Lines = slice | NDArray[np.int64]
+    #: The same, or as a listing gives them.
+    Part = Lines | ListedCells
 
 #: Lines that a format makes at a time.
 BLOCK = 8_192
@@ -70,33 +75,62 @@ def blocks(release: Release, size: int | None = None) -> Iterator[slice]:
         yield slice(start, min(start + step, release.cells))
 
 
-def places_of(release: Release, lines: Lines = EVERY) -> Iterator[tuple[Dimension, NDArray[np.int32]]]:
+def parts(release: Release | Listing, size: int | None = None) -> Iterator[Part]:
+    """All lines of a release or a listing, some at a time."""
+    return release.cells if isinstance(release, Listing) else blocks(release, size)
+
+
+def places_of(
+    release: Release | Listing, lines: Part = EVERY
+) -> Iterator[tuple[Dimension, NDArray[np.int32]]]:
     """Each variable with the place of its category in every line."""
+    if isinstance(release, Listing) or isinstance(lines, ListedCells):
+        yield from zip(release.dimensions, _part(release, lines).places, strict=True)
+        return
     numbers = np.arange(*lines.indices(release.cells)) if isinstance(lines, slice) else lines
     places = np.unravel_index(numbers, release.values.shape)
     for dimension, each in zip(release.dimensions, places, strict=True):
         yield dimension, each.astype(np.int32)
 
 
-def numbers_of(release: Release, lines: Lines = EVERY) -> list[Numbers]:
+def statuses_of(release: Release | Listing, lines: Part = EVERY) -> NDArray[np.uint8]:
+    """The status of each line, as an index into `STATUSES`."""
+    return _part(release, lines).status
+
+
+def numbers_of(release: Release | Listing, lines: Part = EVERY) -> list[Numbers]:
     """The value of each line, and the numbers beside it; errors in percent. `NONE` for names and meanings alone."""
-    missing = np.isin(release.status.flat[lines], (WITHHELD, NOT_APPLICABLE))
-    columns = [Numbers("value", release.measure.title(release.dataset), release.values.flat[lines], missing)]
-    if release.signed is not None:
+    part = _part(release, lines)
+    missing = np.isin(part.status, (WITHHELD, NOT_APPLICABLE))
+    columns = [Numbers("value", release.measure.title(release.dataset), part.values, missing)]
+    if part.signed is not None:
         meaning = "The value before numbers below zero are shown as zero; use it to add up."
-        columns.append(Numbers("signed", meaning, release.signed.flat[lines], missing))
+        columns.append(Numbers("signed", meaning, part.signed, missing))
     for name, meaning, tenths in (
-        (
-            "relative_standard_error",
-            "Of sampling and noise together, in percent, rounded up.",
-            release.errors,
-        ),
-        ("noise_share", "The noise's part of the error's variance, in percent.", release.noise_shares),
+        ("relative_standard_error", "Of sampling and noise together, in percent, rounded up.", part.errors),
+        ("noise_share", "The noise's part of the error's variance, in percent.", part.noise_shares),
     ):
         if tenths is not None:
-            percent = tenths.flat[lines] / 10
+            percent = tenths / 10
             columns.append(Numbers(name, meaning, percent, missing | (percent < 0)))
-    columns += [
+    if isinstance(release, Listing) or isinstance(lines, ListedCells):
+        return columns
+    return columns + [
         Numbers(c.name, c.meaning, c.values.flat[lines], c.missing.flat[lines]) for c in release.derived
     ]
-    return columns
+
+
+def _part(release: Release | Listing, lines: Part) -> ListedCells:
+    """The cells of some lines."""
+    if isinstance(lines, ListedCells):
+        return lines
+    if isinstance(release, Listing):
+        return release.nothing
+    return ListedCells(
+        (),
+        release.values.flat[lines],
+        release.status.flat[lines],
+        None if release.signed is None else release.signed.flat[lines],
+        None if release.errors is None else release.errors.flat[lines],
+        None if release.noise_shares is None else release.noise_shares.flat[lines],
+    )

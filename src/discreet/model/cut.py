@@ -16,7 +16,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from discreet.errors import BadRequest, UnknownCategory, UnknownVariable, nearest
+from discreet.errors import BadRequest, UnknownCategory, UnknownVariable
+from discreet.model.nearest import nearest
 from discreet.model.release import Selection
 
 if TYPE_CHECKING:
@@ -87,6 +88,7 @@ def cut_places(release: Release, places: Places) -> Release:
         errors=None if release.errors is None else release.errors[index],
         noise_shares=None if release.noise_shares is None else release.noise_shares[index],
         signed=None if release.signed is None else release.signed[index],
+        unrounded=None if release.unrounded is None else release.unrounded[index],
         notes=release.notes if release.selection or not selection else (*release.notes, selection.note),
         selection=selection,
         derived=tuple(replace(c, values=c.values[index], missing=c.missing[index]) for c in release.derived),

@@ -12,17 +12,27 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from discreet.errors import BadDescription, UnknownVariable, nearest
+from discreet.errors import BadDescription, UnknownVariable
+from discreet.model.about import About
+from discreet.model.access import Access
+from discreet.model.file_section import FileOptions
+from discreet.model.nearest import nearest
 from discreet.model.one_line import one_line
 from discreet.model.protection import Protection
+from discreet.model.publish_section import Publish
 from discreet.model.sampling_design import SamplingDesign
+from discreet.model.told import told
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Hashable, Mapping
 
-    from discreet.model.levels import Group
+    from discreet.model.boundaries import Boundaries
     from discreet.model.survey import Survey
     from discreet.model.variable import CodeList, Hierarchy, StructuralZero, Variable
+
+
+#: The `id_column` of a file whose records have no id: their keys follow their places in the file.
+ROW_NUMBER = "row number"
 
 
 @dataclass(frozen=True)
@@ -52,8 +62,20 @@ class Dataset:
     protection: Protection = Protection()  # noqa: RUF009 - frozen value
     #: The kind that [engine] names, or nothing; it is known to `records.engine` only.
     kept_by: str = ""
+    #: How the file of records is read.
+    file: FileOptions = FileOptions()  # noqa: RUF009 - frozen value
     #: The [[rule]] sections as they stand; `rules.declared.parse_rules` reads them.
     rules: tuple[Mapping[str, Any], ...] = field(default=(), hash=False)
+    #: The shapes of areas by variable; kept with a version, in files of their own.
+    boundaries: Mapping[str, Boundaries] = field(default_factory=dict, hash=False, compare=False)
+    #: Who publishes it, under which licence, and the like.
+    about: About = About()  # noqa: RUF009 - frozen value
+    #: Which tables are published (`model/publish_section.py`).
+    publish: Publish = Publish()  # noqa: RUF009 - frozen value
+    #: Who may see it on a server.
+    access: Access = Access()  # noqa: RUF009 - frozen value
+    #: A hash of the words where they were corrected after the load (`workspace/wording.py`); no number depends on it.
+    wording: str = ""
 
     def __post_init__(self) -> None:
         if not _is_id(self.id):
@@ -79,6 +101,8 @@ class Dataset:
             self._check_hierarchy(hierarchy)
         if self.survey is not None:
             self._check_survey(self.survey)
+        self._check_zeros()
+        self.publish.refuse_unknown(self)
         self._check_fit_to()
         for zero in self.structural_zeros:
             self._check_zero(zero)
@@ -95,7 +119,8 @@ class Dataset:
             return self._by_name[name]
         except KeyError:
             raise UnknownVariable(
-                f'The dataset "{self.id}" has no variable "{name}".', nearest(name, self._by_name)
+                told('The dataset "{id}" has no variable "{name}".', id=self.id, name=name),
+                nearest(name, self._by_name),
             ) from None
 
     @cached_property
@@ -109,8 +134,8 @@ class Dataset:
         return next((h.levels[-1] for h in self.hierarchies if h.geography), None)
 
     @cached_property
-    def known_levels(self) -> dict[tuple[str, str], tuple[Group, ...]]:
-        """The levels of variables that have been worked out; `levels` fills it."""
+    def worked_out(self) -> dict[tuple[Hashable, ...], Any]:
+        """What follows from the description and takes time where areas are many: kept by the functions that made it."""
         return {}
 
     def _check_fit_to(self) -> None:
@@ -143,6 +168,13 @@ class Dataset:
                 nearest(name, self._by_name),
             )
         return self._by_name[name]
+
+    def _check_zeros(self) -> None:
+        if self.weight_column is not None and self.protection.zeros == "perturbed":
+            raise BadDescription(
+                'zeros = "perturbed" is for counts: an empty cell has no weight that a made-up count could have.',
+                'Take out `weight_column`, or set zeros = "kept".',
+            )
 
     def _check_survey(self, survey: Survey) -> None:
         if self.weight_column is None:
@@ -208,7 +240,7 @@ class Dataset:
             raise BadDescription(
                 "A structural zero names no variable.", "Add `where = { variable = [codes] }`."
             )
-        for name, codes in zero.where:
+        for name, codes in (*zero.where, *((name, frozenset([code])) for name, code in zero.move_to)):
             if name not in self._by_name:
                 raise BadDescription(
                     f'A structural zero names the variable "{name}".', nearest(name, self._by_name)

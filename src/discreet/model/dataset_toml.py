@@ -11,18 +11,29 @@ from __future__ import annotations
 import tomllib
 from dataclasses import fields
 from decimal import Decimal
-from fractions import Fraction
-from typing import Any, NamedTuple
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from discreet.errors import BadDescription, nearest
+from discreet.errors import BadDescription
+from discreet.model.about import about_of
+from discreet.model.access import access_of
 from discreet.model.dataset import Dataset
 from discreet.model.declared_dp import declared_dp
 from discreet.model.defaults import newest_defaults, with_former_defaults
 from discreet.model.engine_section import engine_named
-from discreet.model.protection import Protection
-from discreet.model.sampling_design import KEYS, sampling_design
-from discreet.model.survey import FORMS, OPEN_FORMS, Survey
+from discreet.model.file_section import file_options
+from discreet.model.labels import with_labels
+from discreet.model.protection_section import protection_of
+from discreet.model.publish_section import publish_of
+from discreet.model.recodes import Recodes, missing_of, recodes_of
+from discreet.model.section import need, only
+from discreet.model.survey_section import survey_of
 from discreet.model.variable import Category, CodeList, Hierarchy, StructuralZero, Variable
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from discreet.model.boundaries import Boundaries
 
 
 class Names(NamedTuple):
@@ -39,22 +50,44 @@ def names_of(text: str) -> Names:
     >>> names_of('id = "town"')
     Names(id='town', lineage='town', version='1')
     """
-    document = _document(text)
+    document = description_document(text)
     name = str(document.get("id", ""))
     return Names(name, str(document.get("lineage") or name), str(document.get("version", "1")))
 
 
-def parse_dataset(text: str, defaults: int | None = None) -> Dataset:
+def parse_dataset(
+    text: str, defaults: int | None = None, boundaries: Mapping[str, Boundaries] = MappingProxyType({})
+) -> Dataset:
     """Read the text of a `dataset.toml`.
 
     Args:
         text: The text.
         defaults: The revision of the defaults for keys that it leaves out; today's by default.
+        boundaries: By variable, where they are kept already.
 
     Raises:
         BadDescription: With what is wrong and what to do.
     """
-    document = with_former_defaults(_document(text), newest_defaults() if defaults is None else defaults)
+    return dataset_of(description_document(text), defaults, boundaries)
+
+
+def dataset_of(
+    description: dict[str, Any],
+    defaults: int | None = None,
+    boundaries: Mapping[str, Boundaries] = MappingProxyType({}),
+) -> Dataset:
+    """The dataset of a description that was read from its text.
+
+    Args:
+        description: As `description_document` gives it.
+        defaults: The revision of the defaults for keys that it leaves out; today's by default.
+        boundaries: By variable, where they are kept already.
+
+    Raises:
+        BadDescription: With what is wrong and what to do.
+    """
+    plain_document = with_former_defaults(description, newest_defaults() if defaults is None else defaults)
+    document = with_labels(plain_document)
     allowed = {f.name for f in fields(Dataset)} - {
         "variables",
         "hierarchies",
@@ -62,10 +95,11 @@ def parse_dataset(text: str, defaults: int | None = None) -> Dataset:
         "code_lists",
         "rules",
         "kept_by",
+        "boundaries",
     }
     allowed |= {"variable", "hierarchy", "structural_zero", "code_list", "rule", "engine"}
-    _only(document, allowed, "dataset.toml")
-    _need(document, ("id", "label", "id_column"), "dataset.toml")
+    only(document, allowed, "dataset.toml")
+    need(document, ("id", "label", "id_column"), "dataset.toml")
     plain = {
         k: v
         for k, v in document.items()
@@ -79,6 +113,10 @@ def parse_dataset(text: str, defaults: int | None = None) -> Dataset:
             "survey",
             "rule",
             "engine",
+            "file",
+            "about",
+            "publish",
+            "access",
         }
     }
     _strings(plain, except_for={"weight_decimals", "key_decimals"})
@@ -88,19 +126,29 @@ def parse_dataset(text: str, defaults: int | None = None) -> Dataset:
         hierarchies=tuple(_hierarchy(entry) for entry in _tables(document, "hierarchy")),
         structural_zeros=tuple(_structural_zero(entry) for entry in _tables(document, "structural_zero")),
         code_lists=tuple(_code_list(entry) for entry in _tables(document, "code_list")),
-        survey=_survey(document["survey"]) if "survey" in document else None,
-        protection=_protection(document.get("protection", {})),
+        survey=survey_of(document["survey"]) if "survey" in document else None,
+        protection=protection_of(document.get("protection", {}), document.get("survey")),
         rules=tuple(_tables(document, "rule")),
         kept_by=engine_named(document.get("engine", {}), BadDescription),
+        boundaries=boundaries,
+        file=file_options(document.get("file", {})),
+        about=about_of(document.get("about", {})),
+        publish=publish_of(document.get("publish", {})),
+        access=access_of(document.get("access", {})),
     )
     if dataset.protection.is_dp:
         declared_dp(dataset)
     return dataset
 
 
-def _document(text: str) -> dict[str, Any]:
+def description_document(text: str) -> dict[str, Any]:
+    """What a description says, as plain values; its comments are not among them.
+
+    Raises:
+        BadDescription: It is no TOML.
+    """
     try:
-        document = tomllib.loads(text, parse_float=Decimal)
+        document = tomllib.loads(text.removeprefix("\ufeff"), parse_float=Decimal)
     except tomllib.TOMLDecodeError as error:
         raise BadDescription(
             f"dataset.toml is not valid TOML: {error}.", "Mend the line that it names."
@@ -126,22 +174,48 @@ def _with_floats(value: Any) -> Any:
     return [_with_floats(each) for each in value] if isinstance(value, list) else value
 
 
+#: What a variable tells people, beside its label.
+_WORDS = ("topic", "description", "universe", "notes", "source", "classification")
+
+
 def _variable(entry: dict[str, Any]) -> Variable:
-    _only(entry, {"name", "label", "categories", "column", "not_stated"}, "[[variable]]")
-    _need(entry, ("name", "categories"), "[[variable]]")
+    known = {"name", "label", "categories", "categories_file", "column", "not_stated", "missing", "values"}
+    only(entry, known | {"unlisted", "categories_from", "boundaries", *_WORDS}, "[[variable]]")
+    need(entry, ("name",), "[[variable]]")
     where = f'the variable "{entry["name"]}"'
+    if "categories_file" in entry:
+        raise BadDescription(
+            f"{where} names a file of categories, and no folder to look for it is known.",
+            "Give the description as a file; `categories_file` stands on a line of its own.",
+        )
+    need(entry, ("categories",), "[[variable]]")
     if not isinstance(entry["categories"], list):
         raise BadDescription(
             f"The categories of {where} are not a list.", 'Write [{ code = "1", label = "..." }, ...].'
         )
     categories = tuple(_category(category, where) for category in entry["categories"])
+    codes = tuple(category.code for category in categories)
     return Variable(
         name=str(entry["name"]),
         label=str(entry.get("label", entry["name"])),
         categories=categories,
         column=str(entry.get("column", "")),
         not_stated=None if entry.get("not_stated") is None else str(entry["not_stated"]),
+        unlisted=None if entry.get("unlisted") is None else str(entry["unlisted"]),
+        categories_from=_text(entry, "categories_from", where),
+        boundaries=str(entry.get("boundaries", "")),
+        **{word: _text(entry, word, where) for word in _WORDS},
+        missing=missing_of(entry.get("missing", []), where),
+        recodes=recodes_of(entry["values"], codes, where) if "values" in entry else Recodes(),
     )
+
+
+def _text(entry: dict[str, Any], key: str, where: str) -> str:
+    if not isinstance(entry.get(key, ""), str):
+        raise BadDescription(f"The {key} of {where} is not text.", "Put it in quotes.")
+    if key == "classification" and not str(entry.get(key, "https://")).startswith(("https://", "http://")):
+        raise BadDescription(f"The classification of {where} is no web address.", "Begin it with https://.")
+    return str(entry.get(key, ""))
 
 
 def _category(entry: Any, where: str) -> Category:
@@ -151,7 +225,7 @@ def _category(entry: Any, where: str) -> Category:
         raise BadDescription(
             f"{where} has a category without a code in quotes.", 'Write { code = "1", label = "..." }.'
         )
-    _only(entry, {"code", "label", "parent"}, where)
+    only(entry, {"code", "label", "parent"}, where)
     label = entry.get("label", entry["code"])
     parent = entry.get("parent")
     if not isinstance(label, str) or not (parent is None or isinstance(parent, str)):
@@ -160,8 +234,8 @@ def _category(entry: Any, where: str) -> Category:
 
 
 def _hierarchy(entry: dict[str, Any]) -> Hierarchy:
-    _only(entry, {"name", "label", "levels", "geography"}, "[[hierarchy]]")
-    _need(entry, ("name", "levels"), "[[hierarchy]]")
+    only(entry, {"name", "label", "levels", "geography"}, "[[hierarchy]]")
+    need(entry, ("name", "levels"), "[[hierarchy]]")
     if not isinstance(entry["levels"], list):
         raise BadDescription(
             "The levels of a hierarchy are not a list.", 'Write levels = ["coarse", "fine"].'
@@ -176,17 +250,22 @@ def _hierarchy(entry: dict[str, Any]) -> Hierarchy:
 
 
 def _structural_zero(entry: dict[str, Any]) -> StructuralZero:
-    _only(entry, {"label", "where"}, "[[structural_zero]]")
+    only(entry, {"label", "where", "move_to"}, "[[structural_zero]]")
     where = entry.get("where")
     if not isinstance(where, dict) or not all(isinstance(codes, list) for codes in where.values()):
         raise BadDescription("A structural zero has no `where`.", "Add `where = { variable = [codes] }`.")
     conditions = tuple(sorted((name, frozenset(map(str, codes))) for name, codes in where.items()))
-    return StructuralZero(str(entry.get("label", "")), conditions)
+    moved = entry.get("move_to", {})
+    if not isinstance(moved, dict) or not all(isinstance(code, str) for code in moved.values()):
+        raise BadDescription(
+            f"`move_to` of a structural zero is {moved!r}.", 'Write move_to = { variable = "code" }.'
+        )
+    return StructuralZero(str(entry.get("label", "")), conditions, tuple(sorted(moved.items())))
 
 
 def _code_list(entry: dict[str, Any]) -> CodeList:
-    _only(entry, {"name", "label", "variable", "categories"}, "[[code_list]]")
-    _need(entry, ("name", "variable", "categories"), "[[code_list]]")
+    only(entry, {"name", "label", "variable", "categories"}, "[[code_list]]")
+    need(entry, ("name", "variable", "categories"), "[[code_list]]")
     groups = []
     for category in entry["categories"] if isinstance(entry["categories"], list) else [None]:
         members = category.get("members") if isinstance(category, dict) else None
@@ -201,111 +280,11 @@ def _code_list(entry: dict[str, Any]) -> CodeList:
     return CodeList(name, str(entry.get("label", name)), str(entry["variable"]), tuple(groups))
 
 
-def _survey(entry: Any) -> Survey:
-    if not isinstance(entry, dict):
-        raise BadDescription("`survey` is not a section.", "Write [survey] before its lines.")
-    _only(entry, {f.name for f in fields(Survey)} - {"design"} | KEYS, "[survey]")
-    _need(entry, ("sample_size", "population_size", "largest_weight"), "[survey]")
-    form = str(entry.get("form", FORMS[0]))
-    if form in OPEN_FORMS:
-        raise BadDescription(
-            f'The weight form "{form}" is not served: its weighted counts undo the noise of the counts.',
-            f"Use {', '.join(FORMS[:-1])}: docs/methods/survey-weights.md says which fits your weights.",
-        )
-    if form not in FORMS:
-        raise BadDescription(f'The weight form is "{form}".', nearest(form, FORMS))
-    weights = entry.get("stratum_weights", {})
-    if not isinstance(weights, dict) or not isinstance(entry["sample_size"], int):
-        raise BadDescription(
-            "`sample_size` is no whole number, or `stratum_weights` no table.",
-            "Write sample_size = 1500 and stratum_weights = { A = 900, B = 300 }.",
-        )
-    return Survey(
-        form,
-        entry["sample_size"],
-        _fraction(entry["population_size"]),
-        _fraction(entry["largest_weight"]),
-        _fraction(entry.get("relative_variance", 0)),
-        entry.get("stratum"),
-        tuple((str(code), _fraction(weight)) for code, weight in weights.items()),
-        sampling_design(entry),
-        _fraction(entry.get("error_limit", "0.25")),
-    )
-
-
-def _fraction(value: object) -> Fraction:
-    """A number of the description as the decimal that was written."""
-    if isinstance(value, bool) or not isinstance(value, int | float | str):
-        raise BadDescription(f"[survey] has the number {value!r}.", "Give a number.")
-    try:
-        return Fraction(str(value))
-    except ValueError:
-        raise BadDescription(f"[survey] has the number {value!r}.", "Give a number.") from None
-
-
-def _protection(entry: Any) -> Protection:
-    if not isinstance(entry, dict):
-        raise BadDescription("`protection` is not a section.", "Write [protection] before its lines.")
-    allowed = {f.name for f in fields(Protection)}
-    _only(entry, allowed, "[protection]")
-    values = dict(entry)
-    if "modulus" in values:
-        values["modulus"] = parse_modulus(values["modulus"])
-    for name in ("max_variables", "max_cells", "big_n"):
-        if name in values and (not isinstance(values[name], int) or isinstance(values[name], bool)):
-            raise BadDescription(f"{name} of [protection] is {values[name]!r}.", "Give a whole number.")
-    tables = values.get("fit_to", [])
-    if not isinstance(tables, list) or not all(isinstance(each, str) for each in tables):
-        raise BadDescription(
-            f"fit_to of [protection] is {tables!r}.", 'Give a list, as in ["area", "sex*age"].'
-        )
-    for name in ("noise", "universe", "budget"):
-        if not isinstance(values.get(name, {}), dict):
-            raise BadDescription(
-                f"[protection.{name}] is not a table.", f"Write [protection.{name}] before its lines."
-            )
-    if values.get("method") == "dp":
-        by_rho = values.get("budget", {}).get("rule") == "zcdp"
-        values["noise"] = {"family": "gaussian" if by_rho else "laplace", **values.get("noise", {})}
-    if not isinstance(values.get("non_negative", True), bool):
-        raise BadDescription("non_negative of [protection] is not true or false.", "Write true or false.")
-    return Protection(**values)
-
-
-def parse_modulus(value: object) -> int:
-    """Read a key modulus: a whole number, or a power such as "2^64".
-
-    >>> parse_modulus("2^64") == 2**64
-    True
-    """
-    try:
-        if isinstance(value, str):
-            base, _, power = value.partition("^")
-            return int(base) ** int(power) if power and int(power) <= 64 else int(value)
-        if isinstance(value, int) and not isinstance(value, bool):
-            return value
-    except ValueError:
-        pass
-    raise BadDescription(f"The key modulus is {value!r}.", 'Give a whole number, or a power such as "2^64".')
-
-
 def _tables(document: dict[str, Any], name: str) -> list[dict[str, Any]]:
     entries = document.get(name, [])
     if not isinstance(entries, list) or not all(isinstance(entry, dict) for entry in entries):
         raise BadDescription(f"`{name}` is not a list of sections.", f"Write [[{name}]] before each.")
     return entries
-
-
-def _only(entry: dict[str, Any], allowed: set[str], where: str) -> None:
-    for key in entry:
-        if key not in allowed:
-            raise BadDescription(f'{where} has the unknown key "{key}".', nearest(key, sorted(allowed)))
-
-
-def _need(entry: dict[str, Any], keys: tuple[str, ...], where: str) -> None:
-    for key in keys:
-        if key not in entry:
-            raise BadDescription(f"{where} lacks `{key}`.", "Add it.")
 
 
 def _strings(entry: dict[str, Any], *, except_for: set[str]) -> None:

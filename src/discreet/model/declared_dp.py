@@ -27,7 +27,9 @@ def declared_dp(dataset: Dataset) -> tuple[Terms, Universe]:
         BadDescription: With what is wrong and what to do.
     """
     terms = parse_terms(dataset.protection.budget)
-    universe = parse_universe(dataset.protection.universe, dataset, known_total=terms.known_total)
+    universe = parse_universe(
+        dataset.protection.universe, dataset, known_total=terms.known_total, held=terms.held
+    )
     if terms.records_per_unit > 1 and dataset.unit_column is None:
         raise BadDescription(
             "A person may have several records, and no column tells whose a record is.",
@@ -35,11 +37,11 @@ def declared_dp(dataset: Dataset) -> tuple[Terms, Universe]:
         )
     if dataset.key_column is not None:
         raise BadDescription("Record keys mean nothing under dp.", "Take out `key_column`.")
-    _check_weights(dataset, terms)
+    _check_weights(dataset, terms, universe)
     return terms, universe
 
 
-def _check_weights(dataset: Dataset, terms: Terms) -> None:
+def _check_weights(dataset: Dataset, terms: Terms, universe: Universe) -> None:
     form = None if dataset.survey is None else dataset.survey.form
     if form is None:
         return
@@ -47,6 +49,11 @@ def _check_weights(dataset: Dataset, terms: Terms) -> None:
         raise BadDescription(
             f'The weight form "{form}" reads exact weights, which dp does not release.',
             f"Use {', '.join(DP_FORMS[:-1])} or {DP_FORMS[-1]}.",
+        )
+    if form == "largest-weight" and universe.style == "joint":
+        raise BadDescription(
+            'The weight form "largest-weight" counts steps of each cell, which are not the sums of their parts.',
+            'Write margins = "own" or "sums" in [protection.universe].',
         )
     if form == "invariant" and not terms.known_total:
         raise BadDescription(

@@ -4,7 +4,8 @@ A key that a description leaves out has a default, which stands beside its meani
 rules, the families of noise). A default may become another one day. A lineage that was loaded before must not change by
 that: its first load wrote down the revision of the defaults, and every later load fills in what that revision said.
 
-    revision 1   everything up to now
+    revision 1   everything up to 0.2
+    revision 2   the margins of a universe are joint where Gaussian noise may be; a plan is calibrated at what it claims
 
 To change a default: change it where it stands, and give `FORMER` a function that fills in what was the default before.
 That begins the next revision. `tests/golden` fails where a default changes without it.
@@ -21,8 +22,19 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+
+def _before_joint(document: dict[str, Any]) -> None:
+    """Revision 1: every declared table had noise of its own, and shares added up to epsilon whatever was claimed."""
+    protection = document.get("protection")
+    if not isinstance(protection, dict) or protection.get("method") != "dp":
+        return
+    for section, key, value in (("universe", "margins", "own"), ("budget", "calibrate", False)):
+        if isinstance(protection.get(section), dict):
+            protection[section].setdefault(key, value)
+
+
 #: `FORMER[n]` fills in, where a key is left out, what was the default before revision n; the first n is 2.
-FORMER: dict[int, Callable[[dict[str, Any]], None]] = {}
+FORMER: dict[int, Callable[[dict[str, Any]], None]] = {2: _before_joint}
 
 
 def newest_defaults() -> int:

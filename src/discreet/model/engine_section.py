@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from discreet.errors import nearest
+from discreet.model.section import section_of
 
 if TYPE_CHECKING:
     from discreet.errors import DiscreetError
@@ -21,12 +21,7 @@ def engine_named(section: Any, error: type[DiscreetError]) -> str:
     >>> engine_named({"kind": "duckdb"}, BadDescription)
     'duckdb'
     """
-    if not isinstance(section, dict):
-        raise error("`engine` is not a section.", 'Write [engine], and below it kind = "duckdb".')
-    for key in section:
-        if key != "kind":
-            raise error(f'[engine] has the unknown key "{key}".', nearest(key, ["kind"]))
-    kind = section.get("kind", "")
+    kind = section_of(section, "engine", ["kind"], error).get("kind", "")
     if not isinstance(kind, str):
         raise error(f"`kind` of [engine] is {kind!r}.", "Put it in quotes.")
     return kind

@@ -10,12 +10,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from discreet.model.confidential import Confidential
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    import numpy as np
     from numpy.typing import NDArray
 
     from discreet.model.shape import TableShape
@@ -50,6 +51,18 @@ class ExactTable(Confidential):
         self.key_sums = key_sums
         self.weight_sums = weight_sums
         self._further = dict(further or {})
+
+    def start(self, *, spend: bool) -> NDArray[np.int64]:
+        """An array of the true counts that noise is put on.
+
+        Args:
+            spend: Whether it is the table's own array, which the table has no longer; else a copy.
+        """
+        counts = self.counts
+        if not spend:
+            return counts.astype(np.int64, copy=True)
+        self.counts = np.empty(0, dtype=np.int64)
+        return counts
 
     def sum_of(self, name: str) -> NDArray[np.int64]:
         """The sums of a further stored column that was added up in the same pass."""

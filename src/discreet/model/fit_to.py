@@ -12,6 +12,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from discreet.errors import BadRequest
+from discreet.model.told import told
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -51,10 +52,14 @@ def canonical_fit_to(words: Iterable[str], dataset: Dataset) -> tuple[str, ...]:
             dataset.variable(name)
         if not names or len(set(names)) != len(names):
             raise BadRequest(
-                f"fit_to has the table {word!r}.", "Name each of its variables once, as in sex*age."
+                told("fit_to has the table {word!r}.", word=word),
+                told("Name each of its variables once, as in sex*age."),
             )
         tables.add(tuple(sorted(names, key=order.__getitem__)))
     if len(tables) > MOST_TABLES:
-        raise BadRequest(f"fit_to has {len(tables)} tables.", f"Give at most {MOST_TABLES}.")
+        raise BadRequest(
+            told("fit_to has {tables} tables.", tables=len(tables)),
+            told("Give at most {most_tables}.", most_tables=MOST_TABLES),
+        )
     ordered = sorted(tables, key=lambda names: (len(names), [order[name] for name in names]))
     return tuple("*".join(names) for names in ordered)

@@ -16,6 +16,7 @@ from __future__ import annotations
 import re
 
 from discreet.errors import BadRequest
+from discreet.model.told import told
 
 _SPECIAL = "\\,+="
 _PROTECTED = re.compile(r"\\([\\,+=])")
@@ -59,7 +60,9 @@ def unescape(text: str) -> str:
         result += character
         skip = False
     if skip:
-        raise BadRequest(f"{text!r} ends in a lone backslash.", "Write two backslashes for one.")
+        raise BadRequest(
+            told("{text!r} ends in a lone backslash.", text=text), told("Write two backslashes for one.")
+        )
     return result
 
 
@@ -80,7 +83,7 @@ def parse_filter(text: str) -> tuple[str, tuple[str, ...]]:
     >>> parse_filter("age != 65..")
     ('age!', ('65..',))
     """
-    name, items = _assignment(text, "filter", "birthplace=2,3")
+    name, items = _assignment(text, told("filter"), "birthplace=2,3")
     return name, tuple(_item(item) for item in split(items, ","))
 
 
@@ -99,7 +102,7 @@ def parse_levels(text: str) -> tuple[str, tuple[str, ...]]:
     >>> parse_levels("district=region,district")
     ('district', ('region', 'district'))
     """
-    name, levels = _assignment(text, "level", "district=region,district")
+    name, levels = _assignment(text, told("level"), "district=region,district")
     return name, tuple(unescape(level) for level in split(levels, ","))
 
 
@@ -109,7 +112,7 @@ def parse_group(text: str) -> tuple[str, tuple[tuple[str, ...], ...]]:
     >>> parse_group("age=15-19+20-24,Old:65..")
     ('age', (('15-19', '20-24'), ('Old:65..',)))
     """
-    name, groups = _assignment(text, "group", "age=15-19+20-24,25-29")
+    name, groups = _assignment(text, told("group"), "age=15-19+20-24,25-29")
     return name, tuple(parse_members(group) for group in split(groups, ","))
 
 
@@ -141,7 +144,9 @@ def _item(text: str) -> str:
     """One item, in which commas, pluses, equals signs and backslashes are plain characters again."""
     text = text.strip()
     if (len(text) - len(text.rstrip("\\"))) % 2:
-        raise BadRequest(f"{text!r} ends in a lone backslash.", "Write two backslashes for one.")
+        raise BadRequest(
+            told("{text!r} ends in a lone backslash.", text=text), told("Write two backslashes for one.")
+        )
     return _PROTECTED.sub(r"\1", text)
 
 
@@ -149,5 +154,8 @@ def _assignment(text: str, what: str, example: str) -> tuple[str, str]:
     parts = split(text, "=", limit=1)
     name = unescape(parts[0])
     if len(parts) != 2 or not name.rstrip("!") or not parts[1].strip():
-        raise BadRequest(f"The {what} {text!r} cannot be read.", f"Write it like {example}.")
+        raise BadRequest(
+            told("The {what} {text!r} cannot be read.", what=what, text=text),
+            told("Write it like {example}.", example=example),
+        )
     return (f"{name[:-1].rstrip()}!" if name.endswith("!") else name), parts[1]

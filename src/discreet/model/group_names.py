@@ -17,6 +17,7 @@ from discreet.errors import BadRequest
 from discreet.model.grammar import protect, split, unescape
 from discreet.model.levels import Group, level_groups, level_names
 from discreet.model.selection import Scale, scale_of, shortest
+from discreet.model.told import Text, told
 from discreet.model.variable import TOTAL
 
 if TYPE_CHECKING:
@@ -57,7 +58,8 @@ def write_named(items: tuple[str, ...], name: str) -> tuple[str, ...]:
 
 def group_label(variable: Variable, codes: tuple[str, ...]) -> str:
     """What a group is called without a name: its labels."""
-    return " + ".join(variable.categories[variable.position(code)].label for code in codes)
+    labels = tuple(variable.categories[variable.position(code)].label for code in codes)
+    return Text("{labels:plus}", {"labels": labels})
 
 
 def canonical_names(
@@ -79,7 +81,10 @@ def canonical_names(
         _refuse_taken(variable, codes, name, declared, dataset.unit)
         if labels[name.casefold()] > 1:
             raise BadRequest(
-                f'Two groups of "{variable.name}" would be called {name!r}.', "Give each its own name."
+                told(
+                    'Two groups of "{variable}" would be called {name!r}.', variable=variable.name, name=name
+                ),
+                told("Give each its own name."),
             )
     return tuple(names.items()) if any(names.values()) else ()
 
@@ -88,8 +93,12 @@ def _refuse_characters(name: str) -> None:
     bad = [c for c in name if unicodedata.category(c) in _FORBIDDEN or unicodedata.bidirectional(c) in _TURNS]
     if bad or not 0 < len(name) <= LONGEST_NAME or name != name.strip():
         raise BadRequest(
-            f"A group cannot be called {name[:LONGEST_NAME]!a}.",
-            f"Use 1 to {LONGEST_NAME} characters, without control characters and without blanks at the ends.",
+            told("A group cannot be called {name!a}.", name=name[:LONGEST_NAME]),
+            told(
+                "Use 1 to {longest_name} characters, without control characters and without blanks at the "
+                "ends.",
+                longest_name=LONGEST_NAME,
+            ),
         )
 
 
@@ -109,14 +118,23 @@ def _refuse_taken(
     totals = {"total", TOTAL.casefold(), f"total (all {unit})".casefold()}
     if others or name.casefold() in totals or name in {scale.name for scale in declared}:
         raise BadRequest(
-            f'A group of "{variable.name}" cannot be called {name!r}: the dataset calls something else so.',
-            "Choose another name.",
+            told(
+                'A group of "{variable}" cannot be called {name!r}: the dataset calls something else so.',
+                variable=variable.name,
+                name=name,
+            ),
+            told("Choose another name."),
         )
     first = write_named(shortest(variable, codes), name)[0]
     if declared[-1].place(first) is not None:
         raise BadRequest(
-            f'A group of "{variable.name}" cannot be called {name!r}: before its first code that reads as another code.',
-            "Choose another name.",
+            told(
+                'A group of "{variable}" cannot be called {name!r}: before its first code that reads as '
+                "another code.",
+                variable=variable.name,
+                name=name,
+            ),
+            told("Choose another name."),
         )
 
 

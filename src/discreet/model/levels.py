@@ -13,7 +13,9 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
-from discreet.errors import BadRequest, nearest
+from discreet.errors import BadRequest
+from discreet.model.nearest import nearest
+from discreet.model.told import told
 
 if TYPE_CHECKING:
     from discreet.model.dataset import Dataset
@@ -58,10 +60,15 @@ def level_groups(dataset: Dataset, variable: str, level: str) -> tuple[Group, ..
     """
     names = level_names(dataset, variable)
     if level not in names:
-        raise BadRequest(f'"{variable}" has no level "{level}".', nearest(level, names))
-    if (variable, level) not in dataset.known_levels:
-        dataset.known_levels[variable, level] = _work_out(dataset, variable, level)
-    return dataset.known_levels[variable, level]
+        raise BadRequest(
+            told('"{variable}" has no level "{level}".', variable=variable, level=level),
+            nearest(level, names),
+        )
+    key = ("groups", variable, level)
+    if key not in dataset.worked_out:
+        dataset.worked_out[key] = _work_out(dataset, variable, level)
+    groups: tuple[Group, ...] = dataset.worked_out[key]
+    return groups
 
 
 def coarse_to_fine(dataset: Dataset, variable: str, levels: tuple[str, ...]) -> tuple[str, ...]:
@@ -73,17 +80,27 @@ def coarse_to_fine(dataset: Dataset, variable: str, levels: tuple[str, ...]) -> 
     sized = {level: level_groups(dataset, variable, level) for level in dict.fromkeys(asked)}
     ordered = sorted(sized, key=lambda level: (level == variable, len(sized[level]), known.index(level)))
     for coarse, fine in pairwise(ordered):
-        if not _nest(sized[coarse], sized[fine]):
+        if not _nest(dataset, variable, coarse, fine):
             raise BadRequest(
-                f'The levels "{coarse}" and "{fine}" of "{variable}" do not nest.',
-                "Ask for them in two tables.",
+                told(
+                    'The levels "{coarse}" and "{fine}" of "{variable}" do not nest.',
+                    coarse=coarse,
+                    fine=fine,
+                    variable=variable,
+                ),
+                told("Ask for them in two tables."),
             )
     return tuple(ordered)
 
 
-def _nest(coarse: tuple[Group, ...], fine: tuple[Group, ...]) -> bool:
-    owner = {member: place for place, group in enumerate(coarse) for member in group.members}
-    return all(len({owner.get(member, -1) for member in group.members}) == 1 for group in fine)
+def _nest(dataset: Dataset, variable: str, coarse: str, fine: str) -> bool:
+    """Whether every group of the finer level lies within one of the coarser level, or outside all of them."""
+    key = ("nest", variable, coarse, fine)
+    if key not in dataset.worked_out:
+        wide, narrow = (level_groups(dataset, variable, level) for level in (coarse, fine))
+        owner = {member: place for place, group in enumerate(wide) for member in group.members}
+        dataset.worked_out[key] = all(len({owner.get(m, -1) for m in group.members}) == 1 for group in narrow)
+    return bool(dataset.worked_out[key])
 
 
 def _work_out(dataset: Dataset, variable: str, level: str) -> tuple[Group, ...]:

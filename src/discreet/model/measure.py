@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from discreet.errors import BadRequest
 from discreet.model.one_line import one_line
+from discreet.model.told import Text, told
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -54,7 +55,7 @@ class Measure:
 
 def counted_unit(dataset: Dataset) -> str:
     """What is counted, as a title begins: "Persons"."""
-    return f"{dataset.unit[:1].upper()}{dataset.unit[1:]}"
+    return Text("{unit:capital}", {"unit": dataset.unit})
 
 
 def _no_counts(dataset: Dataset) -> BadRequest | None:
@@ -62,17 +63,17 @@ def _no_counts(dataset: Dataset) -> BadRequest | None:
     if dataset.survey is None or not dataset.survey.weighted_only:
         return None
     return BadRequest(
-        f'The dataset "{dataset.id}" tells people represented, not records counted.',
-        "Ask for the measure weighted.",
+        told('The dataset "{id}" tells people represented, not records counted.', id=dataset.id),
+        told("Ask for the measure weighted."),
     )
 
 
 #: Records counted: the measure of every dataset, but for surveys that tell weights only.
 COUNT = Measure(
     DEFAULT_MEASURE,
-    label=lambda _dataset: "Records counted",
+    label=lambda _dataset: told("Records counted"),
     title=counted_unit,
-    subject="One count by itself",
+    subject=told("One count by itself"),
     is_count=True,
     refuse=_no_counts,
 )

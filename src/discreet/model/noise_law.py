@@ -95,6 +95,11 @@ class NoiseLaw(ABC):
     def impossible(self) -> NDArray[np.bool_]:
         """Cells that have no noise because nobody can be in them."""
 
+    @property
+    def exact(self) -> NDArray[np.bool_]:
+        """Cells that have no noise because they are declared public."""
+        return np.zeros(self.kind.shape, dtype=np.bool_)
+
     @abstractmethod
     def source(self, *place: int) -> Hashable | None:
         """Where a cell's noise comes from: cells of one source may share noise. None: it has noise of its own."""
@@ -119,6 +124,19 @@ class NoiseLaw(ABC):
             wholes: The places of the parts by the place of their whole.
         """
         return False
+
+    @property
+    def rounds(self) -> bool:
+        """Whether cells are values of one consistent whole, rounded: their sums then miss by rounding only."""
+        return False
+
+    def covariance(self, places: Sequence[tuple[int, ...]]) -> NDArray[np.float64] | None:  # noqa: ARG002 - see below
+        """The covariance matrix of the unrounded values of cells that share noise; None where cells do not."""
+        return None
+
+    def for_tests(self) -> NoiseLaw:
+        """The law that a test of the whole table takes for independent noise, cell by cell."""
+        return self
 
     def at(self, *place: int) -> CellLaw:
         """The law of the noise of one cell."""

@@ -9,7 +9,8 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
-from discreet.errors import BadDescription, nearest
+from discreet.errors import BadDescription
+from discreet.model.nearest import nearest
 from discreet.model.one_line import one_line
 
 if TYPE_CHECKING:
@@ -17,10 +18,12 @@ if TYPE_CHECKING:
 
 METHODS = ("cellkey", "dp")
 #: What only one of the methods knows.
-_ONLY_CELLKEY = ("keys", "modulus", "big_n", "max_variables", "versions_apart")
+_ONLY_CELLKEY = ("keys", "modulus", "big_n", "max_variables", "versions_apart", "zeros")
 _ONLY_DP = ("universe", "budget")
 #: How totals relate to their parts: with noise of their own, sums of noisy cells, or cells fitted to them.
 ADDITIVITY = ("independent", "interior", "fitted")
+#: What happens to cells that are empty by chance: they stay zero, or some show a small count.
+ZEROS = ("kept", "perturbed")
 #: How a cell's key follows from the records in it; `protect/cell_keys.py` has the formulas.
 KEY_MODES = ("hashed", "additive", "abs", "participants-and-description")
 
@@ -50,6 +53,7 @@ class Protection:
         big_n: The prime of the `abs` keys (Sadeghi & Chien, eq. 36).
         versions_apart: How many records must differ between two versions that are answered beside each other, if any
             does (`workspace/history.py`).
+        zeros: One of `ZEROS`; `perturbed` needs noise that moves zero (`made_up` and `dropped` of maxent).
         universe: For `dp`, the tables that will ever be answered; `model/universe.py` reads it.
         budget: For `dp`, what they may cost and whom they protect; `model/terms.py` reads it.
     """
@@ -65,6 +69,7 @@ class Protection:
     max_cells: int = DEFAULT_MAX_CELLS
     big_n: int = 4_294_967_291
     versions_apart: int = DEFAULT_VERSIONS_APART
+    zeros: str = "kept"
     universe: Mapping[str, Any] = field(default_factory=dict)
     budget: Mapping[str, Any] = field(default_factory=dict)
 
@@ -72,6 +77,7 @@ class Protection:
         _one_of("method", self.method, METHODS)
         _one_of("keys", self.keys, KEY_MODES)
         _one_of("additivity", self.additivity, ADDITIVITY)
+        _one_of("zeros", self.zeros, ZEROS)
         self._refuse_strange()
         if ("family" in self.noise) == ("file" in self.noise):
             raise BadDescription(

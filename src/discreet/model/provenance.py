@@ -11,9 +11,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Protocol
 
 from discreet.model.release import STATUS_MEANING
+from discreet.model.told import Text, joined, told
 
 if TYPE_CHECKING:
     from discreet.model.dataset import Dataset
+    from discreet.model.listing import Listing
     from discreet.model.release import Release
     from discreet.model.request import TableRequest
 
@@ -40,21 +42,27 @@ class Cited(Protocol):
 
 def citation(cited: Cited, address: str = "") -> str:
     """How to cite a table: what, from where, which version, at which address, or by which query."""
-    last = address or f"Query: {cited.request.permalink}"
-    return " ".join([*_ended(cited.title), dataset_citation(cited.dataset, cited.digest), last])
+    last = address or told("Query: {query}", query=cited.request.permalink)
+    return joined([*_ended(cited.title), dataset_citation(cited.dataset, cited.digest), last])
 
 
 def dataset_citation(dataset: Dataset, digest: str) -> str:
     """How to cite a dataset as such: which one, which version, from where."""
-    return " ".join(_ended(f"{dataset.label}, version {dataset.version} ({digest[:8]})", dataset.source))
+    named = told(
+        "{label}, version {version} ({digest})",
+        label=dataset.label,
+        version=dataset.version,
+        digest=digest[:8],
+    )
+    return joined(_ended(named, dataset.source))
 
 
 def _ended(*parts: str) -> list[str]:
     """Parts that are there, each with its full stop."""
-    return [part.rstrip(".") + "." for part in parts if part]
+    return [Text("{part:bare}.", {"part": part}) for part in parts if part]
 
 
-def provenance(release: Release) -> list[tuple[str, str]]:
+def provenance(release: Release | Listing) -> list[tuple[str, str]]:
     """All that travels with a table, without empty lines; a name may stand on several."""
     dataset = release.dataset
     lines = [

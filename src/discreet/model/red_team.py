@@ -10,6 +10,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from discreet.model.told import told
+
 
 @dataclass(frozen=True, slots=True)
 class Attack:
@@ -32,19 +34,33 @@ class Attack:
 RED_TEAM = (
     Attack(
         "bob",
-        "Pairs of tables that differ by one known person are compared, to learn an attribute of this person.",
+        told(
+            "Pairs of tables that differ by one known person are compared, to learn an attribute of this "
+            "person."
+        ),
     ),
     Attack(
         "averaging",
-        "One count is asked in many ways, in other words and as sums of regrouped parts, and the answers are averaged.",
+        told(
+            "One count is asked in many ways, in other words and as sums of regrouped parts, and the "
+            "answers are averaged."
+        ),
     ),
     Attack(
         "versions",
-        "The same tables of two versions are compared, to name the attributes of people who were removed in between.",
+        told(
+            "The same tables of two versions are compared, to name the attributes of people who were "
+            "removed in between."
+        ),
     ),
-    Attack("withheld", "Areas that a rule withholds are estimated as totals less the areas that are shown."),
+    Attack(
+        "withheld", told("Areas that a rule withholds are estimated as totals less the areas that are shown.")
+    ),
     Attack(
         "weights",
-        "Counts, weighted counts and sampling errors of the same cells of a survey are put together, to find the counts.",
+        told(
+            "Counts, weighted counts and sampling errors of the same cells of a survey are put together, "
+            "to find the counts."
+        ),
     ),
 )

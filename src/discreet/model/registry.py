@@ -19,7 +19,8 @@ from dataclasses import dataclass
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
 
-from discreet.errors import MissingExtra, nearest
+from discreet.errors import MissingExtra
+from discreet.model.nearest import nearest
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable

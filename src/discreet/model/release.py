@@ -23,6 +23,7 @@ import numpy as np
 from discreet.model.grammar import write_filter
 from discreet.model.measure import COUNT
 from discreet.model.one_line import one_line
+from discreet.model.told import Text, told
 from discreet.model.view import NO_VIEW, View
 
 if TYPE_CHECKING:
@@ -33,15 +34,16 @@ if TYPE_CHECKING:
     from discreet.model.dataset import Dataset
     from discreet.model.measure import Measure
     from discreet.model.noise_law import NoiseLaw
+    from discreet.model.picture import Picture
     from discreet.model.request import TableRequest
     from discreet.model.shape import Dimension
 
 #: Status letters by their number in `Release.status`; 0 is a released value.
 STATUSES = ("", "c", "z", "u")
-STATUS_MEANING = {
-    "c": "Not released: withheld to protect confidentiality",
-    "z": "Not applicable: cannot occur",
-    "u": "Low reliability: use with caution",
+STATUS_MEANING: dict[str, str] = {
+    "c": told("Not released: withheld to protect confidentiality"),
+    "z": told("Not applicable: cannot occur"),
+    "u": told("Low reliability: use with caution"),
 }
 WITHHELD, NOT_APPLICABLE, UNRELIABLE = 1, 2, 3
 
@@ -66,9 +68,10 @@ class Selection:
     @property
     def note(self) -> str:
         """What a reader must be told of a cut."""
-        return (
-            f'These are selected cells of the table "{self.title}". Every number, totals included, is that of the '
-            "whole table, not of the categories selected here."
+        return told(
+            'These are selected cells of the table "{title}". Every number, totals included, is that of the '
+            "whole table, not of the categories selected here.",
+            title=self.title,
         )
 
 
@@ -115,6 +118,9 @@ class Release:
         selection: Which cells of its whole it shows; None for a whole table.
         derived: Percentages and ranks beside the values.
         view: What is shown beside the values, and which rows.
+        unrounded: Of a joint table, the values that `noisy` is rounded from; None elsewhere.
+        heading: Its title in a language that was asked for; empty for the title that its labels give.
+        picture: What is drawn of it; None where nobody asked for a picture.
     """
 
     dataset: Dataset
@@ -136,12 +142,16 @@ class Release:
     selection: Selection | None = None
     derived: tuple[Derived, ...] = ()
     view: View = NO_VIEW
+    unrounded: NDArray[np.float64] | None = None
+    heading: str = ""
+    picture: Picture | None = None
 
     def __post_init__(self) -> None:
         lengths = tuple(dimension.length for dimension in self.dimensions)
         arrays: list[NDArray[np.generic]] = [self.values, self.noisy, self.status]
         arrays += [array for column in self.derived for array in (column.values, column.missing)]
-        for array in (*arrays, *(a for a in (self.errors, self.noise_shares, self.signed) if a is not None)):
+        beside = (self.errors, self.noise_shares, self.signed, self.unrounded)
+        for array in (*arrays, *(a for a in beside if a is not None)):
             if array.shape != lengths:
                 raise ValueError("the arrays of a release must have its shape")
             array.flags.writeable = False
@@ -151,14 +161,19 @@ class Release:
     @property
     def title(self) -> str:
         """What is counted, by what: "Persons by sex and age"; of a cut, that it is one."""
+        if self.heading:
+            return self.heading
         if self.selection is not None:
-            return f"{self.selection.title} (selected cells: {self._selected()})"
+            return told(
+                "{title} (selected cells: {cells})", title=self.selection.title, cells=self._selected()
+            )
         return table_title(self.dataset, self.dimensions, self.request, self.measure)
 
     def _selected(self) -> str:
         """The labels of what a cut shows, the first few of them."""
         chosen = {name for name, _ in self.selection.codes} if self.selection else set()
-        return "; ".join(_in_words(d.label, d.labels, 3) for d in self.dimensions if d.name in chosen)
+        parts = tuple(_in_words(d.label, d.labels, 3) for d in self.dimensions if d.name in chosen)
+        return Text("{parts:semicolon}", {"parts": parts})
 
     @property
     def missing(self) -> NDArray[np.bool_]:
@@ -193,14 +208,19 @@ def table_title(
     dataset: Dataset, dimensions: tuple[Dimension, ...], request: TableRequest, measure: Measure = COUNT
 ) -> str:
     """What is counted, by what, and of whom only; known before anything is counted."""
-    names = [dimension.label.lower() for dimension in dimensions]
-    listed = names[0] if len(names) == 1 else ", ".join(names[:-1]) + " and " + names[-1]
-    only = "; ".join(filter_in_words(dataset, name, codes, 3) for name, codes in request.filters)
-    everybody = [
-        dimension.label.lower() for dimension in dimensions if dimension.total and dimension.leaves_out
-    ]
-    of_all = f"; totals over {' and '.join(everybody)} count all {dataset.unit}" if everybody else ""
-    return f"{measure.title(dataset)} by {listed}" + (f" (only {only})" if only else "") + of_all
+    names = tuple(dimension.label for dimension in dimensions)
+    only = tuple(filter_in_words(dataset, name, codes, 3) for name, codes in request.filters)
+    everybody = tuple(each.label for each in dimensions if each.total and each.leaves_out)
+    of_all: str = ""
+    if everybody:
+        of_all = told("; totals over {names:each lower} count all {unit}", names=everybody, unit=dataset.unit)
+    return told(
+        "{what} by {names:lower}{only}{of_all}",
+        what=measure.title(dataset),
+        names=names,
+        only=told(" (only {only:semicolon})", only=only) if only else "",
+        of_all=of_all,
+    )
 
 
 def filter_in_words(dataset: Dataset, name: str, codes: tuple[str, ...], most: int) -> str:
@@ -212,5 +232,11 @@ def filter_in_words(dataset: Dataset, name: str, codes: tuple[str, ...], most: i
 
 
 def _in_words(name: str, labels: Sequence[str], most: int) -> str:
-    more = f" and {len(labels) - most} more" if len(labels) > most else ""
-    return f"{name}: {', '.join(labels[:most])}{more}"
+    if len(labels) > most:
+        return told(
+            "{name}: {labels:comma} and {more} more",
+            name=name,
+            labels=tuple(labels[:most]),
+            more=len(labels) - most,
+        )
+    return Text("{name}: {labels:comma}", {"name": name, "labels": tuple(labels)})

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 from urllib.parse import urlencode
 
-from discreet.errors import BadRequest, nearest
+from discreet.errors import BadRequest
 from discreet.model.fit_to import NONE, canonical_fit_to
 from discreet.model.grammar import (
     escape,
@@ -29,9 +29,11 @@ from discreet.model.grammar import (
 from discreet.model.group_names import canonical_names, take_name, write_named
 from discreet.model.levels import coarse_to_fine
 from discreet.model.measure import DEFAULT_MEASURE
+from discreet.model.nearest import nearest
 from discreet.model.one_line import one_line
 from discreet.model.protection import ADDITIVITY
 from discreet.model.selection import most_read, refuse_many, selected, shortest
+from discreet.model.told import told
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -187,37 +189,45 @@ def canonical(request: TableRequest, dataset: Dataset) -> TableRequest:
     for name in request.variables:
         dataset.variable(name)
     if not request.variables:
-        raise BadRequest("The table has no variable.", "Choose at least one for the rows or columns.")
+        raise BadRequest(
+            told("The table has no variable."), told("Choose at least one for the rows or columns.")
+        )
     repeated = [name for name in request.variables if request.variables.count(name) > 1]
     if repeated:
-        raise BadRequest(f'The variable "{repeated[0]}" is used twice.', "Use each variable once.")
+        raise BadRequest(
+            told('The variable "{repeated}" is used twice.', repeated=repeated[0]),
+            told("Use each variable once."),
+        )
     refuse_many(dataset, _items(request, dataset))
     filters = _canonical_filters(request.filters, dataset)
     groups, names = _canonical_groups(request, dict(filters), dataset)
     levels = _canonical_levels(request, dataset)
     asked = replace(request, filters=filters, groups=groups, levels=levels, names=names)
-    asked = replace(asked, written=_written(asked, dataset))
-    asked = replace(asked, additivity=_canonical_additivity(request, dataset))
-    return replace(asked, fit_to=_canonical_fit_to(asked, dataset))
+    additivity = _canonical_additivity(request, dataset)
+    fit_to = _canonical_fit_to(request.fit_to, additivity, dataset)
+    return replace(asked, written=_written(asked, dataset), additivity=additivity, fit_to=fit_to)
 
 
 def _canonical_additivity(request: TableRequest, dataset: Dataset) -> str:
     """Empty where it is the dataset's own way."""
     if request.additivity and request.additivity not in ADDITIVITY:
         raise BadRequest(
-            f'There is no additivity "{request.additivity}".', nearest(request.additivity, ADDITIVITY)
+            told('There is no additivity "{additivity}".', additivity=request.additivity),
+            nearest(request.additivity, ADDITIVITY),
         )
     return "" if request.additivity == dataset.protection.additivity else request.additivity
 
 
-def _canonical_fit_to(request: TableRequest, dataset: Dataset) -> tuple[str, ...]:
+def _canonical_fit_to(words: tuple[str, ...], additivity: str, dataset: Dataset) -> tuple[str, ...]:
     """Empty where it is the dataset's own set of tables."""
     protection = dataset.protection
-    if request.fit_to and (request.additivity or protection.additivity) != "fitted":
+    if words and (additivity or protection.additivity) != "fitted":
         raise BadRequest(
-            "fit_to is for tables that are fitted.", "Add additivity=fitted, or leave fit_to out."
+            told("fit_to is for tables that are fitted."), told("Add additivity=fitted, or leave fit_to out.")
         )
-    words = canonical_fit_to(request.fit_to, dataset)
+    if not words and not protection.fit_to:
+        return ()
+    words = canonical_fit_to(words, dataset)
     own = canonical_fit_to(protection.fit_to, dataset)
     return () if words == own or (words == (NONE,) and not own) else words
 
@@ -244,7 +254,8 @@ def _canonical_filters(filters: Filters, dataset: Dataset) -> Filters:
         places = kept.get(name, set(range(len(variable)))) - left_out.get(name, set())
         if not places:
             raise BadRequest(
-                f'The filter on "{name}" keeps nobody.', "Name at least one category, or leave it out."
+                told('The filter on "{name}" keeps nobody.', name=name),
+                told("Name at least one category, or leave it out."),
             )
         if len(places) < len(variable):
             found[name] = _codes(variable, places)
@@ -260,10 +271,13 @@ def _canonical_groups(
     for name, groups in request.groups:
         variable = dataset.variable(name)
         if name in found:
-            raise BadRequest(f'"{name}" is grouped twice.', "Give all groups of a variable together.")
+            raise BadRequest(
+                told('"{name}" is grouped twice.', name=name), told("Give all groups of a variable together.")
+            )
         if name not in request.variables:
             raise BadRequest(
-                f'"{name}" is grouped and not in the table.', "Use a filter, or add it to the table."
+                told('"{name}" is grouped and not in the table.', name=name),
+                told("Use a filter, or add it to the table."),
             )
         kept = filters.get(name, variable.codes)
         found[name] = _read_groups(dataset, variable, groups, kept, given.get(name, {}))
@@ -304,7 +318,8 @@ def _read_groups(
     members = [position for group, _ in found for position in group]
     if len(set(members)) != len(members):
         raise BadRequest(
-            f'Two groups of "{variable.name}" share a category.', "Put each category in one group only."
+            told('Two groups of "{name}" share a category.', name=variable.name),
+            told("Put each category in one group only."),
         )
     return {_codes(variable, positions): name for positions, name in sorted(found)}
 
@@ -314,11 +329,13 @@ def _canonical_levels(request: TableRequest, dataset: Dataset) -> Levels:
     for name, levels in request.levels:
         dataset.variable(name)
         if name not in request.variables:
-            raise BadRequest(f'"{name}" has levels and is not in the table.', "Add it to the table.")
+            raise BadRequest(
+                told('"{name}" has levels and is not in the table.', name=name), told("Add it to the table.")
+            )
         if name in dict(request.groups) or name in found:
             raise BadRequest(
-                f'"{name}" has levels twice, or levels and groups.',
-                "Give its levels once, or groups of your own.",
+                told('"{name}" has levels twice, or levels and groups.', name=name),
+                told("Give its levels once, or groups of your own."),
             )
         ordered = coarse_to_fine(dataset, name, levels)
         if ordered and ordered != (name,):
@@ -333,8 +350,8 @@ def _group_positions(
     positions = sorted(asked & {variable.position(code) for code in kept})
     if not positions:
         raise BadRequest(
-            f'A group of "{variable.name}" has no category left by the filter.',
-            "Leave the group out, or widen the filter.",
+            told('A group of "{name}" has no category left by the filter.', name=variable.name),
+            told("Leave the group out, or widen the filter."),
         )
     return positions
 

@@ -25,7 +25,9 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
-from discreet.errors import BadDescription, nearest
+from discreet.errors import BadDescription
+from discreet.model.nearest import nearest
+from discreet.model.told import told
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -65,9 +67,10 @@ class SamplingDesign:
     def in_words(self) -> str:
         """Where sampling errors come from; empty where every record is drawn by itself."""
         if self.replicates:
-            return f"sampling errors from {len(self.replicates)} replicate weights"
-        drawn = [name for name, column in (("strata", self.strata), ("clusters", self.clusters)) if column]
-        return f"sampling errors by {' and '.join(drawn)}" if drawn else ""
+            return told("sampling errors from {count} replicate weights", count=len(self.replicates))
+        by = ((told("strata"), self.strata), (told("clusters"), self.clusters))
+        drawn = tuple(name for name, column in by if column)
+        return told("sampling errors by {drawn}", drawn=drawn) if drawn else ""
 
     def fraction_of(self, stratum: str) -> Fraction:
         """The sampling fraction of a stratum."""

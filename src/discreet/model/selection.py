@@ -26,6 +26,7 @@ from discreet.errors import BadRequest, UnknownCategory
 from discreet.model.grammar import protect, split, unescape
 from discreet.model.levels import level_groups, level_names
 from discreet.model.number_classes import number_classes
+from discreet.model.told import Label, first_of, told
 from discreet.model.variable import nearest_category
 
 if TYPE_CHECKING:
@@ -63,11 +64,15 @@ class Scale:
 
     @cached_property
     def labels(self) -> dict[str, list[int]]:
-        """The places of each label, in small letters."""
+        """The places of each label, in small letters; a label in another language where no category is called so."""
         found: dict[str, list[int]] = {}
+        others: dict[str, list[int]] = {}
         for place, category in enumerate(self.categories):
             found.setdefault(category.label.strip().casefold(), []).append(place)
-        return found
+            for text in category.label.others.values() if isinstance(category.label, Label) else ():
+                places = others.setdefault(text.strip().casefold(), [])
+                places += [place] if place not in places else []
+        return others | found
 
     @cached_property
     def bounds(self) -> dict[int, Bounds]:
@@ -94,11 +99,15 @@ class Scale:
             return self.codes[text]
         same = self.labels.get(text.casefold(), []) if text else []
         if len(same) > 1:
-            codes = ", ".join(self.categories[place].code for place in same[:_MOST_NAMED])
-            more = " and more" if len(same) > _MOST_NAMED else ""
+            codes = first_of([self.categories[place].code for place in same], _MOST_NAMED)
             raise UnknownCategory(
-                f'{len(same)} categories of "{self.name}" are called {text!r}.',
-                f"Write a code: {codes}{more}.",
+                told(
+                    '{count} categories of "{name}" are called {text!r}.',
+                    count=len(same),
+                    name=self.name,
+                    text=text,
+                ),
+                told("Write a code: {codes}.", codes=codes),
             )
         return same[0] if same else None
 
@@ -137,8 +146,11 @@ def refuse_many(dataset: Dataset, items: Iterable[tuple[str, str]]) -> None:
     looked = [len(v) for v, item in pairs if item not in v and scale_of(v).place(item) is None]
     if len(looked) > most_read(looked):
         raise BadRequest(
-            f"The request has {len(looked)} ranges, levels, patterns and words that are no code.",
-            f"Write at most {most_read(looked)}; codes and labels are not counted.",
+            told(
+                "The request has {count} ranges, levels, patterns and words that are no code.",
+                count=len(looked),
+            ),
+            told("Write at most {most}; codes and labels are not counted.", most=most_read(looked)),
         )
 
 
@@ -198,7 +210,9 @@ def _range(scale: Scale, item: str) -> tuple[int, ...]:
         return ()
     low, high = (unescape(end) for end in ends)
     if not low and not high:
-        raise BadRequest(f'The range "{item}" has no end.', "Write 25..64, 25.. or ..64.")
+        raise BadRequest(
+            told('The range "{item}" has no end.', item=item), told("Write 25..64, 25.. or ..64.")
+        )
     numbers = [int(end) for end in (low, high) if _NUMBER.match(end) and scale.place(end) is None]
     if numbers != sorted(numbers):
         _refuse_backwards(scale, item)
@@ -212,7 +226,8 @@ def _range(scale: Scale, item: str) -> tuple[int, ...]:
 
 def _refuse_backwards(scale: Scale, item: str) -> NoReturn:
     raise BadRequest(
-        f'The range "{item}" of "{scale.name}" runs backwards.', "Begin with the end that is listed first."
+        told('The range "{item}" of "{name}" runs backwards.', item=item, name=scale.name),
+        told("Begin with the end that is listed first."),
     )
 
 
@@ -228,25 +243,37 @@ def _end(scale: Scale, text: str, side: int) -> int:
     if len(there) == 1:
         return there[0]
     if there:
-        codes = ", ".join(scale.categories[place].code for place in there[:_MOST_NAMED])
+        codes = tuple(scale.categories[place].code for place in there[:_MOST_NAMED])
         raise BadRequest(
-            f'{number} is an end of several categories of "{scale.name}".', f"Write a code: {codes}."
+            told('{number} is an end of several categories of "{name}".', number=number, name=scale.name),
+            told("Write a code: {codes:comma}.", codes=codes),
         )
     return _refuse_inside(scale, number, side)
 
 
 def _refuse_inside(scale: Scale, number: int, side: int) -> NoReturn:
-    word = ("begin", "end")[side]
     for place, (low, high) in scale.bounds.items():
         if low <= number <= high:
             category = scale.categories[place]
             raise BadRequest(
-                f'{number} lies inside the category "{category.label}" of "{scale.name}", which cannot be divided.',
-                f"Let the range {word} with the whole category ({category.code}), or beside it.",
+                told(
+                    '{number} lies inside the category "{label}" of "{name}", which cannot be divided.',
+                    number=number,
+                    label=category.label,
+                    name=scale.name,
+                ),
+                told("Let the range end with the whole category ({code}), or beside it.", code=category.code)
+                if side
+                else told(
+                    "Let the range begin with the whole category ({code}), or beside it.", code=category.code
+                ),
             )
     ends = [str(bounds[side]) for bounds in scale.bounds.values() if math.isfinite(bounds[side])]
-    known = ", ".join(ends[:12]) + (" and more" if len(ends) > 12 else "")
-    raise BadRequest(f'No category of "{scale.name}" {word}s at {number}.', f"Categories {word} at {known}.")
+    if side:
+        none = told('No category of "{name}" ends at {number}.', name=scale.name, number=number)
+        raise BadRequest(none, told("Categories end at {known}.", known=first_of(ends)))
+    none = told('No category of "{name}" begins at {number}.', name=scale.name, number=number)
+    raise BadRequest(none, told("Categories begin at {known}.", known=first_of(ends)))
 
 
 def _matching(scale: Scale, item: str) -> tuple[int, ...]:
@@ -261,4 +288,4 @@ def _matching(scale: Scale, item: str) -> tuple[int, ...]:
 
 def _unknown(scale: Scale, text: str) -> NoReturn:
     advice = nearest_category(text, scale.codes, [category.label for category in scale.categories])
-    raise UnknownCategory(f'"{scale.name}" has no category {text!r}.', advice)
+    raise UnknownCategory(told('"{name}" has no category {text!r}.', name=scale.name, text=text), advice)

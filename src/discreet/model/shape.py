@@ -12,9 +12,9 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from dataclasses import dataclass, replace
-from functools import lru_cache
-from typing import TYPE_CHECKING
+from dataclasses import dataclass, fields, replace
+from functools import cached_property, lru_cache
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -24,10 +24,11 @@ from discreet.model.group_names import group_label
 from discreet.model.level_maps import ancestors
 from discreet.model.levels import level_groups, level_label
 from discreet.model.one_line import one_line
+from discreet.model.told import told
 from discreet.model.variable import TOTAL
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Hashable, Mapping
 
     from numpy.typing import NDArray
 
@@ -59,9 +60,9 @@ class Output:
         return one_line(self, f"{self.code}: {self.label}")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Dimension:
-    """One variable of a table.
+    """One variable of a table. What follows from it is kept with it: a table by tens of thousands of areas asks again.
 
     Args:
         name: The variable's name.
@@ -85,6 +86,18 @@ class Dimension:
     unit: str = "records"
     total_label: str = ""
 
+    def __hash__(self) -> int:
+        """Of its size alone, so that it costs nothing."""
+        return hash((self.name, self.total, len(self.outputs), len(self.population)))
+
+    def __getstate__(self) -> dict[str, object]:
+        return {field.name: getattr(self, field.name) for field in fields(self)}
+
+    @cached_property
+    def worked_out(self) -> dict[Hashable, Any]:
+        """What other modules made of it, each under a key of its own."""
+        return {}
+
     @property
     def length(self) -> int:
         """How many cells the dimension has, the total included."""
@@ -98,16 +111,19 @@ class Dimension:
     @property
     def labels(self) -> tuple[str, ...]:
         """Labels in array order, the total last; it says where it counts more people than are shown."""
-        total = self.total_label or (f"Total (all {self.unit})" if self.leaves_out else "Total")
+        total = self.total_label or (
+            told("Total (all {unit})", unit=self.unit) if self.leaves_out else told("Total")
+        )
         return tuple(output.label for output in self.outputs) + ((total,) if self.total else ())
 
-    @property
+    @cached_property
     def leaves_out(self) -> bool:
         """Whether some people of the total are in no category that is shown."""
         shown = {member for output in self.outputs for member in output.members}
         return not shown.issuperset(self.population)
 
-    def wholes(self) -> dict[int, list[int]]:
+    @cached_property
+    def wholes(self) -> Mapping[int, list[int]]:
         """For each place that holds others the places of its parts: coarser levels, and the total."""
         parts: dict[int, list[int]] = {}
         for place, output in enumerate(self.outputs):
@@ -118,6 +134,17 @@ class Dimension:
     def members(self) -> list[tuple[int, ...]]:
         """The base categories behind each code, in array order."""
         return [output.members for output in self.outputs] + ([self.population] if self.total else [])
+
+    @cached_property
+    def singles(self) -> NDArray[np.int64]:
+        """For each place, the total included, its base category where it is just one; else -1."""
+        members = self.members()
+        return np.fromiter((each[0] if len(each) == 1 else -1 for each in members), np.int64, len(members))
+
+    @cached_property
+    def depths(self) -> NDArray[np.int64]:
+        """How many outputs hold each output."""
+        return np.fromiter((each.depth for each in self.outputs), np.int64, len(self.outputs))
 
     def __repr__(self) -> str:
         return one_line(self, f"{self.name}: {self.label}, {self.length} categories")
@@ -175,13 +202,15 @@ def structural_zeros(shape: TableShape, dataset: Dataset) -> NDArray[np.bool_]:
     axes = {dimension.name: axis for axis, dimension in enumerate(shape.dimensions)}
     hidden = {hidden.name: set(hidden.members) for hidden in shape.filters}
     for zero in dataset.structural_zeros:
+        if any(name not in axes and name not in hidden for name, _ in zero.where):
+            continue
         inside = np.ones((1,) * len(shape.dimensions), dtype=np.bool_)
         for name, codes in zero.where:
             declared = set(_positions(dataset.variable(name), tuple(codes)))
             if name in axes:
                 flags = [set(members) <= declared for members in shape.dimensions[axes[name]].members()]
                 inside = inside & _along(np.array(flags, dtype=np.bool_), axes[name], len(shape.dimensions))
-            elif name not in hidden or not hidden[name] <= declared:
+            elif not hidden[name] <= declared:
                 break
         else:
             empty |= inside
@@ -194,6 +223,19 @@ def _along(values: NDArray[np.bool_], axis: int, ndim: int) -> NDArray[np.bool_]
 
 
 def _dimension(
+    dataset: Dataset, request: TableRequest, name: str, filters: Mapping[str, tuple[int, ...]]
+) -> Dimension:
+    """A dimension; one that nobody filters, groups or names is made once, since areas are many."""
+    if filters or name in dict(request.groups) or name in dict(request.names):
+        return _made(dataset, request, name, filters)
+    key = ("dimension", name, dict(request.levels).get(name), request.totals)
+    if key not in dataset.worked_out:
+        dataset.worked_out[key] = _made(dataset, request, name, filters)
+    dimension: Dimension = dataset.worked_out[key]
+    return dimension
+
+
+def _made(
     dataset: Dataset, request: TableRequest, name: str, filters: Mapping[str, tuple[int, ...]]
 ) -> Dimension:
     variable = dataset.variable(name)
@@ -209,8 +251,11 @@ def _dimension(
         outputs = tuple(plain_outputs(variable)[position] for position in population)
     if not outputs and not request.totals:
         raise BadRequest(
-            f'The table shows nothing of "{name}": its filter leaves out every category of the level.',
-            "Widen the filter, show another level, or ask for totals.",
+            told(
+                'The table shows nothing of "{name}": its filter leaves out every category of the level.',
+                name=name,
+            ),
+            told("Widen the filter, show another level, or ask for totals."),
         )
     names = {_positions(variable, codes): own for codes, own in dict(request.names).get(name, ()) if own}
     if names:

@@ -1,7 +1,8 @@
 """The terms of a differentially private promise: how much, to whom, against which neighbours.
 
     neighbours   add-remove: one privacy unit more or less.  replace-one: one unit's records are changed.
-    invariants   n: the number of records is public; neighbours are then replace-one (Bailie 4.1).
+    invariants   n: the number of records is public; neighbours are then replace-one (Bailie 4.1). A variable: its totals
+                 are public, and a replaced record keeps its category (docs/methods/dp-invariants.md).
     name         the budget: datasets about the same people share it, and one lifetime cap holds for all of them.
 
 Comes from: `[protection.budget]` of `dataset.toml`. Goes to: `protect` (plan, charges), `ledger`.
@@ -15,14 +16,17 @@ from fractions import Fraction
 from math import ceil
 from typing import TYPE_CHECKING, Any
 
-from discreet.errors import BadDescription, BadRequest, nearest
+from discreet.errors import BadDescription, BadRequest
 from discreet.model.amount import FAILURE_UNIT, LOSS_UNIT, read_amount
+from discreet.model.nearest import nearest
+from discreet.model.section import only
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
 NEIGHBOURS = ("add-remove", "replace-one")
-INVARIANTS = ("n",)
+#: The invariant that is no variable: the number of records.
+NUMBER = "n"
 SPREADS = ("equal", "importance", "optimised")
 MEASURES = ("variance", "absolute")
 COMPOSITIONS = ("basic", "zcdp")
@@ -41,7 +45,7 @@ class Terms:
         cap_epsilon: The lifetime cap of the budget; a file must say it.
         cap_delta: The lifetime cap of the budget's delta; by default that of as many versions as `cap_epsilon` pays for.
         neighbours: `add-remove` or `replace-one`.
-        invariants: What is public exactly: `n`, the number of records.
+        invariants: What is public exactly: `n`, the number of records, and a variable whose totals are.
         records_per_unit: The most records that one person (the privacy unit) may have, enforced at load.
         spread: How the budget is spread over margins.
         measure: What `optimised` makes small: the variance or the expected absolute error.
@@ -49,6 +53,8 @@ class Terms:
         answer_cost: What one table outside the universe costs an account with a share of the ledger: epsilon under
             `basic`, rho under `zcdp`. Zero: nothing outside the universe is answered.
         max_exact: The largest probability with which the noise may leave a count as it is.
+        calibrate: Whether noise of tables of their own is made as small as what is claimed allows, in place of shares that
+            add up to epsilon. A file that leaves it out means true.
     """
 
     name: str
@@ -64,6 +70,7 @@ class Terms:
     composition: str = "basic"
     answer_cost: Fraction = Fraction(0)
     max_exact: Fraction = MOST_EXACT
+    calibrate: bool = False
 
     def __post_init__(self) -> None:
         for key, value, allowed in (
@@ -112,10 +119,12 @@ class Terms:
             )
 
     def _check_invariants(self) -> None:
-        for name in self.invariants:
-            if name not in INVARIANTS:
-                raise BadDescription(f'"{name}" cannot be an invariant.', nearest(name, INVARIANTS))
-        if "n" in self.invariants and self.neighbours != "replace-one":
+        if len(self.held) > 1:
+            raise BadDescription(
+                f"The totals of {' and of '.join(self.held)} are invariants.",
+                "Name one variable, the finest level whose totals are exact: with two nobody could be replaced.",
+            )
+        if self.invariants and self.neighbours != "replace-one":
             raise BadDescription(
                 "The number of records is an invariant, and neighbours add or remove a person.",
                 'Write neighbours = "replace-one": a public n gives an added person away.',
@@ -124,7 +133,12 @@ class Terms:
     @property
     def known_total(self) -> bool:
         """Whether the number of records is public, so that the grand total needs no noise."""
-        return "n" in self.invariants
+        return bool(self.invariants)
+
+    @property
+    def held(self) -> tuple[str, ...]:
+        """The variable whose totals are public, if there is one: a replaced record keeps its category."""
+        return tuple(name for name in self.invariants if name != NUMBER)
 
     @property
     def changes(self) -> int:
@@ -165,9 +179,7 @@ def parse_terms(entry: Mapping[str, Any]) -> Terms:
     Fraction(1, 10)
     """
     entry = _without_aliases(entry)
-    for key in entry:
-        if key not in KEYS:
-            raise BadDescription(f'[protection.budget] has the unknown key "{key}".', nearest(key, KEYS))
+    only(entry, KEYS, "[protection.budget]")
     for key, advice in _NEEDED.items():
         if key not in entry:
             raise BadDescription(f"[protection.budget] lacks `{key}`.", advice)
@@ -196,10 +208,17 @@ def _read(key: str, value: Any) -> Any:
         if not isinstance(value, int) or isinstance(value, bool):
             raise BadDescription(f"records_per_unit is {value!r}.", "Give a whole number.")
         return value
+    if key == "calibrate":
+        if not isinstance(value, bool):
+            raise BadDescription(f"calibrate of the budget is {value!r}.", "Write true or false.")
+        return value
     if key == "invariants":
         if not isinstance(value, list) or not all(isinstance(name, str) for name in value):
-            raise BadDescription(f"`invariants` of the budget is {value!r}.", 'Write invariants = ["n"].')
-        return tuple(sorted(set(value)))
+            raise BadDescription(
+                f"`invariants` of the budget is {value!r}.",
+                'Write invariants = ["n"], or ["n", "region"] where totals by region are exact.',
+            )
+        return tuple(sorted({*value, NUMBER})) if value else ()
     if not isinstance(value, str):
         raise BadDescription(f"`{key}` of the budget is {value!r}.", "Put it in quotes.")
     return value

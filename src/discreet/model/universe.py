@@ -23,8 +23,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from discreet.errors import BadDescription, UnknownVariable, nearest
+from discreet.errors import BadDescription, UnknownVariable
 from discreet.model.level_maps import ancestors, inside, is_at_least_as_fine, is_level_of
+from discreet.model.nearest import nearest
+from discreet.model.section import only
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -36,8 +38,20 @@ if TYPE_CHECKING:
 Margin = tuple[str, ...]
 
 KEYS = ("variables", "up_to", "tables", "exclude", "margins", "importance")
-STYLES = ("own", "sums")
+STYLES = ("own", "sums", "joint")
+#: In place of a list of weights: what every table weighs.
+WEIGHTS = ("tables", "cells")
 MOST_MARGINS = 5_000
+
+
+@dataclass(frozen=True, slots=True)
+class Invariant:
+    """A margin whose counts the custodian has declared public: the one reason for which an exact count may leave.
+
+    Only `parse_universe` makes one, from `invariants` of the description that is sealed with a version.
+    """
+
+    margin: Margin
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,23 +61,35 @@ class Universe:
     Args:
         declared: Every declared margin, by size and then by name.
         margins: Those with noise and budget of their own; all others are sums of their cells.
-        style: `own`: every declared margin has its own noise. `sums`: only the largest have.
+        style: `own`: every declared margin has its own noise. `sums`: only the largest have. `joint`: all of them are
+            linear functions of residuals that are measured once, and agree.
         importance: The stated weight of some declared margins; every other one weighs 1.
-        known_total: The number of records is a declared invariant: the grand total is public and not noised.
+        known: The declared margins that are invariants: public, exact and not noised.
         excluded: What is never answered, for any price, nor any margin that contains one of them.
+        by_cells: Under `joint`, a table weighs as much as it has cells.
     """
 
     declared: tuple[Margin, ...]
     margins: tuple[Margin, ...]
     style: str = "own"
     importance: tuple[tuple[Margin, Fraction], ...] = ()
-    known_total: bool = False
+    known: tuple[Invariant, ...] = ()
     excluded: tuple[Margin, ...] = ()
+    by_cells: bool = False
 
     @property
     def d(self) -> int:
         """In how many cells each person is counted: one of every released margin."""
         return len(self.margins)
+
+    @property
+    def noisy(self) -> tuple[Margin, ...]:
+        """The declared margins that are not public."""
+        return tuple(margin for margin in self.declared if not self.knows(margin))
+
+    def knows(self, margin: Margin) -> bool:
+        """Whether the counts of a declared margin are public."""
+        return any(each.margin == margin for each in self.known)
 
     @property
     def variables(self) -> tuple[str, ...]:
@@ -74,13 +100,17 @@ class Universe:
         """The stated importance of a margin, 1 where nothing is said."""
         return dict(self.importance).get(margin, Fraction(1))
 
+    def weight_of(self, margin: Margin, dataset: Dataset) -> Fraction:
+        """What a margin weighs in a joint plan: its cells, or its stated importance."""
+        return Fraction(margin_cells(margin, dataset)) if self.by_cells else self.weight(margin)
+
     def excludes(self, margin: Margin, dataset: Dataset) -> Margin | None:
         """The excluded margin that a margin contains; None where it may be asked."""
         return next((out for out in self.excluded if contains(margin, out, dataset)), None)
 
     def with_margin(self, margin: Margin) -> Universe:
         """The universe with one more released margin: what an interactive answer is made from."""
-        if margin in self.margins or (not margin and self.known_total):
+        if margin in self.margins or self.knows(margin):
             return self
         return replace(
             self, declared=tuple(dict.fromkeys((*self.declared, margin))), margins=(*self.margins, margin)
@@ -89,52 +119,80 @@ class Universe:
     def without(self, variable: str, dataset: Dataset) -> Universe:
         """The universe with one variable left out of every table."""
         declared = tuple(margin for margin in self.declared if variable not in margin)
-        margins = candidates(declared, self.style, dataset, known_total=self.known_total)
+        known = tuple(each for each in self.known if variable not in each.margin)
+        margins = candidates(declared, self.style, dataset, known)
         importance = tuple(entry for entry in self.importance if variable not in entry[0])
-        return replace(self, declared=declared, margins=margins, importance=importance)
+        return replace(self, declared=declared, margins=margins, importance=importance, known=known)
 
 
-def parse_universe(entry: Mapping[str, Any], dataset: Dataset, *, known_total: bool = False) -> Universe:
+def parse_universe(
+    entry: Mapping[str, Any],
+    dataset: Dataset,
+    *,
+    known_total: bool = False,
+    held: tuple[str, ...] = (),
+    style: str = "own",
+) -> Universe:
     """Read `[protection.universe]`; see docs/reference/dp-universe.md for its keys.
 
     Args:
         entry: The TOML table.
         dataset: Whose variables, hierarchies and structural zeros it speaks of.
         known_total: The number of records is a declared invariant.
+        held: The variable whose totals are declared invariants, if there is one.
+        style: What `margins` is where it is left out.
 
     Raises:
         BadDescription: With what is wrong and what to do.
     """
-    for key in entry:
-        if key not in KEYS:
-            raise BadDescription(f'[protection.universe] has the unknown key "{key}".', nearest(key, KEYS))
+    only(entry, KEYS, "[protection.universe]")
     if not {"variables", "tables"} & set(entry):
         # A forgotten section would spend the whole budget on the grand total.
         raise BadDescription(
             "[protection.universe] lists neither `variables` nor `tables`.",
             'Write variables = ["sex", "age"] and up_to = 2: the tables that will ever be answered.',
         )
-    style = entry.get("margins", "own")
+    style = entry.get("margins", style)
     if style not in STYLES:
         raise BadDescription(f'`margins` of the universe is "{style}".', nearest(str(style), STYLES))
     excluded = [canonical_margin(names, dataset) for names in _lists(entry, "exclude")]
     declared = _declared(entry, dataset, excluded)
-    margins = candidates(declared, style, dataset, known_total=known_total)
+    known = _known(declared, dataset, held) if known_total else ()
+    margins = candidates(declared, style, dataset, known)
     if not margins:
         raise BadDescription(
             "The universe declares no table.",
             "List `variables` and `up_to`, or `tables`, in [protection.universe].",
         )
     importance = _importance(entry, dataset, set(declared))
-    return Universe(declared, margins, style, importance, known_total, tuple(excluded))
+    by_cells = _by_cells(entry, style)
+    return Universe(declared, margins, style, importance, known, tuple(excluded), by_cells)
+
+
+def _known(declared: tuple[Margin, ...], dataset: Dataset, held: tuple[str, ...]) -> tuple[Invariant, ...]:
+    """The grand total, and every declared margin that follows from the totals of a variable."""
+    for name in held:
+        if not any(name == variable.name for variable in dataset.variables):
+            raise BadDescription(
+                f'"{name}" cannot be an invariant: it is neither "n" nor a variable.',
+                nearest(name, [variable.name for variable in dataset.variables]),
+            )
+        if (name,) not in declared:
+            raise BadDescription(
+                f'The totals of "{name}" are invariants, and the universe does not declare them.',
+                f'Write tables = [["{name}"]] in [protection.universe], or take "{name}" out of `invariants`.',
+            )
+    follow = (margin for margin in declared if margin and contains(held, margin, dataset))
+    return (Invariant(()), *map(Invariant, follow))
 
 
 def candidates(
-    declared: tuple[Margin, ...], style: str, dataset: Dataset, *, known_total: bool
+    declared: tuple[Margin, ...], style: str, dataset: Dataset, known: tuple[Invariant, ...]
 ) -> tuple[Margin, ...]:
-    """The margins that may have noise of their own: all, or the largest; a public total never."""
+    """The margins that may have noise of their own: all, or the largest; what is public never."""
     chosen = maximal(declared, dataset) if style == "sums" else declared
-    return tuple(margin for margin in chosen if margin or not known_total)
+    public = {each.margin for each in known}
+    return tuple(margin for margin in chosen if margin not in public)
 
 
 def canonical_margin(names: Iterable[str], dataset: Dataset) -> Margin:
@@ -264,8 +322,13 @@ def _importance(
 ) -> tuple[tuple[Margin, Fraction], ...]:
     stated: dict[Margin, Fraction] = {}
     entries = entry.get("importance", [])
+    if entries in WEIGHTS:
+        return ()
     if not isinstance(entries, list):
-        raise BadDescription("`importance` is not a list.", 'Write [{ table = ["sex", "age"], weight = 5 }].')
+        raise BadDescription(
+            f"`importance` of the universe is {entries!r}.",
+            'Write [{ table = ["sex", "age"], weight = 5 }]; or, for joint margins, "tables" or "cells".',
+        )
     for each in entries:
         if not isinstance(each, dict) or set(each) != {"table", "weight"}:
             raise BadDescription(
@@ -284,6 +347,16 @@ def _importance(
             )
         stated[margin] = Fraction(str(weight))
     return tuple(sorted(stated.items()))
+
+
+def _by_cells(entry: Mapping[str, Any], style: str) -> bool:
+    word = entry.get("importance")
+    if word in WEIGHTS and style != "joint":
+        raise BadDescription(
+            f'`importance` is "{word}", and the margins are not joint.',
+            'Write margins = "joint", or a list of { table, weight }.',
+        )
+    return word == "cells"
 
 
 def _lists(entry: Mapping[str, Any], key: str) -> list[list[str]]:

@@ -14,9 +14,12 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from discreet.errors import BadDescription, UnknownCategory, nearest
+from discreet.errors import BadDescription, UnknownCategory
 from discreet.model.grammar import escape
+from discreet.model.nearest import nearest
 from discreet.model.one_line import one_line
+from discreet.model.recodes import Recodes
+from discreet.model.told import told
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -28,6 +31,8 @@ RESERVED_NAMES = frozenset(
     {"count", "value", "signed", "status", "weight", "weighted", "measure", "total", "record_key"}
     | {"relative_standard_error", "noise_share", "time_period", "obs_value", "obs_status"}
 )
+#: Where categories may come from: nothing is said, a public code list, or the records themselves.
+CATEGORIES_FROM = ("", "code list", "records")
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]{0,63}\Z")
 #: Of more labels none is looked for that is near to a mistyped word: it would take seconds.
 MOST_COMPARED = 10_000
@@ -64,6 +69,17 @@ class Variable:
         categories: In the order in which they are shown.
         column: The column of the records that holds it; its name by default.
         not_stated: The code that a missing value becomes; without it a missing value is refused.
+        unlisted: The code that a value becomes which is not among the categories; without it such a value is refused.
+        categories_from: `records` where a draft read the categories off the records, which `dp` does not allow.
+        boundaries: The file beside the description that has the shapes of its categories; empty for none.
+        topic: Under which heading readers find it; empty for none.
+        description: What it means: its definition, in a sentence or two.
+        universe: Of whom it is asked, where not of everybody.
+        notes: What its users must know.
+        source: Where it comes from, where not from where the dataset does.
+        classification: The address of the classification that it follows.
+        missing: Values of the source that count as missing, as an empty one does.
+        recodes: What values of the source become, where they are not codes themselves.
 
     >>> sex = Variable("sex", "Sex", (Category("1", "Male"), Category("2", "Female")))
     >>> sex.position("2")
@@ -75,6 +91,17 @@ class Variable:
     categories: tuple[Category, ...]
     column: str = ""
     not_stated: str | None = None
+    unlisted: str | None = None
+    categories_from: str = ""
+    boundaries: str = ""
+    topic: str = ""
+    description: str = ""
+    universe: str = ""
+    notes: str = ""
+    source: str = ""
+    classification: str = ""
+    missing: Recodes = Recodes()  # noqa: RUF009 - frozen value
+    recodes: Recodes = Recodes()  # noqa: RUF009 - frozen value
 
     def __post_init__(self) -> None:
         if not _NAME.match(self.name):
@@ -95,10 +122,21 @@ class Variable:
                 f'The variable "{self.name}" lists the code {repeated!r} twice.',
                 "Give every category its own code.",
             )
-        if self.not_stated is not None and self.not_stated not in self._positions:
+        for what, code in (("not stated", self.not_stated), ("unlisted", self.unlisted)):
+            if code is not None and code not in self._positions:
+                raise BadDescription(
+                    f'The "{what}" code {code!r} of "{self.name}" is not among its categories.',
+                    "Add it to the categories.",
+                )
+        if self.categories_from not in CATEGORIES_FROM:
             raise BadDescription(
-                f'The "not stated" code {self.not_stated!r} of "{self.name}" is not among its categories.',
-                "Add it to the categories.",
+                f'`categories_from` of "{self.name}" is "{self.categories_from}".',
+                nearest(self.categories_from, CATEGORIES_FROM[1:]),
+            )
+        if "/" in self.boundaries or "\\" in self.boundaries or self.boundaries.startswith("."):
+            raise BadDescription(
+                f'The boundaries of "{self.name}" are {self.boundaries!r}.',
+                "Name a file that stands beside dataset.toml, as in areas.geojson.",
             )
         if not self.column:
             object.__setattr__(self, "column", self.name)
@@ -121,7 +159,8 @@ class Variable:
             return self._positions[code]
         except KeyError:
             raise UnknownCategory(
-                f'The variable "{self.name}" has no category {code!r}.', self._advice(code)
+                told('The variable "{name}" has no category {code!r}.', name=self.name, code=code),
+                self._advice(code),
             ) from None
 
     def _advice(self, code: str) -> str:
@@ -179,10 +218,12 @@ class StructuralZero:
     Args:
         label: Why it cannot occur.
         where: For each variable the codes that, taken together, are impossible.
+        move_to: The codes that a record within it gets at a load; nothing where such a record is refused.
     """
 
     label: str
     where: tuple[tuple[str, frozenset[str]], ...]
+    move_to: tuple[tuple[str, str], ...] = ()
 
     def __repr__(self) -> str:
         return one_line(self, f"of {' and '.join(name for name, _ in self.where)}: {self.label}")

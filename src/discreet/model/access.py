@@ -1,0 +1,80 @@
+"""Who may see a dataset on a server: everybody, or accounts from some role on.
+
+    [access]
+    who = "analyst"               # "public", or the lowest role that may see it: reader, analyst, custodian
+    accounts = ["anna", "ben"]    # only these; custodians besides
+
+No number depends on it, and it may be changed after a load (`discreet relabel`). A description that says nothing leaves
+it to the option `access` of the workspace. Whoever may read the workspace's folder may read everything: this is about
+the server alone.
+
+Comes from: `[access]` of `dataset.toml`. Goes to: `Dataset`, and the gate of the server (`server/access/gate.py`).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+from typing import Any
+
+from discreet.errors import BadDescription
+from discreet.model.section import section_of
+
+#: Each role may do what those before it may.
+ROLES = ("reader", "analyst", "custodian")
+PUBLIC = "public"
+AUDIENCES = (PUBLIC, *ROLES)
+
+
+@dataclass(frozen=True, slots=True)
+class Access:
+    """Who may see a dataset.
+
+    Args:
+        who: One of `AUDIENCES`; empty where the workspace decides.
+        accounts: The only accounts that may, custodians besides; empty for all of the role.
+    """
+
+    who: str = ""
+    accounts: tuple[str, ...] = ()
+
+    def allows(self, account: str | None, role: str | None, otherwise: str = PUBLIC) -> bool:
+        """Whether somebody may see the dataset; nobody in particular has neither account nor role.
+
+        >>> Access("analyst").allows("anna", "reader"), Access("analyst").allows("anna", "custodian")
+        (False, True)
+        >>> Access().allows(None, None), Access().allows(None, None, otherwise="reader")
+        (True, False)
+
+        Args:
+            account: Who asks.
+            role: The role in which they ask.
+            otherwise: Who may, where the description does not say.
+        """
+        who = self.who or (ROLES[0] if self.accounts else otherwise)
+        if who == PUBLIC:
+            return True
+        if account is None or role is None or ROLES.index(role) < ROLES.index(who):
+            return False
+        return not self.accounts or account in self.accounts or role == ROLES[-1]
+
+
+def access_of(section: Any) -> Access:
+    """The section `[access]`.
+
+    Raises:
+        BadDescription: With what is wrong and what to do.
+
+    >>> access_of({"who": "reader"})
+    Access(who='reader', accounts=())
+    """
+    section_of(section, "access", [field.name for field in fields(Access)])
+    who, accounts = section.get("who", ""), section.get("accounts", [])
+    if "who" in section and who not in AUDIENCES:
+        raise BadDescription(f"`who` of [access] is {who!r}.", f"Give one of: {', '.join(AUDIENCES)}.")
+    if not isinstance(accounts, list) or not all(isinstance(each, str) and each for each in accounts):
+        raise BadDescription(f"`accounts` of [access] is {accounts!r}.", "Give a list of names of accounts.")
+    if accounts and who == PUBLIC:
+        raise BadDescription(
+            "[access] names accounts, and says that everybody may.", "Leave out `accounts`, or give a role."
+        )
+    return Access(who, tuple(accounts))

@@ -1,0 +1,218 @@
+"""The boundaries of areas: GeoJSON or TopoJSON of a custodian, checked against the codes of a variable.
+
+    areas.geojson -> one feature a category, in the order of the categories, rings closed and in degrees
+
+What is kept and served is always a GeoJSON FeatureCollection whose features have a `code` and a `label`; outer rings run
+against the clock. A code is the property `code`, the property that is named as the variable, or the feature's `id`. All of
+it is public, like the rest of a description.
+
+Comes from: a file beside `dataset.toml`. Goes to: the version on disk, `/api/datasets/ID/boundaries/VARIABLE`, maps.
+Source: RFC 7946 (GeoJSON), the TopoJSON specification, 2.1 and 2.2.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from discreet.errors import BadDescription
+from discreet.model.nearest import nearest
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from numpy.typing import NDArray
+
+    from discreet.model.variable import Variable
+
+    #: Positions along a closed line, longitude and latitude.
+    Ring = NDArray[np.float64]
+    #: The outer ring, then its holes.
+    Polygon = list[Ring]
+    Shape = list[Polygon]
+
+#: A file, and all points in it; more is not read.
+MOST_BYTES = 32 * 1024 * 1024
+MOST_POINTS = 1_000_000
+#: Of a degree: a tenth of a metre.
+DECIMALS = 6
+
+
+@dataclass(frozen=True, eq=False)
+class Boundaries:
+    """The shapes of a variable's categories.
+
+    Args:
+        content: The GeoJSON that is kept and served.
+    """
+
+    content: bytes
+
+    @cached_property
+    def shapes(self) -> dict[str, Shape]:
+        """The polygons of each code."""
+        features = json.loads(self.content)["features"]
+        return {each["properties"]["code"]: _shape(each["geometry"]) for each in features}
+
+    def __repr__(self) -> str:
+        return f"<Boundaries of {len(self.content):,} bytes>"
+
+
+def read_boundaries(content: bytes, variable: Variable) -> Boundaries:
+    """Check a file and make what is kept of it.
+
+    Args:
+        content: GeoJSON or TopoJSON.
+        variable: Whose categories the shapes are of.
+
+    Raises:
+        BadDescription: With what is wrong and what to do.
+    """
+    where = f'The boundaries of "{variable.name}"'
+    document = _document(content, where)
+    try:
+        found = [
+            (_code(feature, variable.name), feature["geometry"])
+            for feature in _features(document, variable.name)
+        ]
+        shapes = [(code, _shape(geometry)) for code, geometry in found]
+    except (KeyError, TypeError, ValueError, IndexError, AttributeError):
+        raise BadDescription(
+            f"{where} are no GeoJSON or TopoJSON with polygons.",
+            "Give a FeatureCollection or a Topology whose features are Polygon or MultiPolygon and have a `code`.",
+        ) from None
+    _check_codes([code for code, _ in shapes], variable, where)
+    by_code = {code: [_checked(polygon, code, where) for polygon in shape] for code, shape in shapes}
+    if sum(len(ring) for shape in by_code.values() for polygon in shape for ring in polygon) > MOST_POINTS:
+        raise BadDescription(
+            f"{where} have more than {MOST_POINTS:,} points.", "Simplify them, as with mapshaper."
+        )
+    return Boundaries(_geojson(by_code, variable))
+
+
+def _document(content: bytes, where: str) -> dict[str, Any]:
+    try:
+        document = json.loads(content)
+    except (ValueError, RecursionError):
+        document = None
+    if not isinstance(document, dict):
+        raise BadDescription(f"{where} are no JSON.", "Give GeoJSON or TopoJSON in UTF-8.")
+    return document
+
+
+def _features(document: dict[str, Any], name: str) -> Iterator[dict[str, Any]]:
+    """The features of GeoJSON; those of a topology with their arcs put together."""
+    if document["type"] == "FeatureCollection":
+        yield from document["features"]
+        return
+    objects, arcs = document["objects"], _arcs(document)
+    chosen = objects[name] if name in objects else next(iter(objects.values()))
+    for each in chosen["geometries"]:
+        polygons = [each["arcs"]] if each["type"] == "Polygon" else each["arcs"]
+        coordinates = [[_stitched(ring, arcs) for ring in polygon] for polygon in polygons]
+        yield {**each, "geometry": {"type": "MultiPolygon", "coordinates": coordinates}}
+
+
+def _arcs(document: dict[str, Any]) -> list[Ring]:
+    """The lines of a topology, in degrees."""
+    arcs = [np.array(arc, dtype=np.float64)[:, :2] for arc in document["arcs"]]
+    if "transform" not in document:
+        return arcs
+    scale, translate = (np.array(document["transform"][key]) for key in ("scale", "translate"))
+    return [arc.cumsum(axis=0) * scale + translate for arc in arcs]
+
+
+def _stitched(ring: list[int], arcs: list[Ring]) -> list[list[float]]:
+    """A ring of arcs; a negative number is an arc backwards, and ends are shared."""
+    lines = [arcs[arc] if arc >= 0 else arcs[~arc][::-1] for arc in ring]
+    points: list[list[float]] = np.concatenate([lines[0], *(line[1:] for line in lines[1:])]).tolist()
+    return points
+
+
+def _code(feature: dict[str, Any], name: str) -> str:
+    told = feature.get("properties") or {}
+    found = next(
+        (each for each in (told.get("code"), told.get(name), feature.get("id")) if each is not None), None
+    )
+    if found is None:
+        raise KeyError("code")
+    return str(found)
+
+
+def _shape(geometry: dict[str, Any]) -> Shape:
+    polygons = [geometry["coordinates"]] if geometry["type"] == "Polygon" else geometry["coordinates"]
+    if geometry["type"] not in {"Polygon", "MultiPolygon"} or not polygons:
+        raise ValueError("no polygon")
+    return [
+        [np.array([point[:2] for point in ring], dtype=np.float64) for ring in polygon]
+        for polygon in polygons
+    ]
+
+
+def _check_codes(codes: list[str], variable: Variable, where: str) -> None:
+    unknown = [code for code in codes if code not in variable]
+    if unknown:
+        more = f" and {len(unknown) - 1:,} more" if len(unknown) > 1 else ""
+        raise BadDescription(
+            f'{where} have {unknown[0]!r}{more}, which "{variable.name}" does not have.',
+            nearest(unknown[0], variable.codes),
+        )
+    if len(set(codes)) < len(codes):
+        twice = next(code for code in codes if codes.count(code) > 1)
+        raise BadDescription(f"{where} have {twice!r} twice.", "Join its shapes to one MultiPolygon.")
+    there = {*codes, variable.not_stated, variable.unlisted}
+    lacking = [code for code in variable.codes if code not in there]
+    if lacking:
+        more = f" and {len(lacking) - 1:,} more" if len(lacking) > 1 else ""
+        raise BadDescription(f"{where} lack {lacking[0]!r}{more}.", "Give every category a shape.")
+
+
+def _checked(polygon: Polygon, code: str, where: str) -> Polygon:
+    """A polygon whose rings are closed, plausible and turn the right way."""
+    kept = []
+    for number, ring in enumerate(polygon):
+        closed = len(ring) >= 4 and ring.ndim == 2 and np.array_equal(ring[0], ring[-1])
+        if not closed or not np.isfinite(ring).all() or not ring_area(ring):
+            raise BadDescription(
+                f"{where}: a ring of {code!r} is open, empty or has no area.",
+                "Mend the shape; the first point closes a ring.",
+            )
+        if (np.abs(ring) > (180, 90)).any():
+            raise BadDescription(
+                f"{where}: {code!r} has the position {ring[np.argmax(np.abs(ring).max(axis=1))].tolist()}.",
+                "Give longitude and latitude in degrees (WGS 84), as GeoJSON wants them.",
+            )
+        kept.append(ring if (ring_area(ring) > 0) == (number == 0) else ring[::-1])
+    return kept
+
+
+def ring_area(ring: Ring) -> float:
+    """Twice the signed area of a closed ring, above zero where it turns against the clock.
+
+    >>> ring_area(np.array([[0.0, 0], [1, 0], [1, 1], [0, 0]]))
+    1.0
+    """
+    x, y = (ring - ring[0]).T
+    return float(x[:-1] @ y[1:] - x[1:] @ y[:-1])
+
+
+def _geojson(shapes: dict[str, Shape], variable: Variable) -> bytes:
+    features = [
+        {
+            "type": "Feature",
+            "properties": {"code": category.code, "label": category.label},
+            "geometry": {"type": "MultiPolygon", "coordinates": _listed(shapes[category.code])},
+        }
+        for category in variable.categories
+        if category.code in shapes
+    ]
+    document = {"type": "FeatureCollection", "features": features}
+    return json.dumps(document, ensure_ascii=False, separators=(",", ":")).encode()
+
+
+def _listed(shape: Shape) -> list[list[list[list[float]]]]:
+    return [[np.round(ring, DECIMALS).tolist() for ring in polygon] for polygon in shape]

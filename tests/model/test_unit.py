@@ -1,0 +1,49 @@
+"""Promises and notes speak of what a dataset counts; those of a dataset of persons stay as they were, word for word."""
+
+from dataclasses import replace
+
+import pytest
+
+from discreet.answer.notes import mandatory_note
+from discreet.model.told import told
+from discreet.model.unit import PERSON, unit_of
+from discreet.privacy.claim import Claim
+
+
+@pytest.fixture
+def dataset(town_workspace):
+    return town_workspace.stored("town").dataset
+
+
+def test_persons_people_and_records_are_persons(dataset):
+    for unit in ("persons", "people", "records"):
+        assert unit_of(replace(dataset, unit=unit)) == PERSON
+    assert unit_of(replace(dataset, unit="households")).one == "one of the households"
+    stays = replace(dataset, unit="stays", unit_column="patient")
+    assert unit_of(stays).one == 'one unit of the column "patient"'  # not: one of the stays
+
+
+def test_a_sentence_of_others_has_the_values_of_the_one_of_people(dataset):
+    pair = told("{n} counts of one person", n=3), told("{n} counts of {one} and other {many}")
+    assert PERSON.says(*pair) is pair[0]
+    farms = unit_of(replace(dataset, unit="farms"))
+    assert farms.says(*pair) == "3 counts of one of the farms and other farms"
+
+
+@pytest.mark.parametrize("additivity", ["independent", "interior", "fitted"])
+def test_notes_of_households_speak_of_no_people(dataset, additivity):
+    note = mandatory_note(replace(dataset, unit="households"), additivity)
+    assert "households" in note
+    assert "people" not in note
+    assert "people" in mandatory_note(replace(dataset, unit="persons"), additivity)
+
+
+def test_claims_and_promises_of_households_name_no_person(town_workspace, dataset):
+    homes = replace(dataset, unit="households")
+    said = " ".join(town_workspace.stored("town").protector.promise(homes))
+    assert "one of the households added or removed" in said
+    assert "person" not in said
+    assert "people" not in said
+    claim = Claim(0.5, 1e-6, "basic", unit=unit_of(homes), records_per_unit=2)
+    assert "one of the households (of at most 2 records) added or removed" in claim.sentence
+    assert "3 units" in claim.for_group(3).sentence
