@@ -8,9 +8,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 from hypothesis import strategies as st
+from scipy.optimize import linprog
 
 from discreet.margins.closure import MarginSet, parse_margins
 from discreet.margins.tables import PAPER_TABLES, paper_table
+from discreet.margins.transforms import EfronSteinTransform, FourierTransform
 
 ORACLE = json.loads((Path(__file__).parents[1] / "oracles" / "yang2012.json").read_text(encoding="utf-8"))
 
@@ -72,3 +74,26 @@ def character(wanted, part):
     """χ^S written down."""
     signs = [(-1) ** sum(cell[j] for j in part) for cell in np.ndindex(*wanted.shape)]
     return np.array(signs) / math.sqrt(wanted.table_cells)
+
+
+def slow_deviation(matrix, noisy):
+    """The paper's program with its dense matrix."""
+    rows, cells = matrix.shape
+    ones = np.ones((rows, 1))
+    solved = linprog(
+        np.r_[np.zeros(cells), 1.0],
+        A_ub=np.block([[matrix, -ones], [-matrix, -ones]]),
+        b_ub=np.r_[noisy, -noisy],
+        bounds=(0, None),
+    )
+    return solved.x[-1], solved.x[:-1]
+
+
+def problem(wanted, fourier, seed, noise=2.0):
+    if fourier:
+        wanted = MarginSet(wanted.names, (2,) * len(wanted.shape), wanted.margins)
+    transform = (FourierTransform if fourier else EfronSteinTransform)(wanted)
+    rng = np.random.default_rng(seed)
+    counts = rng.poisson(rng.gamma(0.5, 4, wanted.shape)).astype(float)
+    exact = transform.forward(counts)
+    return transform, exact + rng.laplace(0, noise * np.abs(exact).max() / 10 + 0.1, exact.shape)

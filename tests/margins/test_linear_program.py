@@ -7,37 +7,13 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from scipy.optimize import linprog
 
 from discreet.margins.closure import MarginSet
 from discreet.margins.linear_program import fit_table, least_deviation
-from discreet.margins.transforms import EfronSteinTransform, FourierTransform
+from discreet.margins.transforms import EfronSteinTransform
 
-from .conftest import margin_sets
+from .conftest import margin_sets, problem, slow_deviation
 from .test_transforms import dense
-
-
-def slow_deviation(matrix, noisy):
-    """The paper's program with its dense matrix."""
-    rows, cells = matrix.shape
-    ones = np.ones((rows, 1))
-    solved = linprog(
-        np.r_[np.zeros(cells), 1.0],
-        A_ub=np.block([[matrix, -ones], [-matrix, -ones]]),
-        b_ub=np.r_[noisy, -noisy],
-        bounds=(0, None),
-    )
-    return solved.x[-1], solved.x[:-1]
-
-
-def problem(wanted, fourier, seed, noise=2.0):
-    if fourier:
-        wanted = MarginSet(wanted.names, (2,) * len(wanted.shape), wanted.margins)
-    transform = (FourierTransform if fourier else EfronSteinTransform)(wanted)
-    rng = np.random.default_rng(seed)
-    counts = rng.poisson(rng.gamma(0.5, 4, wanted.shape)).astype(float)
-    exact = transform.forward(counts)
-    return transform, exact + rng.laplace(0, noise * np.abs(exact).max() / 10 + 0.1, exact.shape)
 
 
 @settings(max_examples=25, deadline=None)

@@ -13,12 +13,13 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, get_args
 
-from discreet.errors import BadRequest, nearest
+from discreet.errors import BadRequest
 from discreet.margins.holistic import Holistic
 from discreet.margins.importance import margin_weights
 from discreet.margins.independent import independent
 from discreet.margins.optimum import optimum
 from discreet.margins.residual_basis import GaussianOptimum
+from discreet.model.nearest import nearest
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

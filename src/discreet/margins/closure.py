@@ -19,7 +19,8 @@ from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 
-from discreet.errors import BadRequest, UnknownVariable, nearest
+from discreet.errors import BadRequest, UnknownVariable
+from discreet.model.nearest import nearest
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence

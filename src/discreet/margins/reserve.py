@@ -23,6 +23,8 @@ CUT = (2 * WIDEST_GAUSSIAN + 3) / KEYS
 GRID = 1e-3
 #: A noise spans at least so many steps: all but one line of the dual grid is then negligible (below 1e-30).
 FEWEST_STEPS = 8
+#: What whole numbers may tell beyond the Gaussian law once they are centred, in ε, for everything released together.
+LATTICE_LOSS = 1e-12
 _POINTS = 20_001
 
 

@@ -33,7 +33,7 @@ from discreet.margins.covariance import Covariance, kept_share, variance_shares
 from discreet.margins.efron_stein import centred, sum_of_parts
 from discreet.margins.importance import margin_weights
 from discreet.margins.integer_noise import gaussian_noise
-from discreet.margins.reserve import fine_grid, gaussian_reserve
+from discreet.margins.reserve import LATTICE_LOSS, fine_grid, gaussian_reserve
 from discreet.margins.sensitivity import changes_by_difference, require_neighbours
 from discreet.privacy.gaussian import gaussian_mu, require_budget
 
@@ -44,8 +44,6 @@ if TYPE_CHECKING:
 
     from discreet.margins.integer_noise import NoiseSource
 
-#: What the integers may tell beyond the Gaussian law, in ε, for everything released together.
-LATTICE_LOSS = 1e-12
 _ROUNDS = 60
 _ADVERSARY_ROUNDS = 200
 _ALL_REPLACEMENTS = 10

@@ -22,9 +22,10 @@ from typing import TYPE_CHECKING, Literal, get_args
 
 import numpy as np
 
-from discreet.errors import BadRequest, nearest
+from discreet.errors import BadRequest
 from discreet.margins.efron_stein import number_of_coefficients
 from discreet.margins.fourier import require_binary
+from discreet.model.nearest import nearest
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -12,6 +12,7 @@ import numpy as np
 
 from discreet.errors import BadRequest
 from discreet.model.noise_law import NoiseLaw
+from discreet.model.told import told
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Iterator, Sequence
@@ -56,8 +57,8 @@ class AddedLaw(NoiseLaw):
         """
         if self.added[place]:
             raise BadRequest(
-                "This number is the sum of the areas shown, and has no noise of its own.",
-                "Ask about the areas themselves, or about their sum.",
+                told("This number is the sum of the areas shown, and has no noise of its own."),
+                told("Ask about the areas themselves, or about their sum."),
             )
         return self.counted.at(*place)
 
@@ -69,6 +70,25 @@ class AddedLaw(NoiseLaw):
     def source(self, *place: int) -> Hashable | None:
         """A sum shares the noise of its parts."""
         return "added" if self.added[place] else self.counted.source(*place)
+
+    @property
+    def rounds(self) -> bool:
+        """Whether counted cells are rounded values of one whole."""
+        return self.counted.rounds
+
+    def covariance(self, places: Sequence[tuple[int, ...]]) -> NDArray[np.float64] | None:
+        """That of counted cells; a sum is refused.
+
+        Raises:
+            BadRequest: A cell is a sum.
+        """
+        for place in places:
+            self.at(*place)
+        return self.counted.covariance(places)
+
+    def for_tests(self) -> AddedLaw:
+        """What a test takes for the law of counted cells."""
+        return AddedLaw(self.counted.for_tests(), self.added)
 
     def cut(self, places: tuple[NDArray[np.int64], ...]) -> AddedLaw:
         """The law of fewer cells, and which of them are sums."""

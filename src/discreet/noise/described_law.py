@@ -80,6 +80,11 @@ class DescribedLaw(NoiseLaw):
         """Cells that nobody can be in: they add up structural zeros alone."""
         return np.asarray((self.terms == 0) & (self.margin != PUBLIC))
 
+    @property
+    def exact(self) -> NDArray[np.bool_]:
+        """Cells that no margin answers: they are declared public."""
+        return np.asarray(self.margin == PUBLIC)
+
     def adds_up(self, axis: int, wholes: Mapping[int, Sequence[int]]) -> bool:
         """Whether every whole adds up the very cells that its parts add up: terms of one margin, as many."""
         terms, margin = np.moveaxis(self.terms, axis, 0), np.moveaxis(self.margin, axis, 0)

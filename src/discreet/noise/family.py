@@ -11,7 +11,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
-from discreet.errors import BadRequest, nearest
+from discreet.errors import BadRequest
+from discreet.model.nearest import nearest
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -30,17 +31,24 @@ Match = Literal["closest", "smallest"]
 #: What a budget under dp is counted in: the family's scale is then its `epsilon`, or its `V` = 1 / (2 rho).
 Currency = Literal["epsilon", "rho"]
 
-_KINDS = {int: "a whole number", float: "a number", bool: "true or false", str: "text"}
+_KINDS = {
+    int: "a whole number",
+    float: "a number",
+    bool: "true or false",
+    str: "text",
+    dict: "a list of tables, as in [{ from = 0, D = 5, V = 3 }, { from = 1000, D = 15, V = 9 }]",
+}
 
 
 @dataclass(frozen=True, slots=True)
 class Parameter:
-    """One parameter of a family: its name, what it means, its kind, and whether it must be given."""
+    """One parameter of a family: its name, what it means, its kind, and whether it must be given (unless another is)."""
 
     name: str
     meaning: str
     kind: type = float
     required: bool = False
+    unless: str = ""
 
     def check(self, family: str, value: Any) -> None:
         """Refuse a value of another kind; a list of values serves row by row."""
@@ -112,7 +120,11 @@ class Family:
                     f'The noise family "{self.name}" has no parameter "{word}".', nearest(word, known)
                 )
             known[word].check(self.name, value)
-        missing = [each for each in self.parameters if each.required and each.name not in parameters]
+        missing = [
+            each
+            for each in self.parameters
+            if each.required and each.name not in parameters and each.unless not in parameters
+        ]
         if missing:
             wanted = "; ".join(f"{each.name} ({each.meaning})" for each in missing)
             raise BadRequest(

@@ -14,7 +14,8 @@ from __future__ import annotations
 from inspect import Parameter, signature
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
-from discreet.errors import BadNoiseTable, BadRequest, nearest
+from discreet.errors import BadNoiseTable, BadRequest
+from discreet.model.nearest import nearest
 from discreet.noise.table import LARGEST_MODULUS, NoiseRow, NoiseTable
 
 if TYPE_CHECKING:
@@ -49,7 +50,11 @@ def quantise(ideal: IdealTable, modulus: int, rounding: str = "exact") -> NoiseT
     if not 1 <= modulus <= LARGEST_MODULUS:
         raise BadNoiseTable(f"The key modulus is {modulus}; it must lie between 1 and 2^64.")
     make = _exact_row if rounding == "exact" else _ceiling_row
-    rows = tuple(make(row, modulus, count) for count, row in enumerate(ideal.rows))
+    made: dict[int, NoiseRow] = {}  # a design by size repeats its rows: each is rounded once
+    rows = tuple(
+        made.setdefault(id(row), made.get(id(row)) or make(row, modulus, count))
+        for count, row in enumerate(ideal.rows)
+    )
     parameters = dict(ideal.parameters) | {"quantise": rounding}
     if ideal.notes:
         parameters["notes"] = list(ideal.notes)

@@ -13,6 +13,7 @@ import numpy as np
 from discreet.errors import BadRequest
 from discreet.model.noise_law import NoiseLaw
 from discreet.model.one_line import one_line
+from discreet.model.told import told
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -41,8 +42,8 @@ class UnstatedLaw(NoiseLaw):
             BadRequest: Always.
         """
         raise BadRequest(
-            "The law of the noise of these cells is not stated.",
-            "Ask for the table by itself, not with others.",
+            told("The law of the noise of these cells is not stated."),
+            told("Ask for the table by itself, not with others."),
         )
 
     @property

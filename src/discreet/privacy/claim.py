@@ -16,16 +16,23 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 
 from discreet.errors import BadRequest
+from discreet.model.told import told
+from discreet.model.unit import PERSON, Unit
 
 #: How a figure was found, in words.
 METHODS = {
-    "exact": "by the exact product of the laws of the shipped noise tables",
-    "basic": "by adding up the exact figures of all tables (basic composition)",
-    "pld": "by a pessimistic privacy-loss distribution of the shipped noise tables",
-    "zcdp": "by zero-concentrated differential privacy of the ideal law and the shipped tables' distance to it",
-    "gaussian": "by the Gaussian trade-off of the ideal law and the shipped tables' distance to it",
+    "exact": told("by the exact product of the laws of the shipped noise tables"),
+    "basic": told("by adding up the exact figures of all tables (basic composition)"),
+    "pld": told("by a pessimistic privacy-loss distribution of the shipped noise tables"),
+    "zcdp": told(
+        "by zero-concentrated differential privacy of the ideal law and the shipped tables' distance to it"
+    ),
+    "gaussian": told("by the Gaussian trade-off of the ideal law and the shipped tables' distance to it"),
+    "joint": told(
+        "by the Gaussian trade-off of the dearest path through all residuals and the shipped tables' distance to it"
+    ),
 }
-ASSUMPTION = "assuming that AES-256 and HKDF-SHA256 under a secret key cannot be told from randomness"
+ASSUMPTION = told("assuming that AES-256 and HKDF-SHA256 under a secret key cannot be told from randomness")
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +44,7 @@ class Claim:
         delta: The probability that it may fail, rounded up.
         method: A name of `METHODS`.
         neighbours: `add-remove` or `replace-one`.
-        unit: What is protected: "person".
+        unit: What is protected.
         records_per_unit: The most records that one unit has.
         group: How many units together.
         invariants: What is public exactly.
@@ -49,12 +56,12 @@ class Claim:
     delta: Fraction | float
     method: str
     neighbours: str = "add-remove"
-    unit: str = "person"
+    unit: Unit = PERSON
     records_per_unit: int = 1
     group: int = 1
     invariants: tuple[str, ...] = ()
     cells: int = 1
-    scope: str = "All released tables together"
+    scope: str = told("All released tables together")
 
     def __post_init__(self) -> None:
         if self.method not in METHODS:
@@ -65,30 +72,47 @@ class Claim:
     @property
     def sentence(self) -> str:
         """The whole claim."""
-        return (
-            f"{self.scope} are computationally ({up(self.epsilon)}, {up(self.delta)})-differentially private "
-            f"for neighbours that differ by {self._who} {self._how}, "
-            f"{METHODS[self.method]}, {ASSUMPTION}; {self._what_is_public}."
+        return told(
+            "{scope} are computationally ({epsilon}, {delta})-differentially private for neighbours that differ by "
+            "{who} {how}, {method}, {assumption}; {public}.",
+            scope=self.scope,
+            epsilon=up(self.epsilon),
+            delta=up(self.delta),
+            who=self._who,
+            how=self._how,
+            method=METHODS[self.method],
+            assumption=ASSUMPTION,
+            public=self._what_is_public,
         )
 
     @property
     def _who(self) -> str:
-        who = f"one {self.unit}" if self.group == 1 else f"{self.group} {self.unit}s"
+        who = self.unit.one
+        if self.group > 1:
+            who = self.unit.says(told("{group} persons", group=self.group), told("{group} units"))
         if self.records_per_unit == 1:
             return who
-        return f"{who} (of at most {self.records_per_unit} records)"
+        return told("{who} (of at most {records} records)", who=who, records=self.records_per_unit)
 
     @property
     def _how(self) -> str:
-        return "added or removed" if self.neighbours == "add-remove" else "whose records are replaced"
+        if self.neighbours == "add-remove":
+            return told("added or removed")
+        held = tuple(name for name in self.invariants if name != "n")
+        if not held:
+            return told("whose records are replaced")
+        return told("whose records are replaced by others of the same {held:comma}", held=held)
 
     @property
     def _what_is_public(self) -> str:
         if not self.invariants:
-            return "nothing is released exactly"
-        names = {"n": "the number of records"}
-        known = ", ".join(names.get(name, name) for name in self.invariants)
-        return f"{known} is public and equal for neighbours"
+            return told("nothing is released exactly")
+        held = [name for name in self.invariants if name != "n"]
+        if not held:
+            return told("the number of records is public and equal for neighbours")
+        return told(
+            "the number of records of each {held:comma} is public and equal for neighbours", held=tuple(held)
+        )
 
     def for_group(self, units: int) -> Claim:
         """The claim for several units at once.

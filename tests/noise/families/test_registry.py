@@ -15,7 +15,7 @@ from fastapi.testclient import TestClient
 
 import discreet
 import discreet.noise
-from discreet.answer.door import Doors
+from discreet.answer.doors import Doors
 from discreet.assess.cases import cases_of, known
 from discreet.errors import BadDescription, BadRequest
 from discreet.model.dataset_toml import parse_dataset
@@ -123,6 +123,7 @@ def test_the_command_designs_it_with_options_of_its_own(toy, run_here):
     ]
 
 
+@pytest.mark.slow
 def test_a_dataset_names_it_and_every_face_gives_the_same_table(toy, town, tmp_path, run_here):
     text = described(town, 'family = "toy"\nepsilon = 1.0\nreach = 2\n')
     town.load(tmp_path / "w", text).close()
@@ -170,12 +171,13 @@ NAMED = {
     "attacks/trials/targets.py": ("maxent", "the protections that the trials attack"),
     "margins": ("laplace gaussian", "the methods for many margins are theorems about these two laws"),
     "model/dataset.py": ("abs", "a way to key cells"),
-    "model/dataset_toml.py": ("laplace gaussian", "the defaults under dp"),
+    "model/protection_section.py": ("laplace gaussian", "the defaults under dp"),
     "model/protection.py": ("maxent abs", "the default protection; `abs` is also a way to key cells"),
     "protect/cell_keys.py": ("abs", "a way to key cells"),
     "workspace/load.py": ("abs", "a way to key cells"),
     "protect/tightest.py": ("gaussian", "an argument: the Gaussian trade-off"),
     "privacy/claim.py": ("gaussian", "an argument: the Gaussian trade-off"),
+    "protect/joint_plan.py": ("rounded-normal", "the law of a rounded cell of a joint universe"),
     "noise/design.py": ("abs", "the numerical optimum beside the ABS guide"),
     "noise/side_by_side.py": ("laplace", "the common delta may be given by the truncation of Laplace noise"),
 }

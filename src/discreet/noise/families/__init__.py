@@ -14,7 +14,8 @@ from functools import lru_cache
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from discreet.errors import BadRequest, nearest
+from discreet.errors import BadRequest
+from discreet.model.nearest import nearest
 from discreet.noise.quantise import quantise
 
 if TYPE_CHECKING:

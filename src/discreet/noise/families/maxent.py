@@ -14,16 +14,18 @@ Source: Fraser & Wooton (2005); Marley & Leaver (2011); ptable 1.0.0; Sadeghi & 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from discreet.errors import BadRequest, InfeasibleDesign
+from discreet.noise.by_size import later_classes, rows_by_size
 from discreet.noise.design import least_variance, symmetric_moment
 from discreet.noise.entropy_row import solve_row
 from discreet.noise.families.abs import guide_support
 from discreet.noise.family import Family, Parameter
 from discreet.noise.ideal import IdealRow, IdealTable, point_row, row_from_logs, row_from_weights
+from discreet.noise.perturbed_zeros import with_made_up
 from discreet.noise.quantise import quantise
 from discreet.noise.row_problem import RowProblem, feasible_variances, largest_p_stay
 from discreet.noise.wishes import require_width
@@ -40,28 +42,19 @@ _RELAX_STEP, _RELAX_TIMES = 0.05, 20
 _PLACES = 3
 
 
-def maxent(
-    *,
-    D: int,
-    V: float,
-    js: int = 0,
-    pstay: float | Sequence[float] | None = None,
-    monotone: bool | Sequence[bool] = True,
-    equality: bool = False,
-    relax_pstay: bool = False,
-    symmetric: bool = False,
-    modulus: int = 2**32,
-    rounding: str = "exact",
-) -> NoiseTable:
-    """The maximum-entropy noise table; the arguments are those of `ideal_maxent` and `ideal_symmetric`.
+def maxent(*, modulus: int = 2**32, rounding: str = "exact", **wishes: Any) -> NoiseTable:
+    """The maximum-entropy noise table.
+
+    Args:
+        modulus: The number of keys.
+        rounding: How probabilities become keys; see `quantise`.
+        **wishes: `D` and `V` with the other arguments of `ideal_maxent`; or `symmetric=True`; or `classes` (`by_size`);
+            and `made_up` with `dropped` (`perturbed_zeros`).
 
     >>> maxent(D=5, V=3, js=2).row(1).values
     (-1, 2, 3, 4, 5)
     """
-    if symmetric:
-        return quantise(ideal_symmetric(D, V), modulus, rounding)
-    ideal = ideal_maxent(D, V, js, pstay=pstay, monotone=monotone, equality=equality, relax_pstay=relax_pstay)
-    return quantise(ideal, modulus, rounding)
+    return quantise(FAMILY.design(wishes, modulus), modulus, rounding)
 
 
 def ideal_symmetric(D: int, V: float) -> IdealTable:
@@ -269,12 +262,44 @@ def _infeasible(i: int, problem: RowProblem) -> InfeasibleDesign:
     )
 
 
-def _design(*, D: int, V: float, symmetric: bool = False, **rest: Any) -> IdealTable:
-    if not symmetric:
-        return ideal_maxent(D, V, **rest)
-    if rest:
-        raise BadRequest(f"The symmetric form of maxent takes D and V only, not {', '.join(rest)}.")
-    return ideal_symmetric(D, V)
+def _design(*, symmetric: bool = False, **wishes: Any) -> IdealTable:
+    if symmetric:
+        rest = sorted(set(wishes) - {"D", "V"})
+        if rest:
+            raise BadRequest(f"The symmetric form of maxent takes D and V only, not {', '.join(rest)}.")
+        return ideal_symmetric(wishes["D"], wishes["V"])
+    made_up, dropped = wishes.pop("made_up", None), wishes.pop("dropped", None)
+    design = _by_size(**wishes) if "classes" in wishes else ideal_maxent(**wishes)
+    if made_up is None and dropped is None:
+        return design
+    return _with_made_up(design, made_up, dropped)
+
+
+def _with_made_up(design: IdealTable, made_up: float | None, dropped: float | None) -> IdealTable:
+    """The same design with perturbed zeros."""
+    first = design.parameters.get("classes", (design.parameters,))[0]
+    changed = with_made_up(design, made_up or 0.0, dropped or 0.0, first.get("js", 0), first["D"])
+    return replace(changed, parameters={**design.parameters, "made_up": made_up, "dropped": dropped})
+
+
+def _by_size(*, classes: Sequence[Mapping[str, Any]], **rest: Any) -> IdealTable:
+    """The small-count design of the first class, and the wider laws of the later ones."""
+    if not classes or classes[0].get("from", 0) != 0 or {"D", "V", "js"} & set(rest):
+        raise InfeasibleDesign(
+            "The first class of noise is that of the smallest counts.",
+            "Write `classes = [{ from = 0, D = 5, V = 3, js = 2 }, { from = 1000, D = 15, V = 9 }]`, and D, V, js nowhere "
+            "else.",
+        )
+    own = {word: value for word, value in classes[0].items() if word != "from"}
+    unknown = sorted(set(own) - {"D", "V", "js"})
+    if unknown or not {"D", "V"} <= set(own):
+        raise InfeasibleDesign("The first class of noise has `from`, `D`, `V` and, if wished, `js`.")
+    small = ideal_maxent(**own, **rest)
+    rows = rows_by_size(
+        small.rows, later_classes(classes), own.get("js", 0), lambda D, V: ideal_symmetric(D, V).last
+    )
+    parameters = {"classes": tuple(dict(each) for each in classes), **rest}
+    return IdealTable(rows, 1, "maxent", parameters, small.notes)
 
 
 def _at_epsilon(epsilon: float, delta: float) -> tuple[NoiseTable, str]:
@@ -287,14 +312,17 @@ FAMILY = Family(
     "maxent",
     "Maximum entropy given D and V: the small-count design, or its symmetric one-row form.",
     (
-        Parameter("D", "largest change of a count", int, required=True),
-        Parameter("V", "variance of the noise, as a bound", float, required=True),
+        Parameter("D", "largest change of a count", int, required=True, unless="classes"),
+        Parameter("V", "variance of the noise, as a bound", float, required=True, unless="classes"),
         Parameter("js", "released counts are never 1..js", int),
         Parameter("pstay", "lower bound of the probability of no change"),
         Parameter("monotone", "probabilities rise towards no change from the left", bool),
         Parameter("equality", "every row has variance V exactly", bool),
         Parameter("relax_pstay", "lower pstay where V is missed, as ptable does, and say so", bool),
         Parameter("symmetric", "one symmetric row for every count, zero included", bool),
+        Parameter("classes", "another D and V from a count on", dict),
+        Parameter("made_up", "chance that an empty cell shows a small count", float),
+        Parameter("dropped", "chance that a one or two becomes zero, beside its noise", float),
     ),
     _design,
     page="methods/maxent.md",

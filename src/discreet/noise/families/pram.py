@@ -16,7 +16,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from discreet.errors import BadRequest, InfeasibleDesign, nearest
+from discreet.errors import BadRequest, InfeasibleDesign
+from discreet.model.nearest import nearest
 from discreet.noise.families.laplace import ideal_laplace
 from discreet.noise.family import Family, Parameter
 from discreet.noise.ideal import IdealRow, IdealTable, point_row, row_from_weights

@@ -1,0 +1,266 @@
+"""The residual space of declared tables: its parts, what a person costs in each, and the least noise at a cost.
+
+A part S takes a level of every chain (0: everybody). The declared tables need every part that is nowhere finer than one
+of them, the downward closure. Each is measured by itself as r_S, centred within the blocks of every chain, with noise of
+variance v_S a cell before centring. A person in a cell moves r_S by a vector of squared length Π_j (1 - 1/k_j), the k_j
+being the sizes of their own blocks. So all parts together cost, of the dearest person,
+
+    μ² = max over paths p of  Σ_S C_S(p) / v_S,     C_S(p) = Π_j (1 - 1/k_j(p)),
+
+and the variance of a cell is Σ_S v_S × its share of S. For add-remove this is exact. A person who is replaced leaves one
+cell and enters another: ‖a - b‖² = ‖a‖² + ‖b‖² - 2ab. It is exact where blocks below the level at which the two part have
+one size, and bounded from above elsewhere. Where totals of a level are invariant (`held`), both cells are in one category
+of that level, and no part that looks at nothing finer moves.
+
+    minimise Σ A_S v_S  subject to  cost ≤ 1:    v_S = √(c_S/A_S) · Σ √(A_S c_S),   c the dearest mix of persons
+
+The mean absolute error is Σ weight · √variance; weights over 2 sd in place of weights descend to its least value.
+
+Comes from: chains and declared tables. Goes to: `protect/joint_plan.py`.
+Source: Xiao, He, Zhang & Kifer (2023, ResidualPlanner) for the basis of tables without levels; docs/methods/dp-joint.md.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from itertools import product
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from discreet.margins.chain import Chain
+
+    #: A level of every chain; 0 is everybody.
+    Levels = tuple[int, ...]
+
+#: The dearest path is searched among so many; beyond, chains count with their dearest block at every level.
+MOST_PATHS = 512
+_ROUNDS = 80
+_ADVERSARY_ROUNDS = 25
+_ENOUGH = 1e-7
+
+
+@dataclass(frozen=True, eq=False)
+class ResidualSpace:
+    """Chains and the tables that are declared of them.
+
+    Args:
+        chains: The attributes.
+        tables: For each declared table a level of every chain.
+        neighbours: `add-remove` or `replace-one`.
+        held: For each chain the level whose category a replaced record keeps; 0 for none. Empty: none of any chain.
+    """
+
+    chains: tuple[Chain, ...]
+    tables: tuple[Levels, ...]
+    neighbours: str = "add-remove"
+    held: Levels = ()
+
+    @cached_property
+    def parts(self) -> tuple[Levels, ...]:
+        """The downward closure, coarse parts first.
+
+        >>> from discreet.margins.chain import plain_chain
+        >>> ResidualSpace((plain_chain(2), plain_chain(3)), ((1, 0), (0, 1))).parts
+        ((0, 0), (0, 1), (1, 0))
+        """
+        found = {part for table in self.tables for part in product(*(range(level + 1) for level in table))}
+        return tuple(sorted(found, key=lambda part: (sum(part), part)))
+
+    def holds(self, table: Levels) -> bool:
+        """Whether a table is answered by the parts."""
+        return table in self._known
+
+    @cached_property
+    def _known(self) -> frozenset[Levels]:
+        return frozenset(self.parts)
+
+    def cells(self, part: Levels) -> int:
+        """How many cells the table of a part has."""
+        return math.prod(self.shape(part))
+
+    def shape(self, part: Levels) -> tuple[int, ...]:
+        """Its lengths along the chains; 1 where it counts everybody."""
+        return tuple(chain.size(level) for chain, level in zip(self.chains, part, strict=True))
+
+    def block_cells(self, part: Levels) -> int:
+        """How many noises a person's own blocks have, at most: cells beyond are the same for all neighbours."""
+        return math.prod(
+            int(chain.block_sizes(level).max()) if level else 1
+            for chain, level in zip(self.chains, part, strict=True)
+        )
+
+    @cached_property
+    def costs(self) -> tuple[tuple[Fraction, ...], ...]:
+        """For each kind of change that one record can make, its squared length in every part; exact or from above."""
+        held = self.held or (0,) * len(self.chains)
+        kinds = [_changes(chain, self.neighbours, own) for chain, own in zip(self.chains, held, strict=True)]
+        while math.prod(map(len, kinds)) > MOST_PATHS:
+            widest = max(range(len(kinds)), key=lambda place: len(kinds[place]))
+            kinds[widest] = _fewer(kinds[widest])
+        rows = [[_squared(change, part) for part in self.parts] for change in product(*kinds)]
+        return tuple(dict.fromkeys(map(tuple, rows)))
+
+    def cost(self, variances: Sequence[Fraction]) -> Fraction:
+        """μ² of all parts together for one record: that of the dearest change, exactly; free parts have variance 0."""
+        return max(
+            sum((c / v for c, v in zip(row, variances, strict=True) if v), Fraction(0)) for row in self.costs
+        )
+
+    @cached_property
+    def free(self) -> NDArray[np.bool_]:
+        """Parts that no change moves: the total, where one record replaces another, and what is held."""
+        return np.array([not any(column) for column in zip(*self.costs, strict=True)])
+
+    def shares(self, tables: Sequence[Levels] | None = None) -> NDArray[np.float64]:
+        """Row table, column part: what a variance of 1 of the part adds to the mean variance of the table's cells."""
+        own = self.tables if tables is None else tables
+        found = np.zeros((len(own), len(self.parts)))
+        means = [_mean_shares(chain) for chain in self.chains]
+        place = {part: column for column, part in enumerate(self.parts)}
+        for row, table in enumerate(own):
+            for part in product(*(range(level + 1) for level in table)):
+                found[row, place[part]] = math.prod(
+                    mean[high][low] for mean, low, high in zip(means, part, table, strict=True)
+                )
+        return found
+
+    def optimum(self, weights: NDArray[np.float64]) -> NDArray[np.float64]:
+        """The variances of the parts at cost 1 with the least weighted mean absolute error; 0 where a part is free."""
+        shares = self.shares()
+        solver = _Solver(np.array([[float(c) for c in row] for row in self.costs]), ~self.free)
+        current, best, before = weights, np.zeros(len(self.parts)), math.inf
+        for _ in range(_ROUNDS):
+            variances = solver.solve(current @ shares)
+            sd = np.sqrt(shares @ variances)
+            now = float(weights @ sd)
+            if now < before:
+                best = variances
+            if now > before * (1 - _ENOUGH):
+                break
+            before, current = now, weights / (2 * np.where(sd > 0, sd, 1.0))
+        return best
+
+
+@dataclass(slots=True)
+class _Solver:
+    """Least Σ gain · v at cost 1 against every row of costs: weights on the rows find the dearest mix."""
+
+    rows: NDArray[np.float64]
+    used: NDArray[np.bool_]
+    mix: NDArray[np.float64] | None = None
+
+    def solve(self, gain: NDArray[np.float64]) -> NDArray[np.float64]:
+        rows, gain_used = self.rows[:, self.used], gain[self.used]
+        mix = np.full(len(rows), 1 / len(rows)) if self.mix is None else self.mix
+        variance = np.sqrt(mix @ rows / gain_used)
+        for _ in range(_ADVERSARY_ROUNDS if len(rows) > 1 else 0):
+            mix = mix * (rows @ (1 / variance))
+            mix /= mix.sum()
+            variance = np.sqrt(mix @ rows / gain_used)
+        self.mix = mix
+        found = np.zeros(len(gain))
+        found[self.used] = variance * float((rows @ (1 / variance)).max())
+        return found
+
+
+@dataclass(frozen=True, slots=True)
+class _Change:
+    """What a change does along one chain, level by level: squared lengths, and bounds of the inner product.
+
+    Args:
+        here: Of the cell that is left or entered, the larger.
+        inner: Least and largest inner product of the two cells; None where only one cell changes.
+        apart: The first level at which the two may differ; they are the same above it.
+    """
+
+    here: tuple[Fraction, ...]
+    inner: tuple[tuple[Fraction, Fraction], ...] | None = None
+    apart: int = 0
+
+
+def _changes(chain: Chain, neighbours: str, held: int) -> list[_Change]:
+    """Every kind of change along a chain; two cells that are replaced share their categories down to a held level."""
+    if neighbours == "add-remove":
+        return [_Change(path) for path in chain.paths]
+    return [change for apart in range(held + 1, chain.levels + 2) for change in _replaced(chain, apart)]
+
+
+def _replaced(chain: Chain, apart: int) -> list[_Change]:
+    """Two cells that part at a level: siblings there, in the same blocks above, strangers below.
+
+    There is one change for each list of sizes of the blocks that they share. Below, the larger squared length of the two
+    is at most the dearest of the chain.
+    """
+    last = min(apart, chain.levels)
+    columns = [chain.siblings(level)[chain.ancestors(last, level)] for level in range(1, last + 1)]
+    found = np.unique(np.stack(columns, axis=1), axis=0) if last else np.zeros((1, 0), dtype=np.int64)
+    below = [
+        1 - Fraction(1, int(chain.block_sizes(level).max())) for level in range(last + 1, chain.levels + 1)
+    ]
+    changes = []
+    for sizes in found.tolist():
+        if apart <= chain.levels and sizes[-1] == 1:
+            continue  # an only child has no sibling to part from
+        lengths = (Fraction(1), *(1 - Fraction(1, size) for size in sizes))
+        inner = [*lengths, *(Fraction(0) for _ in below)]
+        if apart <= chain.levels:
+            inner[apart] = -Fraction(1, sizes[-1])
+        changes.append(_Change((*lengths, *below), tuple((each, each) for each in inner), apart))
+    return changes
+
+
+def _fewer(changes: list[_Change]) -> list[_Change]:
+    """Fewer changes in place of several, nowhere cheaper: one for each level at which cells part, and then one for all."""
+    groups: dict[int, list[_Change]] = {}
+    for change in changes:
+        groups.setdefault(change.apart, []).append(change)
+    if len(groups) == len(changes):
+        groups = {0: changes}
+    return [_dearest(each) for each in groups.values()]
+
+
+def _dearest(changes: list[_Change]) -> _Change:
+    """One change that is nowhere cheaper than any of several."""
+    here = tuple(max(column) for column in zip(*(each.here for each in changes), strict=True))
+    if changes[0].inner is None:
+        return _Change(here)
+    levels = zip(*(each.inner for each in changes if each.inner), strict=True)
+    inner = tuple((min(low for low, _ in level), max(high for _, high in level)) for level in levels)
+    return _Change(here, inner, min(each.apart for each in changes))
+
+
+def _squared(change: tuple[_Change, ...], part: Levels) -> Fraction:
+    """The squared length of a change in a part; nothing where both cells are the same as far as the part looks."""
+    length = math.prod(
+        (each.here[level] for each, level in zip(change, part, strict=True)), start=Fraction(1)
+    )
+    if change and change[0].inner is not None:
+        if all(level < each.apart for each, level in zip(change, part, strict=True)):
+            return Fraction(0)
+        ends = [
+            {*each.inner[level]} for each, level in zip(change, part, strict=True) if level and each.inner
+        ]
+        low = min((math.prod(mix, start=Fraction(1)) for mix in product(*ends)), default=Fraction(1))
+        return 2 * (length - low) if length > low else Fraction(0)
+    return length
+
+
+def _mean_shares(chain: Chain) -> list[list[float]]:
+    """Row level, column level above: what a variance of 1 there adds to a category here, in the mean over categories."""
+    found = []
+    for level in range(chain.levels + 1):
+        row = []
+        for above in range(level + 1):
+            kept = 1 - 1 / chain.siblings(above) if above else np.ones(1)
+            row.append(float(np.mean(chain.shares(level, above) ** 2 * kept[chain.ancestors(level, above)])))
+        found.append(row)
+    return found

@@ -1,0 +1,159 @@
+"""What a person costs, exactly, and the least noise at a cost."""
+
+from fractions import Fraction
+from itertools import combinations, product
+
+import numpy as np
+import pytest
+
+from discreet.margins.chain import Chain, plain_chain
+from discreet.margins.closure import MarginSet
+from discreet.margins.importance import margin_weights, overall_error
+from discreet.margins.residual_basis import gaussian_optimum
+from discreet.margins.residual_space import MOST_PATHS, ResidualSpace
+from discreet.margins.residual_table import added_up
+
+GEOGRAPHY = Chain(
+    (np.zeros(3, np.int64), np.array([0, 0, 0, 1, 1, 2]), np.array([0, 0, 1, 1, 1, 1, 2, 3, 4, 4, 5, 5, 5]))
+)
+CHAINS = (GEOGRAPHY, plain_chain(2), plain_chain(3))
+TABLES = ((3, 1, 0), (2, 0, 1), (0, 1, 1))
+FINEST = (3, 1, 1)
+
+
+def moved(space, cell, part):
+    """The centred table of one person, written down."""
+    table = np.zeros([13, 2, 3])
+    table[cell] = 1
+    table = added_up(space, table, FINEST, part)
+    for axis, (chain, level) in enumerate(zip(space.chains, part, strict=True)):
+        table = chain.centred(table, axis, level)
+    return table
+
+
+def same_district(x, y, level):
+    above = GEOGRAPHY.ancestors(3, level)
+    return above[x[0]] == above[y[0]]
+
+
+def dearest(space, variances):
+    """The largest cost over all neighbours, one by one."""
+    cells = list(product(range(13), range(2), range(3)))
+    if space.neighbours == "add-remove":
+        changes = [[moved(space, cell, part) for part in space.parts] for cell in cells]
+    else:
+        alone = {cell: [moved(space, cell, part) for part in space.parts] for cell in cells}
+        changes = [
+            [a - b for a, b in zip(alone[x], alone[y], strict=True)]
+            for x, y in combinations(cells, 2)
+            if not space.held or same_district(x, y, space.held[0])
+        ]
+    return max(
+        sum((table**2).sum() / v for table, v in zip(change, variances, strict=True) if v)
+        for change in changes
+    )
+
+
+def test_the_cost_is_that_of_the_dearest_person_in_fractions():
+    """Wrong alternatives: the mean person, whose claim would be too small, and every largest block at once."""
+    space = ResidualSpace(CHAINS, TABLES)
+    variances = np.random.default_rng(3).uniform(1, 9, len(space.parts))
+    cost = space.cost([Fraction(v) for v in variances])
+    assert isinstance(cost, Fraction)
+    assert float(cost) == pytest.approx(dearest(space, variances), rel=1e-12)
+    cells = list(product(range(13), range(2), range(3)))
+    mean = np.mean(
+        [
+            sum((moved(space, c, p) ** 2).sum() / v for p, v in zip(space.parts, variances, strict=True))
+            for c in cells
+        ]
+    )
+    assert mean < float(cost)
+
+
+def test_a_replaced_person_costs_no_more_than_is_counted():
+    space = ResidualSpace(CHAINS, TABLES, "replace-one")
+    variances = np.random.default_rng(4).uniform(1, 9, len(space.parts))
+    variances[0] = 0  # the total never changes
+    assert space.free.tolist() == [True] + [False] * (len(space.parts) - 1)
+    counted, true = float(space.cost([Fraction(v) for v in variances])), dearest(space, variances)
+    assert true <= counted <= 1.2 * true
+
+
+@pytest.mark.parametrize("held", [1, 2])
+def test_an_invariant_level_is_free_and_all_else_costs_what_a_change_within_it_moves(held):
+    """Wrong alternative: the level is free though persons may leave it."""
+    space = ResidualSpace(CHAINS, TABLES, "replace-one", (held, 0, 0))
+    free = [part for part, own in zip(space.parts, space.free, strict=True) if own]
+    assert free == [(level, 0, 0) for level in range(held + 1)]
+    variances = np.where(space.free, 0, np.random.default_rng(8).uniform(1, 9, len(space.parts)))
+    counted, true = float(space.cost([Fraction(v) for v in variances])), dearest(space, variances)
+    assert true * (1 - 1e-12) <= counted <= (1.2 if held == 1 else 1 + 1e-12) * true
+    anywhere = ResidualSpace(CHAINS, TABLES, "replace-one")
+    assert not anywhere.free[space.parts.index((held, 0, 0))]
+
+
+def test_many_attributes_are_bounded_from_above_and_a_held_level_stays_free():
+    """Eleven attributes have 2^11 kinds of change: too many, so some are taken together."""
+    chains = (GEOGRAPHY, *(plain_chain(2) for _ in range(10)))
+    tables = ((3, *[0] * 10), *((1, *(int(j == i) for j in range(10))) for i in range(10)))
+    space = ResidualSpace(chains, tables, "replace-one", (2, *[0] * 10))
+    assert len(space.costs) <= MOST_PATHS
+    assert [p[0] for p, own in zip(space.parts, space.free, strict=True) if own] == [0, 1, 2]
+    few = ResidualSpace(chains[:3], tuple(t[:3] for t in tables[:3]), "replace-one", (2, 0, 0))
+    at = [space.parts.index((*part, *[0] * 8)) for part in few.parts]
+    assert max(sum(row[place] for place in at) for row in space.costs) >= max(map(sum, few.costs))
+
+
+def test_equal_blocks_are_exact_for_replaced_persons():
+    even = (Chain((np.zeros(3, np.int64), np.repeat(np.arange(3), 2))), plain_chain(2))
+    space = ResidualSpace(even, ((2, 1),), "replace-one")
+    variances = np.random.default_rng(5).uniform(1, 9, len(space.parts))
+    variances[0] = 0
+    alone = {}
+    for cell in product(range(6), range(2)):
+        table = np.zeros((6, 2))
+        table[cell] = 1
+        alone[cell] = []
+        for part in space.parts:
+            own = added_up(space, table, (2, 1), part)
+            for axis, (chain, level) in enumerate(zip(even, part, strict=True)):
+                own = chain.centred(own, axis, level)
+            alone[cell].append(own)
+    true = max(
+        sum(((a - b) ** 2).sum() / v for a, b, v in zip(alone[x], alone[y], variances, strict=True) if v)
+        for x, y in combinations(alone, 2)
+    )
+    assert float(space.cost([Fraction(v) for v in variances])) == pytest.approx(true, rel=1e-12)
+
+
+@pytest.mark.parametrize("neighbours", ["add-remove", "replace-one"])
+def test_without_levels_it_is_the_gaussian_optimum(neighbours):
+    shape = (11, 2, 5, 4)
+    wanted = MarginSet(tuple("ABCD"), shape, tuple(combinations(range(4), 2)))
+    plan = gaussian_optimum(wanted, 1.0, 1e-6, neighbours=neighbours)
+    tables = tuple(tuple(int(j in margin) for j in range(4)) for margin in wanted.margins)
+    space = ResidualSpace(tuple(map(plain_chain, shape)), tables, neighbours)
+    weights = margin_weights(wanted)
+    found = space.shares() @ space.optimum(weights) / plan.mu**2
+    error = float(weights @ np.sqrt(2 / np.pi * found))
+    assert error <= overall_error(plan) * (1 + 1e-6)
+    assert error == pytest.approx(overall_error(plan), rel=2e-3)
+
+
+def test_no_change_of_variances_at_the_same_cost_is_better():
+    """Wrong alternative: equal variances, which cost the same and have a larger error."""
+    space = ResidualSpace(CHAINS, TABLES)
+    weights, shares = np.ones(3) / 3, space.shares()
+    rows = np.array([[float(c) for c in row] for row in space.costs])
+
+    def error(variances):
+        return weights @ np.sqrt(shares @ (variances * (rows @ (1 / variances)).max()))
+
+    best = space.optimum(weights)
+    assert (rows @ (1 / best)).max() == pytest.approx(1)
+    rng = np.random.default_rng(6)
+    assert all(
+        error(best * np.exp(rng.normal(0, 0.05, best.size))) >= error(best) * (1 - 1e-5) for _ in range(200)
+    )
+    assert error(np.ones(best.size)) > 1.02 * error(best)
