@@ -117,6 +117,7 @@ def test_a_column_that_is_not_there_is_named(tmp_path):
         load(tmp_path, REPLICATES.replace("r1..r2", "r1..r3"))
 
 
+@pytest.mark.slow
 def test_records_with_other_units_or_replicates_are_another_version(tmp_path):
     digests = []
     for place, (lines, changes) in enumerate(

@@ -15,7 +15,7 @@ from discreet.workspace.workspace import Workspace
 def test_a_draft_loads_as_it_is(town, tmp_path):
     path = tmp_path / "My Town 2026.parquet"
     pq.write_table(town.records, path)
-    draft = describe_file(path)
+    draft = describe_file(path).text
     dataset = parse_dataset(draft)
     assert dataset.id == "my-town-2026"
     assert dataset.id_column == "person"
@@ -30,7 +30,7 @@ def test_age_bands_are_ordered_as_people_count(tmp_path):
     path = tmp_path / "ages.csv"
     bands = ["10-14", "5-9", "100+", "0-4"]
     pd.DataFrame({"id": range(80), "age": bands * 20}).to_csv(path, index=False)
-    assert parse_dataset(describe_file(path)).variable("age").codes == ("0-4", "5-9", "10-14", "100+")
+    assert parse_dataset(describe_file(path).text).variable("age").codes == ("0-4", "5-9", "10-14", "100+")
 
 
 def test_hostile_column_names_and_values_stay_data(tmp_path):
@@ -38,11 +38,11 @@ def test_hostile_column_names_and_values_stay_data(tmp_path):
     name = 'x"; DROP TABLE records; --'
     values = ['a"b', "=cmd()", "<script>", "‮bidi", "line\nbreak", "]]\n[evil]"]
     pd.DataFrame({"id": range(120), name: values * 20, "count": ["1", "2"] * 60}).to_csv(path, index=False)
-    dataset = parse_dataset(describe_file(path))
+    dataset = parse_dataset(describe_file(path).text)
     assert [variable.column for variable in dataset.variables] == [name, "count"]
     assert set(dataset.variables[0].codes) == set(values)
     assert dataset.variables[1].name == "count_1"
-    load_dataset(tmp_path / "workspace", describe_file(path), path)
+    load_dataset(tmp_path / "workspace", describe_file(path).text, path)
 
 
 def test_a_weight_and_a_measurement_are_not_variables(tmp_path):
@@ -52,14 +52,16 @@ def test_a_weight_and_a_measurement_are_not_variables(tmp_path):
             "id": range(50),
             "weight": [1.5] * 50,
             "income": [n + 0.5 for n in range(50)],
+            "birth_weight_kg": [n / 10 + 0.05 for n in range(50)],
             "sex": ["1", "2"] * 25,
         }
     )
     frame.to_csv(path, index=False)
-    draft = describe_file(path)
+    draft = describe_file(path).text
     dataset = parse_dataset(draft)
     assert dataset.weight_column == "weight"
-    assert "# Weighted tables need [survey]" in draft
+    assert dataset.survey.sample_size == 50
+    assert dataset.survey.population_size == 75
     assert [variable.name for variable in dataset.variables] == ["sex"]
     assert "# Left out: income (not whole numbers)\n" in draft
 
@@ -67,10 +69,10 @@ def test_a_weight_and_a_measurement_are_not_variables(tmp_path):
 def test_a_column_that_is_left_out_says_its_own_reason(tmp_path):
     path = tmp_path / "tiny.csv"
     path.write_text("id,sex,age\n1,m,3\n2,f,4\n3,m,5\n")
-    assert "# Left out: age (a different value in every record)\n" in describe_file(path)
+    assert "# Left out: age (a different value in every record)\n" in describe_file(path).text
     pd.DataFrame({"id": range(2000), "street": [f"s{n // 2}" for n in range(2000)]}).to_csv(path, index=False)
     reason = "1,000 different values, fewer than 20 records each: is it an id?"
-    assert f"# Left out: street ({reason})\n" in describe_file(path)
+    assert f"# Left out: street ({reason})\n" in describe_file(path).text
 
 
 def test_remarks_that_name_people_are_left_out(tmp_path):
@@ -78,7 +80,7 @@ def test_remarks_that_name_people_are_left_out(tmp_path):
     remarks = ["", "refused once"] * 40 + [f"called back at {n}" for n in range(40)]
     wards = [f"w{n % 6}" for n in range(120)]
     pd.DataFrame({"id": range(120), "ward": wards, "remark": remarks}).to_csv(path, index=False)
-    draft = describe_file(path)
+    draft = describe_file(path).text
     assert "# Left out: remark (most values stand in one record only)\n" in draft
     assert "called back" not in draft
     assert [variable.name for variable in parse_dataset(draft).variables] == ["ward"]
@@ -87,13 +89,16 @@ def test_remarks_that_name_people_are_left_out(tmp_path):
 def test_a_few_rare_values_are_categories_all_the_same(tmp_path):
     path = tmp_path / "rare.csv"
     pd.DataFrame({"id": range(80), "tongue": ["a"] * 77 + ["b", "c", "d"]}).to_csv(path, index=False)
-    assert [variable.name for variable in parse_dataset(describe_file(path)).variables] == ["tongue"]
+    assert [variable.name for variable in parse_dataset(describe_file(path).text).variables] == ["tongue"]
 
 
 def test_a_file_without_an_id_says_so(tmp_path):
     path = tmp_path / "noid.csv"
     pd.DataFrame({"sex": ["1", "2"] * 25}).to_csv(path, index=False)
-    assert "add a stable id" in describe_file(path)
+    draft = describe_file(path).text
+    assert "Name a stable id if there is one" in draft
+    assert parse_dataset(draft).id_column == "row number"
+    load_dataset(tmp_path / "w", draft, path)
 
 
 def test_an_unreadable_or_missing_file_is_refused(tmp_path):
@@ -159,7 +164,7 @@ def nhanes(records=1000):
 CORPUS = {
     "silc": (eu_silc, "rb030", {"db040", "rb090", "age", "pl030"}),
     "ses": (ses, "employeeID", {"nace", "sex"}),
-    "nhanes": (nhanes, "SEQN", {"RIAGENDR", "RIDRETH3", "SDMVSTRA"}),
+    "nhanes": (nhanes, "SEQN", {"RIAGENDR", "RIDAGEYR", "RIDRETH3"}),
 }
 
 
@@ -172,7 +177,7 @@ class TestARealFile:
 
     def test_no_draft_publishes_an_id(self, name, path):
         """The wrong alternative kept what nests: the household number of EU-SILC, the establishment of SES."""
-        dataset = parse_dataset(describe_file(path))
+        dataset = parse_dataset(describe_file(path).text)
         assert dataset.id_column == CORPUS[name][1]
         assert {variable.column for variable in dataset.variables} == CORPUS[name][2]
         for variable in dataset.variables:
@@ -180,13 +185,16 @@ class TestARealFile:
 
     def test_what_is_left_out_is_named_with_its_reason(self, name, path):
         draft = describe_file(path)
-        published = {variable.column for variable in parse_dataset(draft).variables}
-        for column in set(CORPUS[name][0]().columns) - published - {CORPUS[name][1]}:
-            assert f"# Left out: {column} (" in draft
+        dataset = parse_dataset(draft.text)
+        known = {variable.column for variable in dataset.variables} | {CORPUS[name][1], dataset.weight_column}
+        known |= {dataset.survey.design.strata} if dataset.survey else set()
+        for column in set(CORPUS[name][0]().columns) - known:
+            assert f"# Left out: {column} (" in draft.text
+            assert column in dict(draft.left_out)
 
     @pytest.mark.slow
     def test_it_loads_unedited_with_the_rules_of_the_demo(self, name, path, tmp_path):
-        load_dataset(tmp_path / "w", describe_file(path), path)
+        load_dataset(tmp_path / "w", describe_file(path).text, path)
         kinds = [rule.kind for rule in Workspace(tmp_path / "w").stored(name).rules]
         assert kinds.count("mean-cell-size") == 1
         assert "nested-groups" in kinds
@@ -196,4 +204,4 @@ def test_an_id_that_everybody_of_a_group_shares_is_left_out_by_its_name(tmp_path
     """Thirty records an interviewer: numbers alone do not tell."""
     path = tmp_path / "calls.csv"
     pd.DataFrame({"id": range(900), "interviewer_id": [n % 30 for n in range(900)]}).to_csv(path, index=False)
-    assert "# Left out: interviewer_id (its name says that it is an id)\n" in describe_file(path)
+    assert "# Left out: interviewer_id (its name says that it is an id)\n" in describe_file(path).text

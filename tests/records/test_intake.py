@@ -130,38 +130,3 @@ def test_a_refused_load_leaves_the_served_version_alone(town, tmp_path):
     with pytest.raises(BadData):
         load_dataset(tmp_path / "workspace", town.description, bad(town.records, "age", "x"))
     assert Workspace(tmp_path / "workspace").stored("town").digest == before
-
-
-class TestWeights:
-    DESCRIPTION = """
-id = "survey"
-label = "A survey"
-id_column = "id"
-weight_column = "weight"
-weight_decimals = 3
-[[variable]]
-name = "sex"
-categories = ["1", "2"]
-"""
-
-    def load(self, weights, tmp_path):
-        import pandas as pd
-
-        frame = pd.DataFrame({"id": range(len(weights)), "sex": "1", "weight": weights})
-        load_dataset(tmp_path, self.DESCRIPTION, frame)
-        stored = Workspace(tmp_path).stored("survey")
-        with duckdb.connect(
-            str(tmp_path / "datasets" / "survey" / stored.digest / "data.duckdb"), read_only=True
-        ) as c:
-            return sorted(w for (w,) in c.execute("SELECT weight FROM records").fetchall())
-
-    def test_weights_become_fixed_point_integers(self, tmp_path):
-        assert self.load([1.5, 0.001, 666.6667, 0], tmp_path) == [0, 1, 1500, 666_667]
-
-    def test_weights_as_text_are_read_exactly(self, tmp_path):
-        assert self.load(["0.1", "0.2", "123456789.125"], tmp_path) == [100, 200, 123_456_789_125]
-
-    @pytest.mark.parametrize("weight", [-1.0, None, float("nan"), "much"])
-    def test_a_weight_that_is_no_weight_is_refused(self, weight, tmp_path):
-        with pytest.raises(BadData, match="weight"):
-            self.load([1.0, weight], tmp_path)

@@ -1,4 +1,5 @@
 import copy
+import errno
 import os
 import pickle
 import stat
@@ -85,3 +86,28 @@ def test_the_file_is_never_readable_by_others_even_for_a_moment(tmp_path, monkey
     finally:
         os.umask(previous)
     assert stat.S_IMODE((tmp_path / "secret").stat().st_mode) == 0o600
+
+
+def test_a_secret_that_cannot_be_written_whole_has_no_name(tmp_path, monkeypatch):
+    """Wrong alternative: to write under the name itself. A full disk or a kill then leaves an empty secret."""
+
+    def full(_handle):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(os, "fsync", full)
+    with pytest.raises(OSError, match="No space"):
+        create_secret(tmp_path / "secret")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_the_first_of_two_secrets_stays_also_without_links(tmp_path, monkeypatch):
+    create_secret(tmp_path / "secret")
+    first = (tmp_path / "secret").read_bytes()
+    monkeypatch.setattr(type(tmp_path), "exists", lambda _path: False)  # another process was quicker
+    create_secret(tmp_path / "secret")
+    monkeypatch.setattr(os, "link", lambda *_paths: (tmp_path / "none").stat())  # an error of the system
+    create_secret(tmp_path / "secret")
+    create_secret(tmp_path / "other")
+    assert (tmp_path / "secret").read_bytes() == first
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["other", "secret"]
+    assert (tmp_path / "other").stat().st_mode & 0o777 == 0o600

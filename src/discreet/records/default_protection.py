@@ -16,10 +16,9 @@ V = 3
 js = 2
 """
 
-#: The rules of the demo census that name no variable of it; its rules on geography are for the custodian to add.
+#: The rules of the demo census that name no variable of it.
 RULES = """\
-# The rules of the demo census: see docs/reference/rules.md. Where a hierarchy is a geography, add
-# [[rule]] kind = "max-variables", most = 2, level = its finest level.
+# The rules of the demo census: see docs/reference/rules.md.
 [[rule]]
 kind = "nested-groups"
 fewer_than = 2
@@ -56,3 +55,8 @@ from_variables = 2
 kind = "blocked-areas"
 most = 0.5
 """
+
+
+def geography_rule(level: str) -> str:
+    """The demo's rule on its areas: two variables beside the finest level of a geography, and no more."""
+    return f'\n[[rule]]\nkind = "max-variables"\nmost = 2\nlevel = "{level}"\n'

@@ -7,7 +7,7 @@
 Names with a leading underscore cannot be variables. The values of strata and clusters themselves are not stored.
 Squares are those of weights with as many decimals as keep the largest weight below 2^31 (at most all).
 
-Comes from: `intake`. Goes to: the stored records, the fingerprint (by hashes, so that order does not matter).
+Comes from: `staging`. Goes to: the stored records, the fingerprint (by hashes, so that order does not matter).
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from discreet.errors import BadData, BadDescription
-from discreet.records.sources import quoted
+from discreet.records.source import quoted
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -75,16 +75,13 @@ def bad_unit(column: str, mark: str) -> str:
     return f"CASE WHEN coalesce({quoted(column)}::VARCHAR, '') = '' THEN '{mark}' END"
 
 
-def refuse_bad(found: str, design: SamplingDesign) -> None:
-    """Turn a mark of this module into an error; nothing for the marks of others."""
-    if found in {"s", "c"}:
-        column, what = (design.strata, "stratum") if found == "s" else (design.clusters, "cluster")
-        raise BadData(f"A record has no {what}.", f"Fill the column {column!r}.")
-    if found.startswith("r"):
-        raise BadData(
-            "A record has a replicate weight that is missing or no number.",
-            f"Mend the column {design.replicates[int(found[1:])]!r}.",
-        )
+def unit_problem(mark: str, design: SamplingDesign) -> tuple[str, str, str]:
+    """A mark of this module in words: the column, what is wrong and what to do."""
+    if mark[0] == "r":
+        column = design.replicates[int(mark[1:])]
+        return column, "A replicate weight is missing or no number.", f"Mend the column {column!r}."
+    named, what = (design.strata, "stratum") if mark == "s" else (design.clusters, "cluster")
+    return str(named), f"The record has no {what}.", f"Fill the column {named!r}."
 
 
 class UnitCoder:
@@ -119,8 +116,18 @@ class UnitCoder:
 
 
 def _text_prefix(value: str) -> int:
-    """64 bits of a value's hash, as `intake` reads them."""
+    """64 bits of a value's hash, as `staging` reads them."""
     return int.from_bytes(hashlib.sha256(value.encode()).digest()[:8], "little")
+
+
+def unit_coders(dataset: Dataset) -> dict[str, UnitCoder]:
+    """What numbers strata and clusters, by stored name."""
+    design = design_of(dataset)
+    listed = () if design is None else tuple(value for value, _ in design.fpc if value)
+    return {
+        name: UnitCoder(listed, only=bool(listed)) if name == STRATUM else UnitCoder()
+        for name in stored_units(dataset)
+    }
 
 
 class DesignReader:
@@ -129,8 +136,7 @@ class DesignReader:
     def __init__(self, dataset: Dataset) -> None:
         self._dataset = dataset
         self._design = design_of(dataset)
-        listed = () if self._design is None else tuple(value for value, _ in self._design.fpc if value)
-        self._strata, self._clusters = UnitCoder(listed, only=bool(listed)), UnitCoder()
+        self._coders = unit_coders(dataset)
         self._first_stratum: dict[int, int] = {}
 
     def read(
@@ -152,15 +158,15 @@ class DesignReader:
         replicates = {name: batch.column(f"r{place}").to_numpy() for place, name in enumerate(names)}
         stored: dict[str, NDArray[np.generic]] = dict(replicates)
         if STRATUM in prefixes:
-            stored[STRATUM] = self._strata.codes(prefixes[STRATUM])
+            stored[STRATUM] = self._coders[STRATUM].codes(prefixes[STRATUM])
         if CLUSTER in prefixes:
-            stored[CLUSTER] = self._clusters.codes(_pairs(prefixes))
+            stored[CLUSTER] = self._coders[CLUSTER].codes(cluster_pairs(prefixes))
         if SQUARES[0] in stored_sums(self._dataset):
             stored |= squares(weights, self._dataset.weight_decimals - square_decimals(self._dataset))
         return stored, {**replicates, **prefixes}
 
 
-def _pairs(prefixes: Mapping[str, NDArray[np.uint64]]) -> NDArray[np.uint64]:
+def cluster_pairs(prefixes: Mapping[str, NDArray[np.uint64]]) -> NDArray[np.uint64]:
     """64 bits that tell a cluster within its stratum: a name may occur in several strata."""
     if STRATUM not in prefixes:
         return prefixes[CLUSTER]

@@ -1,230 +1,350 @@
-"""Drafting a `dataset.toml` from a file: columns, categories, and what looks like an id or a weight.
+"""Drafting a `dataset.toml` from a file: what may be published, and why the rest is left out.
 
-The draft is a start. Its categories are what happens to be in the file; the custodian completes them
-from the classification, since categories are public knowledge and must not be read off the data.
+The draft is a start. Its categories are what happens to be in the file, or in its labels; the custodian completes them
+from the classification, since categories are public knowledge and must not be read off the data. It loads as it is,
+and it publishes no identifier: a variable has 20 records or more a category, and nothing but `include` and
+`geography` overrules that. That a column nests within another is no reason to keep it.
 
-Comes from: a CSV, Parquet or Arrow file. Goes to: the custodian's editor, then `load`.
+Comes from: a file. Goes to: the custodian's editor, then `load`.
 """
 
 from __future__ import annotations
 
-import json
 import re
+import tempfile
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import duckdb
 
-from discreet.errors import BadData
-from discreet.model.variable import RESERVED_NAMES
-from discreet.records.default_protection import PROTECTION, RULES
-from discreet.records.id_like import FEWEST_A_CATEGORY, named_as_id, too_fine
-from discreet.records.sources import open_source, quoted
+from discreet.errors import BadData, BadRequest
+from discreet.model.dataset import ROW_NUMBER
+from discreet.model.nearest import nearest
+from discreet.records.column_facts import LookedAt
+from discreet.records.column_roles import (
+    age_ends,
+    find_roles,
+    is_amount,
+    is_place,
+    is_year,
+    replicate_method,
+    why_left_out,
+)
+from discreet.records.default_protection import PROTECTION, RULES, geography_rule
+from discreet.records.draft_toml import (
+    LONG_LIST,
+    NOT_STATED,
+    DraftVariable,
+    Listed,
+    amount_values,
+    class_values,
+    code_list,
+    decade_values,
+    hierarchy_lines,
+    left_out_lines,
+    one_line,
+    plain_letters,
+    survey_lines,
+    text,
+    usable_names,
+    variable_lines,
+)
+from discreet.records.id_like import too_fine
+from discreet.records.silence import silence
+from discreet.records.sources import open_source, why_torn
+from discreet.records.storage import MEMORY_LIMIT
 
 if TYPE_CHECKING:
-    from pathlib import Path
+    from collections.abc import Sequence
 
-    from discreet.records.sources import Source
+    from discreet.model.file_section import FileOptions
+    from discreet.records.column_facts import ColumnFacts
+    from discreet.records.column_roles import Roles
 
-#: A column with more different values than this is no variable of a draft, nor is one that looks like an id.
-MOST_CATEGORIES = 400
-#: In more values than this nobody looks for those of one record.
-MOST_VALUES = 100_000
-#: With more values than this, most of them of one record, a column holds names or remarks: those name people.
-MOST_SINGLE = 20
-NOT_STATED = "not-stated"
 HEADER = """\
 # Drafted from {name}. Check every line before loading:
 #  - categories were read off the file: complete and order them from the classification,
-#    and replace labels that are only codes;
+#    and replace labels that are only codes. `categories_from = "records"` marks those lists; method = "dp" refuses
+#    them until the public code list stands there and the line says "code list";
 #  - say what is counted (unit, population), the source and the version;
 #  - add hierarchies and structural zeros: see docs/reference/dataset-toml.md.
 """
-WEIGHTS = "# Weighted tables need [survey]: see docs/reference/dataset-toml.md."
+NO_ID = """\
+# No column was found that tells records apart. Their places in the file do it now: the numbers of a table hold for this
+# file only, and a file in another order, or with a record more, has other numbers. Name a stable id if there is one."""
+NOTHING = "# No column has 20 records a category: nothing is proposed. Uncomment what may be published."
 
 
 @dataclass(frozen=True, slots=True)
-class _Column:
-    name: str
-    records: int
-    distinct: int
-    unique: bool
-    single: bool
-    missing: bool
-    fractional: bool
+class Draft:
+    """A draft of a `dataset.toml`.
+
+    Args:
+        text: Its text.
+        code_lists: Long lists of categories, by the names of their files.
+        assumed: What was assumed, in sentences.
+        left_out: The columns that are left out, with the reasons.
+    """
+
+    text: str
+    code_lists: dict[str, str]
+    assumed: tuple[str, ...]
+    left_out: tuple[tuple[str, str], ...]
 
 
-def describe_file(path: Path) -> str:
-    """A draft of `dataset.toml` for a file of records."""
-    connection = duckdb.connect(config={"memory_limit": "1GB"})
-    connection.execute("SET enable_progress_bar = false")  # standard output is kept for the draft
-    try:
-        source = open_source(connection, path)
-        columns = [_look_at(source, name) for name in source.columns]
-        return _draft(source, columns, path)
-    except duckdb.Error:
-        raise BadData(
-            f"The file {path.name!r} cannot be read to the end.", "Check that it is complete."
-        ) from None
-    finally:
-        connection.close()
+@dataclass(frozen=True, slots=True)
+class _Choice:
+    """What becomes of the columns: variables with their parents, and those left out with their reasons."""
+
+    variables: tuple[DraftVariable, ...]
+    chains: tuple[tuple[str, ...], ...]
+    places: frozenset[str]
+    left_out: tuple[tuple[ColumnFacts, str], ...]
 
 
-def _look_at(source: Source, name: str) -> _Column:
-    text = f"{quoted(name)}::VARCHAR"
-    number = f"TRY_CAST({text} AS DOUBLE)"
-    row = source.relation.aggregate(
-        f"count(DISTINCT {text}), count(*), count(nullif({text}, '')), "
-        f"coalesce(bool_or({number} != floor({number})) AND bool_and({text} IS NULL OR {number} IS NOT NULL), false)"
-    ).fetchall()[0]
-    distinct, records, filled, fractional = row
-    single = MOST_SINGLE < distinct <= MOST_VALUES and 2 * _single_values(source, text) > distinct
-    return _Column(
-        name, records, distinct, distinct == records > 1, single, filled < records, bool(fractional)
+def describe_file(
+    path: Path,
+    options: FileOptions | None = None,
+    include: Sequence[str] = (),
+    geography: Sequence[str] = (),
+    lists: str | None = None,
+) -> Draft:
+    """A draft of `dataset.toml` for a file of records.
+
+    Args:
+        path: The file.
+        options: How it is read.
+        include: Columns that are variables whatever they look like.
+        geography: Columns that are places, whatever they look like.
+        lists: How names of files of long category lists begin; None to keep all in the draft.
+
+    Raises:
+        BadData: It cannot be read, or has no records.
+        BadRequest: A column to include is not there.
+    """
+    with tempfile.TemporaryDirectory(prefix="discreet-describe-") as name:
+        aside = Path(name)
+        limits = {"memory_limit": MEMORY_LIMIT, "temp_directory": name}
+        connection = duckdb.connect(str(aside / "staged.duckdb"), config=dict(limits))
+        silence(connection)
+        source = None
+        try:
+            source = open_source(connection, path, aside, options)
+            _refuse_unknown(source.columns, [*include, *geography])
+            looked = LookedAt(connection, source)
+            if not looked.records:
+                what = "a header and no records" if source.unit != "record" else "no records"
+                raise BadData(f"{path.name} has {what}.", "Check that it is the right file.")
+            return _draft(looked, path, set(include), set(geography), lists)
+        except duckdb.Error:
+            if source is None:
+                raise BadData(f"{path.name} cannot be read.", "Check that it is complete.") from None
+            raise why_torn(source) from None
+        finally:
+            connection.close()
+
+
+def _refuse_unknown(columns: Sequence[str], named: Sequence[str]) -> None:
+    for name in named:
+        if name not in columns:
+            raise BadRequest(f'The file has no column "{name}".', nearest(name, columns))
+
+
+def _draft(looked: LookedAt, path: Path, include: set[str], places: set[str], lists: str | None) -> Draft:
+    roles = find_roles([c for c in looked.columns if c.name not in include | places])
+    choice = _choose(looked, roles, include, places)
+    code_lists: dict[str, str] = {}
+    sections = [_top(path, roles)]
+    if looked.source.found.given():
+        given = [f"{key} = {text(value)}" for key, value in looked.source.found.given().items()]
+        sections.append(["# How the file is read.", "[file]", *given])
+    sections.append(survey_lines(roles) + _replicate_lines(roles))
+    for variable in choice.variables:
+        file = f"{lists}.{variable.name}.csv" if lists and len(variable.categories) > LONG_LIST else ""
+        if file:
+            code_lists[file] = code_list(variable.categories)
+        sections.append(variable_lines(variable, file))
+    sections += [] if choice.variables else [[NOTHING]]
+    names = usable_names(column.name for column, _ in choice.left_out)
+    sections += [
+        left_out_lines(column, names[column.name], reason, _classes(looked, column, reason))
+        for column, reason in choice.left_out
+    ]
+    for levels in choice.chains:
+        sections.append(hierarchy_lines(levels[-1], levels, geography=levels[-1] in choice.places))
+    rules = RULES + "".join(
+        geography_rule(levels[-1]) for levels in choice.chains if levels[-1] in choice.places
+    )
+    body = "\n\n".join("\n".join(section) for section in sections if section)
+    return Draft(
+        f"{body}\n\n{PROTECTION}\n{rules}",
+        code_lists,
+        tuple(_assumed(looked, roles, choice)),
+        tuple((column.name, reason) for column, reason in choice.left_out),
     )
 
 
-def _single_values(source: Source, text: str) -> int:
-    """How many values stand in one record only."""
-    counts = source.relation.aggregate(f"{text} AS value, count(*) AS records", text)
-    return int(counts.filter("records = 1").aggregate("count(*)").fetchall()[0][0])
-
-
-def _draft(source: Source, columns: list[_Column], path: Path) -> str:
-    id_column = _id_column(columns)
-    weight = next((c for c in columns if "weight" in c.name.lower() or c.name.lower() in {"wt", "w"}), None)
-    rest = [c for c in columns if c not in (id_column, weight)]
-    variables = [c for c in rest if not _why_left_out(c)]
-    parents = _nesting(source, variables)
-    names = _variable_names(variables)
-    sections = [
-        _variable(source, column, names[column.name], parents.get(column.name)) for column in variables
+def _choose(looked: LookedAt, roles: Roles, include: set[str], places: set[str]) -> _Choice:
+    """Which columns are variables, and which of them nest."""
+    wished, taken = include | places, roles.taken
+    rest = [c for c in looked.columns if c.name not in taken and (c.distinct or c.name not in wished)]
+    reasons = {c.name: "" if c.name in wished else _reason(c) for c in rest}
+    kept = [c for c in rest if not reasons[c.name]]
+    parents = _nesting(looked, [c for c in kept if not age_ends(c)])
+    names = usable_names(c.name for c in kept)
+    variables = [_variable(looked, c, names[c.name], parents.get(c.name), c.name in wished) for c in kept]
+    fine = {v.name for v in variables if too_fine(looked.records, len(v.categories))}
+    dropped = {v.column.name for v in variables if v.name in fine and v.column.name not in wished}
+    left_out = [(c, reasons[c.name] or TOO_MANY) for c in rest if reasons[c.name] or c.name in dropped]
+    chains = [
+        tuple(names[level] for level in chain) for chain in _chains(parents) if not dropped & set(chain)
     ]
-    left_out = [f"{c.name} ({_why_left_out(c)})" for c in rest if c not in variables]
-    hierarchies = _hierarchies(parents, names)
-    top = _top(path, id_column, weight, left_out)
-    return "\n".join([top + "".join(sections) + hierarchies, PROTECTION, RULES])
+    is_places = {names[c.name] for c in kept if c.name in places or is_place(c)}
+    geographic = frozenset(chain[-1] for chain in chains if set(chain) & is_places)
+    return _Choice(
+        tuple(v for v in variables if v.column.name not in dropped),
+        tuple(chains),
+        geographic,
+        tuple(left_out),
+    )
 
 
-def _id_column(columns: list[_Column]) -> _Column | None:
-    """The id: another value in every record, whole or text; one that is called so before others."""
-    possible = [c for c in columns if c.unique and not c.fractional]
-    return next((c for c in possible if named_as_id(c.name)), next(iter(possible), None))
+TOO_MANY = "more categories than one for every 20 records, those of its labels counted"
 
 
-def _why_left_out(column: _Column) -> str:
-    """Why a column is no variable in the draft, or nothing where it is one; in a small file it may well be one."""
-    reasons = {
-        "not whole numbers": column.fractional,
-        "a different value in every record": column.unique,
-        "its name says that it is an id": named_as_id(column.name),
-        "most values stand in one record only": column.single,
-        f"{column.distinct:,} different values, fewer than {FEWEST_A_CATEGORY} records each: is it an id?": too_fine(
-            column.records, column.distinct
-        ),
-        f"{column.distinct:,} different values": column.distinct > MOST_CATEGORIES,
+def _reason(column: ColumnFacts) -> str:
+    return "" if age_ends(column) else why_left_out(column)
+
+
+def _variable(
+    looked: LookedAt, column: ColumnFacts, name: str, parent: str | None, wished: bool
+) -> DraftVariable:
+    ends = () if wished else age_ends(column)
+    absent = [Listed(NOT_STATED, "Not stated")] if column.gaps or column.missing else []
+    if ends:
+        values = class_values(ends)
+        categories = [Listed(code, code) for code in values.values()]
+        return DraftVariable(
+            column, name, categories + absent, values, "Single years in the file: these classes were chosen."
+        )
+    found = looked.values(column, parent)
+    labels = {
+        code: label
+        for code, label in column.notes.labels.items()
+        if code not in column.missing and not parent
     }
-    return next((reason for reason, holds in reasons.items() if holds), "")
+    codes = dict.fromkeys([*labels, *(code for code, _ in found)])
+    above = dict(found)
+    return DraftVariable(
+        column,
+        name,
+        [Listed(code, column.notes.labels.get(code) or code, above.get(code)) for code in codes] + absent,
+        comment=_comment(column, wished),
+        from_records=any(code not in labels for code, _ in found),
+    )
 
 
-def _nesting(source: Source, columns: list[_Column]) -> dict[str, str]:
+def _comment(column: ColumnFacts, wished: bool) -> str:
+    reason = why_left_out(column) if wished else ""
+    if reason:
+        return f"It was asked for, and would have been left out: {reason}"
+    declared = [value for value in column.missing if value in column.notes.missing]
+    if declared and len(declared) == len(column.missing):
+        return "The file declares the missing values."
+    return 'Is "missing" right? These words were taken for a missing value.' if column.missing else ""
+
+
+def _classes(looked: LookedAt, column: ColumnFacts, reason: str) -> dict[str, str]:
+    """Classes for amounts, years and dates that are left out, ready to be uncommented."""
+    if reason in {"not whole numbers", "amounts"} or (is_amount(column) and not column.unique):
+        return amount_values(column)
+    if is_year(column) and not column.unique:
+        return decade_values(int(column.low), int(column.high), dates=False)
+    if column.dates:
+        years = [int(value[:4]) for value, _ in looked.values(column)[:: max(1, column.distinct - 1)]]
+        return decade_values(min(years), max(years), dates=True)
+    return {}
+
+
+def _nesting(looked: LookedAt, columns: Sequence[ColumnFacts]) -> dict[str, str]:
     """For each column the next coarser one that it determines in every record, if there is one."""
     parents = {}
-    for fine in columns:
-        coarser = [
-            c for c in columns if c.distinct >= 2 and 2 * c.distinct <= fine.distinct and not c.missing
-        ]
+    complete = [c for c in columns if not c.gaps and not c.missing and not c.notes.labels]
+    for fine in complete:
+        coarser = [c for c in complete if c.distinct >= 2 and 2 * c.distinct <= fine.distinct]
         for coarse in sorted(coarser, key=lambda c: -c.distinct):
-            pair = f"({quoted(fine.name)}, {quoted(coarse.name)})"
-            if source.relation.aggregate(f"count(DISTINCT {pair})").fetchall()[0][0] == fine.distinct:
+            if looked.nests(fine, coarse):
                 parents[fine.name] = coarse.name
                 break
-    return {fine: coarse for fine, coarse in parents.items() if not _missing(columns, fine)}
+    return parents
 
 
-def _missing(columns: list[_Column], name: str) -> bool:
-    return any(column.missing for column in columns if column.name == name)
-
-
-def _hierarchies(parents: dict[str, str], names: dict[str, str]) -> str:
-    """A section for each chain of nested columns, from the finest upward."""
-    sections = []
+def _chains(parents: dict[str, str]) -> list[list[str]]:
+    """Each chain of nested columns, from the coarsest to the finest."""
+    chains = []
     for fine in (name for name in parents if name not in parents.values()):
         levels = [fine]
         while levels[0] in parents:
             levels.insert(0, parents[levels[0]])
-        listed = ", ".join(_text(names[level]) for level in levels)
-        note = "# These columns nest in the file. Set geography = true if they are places."
-        sections.append(
-            f"\n{note}\n[[hierarchy]]\nname = {_text(names[fine])}\nlevels = [{listed}]\ngeography = false\n"
-        )
-    return "".join(sections)
+        chains.append(levels)
+    return chains
 
 
-def _top(path: Path, id_column: _Column | None, weight: _Column | None, left_out: list[str]) -> str:
-    name = re.sub(r"[^a-z0-9]+", "-", path.stem.lower()).strip("-") or "dataset"
+def _top(path: Path, roles: Roles) -> list[str]:
+    stem = re.sub(r"(\.[A-Za-z0-9]{2,8}){1,2}$", "", path.name) or path.name
+    name = re.sub(r"[^a-z0-9]+", "-", plain_letters(stem)).strip("-") or "dataset"
     lines = [
-        HEADER.format(name=_one_line(path.name)),
-        f"id = {_text(name if name[0].isalpha() else 'data-' + name)}",
-        f"label = {_text(path.stem)}",
+        HEADER.format(name=one_line(path.name)),
+        f"id = {text((name if name[0].isalpha() else 'data-' + name)[:64].rstrip('-'))}",
+        f"label = {text(stem)}",
         'source = ""',
         'version = "1"',
         'unit = "records"',
         'population = ""',
     ]
-    if id_column is None:
-        lines.append("# No column has a different value in every record: add a stable id and name it here.")
-    lines.append(f"id_column = {_text(id_column.name if id_column else '')}")
-    if weight is not None:
-        lines += [f"weight_column = {_text(weight.name)}", "weight_decimals = 4", WEIGHTS]
-    lines += [f"# Left out: {_one_line(each)}" for each in left_out]
-    return "\n".join(lines) + "\n"
+    if roles.id is None:
+        lines += [NO_ID, f"id_column = {text(ROW_NUMBER)}"]
+    else:
+        lines += [f"# Chosen because {roles.why}.", f"id_column = {text(roles.id.name)}"]
+    if roles.weight is not None:
+        decimals = min(roles.weight.decimals, 4)
+        lines += [f"weight_column = {text(roles.weight.name)}", f"weight_decimals = {decimals}"]
+    return lines
 
 
-def _variable(source: Source, column: _Column, name: str, parent: str | None) -> str:
-    chosen = f"{quoted(column.name)}::VARCHAR AS c, {f'{quoted(parent)}::VARCHAR' if parent else 'NULL'} AS p"
-    values = source.relation.project(chosen).filter("c IS NOT NULL AND c != ''").distinct().fetchall()
-    categories = sorted(values, key=lambda value: _natural(value[0]))
-    lines = ["", "[[variable]]", f"name = {_text(name)}", f"label = {_text(column.name)}"]
-    if name != column.name:
-        lines.append(f"column = {_text(column.name)}")
-    if column.missing:
-        lines.append(f"not_stated = {_text(NOT_STATED)}")
-        categories.append((NOT_STATED, None))
-    lines.append("categories = [")
-    for code, above in categories:
-        label = "Not stated" if code == NOT_STATED else code
-        within = f", parent = {_text(above)}" if above is not None else ""
-        lines.append(f"  {{ code = {_text(code)}, label = {_text(label)}{within} }},")
-    return "\n".join([*lines, "]", ""])
+def _replicate_lines(roles: Roles) -> list[str]:
+    if not roles.replicates or roles.weight is None:
+        return []
+    first, last = roles.replicates[0].name, roles.replicates[-1].name
+    method, why = replicate_method(first)
+    lines = [f"replicates = {text(f'{first}..{last}')}", f"method = {text(method)}  # {why}"]
+    return [*lines, "fay = 0.5"] if method == "fay" else lines
 
 
-def _variable_names(columns: list[_Column]) -> dict[str, str]:
-    """A usable name for each column, different for each."""
-    names: dict[str, str] = {}
-    for column in columns:
-        name = re.sub(r"[^A-Za-z0-9_]+", "_", column.name).strip("_").lower() or "variable"
-        name = name if name[0].isalpha() else f"v_{name}"
-        if name in RESERVED_NAMES or name.endswith("_label"):
-            name = f"{name}_1"
-        candidate, number = name[:60], 2
-        while candidate in names.values():
-            candidate, number = f"{name[:56]}_{number}", number + 1
-        names[column.name] = candidate
-    return names
-
-
-def _natural(text: str) -> list[tuple[int, int, str]]:
-    """Sort "5-9" before "10-14": digits by value, the rest by letters."""
-    parts = re.findall(r"\d+|\D+", text)
-    return [(0, int(part), "") if part.isdigit() else (1, 0, part) for part in parts]
-
-
-def _text(value: str) -> str:
-    """A TOML string: JSON's escapes are TOML's, and DEL is escaped too."""
-    return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
-
-
-def _one_line(value: str) -> str:
-    """Text that stays within its comment line."""
-    return "".join(c if c.isprintable() else "?" for c in value)
+def _assumed(looked: LookedAt, roles: Roles, choice: _Choice) -> list[str]:
+    """What the terminal is told of the guesses."""
+    told = [
+        f"The id is {roles.id.name}: {roles.why}."
+        if roles.id
+        else "There is no id: the places of the records in the file stand for it."
+    ]
+    if looked.source.found.given():
+        told.append(
+            "The file is read with "
+            + ", ".join(f"{k} {v!r}" for k, v in looked.source.found.given().items())
+            + "."
+        )
+    told += [
+        f"{column} is {part}."
+        for column, part in roles.taken.items()
+        if part not in {"the id", "a replicate weight"}
+    ]
+    if roles.replicates:
+        told.append(f"{roles.replicates[0].name} to {roles.replicates[-1].name} are replicate weights.")
+    told += [f"{v.column.name} is given in {len(v.values)} classes." for v in choice.variables if v.values]
+    told += [
+        f"{', '.join(levels)} nest" + (" and are places." if levels[-1] in choice.places else ".")
+        for levels in choice.chains
+    ]
+    return told

@@ -7,7 +7,9 @@ as an **engine**. One module of `records/engines` is one kind and binds `KIND`; 
 An engine groups the records by the integer codes of some columns, after filters on codes, and returns
 for each group that occurs its count, the sum of its record keys and, if asked, of its fixed-point
 weights and of further stored integers (replicate weights, squares of weights), all in one pass. Nothing else
-is asked of it: zeros, groups, margins and noise are the same NumPy for every engine.
+is asked of it: zeros, groups, margins and noise are the same NumPy for every engine. An engine may offer the
+records of a large table in parts (`InParts`), so that no second table is in memory beside the one that is made, or
+count a table in place (`CountsDense`).
 
 Comes from: `intake` (which stores) and `workspace` (which opens). Goes to: `tabulate`.
 """
@@ -15,20 +17,26 @@ Comes from: `intake` (which stores) and `workspace` (which opens). Goes to: `tab
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 from discreet.errors import UnknownEngine
 from discreet.model.confidential import Confidential
 from discreet.model.registry import Extra, Registry
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator, Sequence
     from pathlib import Path
 
     import numpy as np
     from numpy.typing import NDArray
 
     from discreet.model.dataset import Dataset
+    from discreet.records.fingerprint import Fingerprint
+    from discreet.records.secret import Secret
+    from discreet.records.staging import Progress, Read
+
+    #: Some groups: from one to another, by a mask, or by their numbers.
+    Rows = slice | NDArray[np.bool_] | NDArray[np.intp]
 
 #: The kind of a version that names none.
 DEFAULT_ENGINE = "duckdb"
@@ -79,6 +87,16 @@ class SparseCells(Confidential):
         self.weight_sums = weight_sums
         self.sums = sums
 
+    def rows(self, kept: Rows) -> SparseCells:
+        """Some of the groups, in the order of their numbers."""
+        return SparseCells(
+            tuple(codes[kept] for codes in self.codes),
+            self.counts[kept],
+            self.key_sums[kept],
+            None if self.weight_sums is None else self.weight_sums[kept],
+            tuple(column[kept] for column in self.sums),
+        )
+
     def __repr__(self) -> str:
         return f"<SparseCells by {len(self.codes)} variables, confidential>"
 
@@ -93,8 +111,50 @@ class Engine(Protocol):
     def aggregate(self, query: AggregateQuery) -> SparseCells:
         """Run one aggregate; exact integers, in any order of groups."""
 
+    def sound(self) -> bool:
+        """Whether records that are kept outside the sealed files are those of the load; reads all of them."""
+
     def close(self) -> None:
         """Let go of the records."""
+
+
+@runtime_checkable
+class InParts(Protocol):
+    """What an engine may offer besides: the records of a large table in parts, which no table of groups holds."""
+
+    def parts(self, query: AggregateQuery) -> Iterator[SparseCells]:
+        """The counts and sums of an aggregate in small parts; a group may be in several, and is then their sum."""
+
+
+@runtime_checkable
+class CountsDense(Protocol):
+    """What an engine may offer besides: a dense table, counted in place."""
+
+    def dense(
+        self, query: AggregateQuery, lookups: Sequence[NDArray[np.int64]], cells: int
+    ) -> SparseCells | None:
+        """One group for each of so many places; None where `aggregate` is the better way.
+
+        Args:
+            query: What is counted.
+            lookups: For each grouped variable how far a code moves a record in the flat table; below zero: not counted.
+            cells: The places.
+        """
+
+
+def dense_of(
+    engine: Engine, query: AggregateQuery, lookups: Sequence[NDArray[np.int64]], cells: int
+) -> SparseCells | None:
+    """An aggregate as a dense table, where the engine offers that."""
+    return engine.dense(query, lookups, cells) if isinstance(engine, CountsDense) else None
+
+
+def parts_of(engine: Engine, query: AggregateQuery) -> Iterator[SparseCells]:
+    """An aggregate in parts, where the engine offers that; else in one."""
+    if isinstance(engine, InParts):
+        yield from engine.parts(query)
+    else:
+        yield engine.aggregate(query)
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,6 +172,10 @@ class EngineKind:
             that of the load where records are compared before they are served.
             `threads` is a wish (None: as many as there are cores), and no number depends on it.
         needs: What must be installed for it.
+        forget: `forget(folder)` removes what is kept outside the folder of a version; nothing by default.
+        take: `take(records, dataset, secret, folder, fingerprint, progress)` reads, checks and keys records that live
+            with the engine, and adds them to the fingerprint; gives what `store` takes as `staged`, and what was read.
+            None where the readers of files do it, as for most engines.
     """
 
     name: str
@@ -119,6 +183,10 @@ class EngineKind:
     store: Callable[[Path, Dataset, Path, str], None]
     open: Callable[[Path, Dataset, int | None], Engine]
     needs: Extra | None = None
+    forget: Callable[[Path], None] = lambda _folder: None
+    take: Callable[[object, Dataset, Secret, Path, Fingerprint, Progress], tuple[Path, Read] | None] = (
+        lambda *_given: None
+    )
 
 
 _REGISTRY: Registry[EngineKind] = Registry("discreet.records.engines", "KIND", "engine", UnknownEngine)
@@ -149,3 +217,9 @@ def engine_kind(name: str) -> EngineKind:
     if kind.needs is not None:
         kind.needs.refuse_missing(f'The engine "{name}"')
     return kind
+
+
+def forget_records(folder: Path) -> None:
+    """Remove what engines keep outside the folder of a version that is removed, or of a load that did not end."""
+    for kind in engine_kinds():
+        kind.forget(folder)

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from discreet.records.block_cipher import BLOCK, encipher
+from discreet.records.id_sketch import IdSketch
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -25,15 +26,16 @@ if TYPE_CHECKING:
 
 
 class Fingerprint:
-    """Adds up the tags of records, chunk by chunk."""
+    """Adds up the tags of records, chunk by chunk; a sketch of their ids goes along."""
 
     def __init__(self, secret: Secret, lineage: str) -> None:
         self._key = secret.derive("record-fingerprint", lineage)
+        self.ids = IdSketch(secret)
         self._sum = 0
         self._records = 0
 
-    def add(self, id_hashes: NDArray[np.uint8], columns: list[NDArray[np.generic]]) -> None:
-        """Add records: their hashed ids and, in a fixed order, their columns of integers."""
+    def add(self, id_hashes: NDArray[np.uint8], columns: list[NDArray[np.generic]]) -> NDArray[np.uint8]:
+        """Add records: their hashed ids and, in a fixed order, their columns of integers; tells their tags."""
         tags = encipher(self._key, id_hashes)
         for block in _message_blocks(columns, len(id_hashes)):
             tags = encipher(self._key, tags ^ block)
@@ -42,6 +44,17 @@ class Fingerprint:
             self._sum += _exact_sum(words[:, half]) << (64 * half)
         self._sum %= 2**128
         self._records += len(id_hashes)
+        return tags
+
+    @property
+    def so_far(self) -> tuple[int, int]:
+        """The sum of the tags, and how many records were added."""
+        return self._sum, self._records
+
+    def join(self, added: int, records: int) -> None:
+        """Add the records of another part, by what `so_far` tells there."""
+        self._sum = (self._sum + added) % 2**128
+        self._records += records
 
     def of_records(self, meaning: str) -> str:
         """The fingerprint of the records alone, for description keys. Never show it: equal records have equal ones.

@@ -5,7 +5,7 @@ list of persons. Two signs are looked at, the name at word boundaries and the re
 
     records / categories < 20
 
-Comes from: `draft` (columns of a file), `answer/load.py` (variables of a description). Goes to: comments, cautions.
+Comes from: `column_roles` (columns of a file), `answer/load.py` (variables of a description). Goes to: comments, cautions.
 """
 
 from __future__ import annotations
@@ -40,6 +40,15 @@ ID_WORDS = frozenset(
 _WORDS = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[^\W\d_]+")
 
 
+def words_of(name: str) -> list[str]:
+    """The words of a name in lower case, at capitals, underscores and digits.
+
+    >>> words_of("hoursPaid_2")
+    ['hours', 'paid']
+    """
+    return [word.lower() for word in _WORDS.findall(name)]
+
+
 def named_as_id(name: str) -> bool:
     """Whether a name says that it is an id, at word boundaries.
 
@@ -48,7 +57,7 @@ def named_as_id(name: str) -> bool:
     >>> [named_as_id(name) for name in ("hoursPaid", "idle", "PAID", "residence", "valid_until")]
     [False, False, False, False, False]
     """
-    return any(word.lower() in ID_WORDS for word in _WORDS.findall(name))
+    return not ID_WORDS.isdisjoint(words_of(name))
 
 
 def too_fine(records: int, categories: int) -> bool:
@@ -56,16 +65,16 @@ def too_fine(records: int, categories: int) -> bool:
     return records < FEWEST_A_CATEGORY * categories
 
 
-def id_caution(name: str, categories: int, records: int) -> str | None:
+def id_caution(name: str, categories: int, records: int | None) -> str | None:
     """What a custodian is asked about a variable before it is served, if it looks like an id.
 
-    A few categories are no id, however small the file.
+    A few categories are no id, however small the file. Without a number of records the name alone is looked at.
 
     >>> id_caution("household", 6000, 14827)
     'household has 6,000 categories for 14,827 records: is it an id? Leave it out, or group its categories.'
     >>> id_caution("sex", 2, 30)
     """
-    if categories > FEWEST_A_CATEGORY and too_fine(records, categories):
+    if records is not None and categories > FEWEST_A_CATEGORY and too_fine(records, categories):
         return (
             f"{name} has {categories:,} categories for {records:,} records: is it an id? "
             "Leave it out, or group its categories."

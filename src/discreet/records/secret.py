@@ -11,6 +11,7 @@ from __future__ import annotations
 import os
 import secrets
 import stat
+from contextlib import suppress
 from typing import TYPE_CHECKING, NoReturn
 
 from cryptography.hazmat.primitives import hashes
@@ -20,6 +21,8 @@ from discreet.errors import SecretUnusable
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+    from discreet.errors import DiscreetError
 
 BYTES = 32
 _FEWEST_DISTINCT = 12
@@ -63,34 +66,76 @@ class Secret:
 
 def create_secret(path: Path) -> None:
     """Write a new random secret that only its owner can read; an existing one is kept."""
-    try:
-        handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-    except FileExistsError:
-        return
-    with os.fdopen(handle, "wb") as file:
-        file.write(secrets.token_bytes(BYTES))
-        file.flush()
-        os.fsync(file.fileno())
+    write_guarded(path, secrets.token_bytes(BYTES))
 
 
 def read_secret(path: Path) -> Secret:
     """Read the secret, or refuse: missing, short, guessable or open to others means no answers."""
-    advice = "No table is released without it. Restore the file from your backup."
+    return Secret(
+        read_guarded(
+            path,
+            "secret",
+            "No table is released without it. Restore the file from your backup.",
+            SecretUnusable,
+        )
+    )
+
+
+def write_guarded(path: Path, material: bytes) -> None:
+    """Write a new file that only its owner can read, from its first moment on; an existing one is kept.
+
+    It gets its name when all of it is on disk: a process that dies, or a full disk, leaves no part of it under that name.
+    """
+    if path.exists():
+        return
+    whole = path.with_name(f".{path.name}-{secrets.token_hex(8)}")
+    with suppress(FileExistsError):  # another process was faster, and its file stays
+        try:
+            _write_new(whole, material)
+            _link(whole, path, material)
+        finally:
+            whole.unlink(missing_ok=True)
+
+
+def _link(whole: Path, path: Path, material: bytes) -> None:
+    """Give a file its name; where the file system has no links the bytes are written under it."""
+    try:
+        os.link(whole, path)
+    except FileExistsError:
+        raise
+    except OSError:
+        _write_new(path, material)
+
+
+def _write_new(path: Path, material: bytes) -> None:
+    with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
+        file.write(material)
+        file.flush()
+        os.fsync(file.fileno())
+
+
+def read_guarded(path: Path, what: str, advice: str, refused: type[DiscreetError]) -> bytes:
+    """Read a file that is its owner's alone, or refuse.
+
+    Args:
+        path: The file.
+        what: What it is, for sentences.
+        advice: What to do where it cannot be read.
+        refused: The error that is raised.
+    """
     try:
         status = path.stat()
         material = path.read_bytes()
     except FileNotFoundError:
-        raise SecretUnusable(f"The secret {path.name!r} is missing from the workspace.", advice) from None
+        raise refused(f"The {what} {path.name!r} is missing from the workspace.", advice) from None
     except OSError as error:
-        raise SecretUnusable(f"The secret cannot be read: {error.strerror}.", advice) from None
+        raise refused(f"The {what} cannot be read: {error.strerror}.", advice) from None
     if not stat.S_ISREG(status.st_mode):
-        raise SecretUnusable("The secret is not a regular file.", advice)
+        raise refused(f"The {what} is not a regular file.", advice)
     if os.name == "posix" and status.st_mode & 0o077:
-        raise SecretUnusable(
-            "The secret can be read by others.", "Run: chmod 600 on the workspace's `secret` file."
+        raise refused(
+            f"The {what} can be read by others.", f"Run: chmod 600 on the workspace's `{path.name}` file."
         )
     if os.name == "posix" and status.st_uid not in {os.geteuid(), 0}:
-        raise SecretUnusable(
-            "The secret belongs to another user.", "Run Discreet as the owner of the workspace."
-        )
-    return Secret(material)
+        raise refused(f"The {what} belongs to another user.", "Run Discreet as the owner of the workspace.")
+    return material

@@ -1,7 +1,6 @@
-"""Where records come from: CSV, Parquet and Arrow files, Arrow tables and streams, pandas and Polars frames.
+"""Where records come from: files of every kind that has a reader, Arrow tables and streams, pandas and Polars frames.
 
 Every source becomes a DuckDB relation; a path or a frame is handed to DuckDB as an object, never as SQL.
-All columns of a CSV file are read as text: a code "01" stays "01".
 
 Comes from: the custodian. Goes to: `load`, `describe`.
 """
@@ -9,49 +8,43 @@ Comes from: the custodian. Goes to: `load`, `describe`.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import duckdb
 import pyarrow as pa
 
-from discreet.errors import BadData, NotFound
+from discreet.errors import BadData
+from discreet.model.file_section import FileOptions
+from discreet.records.readers import reader_of
+from discreet.records.source import Source
 
-#: File endings and how they are read.
-READERS = {
-    ".csv": "csv",
-    ".tsv": "csv",
-    ".parquet": "parquet",
-    ".arrow": "arrow",
-    ".feather": "arrow",
-    ".ipc": "arrow",
-}
+if TYPE_CHECKING:
+    from discreet.errors import DiscreetError
 
-
-@dataclass(frozen=True, slots=True)
-class Source:
-    """Records as a relation, and how many there are if that is known without reading them."""
-
-    relation: duckdb.DuckDBPyRelation
-    records: int | None
-    name: str
-
-    @property
-    def columns(self) -> list[str]:
-        """The column names as the source gives them."""
-        return list(self.relation.columns)
+#: How the name of records begins that live in Spark.
+IN_SPARK = "spark:"
 
 
-def open_source(connection: duckdb.DuckDBPyConnection, records: object) -> Source:
+def open_source(
+    connection: duckdb.DuckDBPyConnection, records: object, aside: Path, options: FileOptions | None = None
+) -> Source:
     """Open a path, frame, table or stream of batches.
+
+    Args:
+        connection: Where the relation lives.
+        records: The path or object.
+        aside: A folder for files that are needed while it is read; the caller removes it.
+        options: How a file is read.
 
     Raises:
         NotFound: No such file.
         BadData: A file or object that cannot be read as records.
     """
+    if isinstance(records, str) and records.startswith(IN_SPARK):
+        raise BadData(f"The records {records!r} live in Spark.", "Load them with the engine spark.")
     if isinstance(records, str | Path):
-        return _open_file(connection, Path(records))
+        return _open_file(connection, Path(records), options or FileOptions(), aside)
     if isinstance(records, pa.Table):
         return Source(connection.from_arrow(records), records.num_rows, "an Arrow table")
     if isinstance(records, pa.RecordBatchReader):
@@ -65,54 +58,29 @@ def open_source(connection: duckdb.DuckDBPyConnection, records: object) -> Sourc
         return _open_batches(connection, iter(records))
     raise BadData(
         f"Records cannot be read from {type(records).__name__}.",
-        "Give a CSV, Parquet or Arrow file, an Arrow table, or a pandas or Polars frame.",
+        "Give a file, an Arrow table, or a pandas or Polars frame.",
     )
 
 
-def quoted(column: str) -> str:
-    """A source column's name as an SQL identifier, whatever characters it has."""
-    return '"' + column.replace('"', '""') + '"'
-
-
-def _open_file(connection: duckdb.DuckDBPyConnection, path: Path) -> Source:
-    if not path.is_file():
-        raise NotFound(f"There is no file {str(path)!r}.", "Check the path.")
-    kind = READERS.get(path.suffix.lower())
-    if kind is None:
-        raise BadData(f"The file {path.name!r} has no known ending.", f"Known: {', '.join(READERS)}.")
+def _open_file(
+    connection: duckdb.DuckDBPyConnection, path: Path, options: FileOptions, aside: Path
+) -> Source:
+    reader = reader_of(path)
     try:
-        return _read(connection, path, kind)
-    except (duckdb.Error, pa.ArrowInvalid, OSError):
+        return reader.open(connection, path, options, aside)
+    except (duckdb.Error, pa.ArrowInvalid, OSError, EOFError):
         raise BadData(
-            f"The file {path.name!r} cannot be read as {kind}.",
-            "Check that it is complete, in UTF-8, with one header line and the same columns in every line.",
+            f"The file {path.name!r} cannot be read as {reader.name}.",
+            "Check that it is complete and is what its ending says.",
         ) from None
 
 
-def _read(connection: duckdb.DuckDBPyConnection, path: Path, kind: str) -> Source:
-    if kind == "csv":
-        relation = connection.read_csv(
-            str(path),
-            header=True,
-            all_varchar=True,
-            delimiter=_delimiter(path),
-            quotechar='"',
-            escapechar='"',
-        )
-        return Source(relation, None, path.name)
-    if kind == "parquet":
-        import pyarrow.parquet as pq  # noqa: PLC0415 - only Parquet files need it
-
-        return Source(connection.read_parquet(str(path)), pq.read_metadata(path).num_rows, path.name)
-    table = pa.ipc.open_file(pa.memory_map(str(path))).read_all()
-    return Source(connection.from_arrow(table), table.num_rows, path.name)
-
-
-def _delimiter(path: Path) -> str:
-    """The separator of the header line; guessing it from all lines would take a torn line for a dialect."""
-    with path.open(encoding="utf-8-sig", errors="replace") as file:
-        header = file.readline()
-    return max(",;\t|", key=header.count)
+def why_torn(source: Source) -> DiscreetError:
+    """Why the reading of a source ended before its last record."""
+    return source.torn() or BadData(
+        f"{source.name} cannot be read to the end.",
+        "Check that it is complete, and that every line has the same columns and the same kind of line end.",
+    )
 
 
 def _open_batches(connection: duckdb.DuckDBPyConnection, batches: Iterator[Any]) -> Source:

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 RECORD_KEY = "record_key"
 WEIGHT = "weight"
 #: What DuckDB may use while it reads, sorts and stores records.
-MEMORY_LIMIT = "500MB"
+MEMORY_LIMIT = "250MB"
 
 
 def column_type(variable: Variable) -> str:

@@ -8,7 +8,7 @@ import pytest
 from starlette.testclient import TestClient
 
 import discreet
-from discreet.answer.door import Doors
+from discreet.answer.doors import Doors
 from discreet.errors import (
     BadDescription,
     BadOption,
@@ -26,7 +26,7 @@ from discreet.workspace.load import load_dataset
 from discreet.workspace.options import read_options
 from discreet.workspace.workspace import Workspace
 
-pytestmark = pytest.mark.usefixtures("toy")
+pytestmark = [pytest.mark.usefixtures("toy"), pytest.mark.slow]
 
 #: Tables of the town, as `Catalogue.table` takes them.
 TABLES = [
@@ -58,7 +58,7 @@ def held_by(town, tmp_path):
 
 
 def test_the_registry_finds_every_module_of_the_folder_and_the_toy():
-    assert [kind.name for kind in engine_kinds()] == ["duckdb", "toy"]
+    assert [kind.name for kind in engine_kinds()] == ["duckdb", "parquet", "postgres", "spark", "toy"]
     assert all(kind.summary for kind in engine_kinds())
 
 
@@ -147,8 +147,11 @@ def test_a_file_that_names_the_engine_is_heard(town, tmp_path, where):
 def test_a_version_of_duckdb_names_no_engine(held_by):
     names = {path.name for path in version_of(held_by("duckdb")).iterdir()}
     assert names == {
+        "cubes",
         "dataset.toml",
         "data.duckdb",
+        "ids.sketch",
+        "ledger.mark",
         "noise.json",
         "records.seal",
         "secret.check",

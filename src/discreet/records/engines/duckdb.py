@@ -1,11 +1,11 @@
 """The default engine: DuckDB, embedded, on the file `data.duckdb` of a version, which it opens read-only.
 
     records   one row a record, sorted by the finest geography
-    rollup    counts and sums by all variables but the finer geography, where that is much smaller
     seal      the tag of the version (`records/record_tag.py`)
 
-The roll-up holds the same sums as the records, added up once: a table over its variables is exact and
-several times faster from it. It is as confidential as the records.
+Beside it `codes.bin` has the same records for the compiled count (`records/code_file.py`, `records/fast_count.py`), where
+that is installed. Files of earlier programs also have a table `rollup`, which is not read any more: cubes took its place
+(`records/cube.py`).
 
 Categories are stored as small unsigned integers, which lets DuckDB aggregate into a perfect hash table;
 raising its threshold to 18 bits makes three-way tables about twice as fast (docs/decisions/0003-engine.md).
@@ -25,25 +25,33 @@ import numpy as np
 import pyarrow as pa
 
 from discreet.errors import WorkspaceUnusable
-from discreet.records.design_columns import stored_sums
+from discreet.records.code_file import code_columns, open_codes, write_codes
 from discreet.records.engine import EngineKind, SparseCells
+from discreet.records.fast_count import count_dense, ready_kernel
+from discreet.records.silence import silence
 from discreet.records.storage import MEMORY_LIMIT, RECORD_KEY, WEIGHT
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
     from pathlib import Path
 
     from numpy.typing import NDArray
 
     from discreet.model.dataset import Dataset
+    from discreet.records.code_file import CodeFile
     from discreet.records.engine import AggregateQuery
 
 DATABASE = "data.duckdb"
 RECORDS = "records"
-ROLLUP = "rollup"
+FORMER = "rollup"
 SEAL = "seal"
 PERFECT_HASH_BITS = 18
-#: A roll-up is kept where it has at most one row for so many records.
-ROLLUP_GAIN = 4
+#: Rows of a part.
+BATCH = 16_384
+#: Records of a part of the codes that are written.
+CODES_BATCH = 1_000_000
+#: What DuckDB may hold of parts that nobody has taken yet.
+AHEAD = "1MB"
 
 
 class DuckDBEngine:
@@ -52,9 +60,11 @@ class DuckDBEngine:
     Args:
         path: The `data.duckdb` of the version.
         threads: How many threads DuckDB may use; all cores by default. The result does not depend on it.
+        codes: The same records for the compiled count, where there are many.
     """
 
-    def __init__(self, path: Path, *, threads: int | None = None) -> None:
+    def __init__(self, path: Path, *, threads: int | None = None, codes: CodeFile | None = None) -> None:
+        self._codes, self._threads = codes, threads
         try:
             self._connection = duckdb.connect(str(path), read_only=True)
         except duckdb.Error:
@@ -63,38 +73,36 @@ class DuckDBEngine:
                 "Load the dataset again.",
             ) from None
         self._connection.execute(f"SET perfect_ht_threshold = {PERFECT_HASH_BITS}")
-        # In a notebook or `python -c` DuckDB draws a bar of its own on standard output, among our documents.
-        self._connection.execute("SET enable_progress_bar = false")
+        silence(self._connection)
         if threads is not None:
             self._connection.execute(f"SET threads = {int(threads)}")
         self._local = threading.local()
         self._refuse_foreign_tables(path)
-        self._rollup = self._rollup_columns()
 
     def aggregate(self, query: AggregateQuery) -> SparseCells:
         """Run one aggregate; each thread of the server has a cursor of its own."""
         try:
-            found = self._cursor().sql(self._sql(query)).to_arrow_table()
+            found = self._cursor().sql(aggregate_sql(query)).to_arrow_table()
         except duckdb.Error:
-            raise WorkspaceUnusable(
-                "The stored records could not be counted.", "Load the dataset again."
-            ) from None
-        codes = tuple(_plain(found.column(f"g{place}")) for place in range(len(query.group_by)))
-        weights = _plain(found.column("w")).astype(np.int64, copy=False) if query.weights else None
-        counts = _plain(found.column("n")).astype(np.int64, copy=False)
-        keys = _plain(found.column("k")).astype(np.uint64, copy=False)
-        sums = tuple(_plain(found.column(f"s{place}")) for place in range(len(query.sums)))
-        return SparseCells(codes, counts, keys, weights, tuple(s.astype(np.int64, copy=False) for s in sums))
+            raise _uncountable() from None
+        return cells_of(found, query)
 
-    def _sql(self, query: AggregateQuery) -> str:
-        """From the roll-up where it has all variables of the query, else from the records."""
-        if query.variables <= self._rollup:
-            return aggregate_sql(query, ROLLUP, "sum(n)::BIGINT", "sum(k)::UBIGINT", "sum(w)::BIGINT")
-        return aggregate_sql(query)
+    def parts(self, query: AggregateQuery) -> Iterator[SparseCells]:
+        """The rows themselves, some at a time: DuckDB then has no table of groups, which would outweigh ours."""
+        try:
+            for rows in self._cursor().sql(rows_sql(query)).to_arrow_reader(BATCH):
+                yield cells_of(pa.Table.from_batches([rows]), query)
+        except (duckdb.Error, pa.ArrowException):
+            raise _uncountable() from None
 
-    def _rollup_columns(self) -> frozenset[str]:
-        sql = "SELECT column_name FROM duckdb_columns() WHERE table_name = ? AND NOT internal"
-        return frozenset(name for (name,) in self._connection.execute(sql, [ROLLUP]).fetchall())
+    def dense(
+        self, query: AggregateQuery, lookups: Sequence[NDArray[np.int64]], cells: int
+    ) -> SparseCells | None:
+        """The compiled count, where the kernel is ready."""
+        kernel = None if self._codes is None else ready_kernel()
+        if self._codes is None or kernel is None:
+            return None
+        return count_dense(self._codes, query, lookups, cells, kernel, self._threads)
 
     @property
     def tag(self) -> str:
@@ -102,10 +110,14 @@ class DuckDBEngine:
         found = self._cursor().execute(f"SELECT tag FROM {SEAL} LIMIT 2").fetchall()
         return str(found[0][0]) if len(found) == 1 else ""
 
+    def sound(self) -> bool:
+        """The records are in the version's folder, whose files are sealed."""
+        return True
+
     def _refuse_foreign_tables(self, path: Path) -> None:
         sql = "SELECT table_name FROM information_schema.tables"
         names = {name for (name,) in self._connection.execute(sql).fetchall()}
-        if not {RECORDS, SEAL} <= names <= {RECORDS, ROLLUP, SEAL}:
+        if not {RECORDS, SEAL} <= names <= {RECORDS, FORMER, SEAL}:
             self._connection.close()
             raise WorkspaceUnusable(
                 f"The stored records {path.parent.name}/{path.name} do not have the tables of a load.",
@@ -113,38 +125,63 @@ class DuckDBEngine:
             )
 
     def close(self) -> None:
-        """Close the file."""
+        """Close the file, and let go of the mapped one."""
+        self._codes = None
         self._connection.close()
 
     def _cursor(self) -> duckdb.DuckDBPyConnection:
         if not hasattr(self._local, "cursor"):
             self._local.cursor = self._connection.cursor()
+            # A setting of each cursor: how far DuckDB may read ahead of the parts that were taken.
+            self._local.cursor.execute(f"SET streaming_buffer_size = '{AHEAD}'")
         cursor: duckdb.DuckDBPyConnection = self._local.cursor
         return cursor
 
 
-def aggregate_sql(
-    query: AggregateQuery,
-    table: str = RECORDS,
-    count: str = "count(*)",
-    key_sum: str = f"sum({RECORD_KEY})::UBIGINT",
-    weight_sum: str = f"sum({WEIGHT})::BIGINT",
-) -> str:
+def aggregate_sql(query: AggregateQuery) -> str:
     """The SQL of an aggregate.
 
     >>> from discreet.records.engine import AggregateQuery
     >>> aggregate_sql(AggregateQuery(("sex",), (("age", (1, 2)),)))
     'SELECT "sex" AS g0, count(*) AS n, sum(record_key)::UBIGINT AS k FROM records WHERE "age" IN (1, 2) GROUP BY ALL'
     """
+    key_sum, weight_sum = f"sum({RECORD_KEY})::UBIGINT", f"sum({WEIGHT})::BIGINT"
+    return _sql(query, "count(*)", key_sum, weight_sum, "sum({})::BIGINT") + " GROUP BY ALL"
+
+
+def rows_sql(query: AggregateQuery) -> str:
+    """The SQL of the rows that an aggregate adds up.
+
+    >>> from discreet.records.engine import AggregateQuery
+    >>> rows_sql(AggregateQuery(("sex",), (("age", (1, 2)),)))
+    'SELECT "sex" AS g0, 1::UTINYINT AS n, record_key AS k FROM records WHERE "age" IN (1, 2)'
+    """
+    return _sql(query, "1::UTINYINT", RECORD_KEY, WEIGHT, "{}")
+
+
+def _sql(query: AggregateQuery, count: str, key: str, weight: str, further: str) -> str:
     chosen = [f"{_identifier(name)} AS g{place}" for place, name in enumerate(query.group_by)]
-    chosen += [f"{count} AS n", f"{key_sum} AS k", *([f"{weight_sum} AS w"] if query.weights else [])]
-    chosen += [f"sum({_identifier(name)})::BIGINT AS s{place}" for place, name in enumerate(query.sums)]
+    chosen += [f"{count} AS n", f"{key} AS k", *([f"{weight} AS w"] if query.weights else [])]
+    chosen += [f"{further.format(_identifier(name))} AS s{place}" for place, name in enumerate(query.sums)]
     where = " AND ".join(
         f"{_identifier(name)} IN ({', '.join(str(int(code)) for code in codes)})"
         for name, codes in query.filters
     )
-    sql = f"SELECT {', '.join(chosen)} FROM {table}"
-    return sql + (f" WHERE {where}" if where else "") + " GROUP BY ALL"
+    return f"SELECT {', '.join(chosen)} FROM {RECORDS}" + (f" WHERE {where}" if where else "")
+
+
+def cells_of(found: pa.Table, query: AggregateQuery) -> SparseCells:
+    """The rows of an answer as cells."""
+    codes = tuple(_plain(found.column(f"g{place}")) for place in range(len(query.group_by)))
+    weights = _plain(found.column("w")).astype(np.int64, copy=False) if query.weights else None
+    counts = _plain(found.column("n")).astype(np.int64, copy=False)
+    keys = _plain(found.column("k")).astype(np.uint64, copy=False)
+    sums = tuple(_plain(found.column(f"s{place}")) for place in range(len(query.sums)))
+    return SparseCells(codes, counts, keys, weights, tuple(s.astype(np.int64, copy=False) for s in sums))
+
+
+def _uncountable() -> WorkspaceUnusable:
+    return WorkspaceUnusable("The stored records could not be counted.", "Load the dataset again.")
 
 
 def _identifier(name: str) -> str:
@@ -161,44 +198,35 @@ def _plain(column: pa.ChunkedArray) -> NDArray[np.integer]:
     return cast("NDArray[np.integer]", np.from_dlpack(column.combine_chunks()))
 
 
-def rollup_variables(dataset: Dataset) -> list[str]:
-    """The variables of the roll-up: all but the finer levels of a geography."""
-    finer = {level for h in dataset.hierarchies if h.geography for level in h.levels[1:]}
-    return [variable.name for variable in dataset.variables if variable.name not in finer]
-
-
 def store(staged: Path, dataset: Dataset, folder: Path, tag: str) -> None:
-    """Write staged records to the database of a version, sorted, with their roll-up and tag, all in its one file."""
+    """Write staged records to the database of a version, sorted, with their tag, all in its one file."""
     path = folder / DATABASE
     database = duckdb.connect(str(path), config={"memory_limit": MEMORY_LIMIT, "temp_directory": str(folder)})
-    database.execute("SET enable_progress_bar = false")
+    silence(database)
     with pa.memory_map(str(staged)) as source, database:
         database.register("staged", pa.ipc.open_file(source).read_all())
         order = f' ORDER BY "{dataset.finest_geography}"' if dataset.finest_geography else ""
         database.execute(f"CREATE TABLE {RECORDS} AS SELECT * FROM staged{order}")
         database.unregister("staged")
-        _roll_up(database, dataset)
-        database.execute(f"CREATE TABLE {SEAL} (tag VARCHAR)")
-        database.execute(f"INSERT INTO {SEAL} VALUES (?)", [tag])
+        _write_codes(database, dataset, folder)
+        _write_tag(database, tag)
         database.execute("CHECKPOINT")  # a log beside the file would be replayed by whoever opens it
 
 
-def _roll_up(database: duckdb.DuckDBPyConnection, dataset: Dataset) -> None:
-    names = ", ".join(f'"{name}"' for name in rollup_variables(dataset))
-    sums = f"count(*)::UINTEGER AS n, sum({RECORD_KEY})::UBIGINT AS k"
-    if dataset.weight_column is not None:
-        sums += f", sum({WEIGHT})::BIGINT AS w"
-    sums += "".join(f', sum("{name}")::BIGINT AS "{name}"' for name in stored_sums(dataset))
-    database.execute(f"CREATE TEMP TABLE rolled AS SELECT {names}, {sums} FROM {RECORDS} GROUP BY {names}")
-    sizes = database.execute(
-        f"SELECT (SELECT count(*) FROM rolled), (SELECT count(*) FROM {RECORDS})"
-    ).fetchone()
-    if sizes is not None and sizes[0] * ROLLUP_GAIN <= sizes[1]:
-        database.execute(f"CREATE TABLE {ROLLUP} AS SELECT * FROM rolled")
+def _write_tag(database: duckdb.DuckDBPyConnection, tag: str) -> None:
+    database.execute(f"CREATE TABLE {SEAL} (tag VARCHAR)")
+    database.execute(f"INSERT INTO {SEAL} VALUES (?)", [tag])
 
 
-def _open(folder: Path, _dataset: Dataset, threads: int | None) -> DuckDBEngine:
-    return DuckDBEngine(folder / DATABASE, threads=threads)
+def _write_codes(database: duckdb.DuckDBPyConnection, dataset: Dataset, folder: Path) -> None:
+    ((records,),) = database.execute(f"SELECT count(*) FROM {RECORDS}").fetchall()
+    names = ", ".join(map(_identifier, code_columns(dataset)))
+    batches = database.sql(f"SELECT {names} FROM {RECORDS}").to_arrow_reader(CODES_BATCH)
+    write_codes(batches, records, dataset, folder)
+
+
+def _open(folder: Path, dataset: Dataset, threads: int | None) -> DuckDBEngine:
+    return DuckDBEngine(folder / DATABASE, threads=threads, codes=open_codes(folder, dataset))
 
 
 KIND = EngineKind("duckdb", "DuckDB, embedded, in the workspace", store, _open)

@@ -1,0 +1,207 @@
+"""The dialect of a CSV file: its encoding, separators, quotes, decimal sign and column names.
+
+What `[file]` names is taken; the rest is found. The encoding comes from a byte-order mark or from reading all bytes:
+UTF-8 if they are that. Else a file whose letters beyond ASCII stand alone among others is Western (cp1252) or, where
+cp1252 would put signs between letters, Central European (cp1250); anything else must be named. The separator is the one
+of the header line: guessing it from all lines would take a torn line for a dialect.
+
+Comes from: a file. Goes to: `readers/csv.py`, `csv_lines.py`.
+"""
+
+from __future__ import annotations
+
+import codecs
+import csv
+import gzip
+import io
+import re
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from typing import IO, TYPE_CHECKING, Any, cast
+
+import pyarrow as pa
+
+from discreet.errors import BadData
+from discreet.records.readers import unique_names
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from discreet.model.file_section import FileOptions
+
+SAMPLE = 1 << 18
+BLOCK = 1 << 20
+MARKS = (
+    (codecs.BOM_UTF8, "utf-8"),
+    (codecs.BOM_UTF32_LE, "utf-32"),
+    (codecs.BOM_UTF32_BE, "utf-32"),
+    (codecs.BOM_UTF16_LE, "utf-16"),
+    (codecs.BOM_UTF16_BE, "utf-16"),
+)
+_LETTERS_ALONE = re.compile(r"[^\x00-\x7f]{4,}")
+_SIGN_IN_WORD = re.compile(r"[a-z][£¥¦¼³¹º¿¯ª¾][a-z]", re.IGNORECASE)
+_COMMA_NUMBER, _POINT_NUMBER = re.compile(r"-?\d+,\d+\Z"), re.compile(r"-?\d+\.\d+\Z")
+
+
+@dataclass(frozen=True, slots=True)
+class Dialect:
+    """How a CSV file is read.
+
+    Args:
+        encoding: As Python names it.
+        delimiter: Between fields.
+        quote: Around fields.
+        escape: Before a quote within quotes: the quote itself, or a backslash.
+        decimal: The decimal sign.
+        skip: Lines before the header: blank ones, and Excel's `sep=;`.
+        names: The columns.
+        mixed: Whether lines end in different ways.
+        width: Characters of an average record.
+    """
+
+    encoding: str
+    delimiter: str
+    quote: str
+    escape: str
+    decimal: str
+    skip: int
+    names: tuple[str, ...]
+    mixed: bool
+    width: float
+
+    def rows(self, text: IO[str], *, strict: bool = True) -> Any:
+        """The rows of an opened file, the header among them."""
+        for _ in range(self.skip):
+            text.readline()
+        return csv.reader(
+            text,
+            delimiter=self.delimiter,
+            quotechar=self.quote,
+            doublequote=self.escape == self.quote,
+            escapechar=None if self.escape == self.quote else self.escape,
+            strict=strict,
+        )
+
+
+def opened(path: Path) -> IO[bytes]:
+    """The bytes of a file, unpacked."""
+    if path.suffix.lower() == ".gz":
+        return cast("IO[bytes]", gzip.open(path, "rb"))
+    if path.suffix.lower() in {".zst", ".zstd"}:
+        return cast("IO[bytes]", pa.input_stream(str(path), compression="zstd"))
+    return path.open("rb")
+
+
+def open_text(path: Path, encoding: str) -> IO[str]:
+    """The text of a file, unpacked and decoded; a byte that does not fit becomes a mark of replacement."""
+    name = "utf-8-sig" if encoding == "utf-8" else encoding
+    return io.TextIOWrapper(opened(path), name, errors="replace", newline="")
+
+
+def find_dialect(path: Path, options: FileOptions) -> Dialect:
+    """The dialect of a file.
+
+    Raises:
+        BadData: It has no header line, or an encoding that must be named.
+    """
+    encoding = options.encoding or _encoding(path)
+    with open_text(path, encoding) as text:
+        sample = text.read(SAMPLE)
+    if "\0" in sample:
+        raise BadData(
+            f"{path.name} has zero bytes: it is no text, or in UTF-16 without its mark.",
+            'Name its encoding: --encoding utf-16-le, or [file] encoding = "utf-16-le".',
+        )
+    if "\ufffd" in sample and encoding != "utf-8":
+        raise BadData(
+            f"{path.name} has characters that are not {encoding}.",
+            "Name the encoding that it has: --encoding, or [file] encoding.",
+        )
+    if not sample.strip():
+        raise BadData(f"{path.name} is empty.", "Check that it is the right file.")
+    first = re.match(r"sep=(.)\r?\n", sample, re.IGNORECASE)
+    before = re.match(r"(sep=.\r?\n)?(\s*(\r\n|\n|\r))?", sample, re.IGNORECASE)
+    lead = before[0] if before else ""
+    skip, body = len(re.findall(r"\r\n|\n|\r", lead)), sample[len(lead) :]
+    named = options.delimiter or (first[1] if first else "")
+    quote = _quote(body)
+    escape = "\\" if re.search(rf"\\{quote}", body) and not re.search(rf"{quote}{quote}\w", body) else quote
+    delimiter = named or _delimiter(body, quote)
+    dialect = Dialect(encoding, delimiter, quote, escape, ".", 0, (), mixed=_mixed(body), width=1.0)
+    rows = _sample_rows(dialect, body)
+    if not rows or not any(field.strip() for field in rows[0]):
+        raise BadData(f"{path.name} has no header line.", "Put the names of the columns into its first line.")
+    decimal = options.decimal or _decimal(rows, delimiter)
+    width = len(body) / len(rows) if len(rows) > 1 else float(len(body))
+    names = tuple(unique_names(rows[0]))
+    return replace(dialect, decimal=decimal, skip=skip, names=names, width=width)
+
+
+def _encoding(path: Path) -> str:
+    """Read all bytes, and tell what they are."""
+    decoder, strange = codecs.getincrementaldecoder("utf-8")(), b""
+    with opened(path) as file:
+        first = file.read(4)
+        for mark, name in MARKS:
+            if first.startswith(mark):
+                return name
+        block, is_utf8 = first + file.read(BLOCK), True
+        while block:
+            if not block.isascii() and len(strange) < SAMPLE:
+                strange += b"\n".join(line for line in block.split(b"\n") if not line.isascii())[:SAMPLE]
+            try:
+                decoder.decode(block)
+            except UnicodeDecodeError:
+                is_utf8 = False
+            if not is_utf8 and len(strange) >= SAMPLE:
+                break
+            block = file.read(BLOCK)
+    return "utf-8" if is_utf8 and not decoder.getstate()[0] else _western(strange, path.name)
+
+
+def _western(strange: bytes, name: str) -> str:
+    """The encoding of text that is not UTF-8, from its lines that are not ASCII; UTF-8 with few faults stays that."""
+    as_utf8 = strange.decode("utf-8", errors="replace")
+    if sum(not c.isascii() for c in as_utf8) > 2 * as_utf8.count("\ufffd"):
+        return "utf-8"  # the line with the fault is told when it is read
+    text = strange.decode("cp1252", errors="replace")
+    if "\ufffd" in text or _LETTERS_ALONE.search(text):
+        raise BadData(
+            f"{name} is not in UTF-8, and its letters are not Western ones.",
+            'Name its encoding: --encoding cp1251, or [file] encoding = "cp1251".',
+        )
+    return "cp1250" if _SIGN_IN_WORD.search(text) else "cp1252"
+
+
+def _quote(text: str) -> str:
+    """The quotes: double ones, unless the header has single ones around its names."""
+    header = text.split("\n", 1)[0].strip()
+    return "'" if re.match(r"'[^']*'([,;\t|]'[^']*')*\Z", header) else '"'
+
+
+def _delimiter(text: str, quote: str) -> str:
+    """The separator of the header line, outside quotes; the one that gives more names."""
+    header = re.sub(rf"{quote}[^{quote}]*{quote}", "", text)
+    line = header.lstrip("\r\n").split("\n", 1)[0].split("\r", 1)[0]
+    return max(",;\t|", key=line.count)
+
+
+def _mixed(text: str) -> bool:
+    return len(set(re.findall(r"\r\n|\n|\r", text[:-1]))) > 1
+
+
+def _sample_rows(dialect: Dialect, text: str) -> list[list[str]]:
+    """The rows of a sample; a torn one ends them."""
+    rows: list[list[str]] = []
+    with suppress(csv.Error):
+        rows.extend(row for row in dialect.rows(io.StringIO(text, newline=""), strict=False) if row)
+    return rows
+
+
+def _decimal(rows: list[list[str]], delimiter: str) -> str:
+    """The comma, where numbers of the sample have one and none has a point."""
+    if delimiter == ",":
+        return "."
+    values = [field.strip() for row in rows[1:2000] for field in row]
+    commas = any(_COMMA_NUMBER.match(value) for value in values)
+    return "," if commas and not any(_POINT_NUMBER.match(value) for value in values) else "."

@@ -1,0 +1,180 @@
+"""Which cubes to build: those that save most rows for each byte, within a limit.
+
+The **tables** that are to be fast: every set of up to so many variables, alone and at each level of a geography; under
+`dp` those that are declared. A table costs as many rows as the smallest thing that answers it has: a cube, or all n records.
+
+    rows of a margin   at most K (1 - (1 - 1/K)^n) on average, where K is its number of cells and n people fall into them
+                       independently, wherever they tend to fall: x -> 1 - (1 - x)^n is concave (Jensen)
+    gain of a cube     the sum, over the tables that it covers, of max(rows before, FEW) - max(its rows, FEW)
+
+Below FEW rows a table takes milliseconds, and nothing more is to be gained. The cube with the largest gain for each byte of
+max(its rows, FEW) rows is taken, what the tables cost is worked out again, and so on, until fewer than FEW rows are gained
+or nothing fits.
+
+Comes from: the description and the number of records. Goes to: `workspace/upkeep/building.py`.
+Source: Harinarayan, Rajaraman & Ullman (1996), "Implementing data cubes efficiently", sections 3 and 4 (space).
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from itertools import combinations
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from discreet.model.declared_dp import declared_dp
+from discreet.model.level_maps import ancestors
+from discreet.records.cube import row_bytes, told_by
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from numpy.typing import NDArray
+
+    from discreet.model.dataset import Dataset
+
+    Margin = tuple[str, ...]
+
+#: So many rows are added up in milliseconds.
+FEW = 100_000
+#: A cube has at most one row for so many records: else the records themselves are as good.
+GAIN = 4
+#: Margins that are looked at, at most: larger ones are left out first.
+MOST = 4_000
+
+
+@dataclass(frozen=True, slots=True)
+class PlannedCube:
+    """A cube worth building.
+
+    Args:
+        variables: Of its margin.
+        rows: How many it has, at most, on average over what records could be.
+        bytes: What they take.
+        tables: How many tables become faster by it.
+        before: The rows that these read now, on average.
+    """
+
+    variables: Margin
+    rows: int
+    bytes: int
+    tables: int
+    before: int
+
+    @property
+    def why(self) -> str:
+        """What it is good for, in a sentence."""
+        times = self.before / max(self.rows, 1)
+        tables = "1 table reads" if self.tables == 1 else f"{self.tables:,} tables read"
+        return f"{tables} {self.rows:,} rows instead of {self.before:,} on average ({times:,.0f} times fewer)"
+
+
+def rollup_variables(dataset: Dataset) -> Margin:
+    """The margin that every load tries: all variables but the finer levels of a geography."""
+    finer = {level for h in dataset.hierarchies if h.geography for level in h.levels[1:]}
+    return reduced(dataset, (v.name for v in dataset.variables if v.name not in finer))
+
+
+def reduced(dataset: Dataset, names: Iterable[str]) -> Margin:
+    """A margin without levels that finer ones of it tell, in the order of the description."""
+    given = set(names)
+    spare = {n for n in given for m in given if ancestors(dataset, m, n) is not None}
+    return tuple(v.name for v in dataset.variables if v.name in given - spare)
+
+
+def tables_of(dataset: Dataset, up_to: int) -> tuple[Margin, ...]:
+    """The tables that are to be fast."""
+    if dataset.protection.is_dp:
+        declared = declared_dp(dataset)[1].declared
+        return tuple(dict.fromkeys(reduced(dataset, margin) for margin in declared if margin))
+    return _crossed(dataset, up_to)
+
+
+def rows_at_most(dataset: Dataset, variables: Margin, records: int) -> int:
+    """How many rows a margin has, at most, on average.
+
+    >>> from types import SimpleNamespace
+    >>> rows_at_most(SimpleNamespace(variable=lambda _name: range(10)), ("a", "b"), 100)
+    64
+    """
+    cells = math.prod(len(dataset.variable(name)) for name in variables)
+    if cells == 1:
+        return 1
+    return min(cells, records, math.ceil(-cells * math.expm1(records * math.log1p(-1 / cells))))
+
+
+def plan_cubes(
+    dataset: Dataset, records: int, up_to: int, within: int, there: Sequence[tuple[Margin, int]] = ()
+) -> tuple[PlannedCube, ...]:
+    """The cubes to build, in the order in which they are worth it.
+
+    Args:
+        dataset: The description.
+        records: How many there are.
+        up_to: How many variables beside geography a table has, at most.
+        within: Bytes that may be added.
+        there: The cubes that exist, with their rows.
+    """
+    tables, margins = tables_of(dataset, up_to), _candidates(dataset, up_to, records)
+    rows = np.array([rows_at_most(dataset, margin, records) for margin in margins], dtype=np.int64)
+    widths = np.array([row_bytes(dataset, margin) for margin in margins], dtype=np.int64)
+    weights = widths * rows
+    covered = _covered(dataset, margins, tables)
+    costs = np.full(len(tables), max(records, FEW), dtype=np.int64)
+    for variables, size in there:
+        costs = np.where(_covered(dataset, [variables], tables)[0], np.minimum(costs, max(size, FEW)), costs)
+    found: list[PlannedCube] = []
+    usable = rows * GAIN <= records
+    while True:
+        gains = np.array([_saved(costs, few, size).sum() for few, size in zip(covered, rows, strict=True)])
+        worth = np.where(usable & (weights <= within), gains / (np.maximum(rows, FEW) * widths), 0)
+        best = int(worth.argmax()) if worth.size else 0
+        if not worth.size or worth[best] <= 0 or gains[best] < FEW:
+            return tuple(found)
+        gained = _saved(costs, covered[best], rows[best]) > 0
+        found.append(
+            PlannedCube(
+                margins[best],
+                int(rows[best]),
+                int(weights[best]),
+                int(gained.sum()),
+                int(costs[gained].mean()),
+            )
+        )
+        within -= int(weights[best])
+        costs = np.where(gained, max(int(rows[best]), FEW), costs)
+
+
+def _saved(costs: NDArray[np.int64], covered: NDArray[np.bool_], rows: int) -> NDArray[np.int64]:
+    """The rows that each table reads less with a cube."""
+    return np.where(covered, np.maximum(costs - max(int(rows), FEW), 0), 0)
+
+
+def _candidates(dataset: Dataset, up_to: int, records: int) -> list[Margin]:
+    """The tables themselves, and margins of a few more variables, of which one serves many tables."""
+    found = set(tables_of(dataset, up_to))
+    for more in (1, 2, 3):
+        larger = _crossed(dataset, up_to + more) if len(found) <= MOST else ()
+        found |= set(larger) if len(larger) <= MOST else set()
+    return sorted(found, key=lambda margin: (rows_at_most(dataset, margin, records), margin))[:MOST]
+
+
+def _crossed(dataset: Dataset, up_to: int) -> tuple[Margin, ...]:
+    """Every set of up to so many variables, alone and at each level of a geography."""
+    others = [variable.name for variable in dataset.variables if variable.name not in dataset.geography]
+    areas = [(), *((name,) for name in dataset.geography)]
+    few = [each for size in range(min(up_to, len(others)) + 1) for each in combinations(others, size)]
+    found = (reduced(dataset, (*area, *each)) for area in areas for each in few)
+    return tuple(dict.fromkeys(margin for margin in found if margin))
+
+
+def _covered(dataset: Dataset, margins: Sequence[Margin], tables: Sequence[Margin]) -> NDArray[np.bool_]:
+    """For each margin which tables a cube of it answers."""
+    names = [variable.name for variable in dataset.variables]
+    told = {name: told_by(dataset, (name,)) for name in names}
+    tells = [frozenset[str]().union(*(told[name] for name in margin)) for margin in margins]
+    lacks = np.array([[name not in each for name in names] for each in tells], dtype=np.float32)
+    needs = np.array([[name in table for name in names] for table in tables], dtype=np.float32)
+    return np.asarray(lacks @ needs.T == 0)

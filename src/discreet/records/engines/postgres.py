@@ -1,0 +1,285 @@
+"""PostgreSQL as an engine: each version in a schema of its own, filled by COPY, counted by one aggregate.
+
+    DISCREET_POSTGRES   where the database is, as libpq takes it; the password is libpq's affair (PGPASSFILE, a service)
+    postgres.json       in the version's folder, hence sealed: the database without password, the schema, a salted sum
+    <schema>.records    one row a record, sorted by the finest geography; <schema>.seal the tag
+
+Rows travel as PostgreSQL's binary COPY, made and read by NumPy. Nobody but the role that loads gets a right to the schema.
+The salted sum of all rows is compared by `discreet verify`: its salt is not in the database, so whoever can write there and
+not to the workspace cannot make it right.
+
+PostgreSQL has no unsigned integers: codes and keys are stored one size larger. A sum of 2^31 keys of 32 bits fits 63 bits.
+
+Source: PostgreSQL documentation, COPY, "Binary Format".
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import secrets
+import threading
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyarrow as pa
+
+from discreet.errors import BadOption, RecordsAway, WorkspaceUnusable
+from discreet.model.registry import Extra
+from discreet.records.engine import EngineKind, SparseCells
+from discreet.records.storage import RECORD_KEY, WEIGHT, storage_schema
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from numpy.typing import NDArray
+
+    from discreet.model.dataset import Dataset
+    from discreet.records.engine import AggregateQuery
+
+ENVIRONMENT = "DISCREET_POSTGRES"
+PLACE = "postgres.json"
+_HEADER = b"PGCOPY\n\xff\r\n\0" + bytes(8)
+_TRAILER = b"\xff\xff"
+_TYPES = {
+    pa.uint8(): ("smallint", ">i2"),
+    pa.uint16(): ("integer", ">i4"),
+    pa.uint32(): ("bigint", ">i8"),
+    pa.int64(): ("bigint", ">i8"),
+}
+
+
+class PostgresEngine:
+    """Counts the records of one stored version.
+
+    Args:
+        place: What `postgres.json` says.
+        threads: How many workers one aggregate may use; PostgreSQL's own choice by default.
+    """
+
+    def __init__(self, place: dict[str, Any], threads: int | None = None) -> None:
+        self._place, self._threads = place, threads
+        self._schema = _identifier(place["schema"])
+        self._local, self._open = threading.local(), list[Any]()
+        with _trouble():
+            self._connection()  # whether the database answers is known now
+
+    @property
+    def tag(self) -> str:
+        """The tag that was stored beside the records."""
+        with _trouble():
+            found = self._rows(f"SELECT tag FROM {self._schema}.seal LIMIT 2")
+        return str(found[0][0]) if len(found) == 1 else ""
+
+    def sound(self) -> bool:
+        """Whether the rows are those that were stored: their number and their salted sum."""
+        with _trouble():
+            return bool(self._rows(_sum_sql(self._schema), self._place["salt"])[0][0] == self._place["sum"])
+
+    def aggregate(self, query: AggregateQuery) -> SparseCells:
+        """Run one aggregate; each thread of the server has a connection of its own."""
+        sql = aggregate_sql(query, self._schema)
+        with (
+            _trouble(),
+            self._connection().cursor() as cursor,
+            cursor.copy(f"COPY ({sql}) TO STDOUT (FORMAT binary)") as copy,
+        ):
+            raw = b"".join(bytes(part) for part in copy)
+        width = len(query.group_by) + 2 + query.weights + len(query.sums)
+        columns = _numbers(raw, width)
+        codes, (counts, keys, *rest) = columns[: len(query.group_by)], columns[len(query.group_by) :]
+        weights = rest.pop(0) if query.weights else None
+        return SparseCells(tuple(codes), counts, keys.astype(np.uint64), weights, tuple(rest))
+
+    def close(self) -> None:
+        """Let go of all connections."""
+        for connection in self._open:
+            connection.close()
+        self._open.clear()
+        self._local = threading.local()
+
+    def _rows(self, sql: str, *values: str) -> list[tuple[Any, ...]]:
+        with self._connection().cursor() as cursor:
+            return list(cursor.execute(sql, values).fetchall())
+
+    def _connection(self) -> Any:
+        connection = getattr(self._local, "connection", None)
+        if connection is None or connection.closed:
+            connection = _connect(self._place["database"])
+            connection.autocommit = True
+            connection.execute("SET default_transaction_read_only = on")
+            if self._threads is not None:
+                connection.execute(f"SET max_parallel_workers_per_gather = {int(self._threads)}")
+            self._local.connection = connection
+            self._open.append(connection)
+        return connection
+
+
+def aggregate_sql(query: AggregateQuery, schema: str) -> str:
+    """The SQL of an aggregate, every column a 64-bit integer.
+
+    >>> from discreet.records.engine import AggregateQuery
+    >>> aggregate_sql(AggregateQuery(("sex",)), "s")
+    'SELECT "sex"::int8, count(*)::int8, sum("record_key")::int8 FROM s.records GROUP BY 1 HAVING count(*) > 0'
+    """
+    chosen = [f"{_identifier(name)}::int8" for name in query.group_by]
+    chosen += ["count(*)::int8", f'sum("{RECORD_KEY}")::int8']
+    chosen += [f'sum("{WEIGHT}")::int8'] if query.weights else []
+    chosen += [f"sum({_identifier(name)})::int8" for name in query.sums]
+    where = " AND ".join(
+        f"{_identifier(n)} IN ({','.join(str(int(code)) for code in codes)})" for n, codes in query.filters
+    )
+    places = ", ".join(str(place + 1) for place in range(len(query.group_by)))
+    return (
+        f"SELECT {', '.join(chosen)} FROM {schema}.records"
+        f"{f' WHERE {where}' if where else ''}{f' GROUP BY {places}' if places else ''} HAVING count(*) > 0"
+    )
+
+
+def store(staged: Path, dataset: Dataset, folder: Path, tag: str) -> None:
+    """Write staged records into a schema of their own; all of it is there after one commit, or nothing is."""
+    database = os.environ.get(ENVIRONMENT, "")
+    if not database:
+        raise BadOption(
+            f"The engine postgres does not know its database: {ENVIRONMENT} is not set.",
+            f'Set it, as in {ENVIRONMENT}="host=db.office dbname=discreet"; the password goes into a PGPASSFILE.',
+        )
+    place = {"database": _without_password(database), "schema": f"discreet_{secrets.token_hex(12)}"}
+    place["salt"] = secrets.token_hex(16)
+    (folder / PLACE).write_text(
+        json.dumps(place) + "\n", "utf-8"
+    )  # before the schema: who finds it can drop the schema
+    with _trouble(), _connect(database) as connection, connection.cursor() as cursor:
+        schema, arrow = _identifier(place["schema"]), storage_schema(dataset)
+        cursor.execute(f"CREATE SCHEMA {schema}")
+        cursor.execute(f"REVOKE ALL ON SCHEMA {schema} FROM PUBLIC")
+        columns = ", ".join(f"{_identifier(field.name)} {_TYPES[field.type][0]} NOT NULL" for field in arrow)
+        cursor.execute(f"CREATE TEMP TABLE staged ({columns}) ON COMMIT DROP")
+        with (
+            cursor.copy("COPY staged FROM STDIN (FORMAT binary)") as copy,
+            pa.memory_map(str(staged)) as source,
+        ):
+            copy.write(_HEADER)
+            reader = pa.ipc.open_file(source)
+            for number in range(reader.num_record_batches):
+                copy.write(_binary(reader.get_batch(number), arrow))
+            copy.write(_TRAILER)
+        order = f" ORDER BY {_identifier(dataset.finest_geography)}" if dataset.finest_geography else ""
+        cursor.execute(f"CREATE TABLE {schema}.records AS SELECT * FROM staged{order}")
+        cursor.execute(f"CREATE TABLE {schema}.seal (tag text)")
+        cursor.execute(f"INSERT INTO {schema}.seal VALUES (%s)", (tag,))
+        place["sum"] = cursor.execute(_sum_sql(schema), (place["salt"],)).fetchone()[0]
+        cursor.execute(f"ANALYZE {schema}.records")
+    (folder / PLACE).write_text(json.dumps(place) + "\n", "utf-8")
+
+
+def forget(folder: Path) -> None:
+    """Drop the schema of a version that is removed, or of a load that did not end."""
+    if (folder / PLACE).is_file():
+        place = _read(folder)
+        with _trouble(), _connect(place["database"]) as connection:
+            connection.execute(f"DROP SCHEMA IF EXISTS {_identifier(place['schema'])} CASCADE")
+
+
+def _sum_sql(schema: str) -> str:
+    """The number of rows and the sum of their salted hashes, as text: in any order, the same."""
+    return (
+        "SELECT count(*) || ' ' || coalesce(sum(('x' || substr(md5(%s || t::text), 1, 16))::bit(64)::int8::numeric), 0) "
+        f"FROM {schema}.records t"
+    )
+
+
+def _binary(batch: pa.RecordBatch, schema: pa.Schema) -> bytes:
+    """Rows as PostgreSQL reads them: the number of columns, and before each value its length."""
+    kinds = [_TYPES[field.type][1] for field in schema]
+    fields: list[tuple[str, str]] = [("n", ">i2")]
+    for place, kind in enumerate(kinds):
+        fields += [(f"l{place}", ">i4"), (f"c{place}", kind)]
+    rows = np.empty(batch.num_rows, dtype=np.dtype(fields))
+    rows["n"] = len(kinds)
+    for place, kind in enumerate(kinds):
+        rows[f"l{place}"] = np.dtype(kind).itemsize
+        rows[f"c{place}"] = batch.column(place).to_numpy()
+    return rows.tobytes()
+
+
+def _numbers(raw: bytes, width: int) -> list[NDArray[np.int64]]:
+    """The columns of a binary COPY whose values are all 64-bit integers; a missing one means damage."""
+    fields: list[tuple[str, str]] = [("n", ">i2")]
+    for place in range(width):
+        fields += [(f"l{place}", ">i4"), (f"c{place}", ">i8")]
+    body = raw[len(_HEADER) : -len(_TRAILER)]
+    if len(body) % np.dtype(fields).itemsize:
+        raise WorkspaceUnusable("The stored records have gaps.", "Load the dataset again.")
+    rows = np.frombuffer(body, dtype=np.dtype(fields))
+    if any((rows[f"l{place}"] != 8).any() for place in range(width)):
+        raise WorkspaceUnusable("The stored records have gaps.", "Load the dataset again.")
+    return [rows[f"c{place}"].astype(np.int64) for place in range(width)]
+
+
+def _identifier(name: str) -> str:
+    if not name.isidentifier() or not name.isascii():
+        raise ValueError("not a variable name")
+    return f'"{name}"'
+
+
+def _connect(database: str) -> Any:
+    import psycopg
+
+    try:
+        return psycopg.connect(os.environ.get(ENVIRONMENT) or database)
+    except psycopg.OperationalError:
+        raise RecordsAway(
+            "The records are kept by a PostgreSQL database that does not answer.",
+            f"Start the database, and look at {ENVIRONMENT} and at the rights of its role; else load the dataset again.",
+        ) from None
+
+
+def _without_password(database: str) -> str:
+    from psycopg.conninfo import conninfo_to_dict, make_conninfo
+
+    kept: dict[str, Any] = {
+        key: value for key, value in conninfo_to_dict(database).items() if key != "password"
+    }
+    return make_conninfo(**kept)
+
+
+@contextmanager
+def _trouble() -> Iterator[None]:
+    """Any trouble with the database means no answers; its words are not passed on, since they could hold values."""
+    import psycopg
+
+    try:
+        yield
+    except psycopg.Error:
+        raise WorkspaceUnusable(
+            "The records are kept by a PostgreSQL database that does not answer, or not as it should.",
+            f"Start the database, and look at {ENVIRONMENT} and at the rights of its role; else load the dataset again.",
+        ) from None
+
+
+def _read(folder: Path) -> dict[str, Any]:
+    try:
+        place: dict[str, Any] = json.loads((folder / PLACE).read_text("utf-8"))
+        _identifier(place["schema"])
+    except (OSError, ValueError, KeyError, TypeError):
+        raise WorkspaceUnusable(
+            f"{PLACE} of version {folder.name[:8]} cannot be read.", "Load the dataset again."
+        ) from None
+    return place
+
+
+def _open(folder: Path, _dataset: Dataset, threads: int | None) -> PostgresEngine:
+    return PostgresEngine(_read(folder), threads)
+
+
+KIND = EngineKind(
+    "postgres",
+    "PostgreSQL, a schema for each version",
+    store,
+    _open,
+    Extra("discreet[postgresql]", ("psycopg",)),
+    forget,
+)

@@ -1,0 +1,175 @@
+"""Spark as an engine: each version as Parquet in its own folder, written and counted by the cluster.
+
+    DISCREET_SPARK   the master URL (`records/spark_session.py`)
+    records/ seal.json   in the version's folder, hence sealed (`records/parquet_place.py`)
+
+Records that live in Spark are read, checked and keyed where they are (`records/spark_sources.py`); all others come through
+the usual readers. All machines of the cluster must reach the workspace under the same path.
+
+Spark has no unsigned integers: codes and keys are stored one size larger. A sum of 2^31 keys of 32 bits fits 63 bits.
+"""
+
+from __future__ import annotations
+
+import shutil
+import threading
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+
+from discreet.errors import BadOption, RecordsAway
+from discreet.model.registry import Extra
+from discreet.records.engine import EngineKind
+from discreet.records.engines.duckdb import cells_of
+from discreet.records.parquet_place import RECORDS, STAGED, read_tag, write_seal
+from discreet.records.spark_session import spark_address, spark_session, spark_trouble
+from discreet.records.storage import RECORD_KEY, WEIGHT, column_names
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from discreet.model.dataset import Dataset
+    from discreet.records.engine import AggregateQuery, SparseCells
+    from discreet.records.staging import Read
+
+
+class SparkEngine:
+    """Counts the records of one stored version.
+
+    Args:
+        folder: The version's.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self._folder, self._tag = folder, read_tag(folder)
+        self._session: Any = None
+        self._records: Any = None
+        self._lock = threading.Lock()
+        with _counting():
+            self._frame()  # whether Spark answers is known now
+
+    @property
+    def tag(self) -> str:
+        """The tag that was stored beside the records."""
+        return self._tag
+
+    def sound(self) -> bool:
+        """The records are in the version's folder, whose files are sealed."""
+        return True
+
+    def aggregate(self, query: AggregateQuery) -> SparseCells:
+        """Run one aggregate; threads share the session."""
+        with _counting():
+            found = spark_session().sql(aggregate_sql(query), records=self._frame()).toArrow()
+        return cells_of(found, query)
+
+    def close(self) -> None:
+        """Let go of the records; the session stays for the next version."""
+        self._session = self._records = None
+
+    def _frame(self) -> Any:
+        """The records as a frame of the session; made again where Spark was started again."""
+        with self._lock:
+            session = spark_session()
+            if session is not self._session:
+                self._records = session.read.parquet(spark_address(self._folder / RECORDS))
+                self._session = session
+            return self._records
+
+
+@contextmanager
+def _counting() -> Iterator[None]:
+    """Where Spark does not count, the records are away: cubes may still answer."""
+    try:
+        with spark_trouble("The records could not be counted by Spark.", RecordsAway):
+            yield
+    except BadOption as error:
+        raise RecordsAway(error.message, error.advice) from None
+
+
+def aggregate_sql(query: AggregateQuery) -> str:
+    """The SQL of an aggregate over the frame `{records}`.
+
+    >>> from discreet.records.engine import AggregateQuery
+    >>> aggregate_sql(AggregateQuery(("sex",), (("age", (1, 2)),))).partition(" WHERE ")[0]
+    'SELECT `sex` AS g0, count(*) AS n, sum(record_key) AS k FROM {records}'
+    """
+    names = [_identifier(name) for name in query.group_by]
+    chosen = [f"{name} AS g{place}" for place, name in enumerate(names)] + [
+        "count(*) AS n",
+        f"sum({RECORD_KEY}) AS k",
+    ]
+    chosen += [f"sum({WEIGHT}) AS w"] if query.weights else []
+    chosen += [f"sum({_identifier(name)}) AS s{place}" for place, name in enumerate(query.sums)]
+    where = " AND ".join(
+        f"{_identifier(n)} IN ({', '.join(str(int(code)) for code in codes)})" for n, codes in query.filters
+    )
+    grouped = f" GROUP BY {', '.join(names)}" if names else ""
+    return (
+        f"SELECT {', '.join(chosen)} FROM {{records}}{f' WHERE {where}' if where else ''}"
+        f"{grouped} HAVING count(*) > 0"
+    )
+
+
+def store(staged: Path, dataset: Dataset, folder: Path, tag: str) -> None:
+    """Let the cluster sort staged records and write them; they are a folder of Parquet files, or the file of a load."""
+    parts = staged if staged.is_dir() else _as_parquet(staged, folder / STAGED)
+    with spark_trouble("The records could not be stored by Spark."):
+        session = spark_session()
+        frame = session.read.parquet(spark_address(parts)).select(*map(_identifier, column_names(dataset)))
+        if dataset.finest_geography:
+            finest = _identifier(dataset.finest_geography)
+            few = int(session.conf.get("spark.sql.shuffle.partitions"))
+            frame = frame.repartitionByRange(few, finest).sortWithinPartitions(finest)
+        _write(frame, folder / RECORDS)
+    for place in {parts, folder / STAGED}:
+        shutil.rmtree(place, ignore_errors=True)
+    write_seal(folder, tag)
+
+
+def _as_parquet(staged: Path, parts: Path) -> Path:
+    """The file of a load as a folder of Parquet files, chunk by chunk."""
+    import pyarrow.parquet as pq
+
+    parts.mkdir()
+    with pa.memory_map(str(staged)) as source:
+        reader = pa.ipc.open_file(source)
+        with pq.ParquetWriter(parts / "0.parquet", reader.schema) as writer:
+            for number in range(reader.num_record_batches):
+                writer.write_batch(reader.get_batch(number))
+    return parts
+
+
+def _write(frame: Any, folder: Path) -> None:
+    """Write a frame; the names of its columns may clash with nothing, since the folder is new."""
+    frame.write.option("mapreduce.fileoutputcommitter.marksuccessfuljobs", "false").parquet(
+        spark_address(folder)
+    )
+
+
+def _identifier(name: str) -> str:
+    if not name.isidentifier() or not name.isascii():
+        raise ValueError("not a variable name")
+    return f"`{name}`"
+
+
+def _take(*given: Any) -> tuple[Path, Read] | None:
+    from discreet.records.spark_sources import take  # what reads records waits until they are loaded
+
+    return take(*given)
+
+
+def _open(folder: Path, _dataset: Dataset, _threads: int | None) -> SparkEngine:
+    return SparkEngine(folder)
+
+
+KIND = EngineKind(
+    "spark",
+    "Spark, Parquet files in the workspace",
+    store,
+    _open,
+    Extra("discreet[spark]", ("pyspark",)),
+    take=_take,
+)

@@ -1,0 +1,39 @@
+"""Tables of DuckDB databases."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import duckdb
+
+from discreet.errors import BadData
+from discreet.records.readers import Reader
+from discreet.records.source import Source, quoted
+from discreet.records.storage import MEMORY_LIMIT
+from discreet.records.tables import table_wanted
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from discreet.model.file_section import FileOptions
+
+
+def _open(connection: duckdb.DuckDBPyConnection, path: Path, options: FileOptions, aside: Path) -> Source:
+    try:
+        database = duckdb.connect(
+            str(path), read_only=True, config={"memory_limit": MEMORY_LIMIT, "temp_directory": str(aside)}
+        )
+        listed = "SELECT table_name FROM information_schema.tables WHERE table_schema = 'main' ORDER BY 1"
+        options = table_wanted([name for (name,) in database.execute(listed).fetchall()], options, path.name)
+        table = database.sql(f"SELECT * FROM {quoted(options.table)}")
+        ((records,),) = database.execute(f"SELECT count(*) FROM {quoted(options.table)}").fetchall()
+    except duckdb.Error:
+        raise BadData(
+            f"{path.name} cannot be opened as a DuckDB database.",
+            "Check that it is complete, and that no other program has it open.",
+        ) from None
+    stream = table.to_arrow_reader(100_000)
+    return Source(connection.from_arrow(stream), records, path.name, found=options)
+
+
+READER = Reader("DuckDB", (".duckdb", ".ddb"), _open)

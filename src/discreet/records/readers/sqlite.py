@@ -1,0 +1,41 @@
+"""Tables of SQLite databases, through Python's own library."""
+
+from __future__ import annotations
+
+import sqlite3
+from typing import TYPE_CHECKING
+from urllib.parse import quote
+
+from discreet.errors import BadData
+from discreet.records.readers import Reader, Stream, unique_names
+from discreet.records.source import Source, quoted
+from discreet.records.tables import table_wanted
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    import duckdb
+
+    from discreet.model.file_section import FileOptions
+
+
+def _open(connection: duckdb.DuckDBPyConnection, path: Path, options: FileOptions, _aside: Path) -> Source:
+    # Rows are fetched by a thread of DuckDB, one at a time.
+    database = sqlite3.connect(
+        f"file:{quote(str(path.absolute()))}?mode=ro", uri=True, check_same_thread=False
+    )
+    try:
+        listed = "SELECT name FROM sqlite_master WHERE type IN ('table', 'view') AND name NOT LIKE 'sqlite_%'"
+        names = [name for (name,) in database.execute(listed)]
+        options = table_wanted(names, options, path.name)
+        (records,) = database.execute(f"SELECT count(*) FROM {quoted(options.table)}").fetchone()
+        rows = database.execute(f"SELECT * FROM {quoted(options.table)}")
+    except sqlite3.Error:
+        raise BadData(
+            f"{path.name} is no SQLite database.", "Check that it is complete; a DuckDB file ends in .duckdb."
+        ) from None
+    stream = Stream(unique_names([column[0] for column in rows.description]), rows, path.name)
+    return Source(stream.relation(connection), records, path.name, found=options, torn=stream.error)
+
+
+READER = Reader("SQLite", (".sqlite", ".sqlite3", ".db"), _open)

@@ -1,0 +1,146 @@
+"""The signing key: a workspace signs what it hands out, and anybody with its public key can tell whether it did.
+
+    key = signing_key(folder)             made once, beside the secret, readable by its owner only
+    signature = key.sign(b"...")          64 bytes, Ed25519
+    key.public.verify(signature, b"...")  or `SignatureUnusable`
+
+The key follows from no secret, and no number follows from it. Whoever has it can sign in the office's name, and can learn
+nothing from it. A `SigningKey` cannot be printed, pickled or copied.
+
+Comes from: a workspace's folder. Goes to: `publish` (manifests), the auditor's statement.
+Source: RFC 8032 (Ed25519); keys as PEM, PKCS 8 and SubjectPublicKeyInfo (RFC 8410).
+"""
+
+from __future__ import annotations
+
+from hashlib import sha256
+from typing import TYPE_CHECKING, NoReturn
+
+from cryptography.exceptions import InvalidSignature, UnsupportedAlgorithm
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
+from cryptography.hazmat.primitives.serialization import (
+    Encoding,
+    NoEncryption,
+    PrivateFormat,
+    PublicFormat,
+    load_pem_private_key,
+    load_pem_public_key,
+)
+
+from discreet.errors import SignatureUnusable
+from discreet.records.secret import read_guarded, write_guarded
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+#: The file of the key, in a workspace.
+SIGNING_KEY = "signing-key.pem"
+_RESTORE = "Restore the file from your backup; a new key is a new name, which readers do not know yet."
+
+
+class PublicKey:
+    """The public half of a signing key: it tells whether a signature is of that key."""
+
+    __slots__ = ("_key", "text")
+
+    def __init__(self, text: str) -> None:
+        try:
+            key = load_pem_public_key(text.encode())
+        except (ValueError, UnsupportedAlgorithm):
+            key = None
+        if not isinstance(key, Ed25519PublicKey):
+            raise SignatureUnusable(
+                "This is no public key of Ed25519.", "Give the file that `discreet public-key` writes."
+            )
+        self._key = key
+        #: As PEM.
+        self.text = key.public_bytes(Encoding.PEM, PublicFormat.SubjectPublicKeyInfo).decode()
+
+    @property
+    def fingerprint(self) -> str:
+        """SHA-256 of the 32 bytes of the key, for people who compare keys."""
+        return sha256(self._key.public_bytes(Encoding.Raw, PublicFormat.Raw)).hexdigest()
+
+    def verify(self, signature: bytes, message: bytes) -> None:
+        """Be sure that the owner of the key signed the message.
+
+        Raises:
+            SignatureUnusable: The signature is another key's, or of another message.
+        """
+        try:
+            self._key.verify(signature, message)
+        except InvalidSignature:
+            raise SignatureUnusable(
+                f"The signature is not that of the key {self.fingerprint[:16]}.",
+                "Get the file again from whoever signed it, and compare the public key with theirs.",
+            ) from None
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, PublicKey) and self.text == other.text
+
+    def __hash__(self) -> int:
+        return hash(self.text)
+
+    def __reduce__(self) -> tuple[type[PublicKey], tuple[str]]:
+        return PublicKey, (self.text,)
+
+    def __repr__(self) -> str:
+        return f"<PublicKey {self.fingerprint[:16]}>"
+
+
+class SigningKey:
+    """The key that signs; its bytes are reachable through nothing."""
+
+    __slots__ = ("_key",)
+
+    def __init__(self, pem: bytes) -> None:
+        try:
+            key = load_pem_private_key(pem, password=None)
+        except (ValueError, TypeError, UnsupportedAlgorithm):
+            key = None
+        if not isinstance(key, Ed25519PrivateKey):
+            raise SignatureUnusable("The signing key is no private key of Ed25519 as PEM.", _RESTORE)
+        self._key = key
+
+    @property
+    def public(self) -> PublicKey:
+        """The public half."""
+        pem = self._key.public_key().public_bytes(Encoding.PEM, PublicFormat.SubjectPublicKeyInfo)
+        return PublicKey(pem.decode())
+
+    def sign(self, message: bytes) -> bytes:
+        """64 bytes that only the owner of the key can make, always the same for the same message."""
+        return self._key.sign(message)
+
+    def __repr__(self) -> str:
+        return "<SigningKey>"
+
+    def __reduce_ex__(self, protocol: object) -> NoReturn:
+        raise TypeError("a SigningKey cannot be pickled or copied")
+
+
+def signing_key(folder: Path) -> SigningKey:
+    """The signing key of a workspace; made where there is none yet.
+
+    Raises:
+        SignatureUnusable: It is damaged, or others can read it.
+    """
+    path = folder / SIGNING_KEY
+    if not path.exists():
+        made = Ed25519PrivateKey.generate()
+        write_guarded(path, made.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption()))
+    return SigningKey(read_guarded(path, "signing key", _RESTORE, SignatureUnusable))
+
+
+def read_public_key(path: Path) -> PublicKey:
+    """The public key of a PEM file.
+
+    Raises:
+        SignatureUnusable: There is none, or it is none.
+    """
+    try:
+        return PublicKey(path.read_text("utf-8"))
+    except (OSError, UnicodeDecodeError):
+        raise SignatureUnusable(
+            f"The public key {str(path)!r} cannot be read.", "Write it with `discreet public-key --out FILE`."
+        ) from None

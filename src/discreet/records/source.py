@@ -1,0 +1,73 @@
+"""Records on their way in: a relation that is read once, and what its file tells about it.
+
+Comes from: `records/readers`, frames. Goes to: `intake`, `draft`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from discreet.model.file_section import FileOptions
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    import duckdb
+
+    from discreet.errors import DiscreetError
+
+
+@dataclass(frozen=True, slots=True)
+class ColumnNotes:
+    """What a file of a statistics program says of a column.
+
+    Args:
+        label: How people call it.
+        labels: The labels of its values, by the text of the value.
+        missing: Values that count as missing.
+    """
+
+    label: str = ""
+    labels: Mapping[str, str] = field(default_factory=dict)
+    missing: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """Records as a relation.
+
+    Args:
+        relation: Read once, in the order of the source.
+        records: How many there are, exactly or nearly; None where that is not known before they are read.
+        name: How messages call it.
+        notes: What the file says of its columns.
+        found: How the file was read.
+        unit: What `places` counts: lines of a CSV file, rows of a sheet, records.
+        places: Where the n-th records stand, from 1; asked only where something is wrong with them.
+        torn: Why the reading ended before the last record, if that is known.
+    """
+
+    relation: duckdb.DuckDBPyRelation
+    records: int | None
+    name: str
+    notes: Mapping[str, ColumnNotes] = field(default_factory=dict)
+    found: FileOptions = FileOptions()  # noqa: RUF009 - frozen value
+    unit: str = "record"
+    places: Callable[[Sequence[int]], list[int]] = list
+    torn: Callable[[], DiscreetError | None] = lambda: None
+
+    @property
+    def columns(self) -> list[str]:
+        """The column names as the source gives them."""
+        return list(self.relation.columns)
+
+    @property
+    def decimal_comma(self) -> bool:
+        """Whether numbers have a decimal comma."""
+        return self.found.decimal == ","
+
+
+def quoted(column: str) -> str:
+    """A source column's name as an SQL identifier, whatever characters it has."""
+    return '"' + column.replace('"', '""') + '"'

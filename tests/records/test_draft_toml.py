@@ -1,0 +1,54 @@
+"""The lines of a draft are TOML that says what was meant."""
+
+import tomllib
+
+from discreet.records.column_facts import ColumnFacts
+from discreet.records.draft_toml import (
+    DraftVariable,
+    Listed,
+    code_list,
+    decade_values,
+    left_out_lines,
+    usable_names,
+    variable_lines,
+)
+from discreet.records.source import ColumnNotes
+
+
+def test_a_variable_is_toml_whatever_its_names_are():
+    notes = ColumnNotes('Größe "in cm"', {}, ("-9",))
+    column = ColumnFacts("größe\n", 100, 90, 2, missing=("-9",), notes=notes)
+    lines = variable_lines(DraftVariable(column, "grosse", [Listed("a]\n", "=1"), Listed("b", "b", "p")]))
+    (found,) = tomllib.loads("\n".join(lines))["variable"]
+    assert found["column"] == "größe\n"
+    assert found["label"] == 'Größe "in cm"'
+    assert found["missing"] == ["-9"]
+    assert found["categories"] == [
+        {"code": "a]\n", "label": "=1"},
+        {"code": "b", "label": "b", "parent": "p"},
+    ]
+
+
+def test_what_is_left_out_is_a_comment_until_somebody_uncomments_it():
+    column = ColumnFacts("pay\n[evil]", 100, 100, 90)
+    lines = left_out_lines(column, "pay", "amounts", {"..<10": "low", "10..": "high"})
+    assert tomllib.loads("\n".join(lines)) == {}
+    (found,) = tomllib.loads("\n".join(line.removeprefix("# ") for line in lines[1:]))["variable"]
+    assert found["values"] == {"..<10": "low", "10..": "high"}
+
+
+def test_a_code_list_has_parents_only_where_there_are_some():
+    assert code_list([Listed("a", "A, B")]) == 'code,label\na,"A, B"\n'
+    assert code_list([Listed("a", "A", "N")]) == "code,label,parent\na,A,N\n"
+
+
+def test_names_are_readable_and_different():
+    names = usable_names(["Âge", "age", "AGE", "value", "Ölçü"])
+    assert list(names.values()) == ["age", "age_2", "age_3", "value_1", "olcu"]
+
+
+def test_decades_of_dates():
+    assert decade_values(1994, 2003, dates=True) == {
+        "1990-01-01..1999-12-31": "1990-1999",
+        "2000-01-01..2009-12-31": "2000-2009",
+    }
