@@ -153,6 +153,7 @@ def test_without_the_bound_at_zero_values_may_be_negative_and_the_optimum_is_ano
         assert least < least_change_by_programme(noisy, structure, bounded=True)
 
 
+@pytest.mark.slow
 def test_the_gap_of_a_table_that_is_no_network_is_never_too_small():
     random = np.random.default_rng(32)
     proven = 0

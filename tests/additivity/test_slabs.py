@@ -27,6 +27,7 @@ def test_a_chain_is_a_place_with_all_that_hold_it():
     assert exchange(DEEP, 0, 2) == ((0, 1), (4, 1), (2, -1), (5, -1))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", KINDS)
 def test_slabs_come_within_a_few_percent_of_the_programme_and_the_way_down_does_not(kind):
     random = np.random.default_rng(12)

@@ -1,5 +1,6 @@
 """The meter of free groups: each counts once, however it is written, and a refused request takes nothing."""
 
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 
 import pytest
@@ -9,10 +10,12 @@ from discreet.ledger.group_meter import Asker, metered_groups
 from discreet.ledger.ledger import Ledger
 from discreet.model.request import TableRequest
 
+KEY = bytes(range(32))
+
 
 @pytest.fixture
 def asker(tmp_path):
-    database = Ledger.create(tmp_path / "ledger.sqlite").database
+    database = Ledger.create(tmp_path / "ledger.sqlite", KEY).database
     Accounts(database).create("ann", "reader")
     return Asker("ann", database)
 
@@ -39,3 +42,18 @@ def test_a_dry_run_and_a_refused_request_take_nothing(asker):
     with pytest.raises(RuntimeError), metered_groups(asker, request(("a", "b"))):
         raise RuntimeError("a rule refuses")
     assert used_before(asker, request(("b", "c"))) == 0
+
+
+@pytest.mark.slow
+def test_somebody_without_an_account_of_ours_waits_for_themselves_on_postgresql(postgres_url):
+    """Two requests at once that both see no group used is the wrong alternative: there is no row of an account to lock."""
+    olga = Asker("olga@office", Ledger.create(postgres_url, KEY).database)
+    seen = []
+    with ThreadPoolExecutor(1) as other:
+        with metered_groups(olga, request(("a", "b"))) as meter:
+            waiting = other.submit(lambda: seen.append(used_before(olga, request(("b", "c")))))
+            assert meter("age", "olga@office") == 0
+            with pytest.raises(TimeoutError):
+                waiting.result(timeout=0.5)
+        waiting.result(timeout=30)
+    assert seen == [1]

@@ -16,7 +16,8 @@ from discreet.errors import BadDescription, BadKey, BadRequest, BudgetSpent, Led
 from discreet.ledger.accounts import Accounts
 from discreet.ledger.entries import Budget, Charge, canonical_request
 from discreet.ledger.ledger import STEPS, Ledger
-from discreet.ledger.statements import declare
+
+KEY = bytes(range(32))
 
 TENTH = Fraction(1, 10)
 TINY = Fraction(1, 10**9)
@@ -25,8 +26,7 @@ FORK = multiprocessing.get_context("fork")
 
 def declare_budget(ledger, *declared):
     """Set a cap as a load does, without a version."""
-    with ledger.database.transaction() as connection:
-        declare(connection, Budget(*declared))
+    ledger.declare(Budget(*declared))
 
 
 @pytest.fixture
@@ -44,7 +44,7 @@ def place(request, tmp_path):
 
 
 def prepared(place):
-    ledger = Ledger.create(place)
+    ledger = Ledger.create(place, KEY)
     declare_budget(ledger, "census", (Fraction(1), Fraction(1, 10**6)))
     ledger.allow("census", "ann", (Fraction(1, 2), Fraction(1, 10**6)))
     ledger.allow("census", "bob", (Fraction(2), Fraction(1, 10**6)))
@@ -57,7 +57,7 @@ def charge(name, loss=TENTH, account=None, failure=TINY):
 
 
 def test_a_charge_is_booked_once_and_repeats_are_free_for_everyone(place):
-    ledger = Ledger.open(place)
+    ledger = Ledger.open(place, KEY)
     assert not ledger.is_paid("census", canonical_request("town", "a"))
     first = ledger.charge(charge("a", account="ann"))
     assert (first.repeat, first.loss, first.failure) == (False, TENTH, TINY)
@@ -73,7 +73,7 @@ def test_a_charge_is_booked_once_and_repeats_are_free_for_everyone(place):
 
 def test_ten_tenths_are_one_and_not_a_hair_more(place):
     """Floats would say 0.9999999999999999 and let an eleventh through elsewhere."""
-    ledger = Ledger.open(place)
+    ledger = Ledger.open(place, KEY)
     for n in range(10):
         ledger.charge(charge(n))
     assert ledger.state("census").left[0] == 0
@@ -97,7 +97,7 @@ def test_ten_tenths_are_one_and_not_a_hair_more(place):
     ],
 )
 def test_a_refused_charge_leaves_nothing_behind(place, asked, words):
-    ledger = Ledger.open(place)
+    ledger = Ledger.open(place, KEY)
     with pytest.raises(BudgetSpent, match=words):
         ledger.charge(asked)
     state = ledger.state("census")
@@ -107,7 +107,7 @@ def test_a_refused_charge_leaves_nothing_behind(place, asked, words):
 
 
 def test_charges_round_up_and_caps_round_down(place):
-    ledger = Ledger.open(place)
+    ledger = Ledger.open(place, KEY)
     receipt = ledger.charge(charge("third", Fraction(1, 3)))
     assert Fraction(1, 3) < receipt.loss < Fraction(1, 3) + Fraction(2, 10**12)
     declare_budget(ledger, "thirds", (Fraction(2, 3), Fraction(1, 3)))
@@ -117,7 +117,7 @@ def test_charges_round_up_and_caps_round_down(place):
 
 
 def test_a_cap_is_for_life_it_may_be_lowered_and_never_raised(place):
-    ledger = Ledger.open(place)
+    ledger = Ledger.open(place, KEY)
     cap = (Fraction(1), Fraction(1, 10**6))
     declare_budget(ledger, "census", cap)
     for wrong in ((Fraction(2), cap[1]), (cap[0], Fraction(1, 2))):
@@ -136,7 +136,7 @@ def test_a_cap_is_for_life_it_may_be_lowered_and_never_raised(place):
 
 
 def test_an_account_s_cap_can_change_but_not_below_what_it_spent(place):
-    ledger = Ledger.open(place)
+    ledger = Ledger.open(place, KEY)
     ledger.charge(charge("a", Fraction(2, 5), "ann"))
     ledger.allow("census", "ann", (TENTH, TINY))
     ann = next(each for each in ledger.state("census").accounts if each.account == "ann")
@@ -148,7 +148,7 @@ def test_an_account_s_cap_can_change_but_not_below_what_it_spent(place):
 
 
 def test_what_cannot_be_booked_is_refused(place):
-    ledger = Ledger.open(place)
+    ledger = Ledger.open(place, KEY)
     with pytest.raises(BadRequest, match="cannot be booked"):
         ledger.charge(charge("a", Fraction(-1)))
     with pytest.raises(BadRequest, match="no budget"):
@@ -161,7 +161,7 @@ def test_what_cannot_be_booked_is_refused(place):
 
 
 def test_a_revoked_account_is_not_served(place):
-    ledger = Ledger.open(place)
+    ledger = Ledger.open(place, KEY)
     accounts = Accounts(ledger.database)
     accounts.create("ann", "analyst")
     ledger.charge(charge("a", account="ann"))
@@ -180,7 +180,7 @@ def test_a_revoked_account_is_not_served(place):
 )
 def test_the_ledger_does_what_a_slow_model_says(tmp_path_factory, asked):
     path = tmp_path_factory.mktemp("model") / "ledger.sqlite"
-    ledger = Ledger.create(path)
+    ledger = Ledger.create(path, KEY)
     declare_budget(ledger, "census", (Fraction(1), Fraction(1, 10**6)))
     caps = {"ann": Fraction(1, 2), "bob": Fraction(2), None: Fraction(1)}
     for account in ("ann", "bob"):
@@ -199,19 +199,19 @@ def test_the_ledger_does_what_a_slow_model_says(tmp_path_factory, asked):
             with pytest.raises(BudgetSpent):
                 ledger.charge(charge(name, loss, account))
     assert ledger.state("census").spent[0] == sum(paid.values())
-    Ledger.open(path).close()
+    Ledger.open(path, KEY).close()
 
 
 def test_a_missing_ledger_is_not_made_anew(tmp_path, file):
     with pytest.raises(LedgerUnusable, match="missing") as trouble:
-        Ledger.open(tmp_path / "none.sqlite")
+        Ledger.open(tmp_path / "none.sqlite", KEY)
     assert trouble.value.http_status == 503
     assert not (tmp_path / "none.sqlite").exists()
     (tmp_path / "empty.sqlite").touch()
     with pytest.raises(LedgerUnusable, match="missing"):
-        Ledger.open(tmp_path / "empty.sqlite")
+        Ledger.open(tmp_path / "empty.sqlite", KEY)
     with pytest.raises(LedgerUnusable):
-        Ledger.create(file)
+        Ledger.create(file, KEY)
 
 
 def test_a_damaged_ledger_gives_no_answers(file):
@@ -220,14 +220,14 @@ def test_a_damaged_ledger_gives_no_answers(file):
         raw[start : start + 64] = b"\xff" * 64
     file.write_bytes(raw)
     with pytest.raises(LedgerUnusable):
-        Ledger.open(file)
+        Ledger.open(file, KEY)
     file.write_bytes(b"not a database at all" * 100)
     with pytest.raises(LedgerUnusable):
-        Ledger.open(file)
+        Ledger.open(file, KEY)
 
 
 def test_a_ledger_whose_sums_were_changed_gives_no_answers(file):
-    ledger = Ledger.open(file)
+    ledger = Ledger.open(file, KEY)
     ledger.charge(charge("a", account="ann"))
     ledger.close()
     for statement in (
@@ -241,8 +241,8 @@ def test_a_ledger_whose_sums_were_changed_gives_no_answers(file):
             connection.execute(statement)
         connection.close()
         with pytest.raises(LedgerUnusable, match="add up"):
-            Ledger.open(copy)
-    Ledger.open(file)
+            Ledger.open(copy, KEY)
+    Ledger.open(file, KEY)
 
 
 def _copy(source, target):
@@ -256,7 +256,7 @@ def test_a_full_disk_gives_no_answers_and_charges_nothing(file):
     """SQLite's own limit on pages stands in for the disk's."""
     from sqlalchemy import event
 
-    ledger = Ledger.open(file)
+    ledger = Ledger.open(file, KEY)
     event.listen(
         ledger.database._engine,
         "connect",
@@ -270,22 +270,22 @@ def test_a_full_disk_gives_no_answers_and_charges_nothing(file):
             refused += 1
             break
     assert refused == 1
-    healthy = Ledger.open(file)
+    healthy = Ledger.open(file, KEY)
     assert healthy.state("census").spent[0] == Fraction(n, 10**4)
 
 
 def test_a_ledger_out_of_reach_gives_no_answers(file):
-    ledger = Ledger.open(file)
+    ledger = Ledger.open(file, KEY)
     file.rename(file.with_name("away"))
     with pytest.raises(LedgerUnusable):
         ledger.charge(charge("a"))
     with pytest.raises(LedgerUnusable):
-        Ledger.open("postgresql+psycopg://nobody@127.0.0.1:1/none")
+        Ledger.open("postgresql+psycopg://nobody@127.0.0.1:1/none", KEY)
 
 
 def _client(place, folder, number, seed):
     """One client: asks its own and common questions in random order; every answer is written after its charge."""
-    ledger = Ledger.open(place)
+    ledger = Ledger.open(place, KEY)
     rng = random.Random(seed)
     names = [f"own {number} {n}" for n in range(3)] + [f"common {n}" for n in range(6)]
     rng.shuffle(names)
@@ -320,7 +320,7 @@ def test_a_hundred_clients_at_once_never_overspend(place, tmp_path):
         for client in clients[start : start + 25]:
             client.join(120)
             assert client.exitcode == 0
-    ledger = Ledger.open(place)
+    ledger = Ledger.open(place, KEY)
     state = ledger.state("census")
     assert state.spent[0] == 1
     assert len(state.charges) == 100
@@ -334,7 +334,7 @@ def _killed(place, folder, step, name):
         if done == step:
             os.kill(os.getpid(), signal.SIGKILL)
 
-    ledger = Ledger.open(place, kill)
+    ledger = Ledger.open(place, KEY, on_step=kill)
     ledger.charge(charge(name, Fraction(1, 100), "bob"))
     kill("charged")
     _release(folder, name)
@@ -344,7 +344,7 @@ def _killed(place, folder, step, name):
 
 def _killed_at_random(place, folder, seed, started):
     """Charge and release on and on; the parent kills it at any moment."""
-    ledger = Ledger.open(place)
+    ledger = Ledger.open(place, KEY)
     for n in range(10_000):
         name = f"random {seed} {n}"
         ledger.charge(charge(name, Fraction(1, 10**6), "bob", Fraction(0)))
@@ -360,11 +360,11 @@ def test_a_kill_at_a_named_step_leaves_no_uncharged_release(place, tmp_path, ste
         child.start()
         child.join(60)
         assert child.exitcode == -signal.SIGKILL
-    ledger = Ledger.open(place)
+    ledger = Ledger.open(place, KEY)
     state = ledger.state("census")
     charged = {row["what"] for row in state.charges}
     assert _released(tmp_path) <= charged
-    after = step in {"committed", "charged", "released"}
+    after = step in {"committed", "marked", "charged", "released"}
     assert state.spent[0] == (Fraction(3, 100) if after else 0)
     again = ledger.charge(charge(f"{step} 0", Fraction(1, 100), "bob"))
     assert again.repeat == after
@@ -381,7 +381,7 @@ def test_kills_at_random_leave_no_uncharged_release(place, tmp_path):
         child.join(rng.uniform(0, 0.05))
         child.kill()
         child.join(60)
-    state = Ledger.open(place).state("census")
+    state = Ledger.open(place, KEY).state("census")
     charged = {row["what"] for row in state.charges}
     assert len(charged) >= 20
     assert _released(tmp_path) <= charged
@@ -391,28 +391,28 @@ def test_kills_at_random_leave_no_uncharged_release(place, tmp_path):
 
 @pytest.mark.slow
 def test_a_database_that_holds_something_is_not_made_a_ledger(postgres_url):
-    Ledger.create(postgres_url).close()
+    Ledger.create(postgres_url, KEY).close()
     with pytest.raises(LedgerUnusable, match="not empty"):
-        Ledger.create(postgres_url)
+        Ledger.create(postgres_url, KEY)
 
 
 @pytest.mark.slow
 def test_a_database_without_tables_is_no_ledger(postgres_url):
     with pytest.raises(LedgerUnusable, match="lacks tables"):
-        Ledger.open(postgres_url)
+        Ledger.open(postgres_url, KEY)
 
 
 @pytest.mark.slow
 def test_a_ledger_on_a_server_whose_sums_were_changed_gives_no_answers(postgres_url):
     from sqlalchemy import create_engine, text
 
-    ledger = Ledger.open(prepared(postgres_url))
+    ledger = Ledger.open(prepared(postgres_url), KEY)
     ledger.charge(charge("a", account="ann"))
     engine = create_engine(postgres_url)
     with engine.begin() as connection:
         connection.execute(text("UPDATE shares SET spent_loss = 7 WHERE account = 'ann'"))
     with pytest.raises(LedgerUnusable, match="add up"):
-        Ledger.open(postgres_url)
+        Ledger.open(postgres_url, KEY)
 
 
 @pytest.mark.slow
@@ -432,7 +432,7 @@ def test_a_server_that_breaks_off_gives_no_answers_and_charges_nothing(postgres_
                 )
 
     with pytest.raises(LedgerUnusable):
-        Ledger.open(postgres_url, break_off).charge(charge("a", account="ann"))
-    ledger = Ledger.open(postgres_url)
+        Ledger.open(postgres_url, KEY, on_step=break_off).charge(charge("a", account="ann"))
+    ledger = Ledger.open(postgres_url, KEY)
     assert ledger.state("census").spent[0] == 0
     assert not ledger.charge(charge("a", account="ann")).repeat

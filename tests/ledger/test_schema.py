@@ -18,6 +18,8 @@ from discreet.ledger.ledger import Ledger
 from discreet.ledger.schema import STEPS, newest_schema
 from discreet.ledger.statements import declare
 
+KEY = bytes(range(32))
+
 FORK = multiprocessing.get_context("fork")
 CAPS = "cap_loss BIGINT NOT NULL, cap_failure BIGINT NOT NULL, spent_loss BIGINT NOT NULL, spent_failure BIGINT NOT NULL"
 WITHIN = "CHECK (spent_loss <= cap_loss AND spent_failure <= cap_failure)"
@@ -37,6 +39,15 @@ LAYOUT = (
     "PRIMARY KEY (account, dataset, variable, members))",
 )
 COLUMNS = {0: ("", ""), 1: ("neighbours VARCHAR(16) NOT NULL,", "family VARCHAR(200) NOT NULL,")}
+COLUMNS[2] = COLUMNS[1]
+#: What schema 2 has beside: it is the first that says its number.
+LINEAGES = (
+    "CREATE TABLE lineages (dataset VARCHAR(200), lineage VARCHAR(200), method VARCHAR(16) NOT NULL, "
+    "family VARCHAR(200) NOT NULL, PRIMARY KEY (dataset, lineage))",
+    "INSERT INTO lineages VALUES ('town', 'town', 'dp', 'census')",
+    "CREATE TABLE ledger_schema (schema INTEGER PRIMARY KEY)",
+    "INSERT INTO ledger_schema VALUES (2)",
+)
 UNIVERSE = canonical_request("universe", "town", "1", records_name("town", "1", "f"), [])
 MARGIN = canonical_request("margin", "town", "1", records_name("town", "1", "f"), ["sex"], "noise")
 
@@ -93,6 +104,8 @@ def old_ledger(place, number):
         )
         connection.execute(text("INSERT INTO accounts VALUES ('ann', 'analyst', 'hash', '2026', NULL)"))
         connection.execute(text("INSERT INTO free_groups VALUES ('ann', 'town', 'job', 'm')"))
+        for statement in LINEAGES if number == 2 else ():
+            connection.execute(text(statement))
     engine.dispose()
 
 
@@ -114,7 +127,7 @@ def marked(place):
 
 
 def spent(place):
-    ledger = Ledger.open(place)
+    ledger = Ledger.open(place, KEY)
     try:
         return ledger.state("census")
     finally:
@@ -122,10 +135,10 @@ def spent(place):
 
 
 def test_a_new_ledger_says_its_schema(place):
-    Ledger.create(place).close()
+    Ledger.create(place, KEY).close()
     assert marked(place) == [repr({"schema": newest_schema()})]
     before = contents(place)
-    Ledger.open(place).close()
+    Ledger.open(place, KEY).close()
     assert contents(place) == before
 
 
@@ -136,7 +149,7 @@ def test_after_a_migration_every_charge_is_there_and_every_sum_is_what_it_was(pl
     assert state.spent == (Fraction(3, 4), Fraction(3, 10**18))
     assert [(each.account, each.spent[0]) for each in state.accounts] == [("ann", Fraction(1, 4))]
     assert {row["what"] for row in state.charges} == {UNIVERSE, MARGIN}
-    ledger = Ledger.open(place)
+    ledger = Ledger.open(place, KEY)
     assert ledger.is_paid("census", UNIVERSE)
     assert ledger.charge(Charge("census", MARGIN, Fraction(1, 4), Fraction(0), "ann")).repeat
     assert [holder.account for holder in Accounts(ledger.database).listing()] == ["ann"]
@@ -145,17 +158,51 @@ def test_after_a_migration_every_charge_is_there_and_every_sum_is_what_it_was(pl
 def test_a_ledger_of_schema_1_without_a_mark_gets_its_lineages_and_keeps_every_row(place):
     old_ledger(place, 1)
     before = contents(place)
-    Ledger.open(place).close()
+    Ledger.open(place, KEY).close()
     after = contents(place)
-    assert {name: after[name] for name in before} == before
+    moved = {"accounts", "api_keys", "charges"}
+    assert {name: after[name] for name in before if name not in moved} == {
+        name: rows for name, rows in before.items() if name not in moved
+    }
+    account = {"account": "ann", "role": "analyst", "created": "2026", "revoked": None}
+    assert after["accounts"] == [repr(account)]
+    key = {"key_hash": "hash", "account": "ann", "role": "analyst", "datasets": None, "created": "2026"}
+    assert after["api_keys"] == [repr({**key, "expires": None, "revoked": None})]
     row = {"dataset": "town", "lineage": "town", "method": "dp", "family": "census"}
     assert after["lineages"] == [repr(row)]
     assert marked(place) == [repr({"schema": newest_schema()})]
 
 
+@pytest.mark.parametrize("number", COLUMNS)
+def test_what_an_old_ledger_holds_is_chained_as_it_was_found(place, number):
+    """From then on none of it can be changed; what was changed before cannot be known."""
+    old_ledger(place, number)
+    Ledger.open(place, KEY).close()
+    entries = contents(place)["chain"]
+    assert [entry.split("'kind': '")[1].split("'")[0] for entry in entries] == [
+        "begun",
+        "budget",
+        "share",
+        "lineage",
+        "version",
+        "charge",
+        "charge",
+    ]
+    assert ", 6]'" in entries[0]  # so many entries were taken as found
+    assert {row.rpartition(": ")[2] for row in contents(place)["charges"]} == {"6}", "7}"}
+    with pytest.raises(LedgerUnusable, match="not written with the secret"):
+        Ledger.open(place, bytes(range(1, 33)))
+    engine = raw(place)
+    with engine.begin() as connection:
+        connection.execute(text("UPDATE charges SET at = '2027' WHERE account = 'ann'"))
+    engine.dispose()
+    with pytest.raises(LedgerUnusable, match="its charge 7 is not what its chain says"):
+        Ledger.open(place, KEY)
+
+
 def test_a_version_gets_its_budget_from_its_charge(place):
     old_ledger(place, 0)
-    ledger = Ledger.open(place)
+    ledger = Ledger.open(place, KEY)
     assert "'family': 'census'" in contents(place)["versions"][0]
     charge = Charge("other", "x", Fraction(1, 10), Fraction(0))
     budget = Budget("other", (Fraction(1), Fraction(1, 10**9)))
@@ -166,7 +213,7 @@ def test_a_version_gets_its_budget_from_its_charge(place):
 def test_nothing_is_added_where_nobody_knows_what_the_sum_speaks_of(place):
     """A loss for one relation of neighbours cannot be added to one for another."""
     old_ledger(place, 0)
-    ledger = Ledger.open(place)
+    ledger = Ledger.open(place, KEY)
     with (
         pytest.raises(BadDescription, match="did not write down its neighbours") as refused,
         ledger.database.transaction() as connection,
@@ -178,27 +225,27 @@ def test_nothing_is_added_where_nobody_knows_what_the_sum_speaks_of(place):
 
 
 def test_a_newer_schema_is_refused_by_its_number(place):
-    Ledger.create(place).close()
+    Ledger.create(place, KEY).close()
     engine = raw(place)
     with engine.begin() as connection:
         connection.execute(text("UPDATE ledger_schema SET schema = 7"))
     engine.dispose()
     before = contents(place)
     with pytest.raises(
-        LedgerUnusable, match="has schema 7, and this version of Discreet knows schemas up to 2"
+        LedgerUnusable, match="has schema 7, and this version of Discreet knows schemas up to 4"
     ):
-        Ledger.open(place)
+        Ledger.open(place, KEY)
     assert contents(place) == before
 
 
 def test_a_ledger_whose_mark_is_lost_gives_no_answers(place):
-    Ledger.create(place).close()
+    Ledger.create(place, KEY).close()
     engine = raw(place)
     with engine.begin() as connection:
         connection.execute(text("DELETE FROM ledger_schema"))
     engine.dispose()
     with pytest.raises(LedgerUnusable):
-        Ledger.open(place)
+        Ledger.open(place, KEY)
 
 
 def test_a_migration_that_would_lose_a_charge_leaves_the_ledger_as_it_is(place, monkeypatch):
@@ -207,7 +254,7 @@ def test_a_migration_that_would_lose_a_charge_leaves_the_ledger_as_it_is(place, 
     loses = lambda connection: connection.execute(text("DELETE FROM charges WHERE account = 'ann'"))  # noqa: E731
     monkeypatch.setattr(schema, "MIGRATIONS", [*schema.MIGRATIONS, loses])
     with pytest.raises(LedgerUnusable, match="a sum of charges would change"):
-        Ledger.open(place)
+        Ledger.open(place, KEY)
     assert contents(place) == before
 
 
@@ -223,7 +270,7 @@ def test_later_migrations_follow_one_another_and_are_made_once(place, monkeypatc
     for _ in range(3):
         assert spent(place).spent[0] == Fraction(3, 4)
     assert len(made) == 1
-    assert marked(place) == [repr({"schema": 3})]
+    assert marked(place) == [repr({"schema": newest_schema()})]
 
 
 def _open_and_die(place, step):
@@ -231,7 +278,7 @@ def _open_and_die(place, step):
         if done == step:
             os.kill(os.getpid(), signal.SIGKILL)
 
-    Ledger.open(place, die)
+    Ledger.open(place, KEY, on_step=die)
     os._exit(0)
 
 
@@ -251,7 +298,7 @@ def test_a_kill_within_a_migration_leaves_the_old_ledger_whole(place, step):
 
 def _open_at_once(place, go, results):
     go.wait(60)
-    ledger = Ledger.open(place)
+    ledger = Ledger.open(place, KEY)
     results.put((ledger.state("census").spent[0], len(ledger.state("census").charges)))
 
 

@@ -10,14 +10,15 @@ from discreet.ledger.ledger import Ledger
 from discreet.ledger.statements import add, declare, no_budget_for_version, record
 from discreet.ledger.tables import BUDGETS
 
+KEY = bytes(range(32))
+
 CENSUS = BUDGETS.c.family == "census"
 
 
 @pytest.fixture
 def ledger(tmp_path):
-    ledger = Ledger.create(tmp_path / "ledger.sqlite")
-    with ledger.database.transaction() as connection:
-        declare(connection, Budget("census", (Fraction(1), Fraction(1, 10**6))))
+    ledger = Ledger.create(tmp_path / "ledger.sqlite", KEY)
+    ledger.declare(Budget("census", (Fraction(1), Fraction(1, 10**6))))
     return ledger
 
 
@@ -33,10 +34,10 @@ def test_what_fits_to_the_last_unit_is_added_and_one_unit_more_is_not(ledger):
 def test_a_request_is_recorded_once_and_only_under_a_known_budget(ledger):
     charge = Charge("census", "a", Fraction(1, 2), Fraction(0))
     with ledger.database.transaction() as connection:
-        assert record(connection, charge, 1, 0)
-        assert not record(connection, charge, 1, 0)
+        assert record(connection, charge, 1, 0, 9, "now")
+        assert not record(connection, charge, 1, 0, 9, "now")
         with pytest.raises(BadRequest, match='no budget "nobody"'):
-            record(connection, Charge("nobody", "a", Fraction(1), Fraction(0)), 1, 0)
+            record(connection, Charge("nobody", "a", Fraction(1), Fraction(0)), 1, 0, 9, "now")
 
 
 @pytest.mark.parametrize(

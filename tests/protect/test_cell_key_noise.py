@@ -10,6 +10,7 @@ from discreet.model.exact import ExactTable
 from discreet.model.protection import Protection
 from discreet.model.shape import Dimension, Output, TableShape
 from discreet.noise.table import NoiseRow, NoiseTable
+from discreet.protect import cell_key_noise
 from discreet.protect.cell_key_noise import add_noise
 from discreet.protect.cell_keys import cell_keys
 from discreet.records.secret import Secret
@@ -39,10 +40,23 @@ def test_each_cell_gets_the_noise_of_its_count_and_key(cells):
     keys = cell_keys(SECRET, "town", Protection(), 2**32)
     noisy = add_noise(ExactTable(shape, counts, sums), keys, NOISE)
     for place, count in enumerate(counts.tolist()):
-        key = int(keys(sums[place : place + 1], shape, np.array([place]))[0])
+        key = int(keys(shape)(sums[place : place + 1], np.array([place]))[0])
         row = NOISE.row(count)
         change = next(v for v, t in zip(row.values, row.thresholds, strict=True) if key < t)
         assert int(noisy[place]) == (count + change if count else 0)
+
+
+@pytest.mark.parametrize("mode", ["hashed", "participants-and-description"])
+def test_cells_are_looked_up_in_blocks_and_every_block_counts(mode, monkeypatch):
+    """Wrong alternative: places that start again in every block."""
+    random = np.random.default_rng(3)
+    counts, sums = random.integers(0, 4, 1000), random.integers(0, 2**63, 1000).astype(np.uint64)
+    keys = cell_keys(SECRET, "town", Protection(keys=mode), 2**32)
+    whole = add_noise(ExactTable(shape_of(1000), counts.copy(), sums), keys, NOISE)
+    monkeypatch.setattr(cell_key_noise, "BLOCK", 7)
+    exact = ExactTable(shape_of(1000), counts.copy(), sums)
+    assert add_noise(exact, keys, NOISE, spend=True).tolist() == whole.tolist()
+    assert whole.tolist() != counts.tolist()
 
 
 def test_a_table_that_moves_zeros_is_refused():

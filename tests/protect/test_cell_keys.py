@@ -20,7 +20,7 @@ PLACES = np.arange(5)
 
 def keys_of(secret, mode, shape=None, sums=SUMS, places=PLACES, **protection):
     modulus = protection.get("modulus", 2**32)
-    return cell_keys(secret, "town", Protection(keys=mode, **protection), modulus)(sums, shape, places)
+    return cell_keys(secret, "town", Protection(keys=mode, **protection), modulus)(shape)(sums, places)
 
 
 def slow_hash(key: bytes, low: int, high: int) -> int:
@@ -72,8 +72,8 @@ class TestParticipantsAndDescription:
     def keys(self, secret, dataset, **parts):
         shape = table_shape(canonical(request_from_text("town", **parts), dataset), dataset)
         sums = np.full(shape.cells, 7, dtype=np.uint64)
-        found = cell_keys(secret, "town", Protection(keys="participants-and-description"), 2**32)(
-            sums, shape, np.arange(shape.cells)
+        found = cell_keys(secret, "town", Protection(keys="participants-and-description"), 2**32)(shape)(
+            sums, np.arange(shape.cells)
         )
         return found.reshape(shape.lengths)
 

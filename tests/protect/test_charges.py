@@ -11,7 +11,6 @@ from discreet.answer.budget_document import budget_document
 from discreet.errors import BadDescription, BudgetSpent
 from discreet.ledger.entries import Budget, Charge
 from discreet.ledger.ledger import Ledger
-from discreet.ledger.statements import declare
 from discreet.model.amount import LOSS_UNIT, booked
 from discreet.model.dataset_toml import parse_dataset
 from discreet.model.declared_dp import declared_dp
@@ -30,6 +29,8 @@ from discreet.protect.charges import (
 )
 from discreet.protect.plan import interactive_table, make_plan
 from discreet.protect.tightest import _basic, claim_of
+
+KEY = bytes(range(32))
 
 LAPLACE = {"family": "laplace"}
 
@@ -54,8 +55,7 @@ UNIVERSE = {"variables": ["sex", "age", "job"], "up_to": 2}
 
 def declare_budget(ledger, *declared):
     """Set a cap as a load does, without a version."""
-    with ledger.database.transaction() as connection:
-        declare(connection, Budget(*declared))
+    ledger.declare(Budget(*declared))
 
 
 def plan_of(dataset, noise=None, universe=None, **terms):
@@ -114,7 +114,7 @@ def test_an_answer_of_anything_else_has_another_name(plan, dataset, changed):
 
 def test_publishing_charges_the_family_once_and_a_change_charges_again(dataset, tmp_path):
     plan = plan_of(dataset, cap_epsilon=2.0, cap_delta=1e-6)
-    ledger = Ledger.create(tmp_path / "ledger.sqlite")
+    ledger = Ledger.create(tmp_path / "ledger.sqlite", KEY)
     declare_budget(ledger, "census", budget_cap(plan.terms))
 
     def publish(version, fingerprint):
@@ -154,7 +154,7 @@ def test_the_zcdp_rule_books_rho_and_distance_within_the_cap(dataset):
 
 def test_one_margin_is_charged_whole_whoever_asks_and_however(dataset, tmp_path):
     plan = plan_of(dataset, cap_epsilon=2.0, cap_delta=1e-6)
-    ledger = Ledger.create(tmp_path / "ledger.sqlite")
+    ledger = Ledger.create(tmp_path / "ledger.sqlite", KEY)
     declare_budget(ledger, "census", budget_cap(plan.terms))
     for account in ("ann", "bob"):
         ledger.allow("census", account, (Fraction(1, 4), Fraction(1, 10**6)))
@@ -212,7 +212,7 @@ def test_the_ledger_takes_the_whole_cap_and_no_unit_more(dataset, tmp_path, epsi
     universe = parse_universe({"tables": TABLES[:7]}, dataset)
     terms = parse_terms({"name": "b", "epsilon": Decimal(epsilon), "cap_epsilon": Decimal(epsilon)})
     plan = by_basic(make_plan(dataset, universe, terms, LAPLACE))
-    ledger = Ledger.create(tmp_path / "ledger.sqlite")
+    ledger = Ledger.create(tmp_path / "ledger.sqlite", KEY)
     budget = Budget("b", budget_cap(terms))
     receipt = ledger.charge_version(version_charge(plan, dataset, "1", "f"), "town", "1", "f", budget)
     assert (receipt.loss, receipt.left[0]) == (Fraction(epsilon), 0)
@@ -224,7 +224,9 @@ def test_the_ledger_takes_the_whole_cap_and_no_unit_more(dataset, tmp_path, epsi
 @pytest.mark.parametrize("epsilon", ["0.1", "1.1", "8.0"])
 def test_a_budget_in_rho_pays_for_a_version_with_its_defaults(town, tables, epsilon):
     """Laplace noise under such a budget costs many times its cap: the default family is scaled by rho."""
-    protection = 'method = "dp"\n[protection.universe]\ntables = ' + json.dumps(TABLES[:tables])
+    protection = 'method = "dp"\n[protection.universe]\nmargins = "own"\ntables = ' + json.dumps(
+        TABLES[:tables]
+    )
     budget = f'[protection.budget]\nname = "b"\nepsilon = {epsilon}\ncap_epsilon = {epsilon}\nrule = "zcdp"\n'
     text = (
         town.description[: town.description.index("[protection]")] + f"[protection]\n{protection}\n{budget}"

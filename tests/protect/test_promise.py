@@ -4,22 +4,22 @@ from fractions import Fraction
 
 import pytest
 
+from discreet.model.dataset import Dataset
 from discreet.model.dataset_toml import parse_dataset
-from discreet.model.protection import Protection
 from discreet.model.terms import parse_terms
 from discreet.model.universe import parse_universe
+from discreet.model.variable import Category, Variable
 from discreet.noise.table import NoiseRow, NoiseTable
 from discreet.privacy.audit import delta
 from discreet.protect.plan import make_plan
 from discreet.protect.promise import dp_promise, promise
 
 NOISE = NoiseTable(7, (NoiseRow((0,), (7,)), NoiseRow((-1, 0, 1), (2, 5, 7))), family="hand")
+PEOPLE = Dataset("people", "People", (Variable("sex", "Sex", (Category("1", "Male"),)),), "id")
 
 
 def test_a_stated_delta_is_never_below_the_audited_one():
-    (stated,) = [
-        sentence for sentence in promise(NOISE, Protection()) if "differentially private" in sentence
-    ]
+    (stated,) = [sentence for sentence in promise(NOISE, PEOPLE) if "differentially private" in sentence]
     worst, above = (float(part.split(")")[0]) for part in stated.split("(1, ")[1:])
     exact = delta(NOISE, epsilon=1.0)
     assert Fraction(worst) >= exact > above
@@ -33,20 +33,20 @@ def test_tables_of_equal_integers_keep_their_own_parameters():
         NoiseTable(NOISE.modulus, NOISE.rows, family="hand", parameters={"V": V}) for V in (2, 3)
     )
     assert first == second
-    assert "(V = 2)" in promise(first, Protection())[0]
-    assert "(V = 3)" in promise(second, Protection())[0]
+    assert "(V = 2)" in promise(first, PEOPLE)[0]
+    assert "(V = 3)" in promise(second, PEOPLE)[0]
 
 
 def test_the_same_number_in_every_table_is_promised_only_where_totals_keep_their_own_noise():
     same = "The same people show the same number in every table."
-    assert same in promise(NOISE, Protection(), "independent")[-1]
-    assert same not in promise(NOISE, Protection(), "fitted")[-1]
+    assert same in promise(NOISE, PEOPLE, "independent")[-1]
+    assert same not in promise(NOISE, PEOPLE, "fitted")[-1]
 
 
 def test_what_is_kept_secret_of_a_design_is_not_told():
     rows = (NoiseRow((0,), (8,)), NoiseRow((-1, 0, 1), (2, 6, 8)))
     noise = NoiseTable(8, rows, family="hand", parameters={"D": 1, "notes": ("inner",), "js": None})
-    (first, *_) = promise(noise, Protection())
+    (first, *_) = promise(noise, PEOPLE)
     assert "(D = 1)" in first
     assert "at most 1, with a standard deviation of at most 0.71" in first
 

@@ -78,3 +78,14 @@ def by_rule():
 def in_all():
     """Which areas are withheld, complement included, the total last."""
     return lambda verdict: of_areas(verdict, verdict.mask)
+
+
+@pytest.fixture(scope="session")
+def two_regions(ask, noisy):
+    """The verdict's table of region x sex x age from two interiors."""
+    request, shape = ask(rows=["region"], columns=["sex"], layers=["age"])
+
+    def table(north, south):
+        return noisy(request, np.array([north, south]))
+
+    return table, shape

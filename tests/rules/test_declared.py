@@ -5,7 +5,7 @@ import inspect
 import pytest
 
 from discreet.errors import BadDescription, Refused
-from discreet.rules.advice import nearest_allowed
+from discreet.rules.advice import allowed_nearby
 from discreet.rules.declared import first_refusal, parse_rules, refuse_by_rules
 from discreet.rules.registry import kinds
 
@@ -83,7 +83,7 @@ def test_the_advice_can_be_followed_by_one_click(kind, rules, ask, dataset):
 
         return first_refusal(asked, table_shape(asked, dataset), dataset, declared)
 
-    instead = nearest_allowed(request, dataset, declared, refusal_of)
+    instead = next(allowed_nearby(request, dataset, declared, refusal_of), None)
     assert instead not in {None, request}
     assert refusal_of(instead) is None
 

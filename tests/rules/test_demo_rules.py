@@ -10,7 +10,7 @@ from discreet.errors import BadRequest, Refused
 from discreet.model.dataset_toml import parse_dataset
 from discreet.model.request import TableRequest, canonical
 from discreet.model.shape import structural_zeros, table_shape
-from discreet.rules.advice import nearest_allowed
+from discreet.rules.advice import allowed_nearby
 from discreet.rules.declared import parse_rules, refuse_by_rules
 from discreet.rules.noisy_table import NoisyTable
 from discreet.rules.registry import kinds
@@ -117,7 +117,7 @@ def test_a_thousand_questions_get_a_table_or_advice_that_leads_to_one():
         seen[refusal.code] = seen.get(refusal.code, 0) + 1
         assert refusal.message
         assert refusal.advice
-        instead = nearest_allowed(request, dataset, rules, refusal_of)
+        instead = next(allowed_nearby(request, dataset, rules, refusal_of), None)
         assert instead is not None, request
         assert not answer(instead).all()
     assert {"too-many-variables", "forbidden-combination", "nested-groups", "table-not-released"} <= set(seen)
@@ -131,7 +131,7 @@ def test_the_demo_shows_a_refusal_with_its_advice():
     refusal = refusal_of(request)
     assert refusal.code == "forbidden-combination"
     assert 'use "district" in place of "area"' in refusal.advice
-    instead = nearest_allowed(request, dataset, rules, refusal_of)
+    instead = next(allowed_nearby(request, dataset, rules, refusal_of), None)
     assert instead.variables == ("district", "occupation", "education")
 
 
@@ -143,7 +143,11 @@ def test_the_advice_on_a_sparse_table_is_larger_areas():
     refusal = refusal_of(request)
     assert refusal.code == "table-not-released"
     assert 'Use "region" in place of "district"' in refusal.advice
-    assert nearest_allowed(request, dataset, rules, refusal_of).variables == ("region", "age", "birthplace")
+    assert next(allowed_nearby(request, dataset, rules, refusal_of), None).variables == (
+        "region",
+        "age",
+        "birthplace",
+    )
 
 
 @pytest.mark.parametrize("names", [("sex", "age"), ("region", "sex", "age"), ("district", "employment")])

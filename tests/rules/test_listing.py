@@ -8,7 +8,7 @@ import pytest
 from fastapi.testclient import TestClient
 
 import discreet
-from discreet.answer.door import Doors
+from discreet.answer.doors import Doors
 from discreet.errors import BadRequest, Refused
 from discreet.formats import named_format
 from discreet.rules.listing import LABEL, NOTE, listed

@@ -11,7 +11,7 @@ import pytest
 from fastapi.testclient import TestClient
 
 import discreet
-from discreet.answer.door import Doors
+from discreet.answer.doors import Doors
 from discreet.errors import BadDescription, Refused
 from discreet.rules import reading
 from discreet.rules.declared import parse_rules
@@ -130,7 +130,7 @@ class TestARuleByShape:
     def test_on_the_page(self, client):
         response = client.get("/datasets/town", params={"rows": "job"})
         assert response.status_code == 403
-        assert "A table of &#34;job&#34; alone is refused." in response.text
+        assert "A table of “Job” alone is refused." in response.text
         assert "/datasets/town?rows=job&amp;columns=sex" in response.text  # ask this instead
         explained = client.get("/errors/never-alone")
         assert explained.status_code == 200

@@ -5,6 +5,7 @@ from dataclasses import replace
 import pytest
 
 from discreet.errors import TooManyCells
+from discreet.rules import unfiltered as module
 from discreet.rules.unfiltered import needs_table, unfiltered, unfiltered_shape
 
 
@@ -34,3 +35,14 @@ def test_no_table_is_needed_where_no_rule_on_counts_is_concerned(ask, dataset, r
     assert needs_table(rules({"kind": "share-of-zeros", "most": 0.5}), request, dataset)
     wide = rules({"kind": "share-of-zeros", "most": 0.5, "from_variables": 2})
     assert not needs_table(wide, request, dataset)
+
+
+def test_what_is_remembered_is_bounded(ask, dataset, monkeypatch):
+    """The wrong alternative: one more table in memory for every set of variables that anybody asks for."""
+    monkeypatch.setattr(module, "MOST_TABLES", 2)
+    fresh = replace(dataset)
+    for name in ("area", "job", "sex", "age"):
+        request, _ = ask(rows=[name])
+        assert unfiltered(request, fresh) is unfiltered(request, fresh)
+        assert unfiltered(request, fresh) == unfiltered(request, replace(dataset))
+    assert len(fresh.worked_out[module._table,]) <= 2

@@ -1,39 +1,16 @@
 """A verdict is plain data that follows from noisy counts; a rule may spare what another withholds."""
 
-import numpy as np
-import pytest
-
 from discreet.rules.verdict import verdict_of
 
-#: Two areas of region, by sex (down) and age (along): the first is dense, the second is sparse.
-DENSE = [[9, 9, 9], [9, 9, 9]]
-
-#: kind: (its section, the counts of an area that it withholds).
-SPARSE = {
-    "share-of-zeros": ({"most": 0.5}, [[9, 0, 0], [0, 0, 9]]),
-    "share-of-ones": ({"most": 0.5, "up_to": 2}, [[9, 1, 2], [1, 1, 9]]),
-    "marginal-dominance": ({"most": 0.8}, [[90, 9, 9], [90, 9, 9]]),
-    "attribute-disclosure": ({"most": 0.0}, [[9, 0, 9], [9, 9, 9]]),
-    "mean-cell-size": ({"least": 5}, [[5, 5, 5], [5, 5, 4]]),
-}
-
-
-@pytest.fixture(scope="module")
-def two_regions(ask, noisy):
-    """The verdict's table of region x sex x age from two interiors."""
-    request, shape = ask(rows=["region"], columns=["sex"], layers=["age"])
-
-    def table(north, south):
-        return noisy(request, np.array([north, south]))
-
-    return table, shape
+#: Areas by sex (down) and age (along).
+DENSE, HALF_EMPTY = [[9, 9, 9], [9, 9, 9]], [[9, 0, 0], [0, 0, 9]]
 
 
 def test_the_verdict_is_plain_data(two_regions, rules, dataset):
     import json
 
     table, _ = two_regions
-    section, sparse = SPARSE["share-of-zeros"]
+    section, sparse = {"most": 0.5}, HALF_EMPTY
     verdict = verdict_of(rules({"kind": "share-of-zeros", **section}), table(DENSE, sparse), dataset)
     assert json.loads(json.dumps(verdict.as_json())) == {
         "passed": 0,
@@ -58,7 +35,7 @@ def test_the_verdict_is_plain_data(two_regions, rules, dataset):
 def test_a_large_mean_cell_rescues_from_the_rules_that_it_lists(two_regions, rules, dataset):
     table, _ = two_regions
     zeros = {"kind": "share-of-zeros", "most": 0.5}
-    sparse, rich = SPARSE["share-of-zeros"][1], [[999, 0, 0], [0, 0, 999]]
+    sparse, rich = HALF_EMPTY, [[999, 0, 0], [0, 0, 999]]
     mean = {"kind": "mean-cell-size", "least": 1, "rescue": 100}
     verdict = verdict_of(rules(zeros, mean), table(rich, sparse), dataset)
     assert verdict.by_rule[:2].tolist() == [False, True]

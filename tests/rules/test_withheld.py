@@ -71,6 +71,7 @@ def areas_of_cells(request, shape, dataset):
     return cells
 
 
+@pytest.mark.slow
 @settings(max_examples=150)
 @given(data=st.data(), seed=st.integers(1, 10**6), mean=st.sampled_from([0.7, 1.2]))
 def test_withheld_cells_agree_with_the_slow_definition(data, seed, mean, dataset, noisy, rules):

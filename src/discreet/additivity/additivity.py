@@ -3,7 +3,8 @@
     independent   every total has noise of its own (nothing is done)
     interior      totals are the sums of the noisy leaf cells, whose values are the same in every table; two tables
                   may then show different totals, of variance n V for n cells of variance V
-    fitted        cells and totals are changed, together as little as possible, so that all add up
+    fitted        cells and totals are changed, together as little as possible, so that all add up; one result for
+                  all layouts of a table (`table_order`)
 
 Comes from: `answer`. Goes to: the release's values. `axis_tree` has the trees, `fitted` the fitting.
 Source: Shlomo, Krenzke & Li (2019), section 2, option 1, for `interior`.
@@ -11,11 +12,14 @@ Source: Shlomo, Krenzke & Li (2019), section 2, option 1, for `interior`.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from discreet.additivity.axis_tree import Additive, AxisTree
 from discreet.additivity.fitted import fitted
+from discreet.additivity.table_order import TableOrder
 from discreet.errors import BadRequest
+from discreet.model.told import told
 
 if TYPE_CHECKING:
     import numpy as np
@@ -49,18 +53,18 @@ def add_up(
     """
     if additivity == "independent":
         return values, ""
-    structure = additive_structure(shape)
     if additivity == "interior":
-        return sums_of_interior(values, structure), ""
+        return sums_of_interior(values, additive_structure(shape)), ""
+    order = TableOrder.of(shape)
     shown, report = fitted(
-        values,
-        structure,
-        impossible=impossible,
+        order.put(values),
+        additive_structure(shape, order),
+        impossible=order.put(impossible),
         keep_zeros=not protection.is_dp,
         bounded=protection.clips,
-        kept=kept,
+        kept=kept and replace(kept, where=order.put(kept.where), values=order.put(kept.values)),
     )
-    return shown, report.sentence()
+    return order.back(shown), report.sentence()
 
 
 def sums_of_interior(noisy: NDArray[np.int64], structure: Additive) -> NDArray[np.int64]:
@@ -75,9 +79,10 @@ def sums_of_interior(noisy: NDArray[np.int64], structure: Additive) -> NDArray[n
     return structure.add_up(structure.leaf_cells(noisy))
 
 
-def additive_structure(shape: TableShape) -> Additive:
+def additive_structure(shape: TableShape, order: TableOrder | None = None) -> Additive:
     """The trees of a table's axes: parts under coarser levels, all under the total."""
-    return Additive(tuple(_tree(dimension) for dimension in shape.dimensions))
+    axes = order.axes if order else range(len(shape.dimensions))
+    return Additive(tuple(_tree(shape.dimensions[axis]) for axis in axes))
 
 
 def _tree(dimension: Dimension) -> AxisTree:
@@ -96,6 +101,9 @@ def _refuse_gaps(dimension: Dimension, parents: tuple[int, ...], last: int) -> N
         size = len(dimension.population) if whole == last else len(dimension.outputs[whole].members)
         if whole >= 0 and parts != size:
             raise BadRequest(
-                f'Totals of "{dimension.name}" cannot add up: some of its categories are not shown.',
-                "Show or filter out the others, or ask for additivity=independent.",
+                told(
+                    'Totals of "{name}" cannot add up: some of its categories are not shown.',
+                    name=dimension.name,
+                ),
+                told("Show or filter out the others, or ask for additivity=independent."),
             )

@@ -1,39 +1,49 @@
-"""Accounts: named holders of API keys, each with a role. Keys are shown once and stored as hashes only.
+"""Accounts: named people and programs, each with a role, and their API keys. Keys are shown once and stored as hashes only.
 
-    reader     asks what the public may ask
+    reader     asks what the public may ask, and sees datasets for readers
     analyst    may also draw on a ledger that was opened to the account
-    custodian  sees ledgers, opens shares, makes and revokes accounts
+    custodian  sees ledgers and alerts, opens shares, makes and revokes accounts
 
-A key is 256 random bits, so a plain SHA-256 of it cannot be searched; there is no password and no default account.
+An account has any number of keys. A key may be for some datasets only, for a lower role than the account's, and end on a
+day. A key is 256 random bits, so a plain SHA-256 of it cannot be searched; there is no password and no default account.
 
-Comes from: `cli`, `server`. Goes to: `ledger` (who pays), the faces (who may).
+Comes from: `cli`. Goes to: `key_book` (whose key it is), `ledger` (who pays), the faces (who may).
 """
 
 from __future__ import annotations
 
 import hashlib
+import json
 import re
 import secrets
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING
 
 from sqlalchemy import insert, select, update
 
-from discreet.errors import BadKey, BadRequest, nearest
-from discreet.ledger.roles import ROLES, require_role
-from discreet.ledger.tables import ACCOUNTS
+from discreet.errors import BadKey, BadRequest
+from discreet.ledger.roles import require_role
+from discreet.ledger.tables import ACCOUNTS, KEYS
+from discreet.model.access import ROLES
+from discreet.model.nearest import nearest
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from sqlalchemy import Connection
+
     from discreet.ledger.database import LedgerDatabase
 
 PREFIX = "dk_"
+#: How many letters of its hash name a key in lists.
+SHORT = 12
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._@-]{0,99}\Z")
 
 
 @dataclass(frozen=True, slots=True)
 class AccountHolder:
-    """Who is asking."""
+    """An account."""
 
     account: str
     role: str
@@ -49,66 +59,225 @@ class AccountHolder:
         require_role(self.account, self.role, role)
 
 
+@dataclass(frozen=True, slots=True)
+class KeyFacts:
+    """A key as it is listed: everything but the key.
+
+    Args:
+        id: The beginning of its hash.
+        account: Whose it is.
+        role: The role in which it asks, at most the account's.
+        datasets: The only datasets that it is for; None for all.
+        created: When it was made.
+        expires: When it ends; None for never.
+        revoked: When it was revoked.
+    """
+
+    id: str
+    account: str
+    role: str
+    datasets: tuple[str, ...] | None
+    created: str
+    expires: str | None
+    revoked: str | None
+
+    def is_valid(self, now: str) -> bool:
+        """Whether it is neither revoked nor at its end."""
+        return self.revoked is None and (self.expires is None or now < self.expires)
+
+
+@dataclass(frozen=True, slots=True)
+class Register:
+    """All accounts by name and all keys by hash, as they stood at one moment."""
+
+    accounts: dict[str, AccountHolder]
+    keys: dict[str, KeyFacts]
+
+    def key(self, key: str, now: str) -> KeyFacts:
+        """The facts of a key that may be used, its role at most that of its account.
+
+        Raises:
+            BadKey: It is unknown, at its end or revoked, or its account is; the message does not say which.
+        """
+        found = self.keys.get(hash_of(key))
+        holder = None if found is None else self.accounts[found.account]
+        if found is None or holder is None or holder.revoked is not None or not found.is_valid(now):
+            raise not_accepted()
+        role = min(found.role, holder.role, key=ROLES.index)
+        return KeyFacts(found.id, found.account, role, found.datasets, found.created, found.expires, None)
+
+
 class Accounts:
     """The accounts of a workspace, in the ledger's database."""
 
     def __init__(self, database: LedgerDatabase) -> None:
         self._database = database
 
-    def create(self, account: str, role: str) -> str:
-        """Make an account and return its key, which is never shown again.
+    def create(
+        self, account: str, role: str, *, datasets: Iterable[str] = (), days: int | None = None
+    ) -> str:
+        """Make an account and return its first key, which is never shown again.
 
         Raises:
             BadRequest: The name is taken or not usable, or there is no such role.
         """
+        with self._database.transaction() as connection:
+            self._enter(connection, account, role)
+            return _new_key(connection, account, role, datasets, days)
+
+    def register_name(self, account: str, role: str) -> None:
+        """Make an account without a key: for somebody whom the office's own sign-in tells us.
+
+        Raises:
+            BadRequest: The name is taken or not usable, or there is no such role.
+        """
+        with self._database.transaction() as connection:
+            self._enter(connection, account, role)
+
+    def issue(
+        self,
+        account: str,
+        role: str | None = None,
+        *,
+        datasets: Iterable[str] = (),
+        days: int | None = None,
+    ) -> str:
+        """Make another key of an account and return it; it is never shown again.
+
+        Raises:
+            BadRequest: There is no such account, or it has not that role.
+        """
+        with self._database.transaction() as connection:
+            row = connection.execute(select(ACCOUNTS).where(ACCOUNTS.c.account == account)).one_or_none()
+            if row is None or row.revoked is not None:
+                raise _no_account(account)
+            wanted = role or row.role
+            _refuse_role(wanted)
+            if ROLES.index(wanted) > ROLES.index(row.role):
+                raise BadRequest(
+                    f'The account "{account}" has the role {row.role}.',
+                    "Give a key that role or a lower one.",
+                )
+            return _new_key(connection, account, wanted, datasets, days)
+
+    def holder(self, key: str) -> AccountHolder:
+        """Whose key it is, in the role of the key.
+
+        Raises:
+            BadKey: It is unknown, at its end or revoked; the message does not say which.
+        """
+        register = self.register()
+        found = register.key(key, now())
+        return AccountHolder(found.account, found.role, register.accounts[found.account].created)
+
+    def revoke(self, account: str) -> None:
+        """End an account; its keys are refused from now on, and its name is not given again."""
+        with self._database.transaction() as connection:
+            changed = connection.execute(
+                update(ACCOUNTS)
+                .where(ACCOUNTS.c.account == account, ACCOUNTS.c.revoked.is_(None))
+                .values(revoked=now())
+            )
+            if changed.rowcount != 1:
+                raise BadRequest(f'There is no account "{account}" to revoke.', "See the list of accounts.")
+
+    def revoke_key(self, account: str, key_id: str) -> None:
+        """End one key of an account; its others remain."""
+        with self._database.transaction() as connection:
+            changed = connection.execute(
+                update(KEYS)
+                .where(
+                    KEYS.c.account == account,
+                    KEYS.c.key_hash.startswith(key_id, autoescape=True),
+                    KEYS.c.revoked.is_(None),
+                )
+                .values(revoked=now())
+            )
+            if len(key_id) != SHORT or changed.rowcount != 1:
+                raise BadRequest(
+                    f'The account "{account}" has no key {key_id!r} to revoke.',
+                    "`discreet account list` shows the keys, each by its first 12 letters.",
+                )
+
+    def listing(self) -> tuple[AccountHolder, ...]:
+        """All accounts, revoked ones included; no keys, no hashes."""
+        return tuple(self.register().accounts.values())
+
+    def keys(self) -> tuple[KeyFacts, ...]:
+        """All keys, revoked ones included, in the order in which they were made."""
+        return tuple(self.register().keys.values())
+
+    def register(self) -> Register:
+        """All accounts and keys, at one moment."""
+        with self._database.snapshot() as connection:
+            accounts = connection.execute(select(ACCOUNTS).order_by("account")).all()
+            keys = connection.execute(select(KEYS).order_by("created", "key_hash")).all()
+        return Register(
+            {row.account: AccountHolder(row.account, row.role, row.created, row.revoked) for row in accounts},
+            {
+                row.key_hash: KeyFacts(
+                    row.key_hash[:SHORT],
+                    row.account,
+                    row.role,
+                    None if row.datasets is None else tuple(json.loads(row.datasets)),
+                    row.created,
+                    row.expires,
+                    row.revoked,
+                )
+                for row in keys
+            },
+        )
+
+    def _enter(self, connection: Connection, account: str, role: str) -> None:
         if not _NAME.match(account):
             raise BadRequest(
                 f"The account name {account!r} is not usable.",
                 "Use letters, digits and . _ @ -, at most 100, starting with a letter or digit.",
             )
-        if role not in ROLES:
-            raise BadRequest(f'There is no role "{role}".', nearest(role, ROLES))
-        key = PREFIX + secrets.token_urlsafe(32)
-        with self._database.transaction() as connection:
-            if connection.execute(select(ACCOUNTS).where(ACCOUNTS.c.account == account)).first() is not None:
-                raise BadRequest(f'There is an account "{account}" already.', "Choose another name.")
-            row = {"account": account, "role": role, "key_hash": _hash(key), "created": _now()}
-            connection.execute(insert(ACCOUNTS).values(**row))
-        return key
-
-    def holder(self, key: str) -> AccountHolder:
-        """Whose key it is.
-
-        Raises:
-            BadKey: It is unknown or revoked; the message does not say which.
-        """
-        with self._database.snapshot() as connection:
-            row = connection.execute(select(ACCOUNTS).where(ACCOUNTS.c.key_hash == _hash(key))).one_or_none()
-        if row is None or row.revoked is not None:
-            raise BadKey("The API key is not accepted.", "Ask the custodian for a new one.")
-        return AccountHolder(row.account, row.role, row.created)
-
-    def revoke(self, account: str) -> None:
-        """End an account; its key is refused from now on, and its name is not given again."""
-        with self._database.transaction() as connection:
-            changed = connection.execute(
-                update(ACCOUNTS)
-                .where(ACCOUNTS.c.account == account, ACCOUNTS.c.revoked.is_(None))
-                .values(revoked=_now())
-            )
-            if changed.rowcount != 1:
-                raise BadRequest(f'There is no account "{account}" to revoke.', "See the list of accounts.")
-
-    def listing(self) -> tuple[AccountHolder, ...]:
-        """All accounts, revoked ones included; no keys, no hashes."""
-        with self._database.snapshot() as connection:
-            rows = connection.execute(select(ACCOUNTS).order_by("account")).all()
-        return tuple(AccountHolder(row.account, row.role, row.created, row.revoked) for row in rows)
+        _refuse_role(role)
+        if connection.execute(select(ACCOUNTS).where(ACCOUNTS.c.account == account)).first() is not None:
+            raise BadRequest(f'There is an account "{account}" already.', "Choose another name.")
+        connection.execute(insert(ACCOUNTS).values(account=account, role=role, created=now()))
 
 
-def _hash(key: str) -> str:
+def not_accepted() -> BadKey:
+    """The one refusal of keys and tokens: it does not say why."""
+    return BadKey("The API key is not accepted.", "Ask without a key, or the custodian for a new one.")
+
+
+def hash_of(key: str) -> str:
+    """What is stored of a key."""
     return hashlib.sha256(key.encode("utf-8", "surrogatepass")).hexdigest()
 
 
-def _now() -> str:
-    return datetime.now(UTC).isoformat(timespec="seconds")
+def now() -> str:
+    """The time, as accounts and keys tell it."""
+    return datetime.now(UTC).isoformat(timespec="microseconds")
+
+
+def _new_key(
+    connection: Connection, account: str, role: str, datasets: Iterable[str], days: int | None
+) -> str:
+    key = PREFIX + secrets.token_urlsafe(32)
+    if days is not None and not 1 <= days <= 36_500:
+        raise BadRequest(f"The key shall last {days} days.", "Give a whole number between 1 and 36500.")
+    ends = None if days is None else datetime.now(UTC) + timedelta(days=days)
+    row = {
+        "key_hash": hash_of(key),
+        "account": account,
+        "role": role,
+        "datasets": json.dumps(sorted(set(datasets))) if tuple(datasets) else None,
+        "created": now(),
+        "expires": None if ends is None else ends.isoformat(timespec="seconds"),
+    }
+    connection.execute(insert(KEYS).values(**row))
+    return key
+
+
+def _refuse_role(role: str) -> None:
+    if role not in ROLES:
+        raise BadRequest(f'There is no role "{role}".', nearest(role, ROLES))
+
+
+def _no_account(account: str) -> BadRequest:
+    return BadRequest(f'There is no account "{account}".', "See the list of accounts.")

@@ -3,7 +3,8 @@
 SQLite runs in WAL mode with full synchronisation, and every transaction that writes takes the write lock at its start
 (BEGIN IMMEDIATE), so a commit that returned is on disk and two processes never charge at once. On PostgreSQL every
 such transaction sets `synchronous_commit = on`, and a server with `fsync = off` is refused: both forget charges when
-they fall. Reads take no write lock and see one moment. A ledger that is missing is not made anew in passing: an empty
+they fall. With that setting a charge is also on every standby that `synchronous_standby_names` demands.
+Reads take no write lock and see one moment. A ledger that is missing is not made anew in passing: an empty
 ledger would forget what was spent.
 
 Comes from: `workspace` (path or URL). Goes to: `ledger`, `accounts`; `schema` migrates what is older.
@@ -12,6 +13,7 @@ Comes from: `workspace` (path or URL). Goes to: `ledger`, `accounts`; `schema` m
 from __future__ import annotations
 
 import sqlite3
+import time
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -38,10 +40,12 @@ class LedgerDatabase:
 
     Args:
         engine: The SQLAlchemy engine; use `create_database` or `open_database`.
+        file: Where it is, if it is a file.
     """
 
-    def __init__(self, engine: Engine) -> None:
+    def __init__(self, engine: Engine, file: Path | None = None) -> None:
         self._engine = engine
+        self._file = file
 
     @contextmanager
     def transaction(self) -> Iterator[Connection]:
@@ -59,6 +63,25 @@ class LedgerDatabase:
                 connection.execution_options(isolation_level="REPEATABLE READ", postgresql_readonly=True)
             with connection.begin():
                 yield connection
+
+    def mark(self) -> tuple[int, int, int] | None:
+        """What changes when another file takes the ledger's place, or is copied over it; None where nobody can tell.
+
+        In WAL mode a charge is not written here at once. It need not be: a charge is never taken back.
+        """
+        try:
+            found = None if self._file is None else self._file.stat()
+        except OSError:
+            return None
+        return None if found is None else (found.st_ino, found.st_mtime_ns, found.st_size)
+
+    def may_lose_by_fail_over(self) -> bool:
+        """Whether a PostgreSQL server has standbys of which none must have a charge before it is answered."""
+        if self._engine.dialect.name != "postgresql":
+            return False
+        asked = "SELECT current_setting('synchronous_standby_names') = '' AND EXISTS (SELECT 1 FROM pg_stat_replication)"
+        with self.snapshot() as connection:
+            return bool(connection.exec_driver_sql(asked).scalar_one())
 
     def close(self) -> None:
         """Let go of the database."""
@@ -107,7 +130,7 @@ def open_database(place: Path | str, on_step: Callable[[str], None] = lambda _st
             with engine.begin() as connection:
                 _refuse_to_forget(connection)
         bring_up_to_date(engine, on_step)
-    return LedgerDatabase(engine)
+    return LedgerDatabase(engine, place if isinstance(place, Path) else None)
 
 
 def is_empty(place: Path | str) -> bool:
@@ -144,8 +167,24 @@ def _engine(place: Path | str) -> Engine:
 
 
 def _prepare_sqlite(connection: sqlite3.Connection, _record: object) -> None:
-    for pragma in ("journal_mode = WAL", "synchronous = FULL", "foreign_keys = ON"):
+    _write_ahead(connection)
+    for pragma in ("synchronous = FULL", "foreign_keys = ON"):
         connection.execute(f"PRAGMA {pragma}")
+
+
+def _write_ahead(connection: sqlite3.Connection) -> None:
+    """Journal by write-ahead log, which many processes may ask for at once.
+
+    SQLite refuses this one change at once where another connection holds a lock: it does not wait as it does elsewhere.
+    """
+    deadline = time.monotonic() + SECONDS_TO_WAIT
+    while connection.execute("PRAGMA journal_mode").fetchone() != ("wal",):
+        try:
+            connection.execute("PRAGMA journal_mode = WAL")
+        except sqlite3.OperationalError as error:
+            if error.sqlite_errorcode & 0xFF != sqlite3.SQLITE_BUSY or time.monotonic() > deadline:
+                raise
+            time.sleep(0.01)
 
 
 def _begin(connection: Connection) -> None:

@@ -15,11 +15,13 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from discreet.errors import LedgerUnusable
 from discreet.ledger.roles import require_role
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
+    from discreet.ledger.accounts import KeyFacts
     from discreet.ledger.database import LedgerDatabase
     from discreet.model.request import TableRequest
 
@@ -29,9 +31,13 @@ class Asker:
     """Who is asking, and where what they use is written down; a dry run takes nothing."""
 
     account: str
-    database: LedgerDatabase
+    database: LedgerDatabase | None = None
     role: str = "reader"
     takes: bool = True
+    #: The only datasets that the key is for; None for all.
+    datasets: frozenset[str] | None = None
+    #: How it is known who asks: the id of a key, `oidc` or `proxy`.
+    by: str = ""
 
     def require(self, role: str) -> None:
         """Refuse what needs a higher role.
@@ -40,6 +46,12 @@ class Asker:
             NotAllowed: With the role that it needs.
         """
         require_role(self.account, self.role, role)
+
+
+def asker_of(key: KeyFacts) -> Asker:
+    """Who asks with a key, in its role and for its datasets."""
+    scope = None if key.datasets is None else frozenset(key.datasets)
+    return Asker(key.account, role=key.role, datasets=scope, by=key.id)
 
 
 @contextmanager
@@ -56,10 +68,16 @@ def metered_groups(asker: Asker, request: TableRequest) -> Iterator[Callable[[st
 
     own = {name: {_name_of(group) for group in groups if len(group) > 1} for name, groups in request.groups}
     scope = (GROUPS.c.account == asker.account, GROUPS.c.dataset == request.dataset)
+    if asker.database is None:
+        raise LedgerUnusable("The ledger is missing, and groups are counted in it.", "Make an account first.")
     with asker.database.transaction() as connection:
         connection.execute(
             select(ACCOUNTS.c.account).where(ACCOUNTS.c.account == asker.account).with_for_update()
         )
+        if (
+            connection.dialect.name == "postgresql"
+        ):  # somebody whom a proxy or a token names has no row to lock
+            connection.execute(select(func.pg_advisory_xact_lock(func.hashtext(asker.account))))
 
         def used(variable: str, _account: str) -> int:
             others = GROUPS.c.members.not_in(own.get(variable, set()))

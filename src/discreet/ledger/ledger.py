@@ -3,10 +3,14 @@
     1  the canonical request becomes a row; if it is there already, it was paid for and is free
     2  UPDATE families SET spent = spent + charge WHERE spent + charge <= cap      (no row changed: refused)
     3  the same for the account's own share
-    4  COMMIT; only then may the answer be computed
+    4  the charge becomes an entry of the chain (`chain`)
+    5  COMMIT
+    6  the mark of the version is raised to this entry (`marks`); only then may the answer be computed
 
-All four are one transaction, so a crash leaves either a charge or nothing, never an uncharged release. Sums are whole
-numbers: charges are rounded up, caps down. What is added up is (epsilon, delta) by basic composition or rho and
+The first five are one transaction, so a crash leaves either a charge or nothing, never an uncharged release. A crash
+before the mark leaves a ledger that is ahead of it, which is sound; the mark is raised when the charge is next relied
+on. Before each charge the ledger must extend all marks of the workspace, and its rows must be what the chain says. Sums
+are whole numbers: charges are rounded up, caps down. What is added up is (epsilon, delta) by basic composition or rho and
 distance by the zCDP filter, as the budget's composition says; both remain valid when questions follow earlier answers.
 
 Comes from: `answer` and the faces. Goes to: receipts, `answer/budget_document.py`.
@@ -15,17 +19,25 @@ Source: docs/methods/dp.md, Theorem 2 (basic filter) and section 3 (zCDP filter)
 
 from __future__ import annotations
 
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from sqlalchemy import func, insert, select, update
-from sqlalchemy.dialects import postgresql, sqlite
+from sqlalchemy import select
 
-from discreet.errors import BadDescription, BadRequest, BudgetSpent, LedgerUnusable
+from discreet.errors import BadDescription, BudgetSpent
+from discreet.ledger.books import Books, read_books, refuse_other_sums
+from discreet.ledger.chain import (
+    REKEYED,
+    Reader,
+    begin,
+    newest_mark,
+    now,
+    open_writer,
+    refuse_other_history,
+    retagged,
+)
 from discreet.ledger.database import LedgerDatabase, create_database, open_database
 from discreet.ledger.entries import (
-    Account,
-    Budget,
-    BudgetState,
     LineageEntry,
     Receipt,
     cap_units,
@@ -33,6 +45,8 @@ from discreet.ledger.entries import (
     records_name,
     request_key,
 )
+from discreet.ledger.marks import NoMarks
+from discreet.ledger.state import budget_state, whole_ledger
 from discreet.ledger.statements import (
     add,
     declare,
@@ -43,22 +57,28 @@ from discreet.ledger.statements import (
     no_budget_for_version,
     record,
     refuse_other_promise,
+    refuse_other_terms,
     refuse_revoked,
+    set_share,
+    write_once,
 )
 from discreet.ledger.tables import BUDGETS, CHARGES, SHARES, VERSIONS
 from discreet.model.amount import FAILURE_UNIT, LOSS_UNIT
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
     from fractions import Fraction
     from pathlib import Path
 
     from sqlalchemy import Connection
 
-    from discreet.ledger.entries import Charge
+    from discreet.ledger.chain import Writer
+    from discreet.ledger.entries import Budget, BudgetState, Charge
+    from discreet.ledger.marks import Mark, Marks
+    from discreet.ledger.state import WholeLedger
 
 #: The steps of a charge, at which tests end the process.
-STEPS = ("begun", "recorded", "family charged", "share charged", "committed")
+STEPS = ("begun", "recorded", "family charged", "share charged", "committed", "marked")
 
 
 class Ledger:
@@ -66,41 +86,92 @@ class Ledger:
 
     Args:
         database: An open database.
+        key: Of its chain.
+        marks: What it must extend, and where its own mark is kept.
         on_step: Told when each of `STEPS` is done; for tests that end the process there.
+        books: What is known of its chain.
     """
 
-    def __init__(self, database: LedgerDatabase, on_step: Callable[[str], None] = lambda _step: None) -> None:
+    def __init__(
+        self,
+        database: LedgerDatabase,
+        key: bytes,
+        marks: Marks | None = None,
+        on_step: Callable[[str], None] = lambda _step: None,
+        books: Books | None = None,
+    ) -> None:
         self.database = database
+        self._key = key
+        self._marks: Marks = marks or NoMarks()
         self._on_step = on_step
+        self._books = books or Books()
 
     @classmethod
-    def create(cls, place: Path | str) -> Ledger:
+    def create(cls, place: Path | str, key: bytes, marks: Marks | None = None) -> Ledger:
         """A new ledger in a file, or at the URL of an empty PostgreSQL database."""
-        return cls(create_database(place))
-
-    @classmethod
-    def open(cls, place: Path | str, on_step: Callable[[str], None] = lambda _step: None) -> Ledger:
-        """An existing ledger, checked: its sums must be those of its charges.
-
-        Raises:
-            LedgerUnusable: It is missing, damaged, out of reach, or does not add up.
-        """
-        ledger = cls(open_database(place, on_step), on_step)
+        ledger = cls(create_database(place), key, marks)
         ledger._check()
         return ledger
+
+    @classmethod
+    def open(
+        cls,
+        place: Path | str,
+        key: bytes,
+        marks: Marks | None = None,
+        on_step: Callable[[str], None] = lambda _step: None,
+    ) -> Ledger:
+        """An existing ledger, checked: its sums, its chain, and that it extends all marks.
+
+        Raises:
+            LedgerUnusable: It is missing, damaged, out of reach, older than a mark, not of this key, or was changed.
+        """
+        ledger = cls(open_database(place, on_step), key, marks, on_step)
+        ledger._check()
+        return ledger
+
+    def marked_by(self, marks: Marks) -> Ledger:
+        """The same ledger for a version with a mark of its own."""
+        return Ledger(self.database, self._key, marks, self._on_step, self._books)
+
+    @contextmanager
+    def _writing(self) -> Iterator[Writer]:
+        """A transaction on a ledger that was not changed; the mark is raised when it is committed."""
+        known = self._marks.known()
+        with self.database.transaction() as connection:
+            writer = open_writer(connection, self._key)
+            refuse_other_history(connection, [*known.items(), ("this program", self._books.last)])
+            self._books.catch_up(connection, self._key)
+            yield writer
+        self._on_step("committed")
+        self._raise_mark(writer.relied_on, writer.last)
+        self._on_step("marked")
+
+    @contextmanager
+    def _reading(self) -> Iterator[Reader]:
+        """Reads of one moment; the mark is raised if it does not cover what they rest on, and nothing else is written."""
+        own, seen = self._marks.own(), self._books.last
+        with self.database.snapshot() as connection:
+            marks = [("this version", own), ("this program", seen)]
+            refuse_other_history(connection, [(whose, mark) for whose, mark in marks if mark is not None])
+            reader = Reader(connection)
+            yield reader
+            newest = newest_mark(connection) if reader.relied_on > (own.position if own else 0) else None
+        if newest is not None:
+            self._marks.write(newest)
+
+    def _raise_mark(self, relied_on: int, mark: Mark) -> None:
+        own = self._marks.own()
+        if relied_on > (own.position if own else 0):
+            self._marks.write(mark)
 
     def allow(self, budget: str, account: str, cap: tuple[Fraction, Fraction]) -> None:
         """Open the ledger of a budget to an account, up to a cap of its own; a later call sets another cap."""
         loss, failure = cap_units(cap)
-        with self.database.transaction() as connection:
-            where = (SHARES.c.family == budget) & (SHARES.c.account == account)
-            known = connection.execute(select(SHARES).where(where)).one_or_none()
-            if known is None:
-                row = {"family": budget, "account": account, "cap_loss": loss, "cap_failure": failure}
-                connection.execute(insert(SHARES).values(spent_loss=0, spent_failure=0, **row))
-                return
-            lowest = (max(loss, known.spent_loss), max(failure, known.spent_failure))
-            connection.execute(update(SHARES).where(where).values(cap_loss=lowest[0], cap_failure=lowest[1]))
+        with self._writing() as writer:
+            self._books.refuse_other_row(writer.connection, "share", budget, account)
+            loss, failure = set_share(writer.connection, budget, account, loss, failure)
+            writer.append("share", budget, account, loss, failure)
 
     def check_lineage(self, entry: LineageEntry) -> None:
         """Refuse a method or a budget that is not the lineage's own; nothing is written.
@@ -108,8 +179,8 @@ class Ledger:
         Raises:
             BadDescription: It was loaded under another.
         """
-        with self.database.snapshot() as connection:
-            refuse_other_promise(connection, entry)
+        with self._reading() as reader:
+            refuse_other_promise(reader.connection, entry)
 
     def enter_lineage(self, entry: LineageEntry) -> None:
         """Write down the method of a lineage that nothing is charged for.
@@ -117,8 +188,8 @@ class Ledger:
         Raises:
             BadDescription: It was loaded under another.
         """
-        with self.database.transaction() as connection:
-            enter_lineage(connection, entry)
+        with self._writing() as writer:
+            _enter_lineage(writer, entry)
 
     def charge_version(
         self,
@@ -148,13 +219,15 @@ class Ledger:
         """
         records = records_name(dataset, version, fingerprint)
         row = {"dataset": dataset, "version": version, "family": charge.budget, "records": records}
-        with self.database.transaction() as connection:
+        with self._writing() as writer:
+            connection = writer.connection
+            self._refuse_changed(connection, charge)
             if budget is not None:
-                declare(connection, budget)
-            enter_lineage(connection, LineageEntry(dataset, lineage or dataset, "dp", charge.budget))
+                self._declare(writer, budget)
+            _enter_lineage(writer, LineageEntry(dataset, lineage or dataset, "dp", charge.budget))
             where = (VERSIONS.c.dataset == dataset) & (VERSIONS.c.version == version)
-            dialect = postgresql if connection.dialect.name == "postgresql" else sqlite
-            connection.execute(dialect.insert(VERSIONS).values(**row).on_conflict_do_nothing())
+            if write_once(connection, VERSIONS, row):
+                writer.append("version", *row.values())
             known = connection.execute(select(VERSIONS.c.records).where(where)).scalar_one()
             if known != records:
                 raise BadDescription(
@@ -162,13 +235,12 @@ class Ledger:
                     "Give what has changed a new `version`; it is charged to the budget again.",
                 )
             try:
-                receipt = self._charged(connection, charge)
+                receipt = self._charged(writer, charge)
             except BudgetSpent:
                 raise no_budget_for_version(connection, charge) from None
             if not spend:
                 connection.rollback()
-                return receipt
-        self._on_step("committed")
+                writer.relied_on = 0
         return receipt
 
     def charge(self, charge: Charge) -> Receipt:
@@ -179,17 +251,65 @@ class Ledger:
             BadKey: The account is revoked.
             LedgerUnusable: No answers.
         """
-        with self.database.transaction() as connection:
-            receipt = self._charged(connection, charge)
-        self._on_step("committed")
-        return receipt
+        with self._writing() as writer:
+            self._refuse_changed(writer.connection, charge)
+            return self._charged(writer, charge)
 
-    def _charged(self, connection: Connection, charge: Charge) -> Receipt:
+    def file_mark(self) -> tuple[int, ...] | None:
+        """What changes where another ledger is put in the place of this one; None where that cannot be told."""
+        return self.database.mark()
+
+    def check_marks(self) -> None:
+        """Refuse where the ledger does not extend all marks.
+
+        Raises:
+            LedgerUnusable: With the first that it does not.
+        """
+        known = self._marks.known()
+        with self.database.snapshot() as connection:
+            refuse_other_history(connection, known.items())
+
+    def refuse_other_terms(self, budget: Budget) -> None:
+        """Refuse a ledger whose budget is not the one that a version declares in its sealed terms.
+
+        A cap can be lowered by a later version, and never raised.
+
+        Raises:
+            LedgerUnusable: It has a higher cap, another rule, or speaks of other neighbours.
+        """
+        with self._reading() as reader:
+            refuse_other_terms(reader.connection, budget)
+
+    def declare(self, budget: Budget) -> None:
+        """Set a budget's cap, or refuse to raise or change it.
+
+        Raises:
+            BadDescription: It has another one.
+        """
+        with self._writing() as writer:
+            self._declare(writer, budget)
+
+    def _declare(self, writer: Writer, budget: Budget) -> None:
+        self._books.refuse_other_row(writer.connection, "budget", budget.name)
+        if declare(writer.connection, budget):
+            row = (budget.name, budget.composition, budget.neighbours, *cap_units(budget.cap))
+            writer.append("budget", *row)
+
+    def _refuse_changed(self, connection: Connection, charge: Charge) -> None:
+        """Refuse to charge a budget or a share whose row is not what the chain says."""
+        self._books.refuse_other_row(connection, "budget", charge.budget)
+        if charge.account is not None:
+            self._books.refuse_other_row(connection, "share", charge.budget, charge.account)
+
+    def _charged(self, writer: Writer, charge: Charge) -> Receipt:
         """The charge within a transaction; a refusal undoes all of it."""
+        connection = writer.connection
         loss, failure = charge_units(charge.loss, LOSS_UNIT), charge_units(charge.failure, FAILURE_UNIT)
         self._on_step("begun")
         refuse_revoked(connection, charge.account)
-        if not record(connection, charge, loss, failure):
+        at = now()
+        if not record(connection, charge, loss, failure, writer.next_position, at):
+            writer.relied_on = max(writer.relied_on, _position(connection, charge.budget, charge.key) or 0)
             return earlier(connection, charge)
         self._on_step("recorded")
         if not add(connection, BUDGETS, BUDGETS.c.family == charge.budget, loss, failure):
@@ -200,71 +320,73 @@ class Ledger:
             if not add(connection, SHARES, share, loss, failure):
                 raise no_budget_for_answer(f'The share of the account "{charge.account}"')
         self._on_step("share charged")
+        writer.append("charge", charge.budget, charge.key, charge.account, loss, failure, at)
         left = left_for(connection, charge)
         return Receipt(charge.key, loss * LOSS_UNIT, failure * FAILURE_UNIT, repeat=False, left=left)
 
     def is_paid(self, budget: str, request: str) -> bool:
-        """Whether an answer was charged before."""
-        with self.database.snapshot() as connection:
-            where = (CHARGES.c.family == budget) & (CHARGES.c.request == request_key(request))
-            return connection.execute(select(CHARGES.c.request).where(where)).first() is not None
+        """Whether an answer was charged before; the mark covers the charge when this returns."""
+        with self._reading() as reader:
+            position = _position(reader.connection, budget, request_key(request))
+            reader.relied_on = position or 0
+        return position is not None
 
     def paid(self, budget: str, beginning: str) -> tuple[str, ...]:
-        """All paid requests that begin so, in the order of payment."""
-        with self.database.snapshot() as connection:
+        """All paid requests that begin so, in the order of payment; the mark covers them when this returns."""
+        with self._reading() as reader:
             where = (CHARGES.c.family == budget) & CHARGES.c.what.startswith(beginning, autoescape=True)
-            listed = select(CHARGES.c.what).where(where).order_by("at", "request")
-            return tuple(connection.execute(listed).scalars())
+            listed = select(CHARGES.c.what, CHARGES.c.position).where(where).order_by("at", "request")
+            found = reader.connection.execute(listed).all()
+            reader.relied_on = max((row.position for row in found), default=0)
+        return tuple(row.what for row in found)
 
     def state(self, budget: str) -> BudgetState:
         """A budget's cap, what is spent and by whom."""
-        with self.database.snapshot() as connection:
-            row = connection.execute(select(BUDGETS).where(BUDGETS.c.family == budget)).one_or_none()
-            if row is None:
-                raise BadRequest(f'The ledger knows no budget "{budget}".', "Load a dataset of it first.")
-            shares = connection.execute(select(SHARES).where(SHARES.c.family == budget).order_by("account"))
-            accounts = tuple(
-                Account(
-                    share.account,
-                    (share.cap_loss * LOSS_UNIT, share.cap_failure * FAILURE_UNIT),
-                    (share.spent_loss * LOSS_UNIT, share.spent_failure * FAILURE_UNIT),
-                )
-                for share in shares
-            )
-            listed = connection.execute(
-                select(CHARGES).where(CHARGES.c.family == budget).order_by("at", "request")
-            )
-            charges = tuple(dict(charge._mapping) for charge in listed)  # noqa: SLF001 - SQLAlchemy's public name
-        return BudgetState(
-            budget,
-            row.rule,
-            (row.cap_loss * LOSS_UNIT, row.cap_failure * FAILURE_UNIT),
-            (row.spent_loss * LOSS_UNIT, row.spent_failure * FAILURE_UNIT),
-            accounts,
-            charges,
-        )
+        with self._reading() as reader:
+            return budget_state(reader.connection, budget)
+
+    def whole(self) -> WholeLedger:
+        """All that the ledger holds, at one moment, and how far its chain goes."""
+        with self._reading() as reader:
+            return whole_ledger(reader.connection)
+
+    def rekey(self, key: bytes) -> None:
+        """Chain all entries under another key, in one transaction; from then on copies under the old key are refused.
+
+        An entry says so. The others stay as they are.
+        """
+        with self.database.transaction() as connection:
+            before = open_writer(connection, self._key).last
+            self._books.catch_up(connection, self._key)
+            writer = retagged(connection, key)
+            writer.append(REKEYED, now(), before.tag)
 
     def close(self) -> None:
         """Let go of the database."""
         self.database.close()
 
     def _check(self) -> None:
-        """What is spent must be the sum of the charges, for every budget and every account."""
+        """Its sums, its chain, and that it extends all marks; a chain that has not begun begins."""
+        known = self._marks.known()
         with self.database.snapshot() as connection:
-            for table, keys in ((BUDGETS, ["family"]), (SHARES, ["family", "account"])):
-                columns = [CHARGES.c[key] for key in keys]
-                sums = {
-                    tuple(row[: len(keys)]): (int(row[-2]), int(row[-1]))
-                    for row in connection.execute(
-                        select(*columns, func.sum(CHARGES.c.loss), func.sum(CHARGES.c.failure)).group_by(
-                            *columns
-                        )
-                    )
-                }
-                for row in connection.execute(select(table)):
-                    wanted = sums.get(tuple(getattr(row, key) for key in keys), (0, 0))
-                    if (row.spent_loss, row.spent_failure) != wanted:
-                        raise LedgerUnusable(
-                            "The ledger does not add up: what is spent is not the sum of its charges.",
-                            "Restore the newest copy that does.",
-                        )
+            begun = newest_mark(connection)
+            if begun is not None:
+                self._books = read_books(connection, self._key)
+            refuse_other_history(connection, known.items())
+        if begun is None:
+            with self.database.transaction() as connection:
+                refuse_other_sums(connection)
+                begin(open_writer(connection, self._key))
+            self._check()
+
+
+def _enter_lineage(writer: Writer, entry: LineageEntry) -> None:
+    if enter_lineage(writer.connection, entry):
+        writer.append("lineage", entry.dataset, entry.lineage, entry.method, entry.budget)
+    writer.relied_on = writer.last.position
+
+
+def _position(connection: Connection, budget: str, request: str) -> int | None:
+    """Where the charge of a request stands in the chain; None where it is not paid."""
+    where = (CHARGES.c.family == budget) & (CHARGES.c.request == request)
+    return connection.execute(select(CHARGES.c.position).where(where)).scalar_one_or_none()

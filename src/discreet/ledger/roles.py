@@ -6,9 +6,8 @@ Comes from: an account. Goes to: `accounts`, `group_meter`, the faces.
 from __future__ import annotations
 
 from discreet.errors import NotAllowed
-
-#: Each role may do what those before it may.
-ROLES = ("reader", "analyst", "custodian")
+from discreet.model.access import ROLES
+from discreet.model.told import told
 
 
 def require_role(account: str, has: str, needed: str) -> None:
@@ -19,6 +18,11 @@ def require_role(account: str, has: str, needed: str) -> None:
     """
     if ROLES.index(has) < ROLES.index(needed):
         raise NotAllowed(
-            f'The account "{account}" has the role {has}; this needs the role {needed}.',
-            "Ask the custodian for another role.",
+            told(
+                'The account "{account}" has the role {has}; this needs the role {needed}.',
+                account=account,
+                has=has,
+                needed=needed,
+            ),
+            told("Ask the custodian for another role."),
         )

@@ -3,6 +3,8 @@
     schema 0   ledgers of the first days: a budget has no neighbours, a version no budget
     schema 1   budgets have neighbours, versions a budget; one that was made before schemas had numbers has no mark
     schema 2   the method and the budget of every lineage (`lineages`)
+    schema 3   every charge has a position in a chain (`chain`), which begins when a workspace opens the ledger
+    schema 4   an account has any number of keys, each with a role, datasets and an end (`api_keys`)
 
 A ledger is never thrown away: what it holds was spent. An older one is migrated when it is opened, in one transaction
 that nobody else may write beside. Before the commit every sum must be what it was, or the ledger stays as it is. A
@@ -22,7 +24,18 @@ from typing import TYPE_CHECKING
 from sqlalchemy import Connection, delete, func, insert, inspect, select, text, update
 
 from discreet.errors import LedgerUnusable
-from discreet.ledger.tables import BUDGETS, CHARGES, LINEAGES, METADATA, SCHEMA, SHARES, VERSIONS
+from discreet.ledger.tables import (
+    ACCOUNTS,
+    BUDGETS,
+    CHAIN,
+    CHARGES,
+    KEYS,
+    LINEAGES,
+    METADATA,
+    SCHEMA,
+    SHARES,
+    VERSIONS,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -35,8 +48,9 @@ if TYPE_CHECKING:
 UNKNOWN_NEIGHBOURS = "unknown"
 #: The columns that a ledger of schema 0 lacks.
 _LATER_THAN_0 = {("families", "neighbours"), ("versions", "family")}
-#: The tables that older ledgers lack.
-_LATER_TABLES = {LINEAGES.name}
+#: The tables that older ledgers lack, and a column that all but the newest lack.
+_LATER_TABLES = {LINEAGES.name, CHAIN.name, KEYS.name}
+_LATER_COLUMN = (CHARGES.name, CHARGES.c.position.name)
 #: The steps of a migration, at which tests end the process.
 STEPS = ("locked", "migrated", "marked", "migration committed")
 
@@ -67,8 +81,31 @@ def _from_1(connection: Connection) -> None:
         connection.execute(insert(LINEAGES).values(**row))
 
 
+def _from_2(connection: Connection) -> None:
+    """Make room for the chain; it is begun by `Ledger.open`, which has the key."""
+    CHAIN.create(connection)
+    name, column = _LATER_COLUMN
+    connection.execute(text(f"ALTER TABLE {name} ADD COLUMN {column} BIGINT"))
+    connection.execute(text(f"CREATE UNIQUE INDEX {name}_{column} ON {name} ({column})"))
+
+
+def _from_3(connection: Connection) -> None:
+    """Give the one key of every account a row of its own: for all datasets, in the account's role, without an end."""
+    rows = connection.execute(
+        text("SELECT account, role, key_hash, created, revoked FROM accounts")
+    ).mappings()
+    kept = [dict(row) for row in rows]
+    connection.execute(text("DROP TABLE accounts"))
+    ACCOUNTS.create(connection)
+    KEYS.create(connection)
+    for row in kept:
+        key = {"key_hash": row.pop("key_hash"), **row}
+        connection.execute(insert(ACCOUNTS).values(**row))
+        connection.execute(insert(KEYS).values(**key))
+
+
 #: `MIGRATIONS[n]` makes a ledger of schema n one of schema n + 1.
-MIGRATIONS: list[Callable[[Connection], None]] = [_from_0, _from_1]
+MIGRATIONS: list[Callable[[Connection], None]] = [_from_0, _from_1, _from_2, _from_3]
 
 
 def newest_schema() -> int:
@@ -96,7 +133,7 @@ def schema_of(connection: Connection) -> int:
     if SCHEMA.name in names:
         return int(connection.execute(select(SCHEMA.c.schema)).scalar_one())
     missing = {column for column in _missing_columns(connection) if column[0] not in _LATER_TABLES}
-    return 0 if missing == _LATER_THAN_0 else 1
+    return 0 if missing - {_LATER_COLUMN} == _LATER_THAN_0 else 1
 
 
 def bring_up_to_date(engine: Engine, on_step: Callable[[str], None] = lambda _step: None) -> None:

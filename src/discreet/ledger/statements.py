@@ -5,14 +5,13 @@ Comes from: `ledger`, which puts them together and commits. Goes to: the tables 
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
 from fractions import Fraction
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import insert, select, update
 from sqlalchemy.dialects import postgresql, sqlite
 
-from discreet.errors import BadDescription, BadKey, BadRequest, BudgetSpent
+from discreet.errors import BadDescription, BadKey, BadRequest, BudgetSpent, LedgerUnusable
 from discreet.ledger.entries import Receipt, cap_units
 from discreet.ledger.schema import UNKNOWN_NEIGHBOURS
 from discreet.ledger.tables import ACCOUNTS, BUDGETS, CHARGES, LINEAGES, SHARES
@@ -20,13 +19,15 @@ from discreet.model.amount import FAILURE_UNIT, LOSS_UNIT, shown
 from discreet.model.terms import COMPOSITIONS
 
 if TYPE_CHECKING:
-    from sqlalchemy import Connection, Table
+    from collections.abc import Mapping
+
+    from sqlalchemy import Connection, Row, Table
 
     from discreet.ledger.entries import Budget, Charge, LineageEntry
 
 
-def declare(connection: Connection, budget: Budget) -> None:
-    """Set a budget's cap within a transaction, or refuse to raise or change it."""
+def declare(connection: Connection, budget: Budget) -> bool:
+    """Set a budget's cap within a transaction, or refuse to raise or change it; False where it is so already."""
     if budget.composition not in COMPOSITIONS:
         raise BadDescription(
             f'The ledger has no rule "{budget.composition}".', f"Use {' or '.join(COMPOSITIONS)}."
@@ -37,7 +38,7 @@ def declare(connection: Connection, budget: Budget) -> None:
         row = {"family": budget.name, "rule": budget.composition, "neighbours": budget.neighbours}
         caps = {"cap_loss": loss, "cap_failure": failure}
         connection.execute(insert(BUDGETS).values(spent_loss=0, spent_failure=0, **row, **caps))
-        return
+        return True
     if known.neighbours == UNKNOWN_NEIGHBOURS:
         raise BadDescription(
             f'What the budget "{budget.name}" has spent was booked by an early Discreet that did not write down '
@@ -61,11 +62,14 @@ def declare(connection: Connection, budget: Budget) -> None:
             "The new cap is below what is spent already.",
             "A cap can be lowered to what is spent, and no further.",
         )
+    if (loss, failure) == (known.cap_loss, known.cap_failure):
+        return False
     where = BUDGETS.c.family == budget.name
     connection.execute(update(BUDGETS).where(where).values(cap_loss=loss, cap_failure=failure))
+    return True
 
 
-def record(connection: Connection, charge: Charge, loss: int, failure: int) -> bool:
+def record(connection: Connection, charge: Charge, loss: int, failure: int, position: int, at: str) -> bool:
     """Write the request's row; False where it is there already. A second writer waits for the first."""
     row = {
         "family": charge.budget,
@@ -74,14 +78,22 @@ def record(connection: Connection, charge: Charge, loss: int, failure: int) -> b
         "loss": loss,
         "failure": failure,
         "what": charge.request,
-        "at": datetime.now(UTC).isoformat(timespec="microseconds"),
+        "at": at,
+        "position": position,
     }
     if connection.execute(select(BUDGETS.c.family).where(BUDGETS.c.family == charge.budget)).first() is None:
         raise BadRequest(f'The ledger knows no budget "{charge.budget}".', "Load a dataset of it first.")
+    return write_once(connection, CHARGES, row)
+
+
+def write_once(connection: Connection, table: Table, row: Mapping[str, object]) -> bool:
+    """Insert a row; False where one of its name is there already."""
     dialect = postgresql if connection.dialect.name == "postgresql" else sqlite
     # RETURNING and not a row count: drivers do not agree on the count of an insert that met a conflict.
-    statement = dialect.insert(CHARGES).values(**row).on_conflict_do_nothing().returning(CHARGES.c.request)
-    return connection.execute(statement).first() is not None
+    inserting = (
+        dialect.insert(table).values(**row).on_conflict_do_nothing(index_elements=list(table.primary_key))
+    )
+    return connection.execute(inserting.returning(*table.primary_key)).first() is not None
 
 
 def add(connection: Connection, table: Table, where: object, loss: int, failure: int) -> bool:
@@ -96,6 +108,19 @@ def add(connection: Connection, table: Table, where: object, loss: int, failure:
         .returning(table.c.spent_loss)
     )
     return len(changed.all()) == 1
+
+
+def set_share(connection: Connection, budget: str, account: str, loss: int, failure: int) -> tuple[int, int]:
+    """Set an account's share, which is never below what is spent of it; returns the caps that were set."""
+    where = (SHARES.c.family == budget) & (SHARES.c.account == account)
+    known = connection.execute(select(SHARES).where(where)).one_or_none()
+    if known is None:
+        row = {"family": budget, "account": account, "cap_loss": loss, "cap_failure": failure}
+        connection.execute(insert(SHARES).values(spent_loss=0, spent_failure=0, **row))
+        return loss, failure
+    caps = (max(loss, known.spent_loss), max(failure, known.spent_failure))
+    connection.execute(update(SHARES).where(where).values(cap_loss=caps[0], cap_failure=caps[1]))
+    return caps
 
 
 def earlier(connection: Connection, charge: Charge) -> Receipt:
@@ -140,14 +165,32 @@ def refuse_other_promise(connection: Connection, entry: LineageEntry) -> None:
             )
 
 
-def enter_lineage(connection: Connection, entry: LineageEntry) -> None:
-    """Write down the method and the budget of a lineage, or refuse another one."""
-    if connection.dialect.name == "postgresql":  # two loads at once may not both find nothing
-        connection.exec_driver_sql("LOCK TABLE lineages IN SHARE ROW EXCLUSIVE MODE")
+def refuse_other_terms(connection: Connection, budget: Budget) -> None:
+    """Refuse a budget in the ledger that is neither the declared one nor a lowered one."""
+    row = connection.execute(select(BUDGETS).where(BUDGETS.c.family == budget.name)).one_or_none()
+    if row is not None and not _keeps(row, budget):
+        raise LedgerUnusable(
+            f'The ledger has another cap, rule or neighbours for the budget "{budget.name}" than the sealed terms of a '
+            "version.",
+            "It was changed after the load. Restore the newest copy that was not changed.",
+        )
+
+
+def _keeps(row: Row[Any], budget: Budget) -> bool:
+    """Whether a budget in the ledger is a declared one, or a lowered one; early ledgers did not know its neighbours."""
+    loss, failure = cap_units(budget.cap)
+    same = row.rule == budget.composition and row.neighbours in {budget.neighbours, UNKNOWN_NEIGHBOURS}
+    return same and row.cap_loss <= loss and row.cap_failure <= failure
+
+
+def enter_lineage(connection: Connection, entry: LineageEntry) -> bool:
+    """Write down the method and the budget of a lineage, or refuse another one; False where it is written already.
+
+    The caller holds the lock of the chain: two loads at once may not both find nothing.
+    """
     refuse_other_promise(connection, entry)
-    dialect = postgresql if connection.dialect.name == "postgresql" else sqlite
     row = {"dataset": entry.dataset, "lineage": entry.lineage, "method": entry.method, "family": entry.budget}
-    connection.execute(dialect.insert(LINEAGES).values(**row).on_conflict_do_nothing())
+    return write_once(connection, LINEAGES, row)
 
 
 def refuse_revoked(connection: Connection, account: str | None) -> None:

@@ -2,7 +2,7 @@
 
 The names are those of the first ledger: a budget is called `family` and its composition `rule` in the database.
 
-Comes from: nothing. Goes to: `database` (makes them), `statements`, `ledger`, `accounts`, `group_meter`.
+Comes from: nothing. Goes to: `database` (makes them), `statements`, `ledger`, `chain`, `accounts`, `group_meter`.
 """
 
 from __future__ import annotations
@@ -45,6 +45,16 @@ CHARGES = Table(
     Column("failure", BigInteger, nullable=False),
     Column("what", String, nullable=False),
     Column("at", String(40), nullable=False),
+    Column("position", BigInteger, unique=True),
+)
+#: Every change of the tables above and of two below is an entry with a keyed tag (`chain`).
+CHAIN = Table(
+    "chain",
+    METADATA,
+    Column("position", BigInteger, primary_key=True, autoincrement=False),
+    Column("kind", String(16), nullable=False),
+    Column("body", String, nullable=False),
+    Column("tag", String(64), nullable=False),
 )
 #: One version, one set of records: noise that came again exactly where records did would tell whether they changed.
 VERSIONS = Table(
@@ -69,8 +79,19 @@ ACCOUNTS = Table(
     METADATA,
     Column("account", String(200), primary_key=True),
     Column("role", String(16), nullable=False),
-    Column("key_hash", String(64), nullable=False, unique=True),
     Column("created", String(40), nullable=False),
+    Column("revoked", String(40)),
+)
+#: The keys of accounts, as hashes. `datasets` is a list as JSON, or nothing for all of them.
+KEYS = Table(
+    "api_keys",
+    METADATA,
+    Column("key_hash", String(64), primary_key=True),
+    Column("account", String(200), ForeignKey("accounts.account"), nullable=False),
+    Column("role", String(16), nullable=False),
+    Column("datasets", String),
+    Column("created", String(40), nullable=False),
+    Column("expires", String(40)),
     Column("revoked", String(40)),
 )
 #: Groups of their own that accounts have made; each counts once (`group_meter`).

@@ -21,28 +21,29 @@ from __future__ import annotations
 import hashlib
 import hmac
 import json
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Protocol, TypeAlias
 
 import numpy as np
 
 from discreet.records.block_cipher import encipher, pair_blocks
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from numpy.typing import NDArray
 
     from discreet.model.dataset import Dataset
     from discreet.model.protection import Protection
-    from discreet.model.shape import TableShape
+    from discreet.model.shape import Dimension, TableShape
     from discreet.records.secret import Secret
 
 
-class CellKeys(Protocol):
-    """From the key sums of the cells at some places of a table to their cell keys."""
+#: From the key sums of some cells and their flat places in a table to their cell keys.
+KeysAt: TypeAlias = "Callable[[NDArray[np.uint64], NDArray[np.intp]], NDArray[np.uint64]]"
 
-    def __call__(
-        self, key_sums: NDArray[np.uint64], shape: TableShape, places: NDArray[np.intp]
-    ) -> NDArray[np.uint64]:
-        """The cell keys of cells given by their sums and flat places in the table."""
+
+#: The cell keys of a table, for as many of its cells at once as the caller likes.
+CellKeys: TypeAlias = "Callable[[TableShape], KeysAt]"
 
 
 def noise_lineage(dataset: Dataset) -> str:
@@ -60,27 +61,20 @@ def cell_keys(secret: Secret, lineage: str, protection: Protection, modulus: int
     """The cell-key function of a protection, for a noise table of a key modulus."""
     big_n = protection.big_n
 
-    def hashed(
-        key_sums: NDArray[np.uint64], shape: TableShape, places: NDArray[np.intp]
-    ) -> NDArray[np.uint64]:
-        return _reduce(_first_words(secret.derive("cell-key", lineage), pair_blocks(key_sums)), modulus)
+    def hashed(_shape: TableShape) -> KeysAt:
+        key = secret.derive("cell-key", lineage)
+        return lambda sums, _places: reduced_words(key, sums, modulus)
 
-    def described(
-        key_sums: NDArray[np.uint64], shape: TableShape, places: NDArray[np.intp]
-    ) -> NDArray[np.uint64]:
-        tokens = _descriptions(secret.derive("cell-description", lineage), shape).ravel()[places]
+    def described(shape: TableShape) -> KeysAt:
+        tokens = description_tokens(secret.derive("cell-description", lineage), shape)
         key = secret.derive("cell-key-described", lineage)
-        return _reduce(_first_words(key, pair_blocks(key_sums, tokens)), modulus)
+        return lambda sums, places: _reduce(_first_words(key, pair_blocks(sums, tokens(places))), modulus)
 
-    def additive(
-        key_sums: NDArray[np.uint64], shape: TableShape, places: NDArray[np.intp]
-    ) -> NDArray[np.uint64]:
-        return _reduce(key_sums, modulus)
+    def additive(_shape: TableShape) -> KeysAt:
+        return lambda sums, _places: _reduce(sums, modulus)
 
-    def abs_bytes(
-        key_sums: NDArray[np.uint64], shape: TableShape, places: NDArray[np.intp]
-    ) -> NDArray[np.uint64]:
-        return xor_of_bytes(key_sums % np.uint64(big_n))
+    def abs_bytes(_shape: TableShape) -> KeysAt:
+        return lambda sums, _places: xor_of_bytes(sums % np.uint64(big_n))
 
     modes: dict[str, CellKeys] = {
         "hashed": hashed,
@@ -119,6 +113,11 @@ def xor_of_bytes(sums: NDArray[np.uint64]) -> NDArray[np.uint64]:
     return xored
 
 
+def reduced_words(key: bytes, words: NDArray[np.uint64], modulus: int) -> NDArray[np.uint64]:
+    """A keyed hash of 64-bit words, below the modulus."""
+    return _reduce(_first_words(key, pair_blocks(words)), modulus)
+
+
 def _first_words(key: bytes, blocks: NDArray[np.uint8]) -> NDArray[np.uint64]:
     words = encipher(key, blocks).view("<u8")
     return np.ascontiguousarray(words[:, 0]).astype(np.uint64, copy=False)
@@ -132,24 +131,32 @@ def _reduce(words: NDArray[np.uint64], modulus: int) -> NDArray[np.uint64]:
     return words % np.uint64(modulus)
 
 
-def _descriptions(key: bytes, shape: TableShape) -> NDArray[np.uint64]:
-    """A 64-bit token for the description of every cell.
+def description_tokens(key: bytes, shape: TableShape) -> Callable[[NDArray[np.intp]], NDArray[np.uint64]]:
+    """A 64-bit token for the description of every cell, by its flat place.
 
     A description is a set of conditions "variable is among these codes"; each condition that excludes
     somebody has a keyed random token, and a cell's token is their sum modulo 2^64. A filter and a slice
     that say the same thing therefore give the same token.
     """
-    total = np.zeros((1,) * len(shape.dimensions), dtype=np.uint64)
-    for hidden in shape.filters:
-        total = total + np.uint64(_token(key, hidden.name, hidden.members, hidden.base))
-    for axis, dimension in enumerate(shape.dimensions):
-        tokens = [
-            0 if len(members) == len(dimension.base) else _token(key, dimension.name, members, dimension.base)
-            for members in dimension.members()
-        ]
-        lengths = tuple(-1 if a == axis else 1 for a in range(len(shape.dimensions)))
-        total = total + np.array(tokens, dtype=np.uint64).reshape(lengths)
-    return np.broadcast_to(total, shape.lengths)
+    hidden = sum(_token(key, each.name, each.members, each.base) for each in shape.filters) % 2**64
+    axes = [_axis_tokens(key, dimension) for dimension in shape.dimensions]
+
+    def tokens(places: NDArray[np.intp]) -> NDArray[np.uint64]:
+        total = np.full(places.shape, hidden, dtype=np.uint64)
+        for axis, index in zip(axes, np.unravel_index(places, shape.lengths), strict=True):
+            total += axis[index]
+        return total
+
+    return tokens
+
+
+def _axis_tokens(key: bytes, dimension: Dimension) -> NDArray[np.uint64]:
+    """The token of each output of a dimension; one that excludes nobody has none."""
+    tokens = [
+        0 if len(members) == len(dimension.base) else _token(key, dimension.name, members, dimension.base)
+        for members in dimension.members()
+    ]
+    return np.array(tokens, dtype=np.uint64)
 
 
 def _token(key: bytes, name: str, members: tuple[int, ...], base: tuple[str, ...]) -> int:

@@ -51,9 +51,18 @@ def version_charge(plan: NoisePlan, dataset: Dataset, version: str, fingerprint:
 
 def version_charge_name(plan: NoisePlan, dataset: Dataset, version: str, fingerprint: str) -> str:
     """What a version is called in the ledger: everything that decides its noise, and for whom it was charged."""
-    noise = [[list(table.margin), mechanism_name(table.noise)] for table in plan.tables]
+    noise = _joint_noise(plan) or [[list(each.margin), mechanism_name(each.noise)] for each in plan.tables]
     records = _records(dataset, version, fingerprint)
     return canonical_request("universe", dataset.id, version, records, noise, _unit(plan.terms))
+
+
+def _joint_noise(plan: NoisePlan) -> list[list[object]]:
+    """Every residual with its grid and noise; a public number has none."""
+    residuals = () if plan.joint is None else plan.joint.residuals
+    return [
+        ["joint", list(each.margin), each.grid, None if each.noise is None else mechanism_name(each.noise)]
+        for each in residuals
+    ]
 
 
 def answer_charge(
@@ -163,6 +172,8 @@ def version_cost(plan: NoisePlan) -> tuple[Fraction, Fraction]:
 
 
 def _universe_cost(plan: NoisePlan) -> tuple[Fraction, Fraction]:
+    if plan.terms.composition == "zcdp" and plan.joint is not None:
+        return plan.joint.loss(plan.terms) / 2, plan.joint.distance(plan.terms)
     if plan.terms.composition == "zcdp":
         costs = [answer_cost(plan.terms, table.noise, table.epsilon) for table in plan.tables]
         return sum((c[0] for c in costs), Fraction(0)), sum((c[1] for c in costs), Fraction(0))

@@ -26,15 +26,16 @@ import numpy as np
 
 from discreet.errors import OutsideUniverse, TooManyCells
 from discreet.model.level_maps import express, is_level_of
+from discreet.model.told import told
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
 
     from numpy.typing import NDArray
 
     from discreet.model.dataset import Dataset
     from discreet.model.shape import Dimension, TableShape
-    from discreet.model.universe import Margin, Universe
+    from discreet.model.universe import Invariant, Margin, Universe
 
 #: No answer adds up more base cells than this at a time.
 MOST_BASE_CELLS = 30_000_000
@@ -98,10 +99,11 @@ class Part:
 
     Args:
         block: Where the block stands in the table's arrays.
-        margin: The margin, or None where the cells are public (a known grand total).
+        margin: The margin, or None where the cells are public.
         axes: How the margin's variables are added up.
         lengths: The shape of the block.
         chosen: Which of the block's cells it answers; None for all.
+        public: The declared invariant by which cells without a margin, and so without noise, may leave.
     """
 
     block: tuple[slice, ...]
@@ -109,6 +111,11 @@ class Part:
     axes: tuple[MarginAxis, ...]
     lengths: tuple[int, ...]
     chosen: NDArray[np.bool_] | None = None
+    public: Invariant | None = None
+
+    def __post_init__(self) -> None:
+        if (self.margin is None) != (self.public is not None):
+            raise ValueError("cells have the noise of a margin, or are a declared invariant")
 
     @property
     def base_cells(self) -> int:
@@ -146,13 +153,33 @@ def cover(
         TooManyCells: The answer would add up more base cells than is done at a time.
     """
     parts: list[Part] = []
-    choices = [
-        (*_depths(dimension), TOTALS) if dimension.total else _depths(dimension)
-        for dimension in shape.dimensions
-    ]
-    for depths in product(*choices):
+    for depths in block_depths(shape):
         parts += _block(shape, depths, universe, dataset, variances)
     return tuple(parts)
+
+
+def block_depths(shape: TableShape) -> Iterator[tuple[int, ...]]:
+    """The blocks of a table: for every dimension a depth, or `TOTALS`."""
+    return product(*((*_depths(each), TOTALS) if each.total else _depths(each) for each in shape.dimensions))
+
+
+def block_conditions(
+    shape: TableShape, depths: tuple[int, ...]
+) -> tuple[list[Condition], tuple[slice, ...], tuple[int, ...], NDArray[np.bool_] | None]:
+    """What the cells of a block say, where the block stands, its lengths, and which of its cells are meant."""
+    conditions = [
+        _condition(dimension, axis, depth)
+        for axis, (dimension, depth) in enumerate(zip(shape.dimensions, depths, strict=True))
+    ]
+    conditions += [_filter(hidden.name, hidden.members, len(hidden.base)) for hidden in shape.filters]
+    lengths = tuple(
+        1 if depth == TOTALS else len(d.outputs) for d, depth in zip(shape.dimensions, depths, strict=True)
+    )
+    block = tuple(
+        slice(len(d.outputs), len(d.outputs) + 1) if depth == TOTALS else slice(0, len(d.outputs))
+        for d, depth in zip(shape.dimensions, depths, strict=True)
+    )
+    return conditions, block, lengths, _at(shape, depths, lengths)
 
 
 def _depths(dimension: Dimension) -> tuple[int, ...]:
@@ -168,34 +195,28 @@ def _block(
     variances: Mapping[Margin, float],
 ) -> list[Part]:
     """The parts of the cells at one depth of every dimension, or of totals."""
-    totals = [depth == TOTALS for depth in depths]
-    conditions = [
-        _condition(dimension, axis, depth)
-        for axis, (dimension, depth) in enumerate(zip(shape.dimensions, depths, strict=True))
-    ]
-    conditions += [_filter(hidden.name, hidden.members, len(hidden.base)) for hidden in shape.filters]
+    conditions, block, lengths, asked = block_conditions(shape, depths)
     telling = [condition for condition in conditions if condition.restricts]
-    lengths = tuple(1 if total else len(d.outputs) for d, total in zip(shape.dimensions, totals, strict=True))
-    block = tuple(
-        slice(len(d.outputs), len(d.outputs) + 1) if total else slice(0, len(d.outputs))
-        for d, total in zip(shape.dimensions, totals, strict=True)
-    )
-    if not telling and universe.known_total:
-        return [Part(block, None, (), lengths)]
+    for public in universe.known:
+        if margin_axes(public.margin, telling, dataset) is not None:
+            return [Part(block, None, (), lengths, asked, public)]
     found = [
         Part(block, margin, axes, lengths)
         for margin in universe.margins
         if (axes := margin_axes(margin, telling, dataset)) is not None
     ]
     if not found:
-        raise _outside(telling, universe, dataset)
+        raise outside(telling, universe, dataset)
     small = [part for part in found if part.base_cells <= MOST_BASE_CELLS]
     if not small:
         raise TooManyCells(
-            f"The answer would add up more than {MOST_BASE_CELLS:,} released cells.",
-            "Filter to fewer categories, or ask for a table that is declared itself.",
+            told(
+                "The answer would add up more than {most_base_cells:,} released cells.",
+                most_base_cells=MOST_BASE_CELLS,
+            ),
+            told("Filter to fewer categories, or ask for a table that is declared itself."),
         )
-    return _smallest_variance(small, variances, _at(shape, depths, lengths))
+    return _smallest_variance(small, variances, asked)
 
 
 def _at(shape: TableShape, depths: tuple[int, ...], lengths: tuple[int, ...]) -> NDArray[np.bool_] | None:
@@ -288,18 +309,25 @@ def _bounds(part: Part, variances: Mapping[Margin, float]) -> tuple[float, float
     return low, high
 
 
-def _outside(conditions: list[Condition], universe: Universe, dataset: Dataset) -> OutsideUniverse:
+def outside(conditions: list[Condition], universe: Universe, dataset: Dataset) -> OutsideUniverse:
     """The refusal, with the variables whose removal would help, if one does."""
     names = list(dict.fromkeys(condition.name for condition in conditions))
-    helps = [f'"{name}"' for name in names if _answerable_without(name, conditions, universe, dataset)]
+    helps = tuple(
+        told('"{name}"', name=name)
+        for name in names
+        if _answerable_without(name, conditions, universe, dataset)
+    )
     advice = (
-        f"Take out {' or '.join(helps)}, filters included."
+        told("Take out {helps:either}, filters included.", helps=helps)
         if helps
-        else "See the dataset's budget for the declared tables."
+        else told("See the dataset's budget for the declared tables.")
     )
     return OutsideUniverse(
-        f"No declared table contains {' x '.join(sorted(names)) or 'the grand total'}, so it has no privacy budget.",
-        f"{advice} The custodian may declare it, or open a ledger for it.",
+        told(
+            "No declared table contains {value:times}, so it has no privacy budget.",
+            value=tuple(sorted(names)) or (told("the grand total"),),
+        ),
+        told("{advice} The custodian may declare it, or open a ledger for it.", advice=advice),
     )
 
 

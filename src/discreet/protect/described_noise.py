@@ -89,19 +89,22 @@ def require_one_row(table: NoiseTable) -> None:
         raise BadNoiseTable("The noise table never changes a count.", "For `dp` every cell needs noise.")
 
 
-def described_noise(exact: ExactTable, parts: Sequence[Part], noise: DescriptionNoise) -> NoisyCells:
+def described_noise(
+    exact: ExactTable, parts: Sequence[Part], noise: DescriptionNoise, *, spend: bool = False
+) -> NoisyCells:
     """Noisy counts of a table that declared margins cover.
 
     Args:
         exact: The true counts of the table, totals included.
         parts: Which margin answers which cells (`protect/cover.py`).
         noise: The keyed noise.
+        spend: Whether the noisy counts take the place of the true ones.
     """
-    noisy = exact.counts.astype(np.int64, copy=True)
+    noisy = exact.start(spend=spend)
     public = np.zeros(noisy.shape, dtype=np.bool_)
     for part in parts:
         if part.margin is None:
-            public[part.block] = True
+            public[part.block] |= _chosen(part)
         else:
             noisy[part.block] += np.where(_chosen(part), block_noise(part, noise), 0)
     law = described_law(noisy.shape, parts, noise)

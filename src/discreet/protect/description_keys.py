@@ -153,6 +153,25 @@ def named_keys(
     return words if modulus == LARGEST_MODULUS else words & np.uint64(modulus - 1)
 
 
+def residual_keys(
+    secret: Secret, context: NoiseContext, margin: MarginCells, measured: str
+) -> NDArray[np.uint64]:
+    """The keys of all cells of a residual, in the order of the description: one stream a residual.
+
+    Args:
+        secret: The workspace's secret.
+        context: Which release.
+        margin: The residual's cells.
+        measured: What else decides what is measured: its grid and its blocks.
+    """
+    parts = (context.dataset, context.version, context.fingerprint, context.mechanism)
+    key = secret.derive("residual-noise", *parts, margin.domain, measured)
+    words = counter_words(key, margin.cells).reshape(margin.lengths)
+    for axis, rank in enumerate(margin.ranks):
+        words = np.take(words, rank, axis=axis)
+    return words
+
+
 def _refuse_uneven(modulus: int) -> None:
     if modulus < 1 or LARGEST_MODULUS % modulus:
         raise BadNoiseTable(

@@ -23,10 +23,14 @@ from typing import TYPE_CHECKING, Any
 
 from discreet.errors import LedgerUnusable, OutsideUniverse
 from discreet.model.amount import shown
+from discreet.model.told import told
+from discreet.model.unit import unit_of
 from discreet.model.universe import canonical_margin, contains
 from discreet.protect import cover
 from discreet.protect.charges import answer_charge, charged_document, paid_margins, version_charge_name
 from discreet.protect.described_noise import described_law, described_noise
+from discreet.protect.joint_cover import joint_cover
+from discreet.protect.joint_law import joint_law
 from discreet.protect.promise import dp_promise
 
 if TYPE_CHECKING:
@@ -38,15 +42,19 @@ if TYPE_CHECKING:
     from discreet.ledger.entries import Charge
     from discreet.ledger.group_meter import Asker
     from discreet.ledger.ledger import Ledger
+    from discreet.model.dataset import Dataset
     from discreet.model.exact import ExactTable
-    from discreet.model.protection import Protection
+    from discreet.model.noise_law import NoiseLaw
     from discreet.model.request import TableRequest
     from discreet.model.shape import TableShape
     from discreet.model.universe import Margin, Universe
-    from discreet.noise.described_law import DescribedLaw
     from discreet.noise.table import NoiseTable
     from discreet.protect.cover import Part
     from discreet.protect.described_noise import DescriptionNoise
+    from discreet.protect.joint_cover import Block
+    from discreet.protect.joint_law import JointLaw
+    from discreet.protect.joint_noise import StoredResiduals
+    from discreet.protect.joint_plan import JointPlan
     from discreet.protect.noisy_cells import NoisyCells
     from discreet.protect.plan import NoisePlan, PlannedTable
     from discreet.protect.protector import Protector
@@ -60,6 +68,7 @@ class DpProtector:
         plan: What was charged at the load, and the noise of an answer outside of it.
         source: The keyed noise of the plan's margins.
         ledger: Where everything is charged.
+        residuals: Of a joint universe, what was measured at load; None elsewhere.
         extra: The margin outside the universe that this question is answered from.
         charge: What must be paid first.
     """
@@ -67,16 +76,32 @@ class DpProtector:
     plan: NoisePlan
     source: DescriptionNoise
     ledger: Ledger
+    residuals: StoredResiduals | None = None
     extra: PlannedTable | None = None
     charge: Charge | None = None
     _covers: list[tuple[TableShape, tuple[Part, ...]]] = field(
         default_factory=list, compare=False, repr=False
     )
+    _blocks: list[tuple[TableShape, tuple[Block, ...]]] = field(
+        default_factory=list, compare=False, repr=False
+    )
+    _laws: list[tuple[TableShape, JointLaw]] = field(default_factory=list, compare=False, repr=False)
+    _charged: dict[str, tuple[int, ...] | None] = field(default_factory=dict, compare=False, repr=False)
 
     @property
     def tables(self) -> tuple[NoiseTable, ...]:
-        """The noise table of every released margin."""
-        return tuple(self._noise.noise.values())
+        """The noise table of every released margin; of a joint universe, the law of the cell with the least noise."""
+        if self.residuals is None or self.extra is not None:
+            return tuple(self._noise.noise.values())
+        laws = [self._joint_law(shape) for shape, _ in self._blocks[:1]]
+        found = [law.variances[law.variances > 0] for law in laws]
+        return (self._joint.table_of(min((float(each.min()) for each in found if each.size), default=0.0)),)
+
+    @property
+    def _joint(self) -> JointPlan:
+        if self.plan.joint is None:
+            raise ValueError("only a joint universe has residuals")
+        return self.plan.joint
 
     @property
     def unpaid(self) -> bool:
@@ -92,7 +117,7 @@ class DpProtector:
     def cover(self, request: TableRequest, shapes: Sequence[TableShape], asker: Asker | None) -> Protector:
         """Answer from the universe, from what is paid for, or at the asker's cost."""
         self.refuse_uncharged()
-        covering = replace(self, _covers=[])
+        covering = replace(self, _covers=[], _blocks=[], _laws=[])
         try:
             covering.find(shapes)
         except OutsideUniverse as outside:
@@ -107,16 +132,24 @@ class DpProtector:
         receipt = self.ledger.charge(self.charge)
         return None if receipt.repeat else charged_document(self.charge, receipt, self.plan.terms.composition)
 
-    def protect(self, exact: ExactTable) -> NoisyCells:
+    def stored(self, shape: TableShape) -> NoisyCells | None:
+        """Of a joint universe, the cells that its residuals give."""
+        if self.residuals is None or self.extra is not None:
+            return None
+        return self.residuals.cells(shape, self._joint_blocks(shape), self._joint_law(shape))
+
+    def protect(self, exact: ExactTable, *, spend: bool = False) -> NoisyCells:
         """Noise looked up by the description of the cells."""
-        return described_noise(exact, self._parts(exact.shape), self._noise)
+        return described_noise(exact, self._parts(exact.shape), self._noise, spend=spend)
 
     def chances(self, exact: ExactTable) -> NDArray[np.float64]:  # noqa: ARG002 - there are none
         """None: under `dp` nothing that is exact is rounded and told."""
         raise ValueError("under dp errors follow from noisy counts and declared constants")
 
-    def law(self, shape: TableShape) -> DescribedLaw:
-        """How many terms of which margin's noise each cell has."""
+    def law(self, shape: TableShape) -> NoiseLaw:
+        """How many terms of which margin's noise each cell has; of a joint universe, their variances."""
+        if self.residuals is not None and self.extra is None:
+            return self._joint_law(shape)
         return described_law(shape.lengths, self._parts(shape), self._noise)
 
     @cached_property
@@ -127,12 +160,12 @@ class DpProtector:
 
     def promise(
         self,
-        protection: Protection,  # noqa: ARG002 - it holds whatever is asked
-        additivity: str = "",  # noqa: ARG002
+        dataset: Dataset,
+        additivity: str = "",  # noqa: ARG002 - it holds whatever is asked
         subject: str = "",  # noqa: ARG002
     ) -> tuple[str, ...]:
         """What everything together is promised."""
-        return dp_promise(self.plan)
+        return dp_promise(self.plan, unit_of(dataset))
 
     def find(self, shapes: Sequence[TableShape]) -> None:
         """Find the parts of all shapes beforehand; what cannot be answered is refused here.
@@ -141,7 +174,26 @@ class DpProtector:
             OutsideUniverse, TooManyCells: By the shape.
         """
         for shape in shapes:
-            self._parts(shape)
+            if self.residuals is None or self.extra is not None:
+                self._parts(shape)
+            else:
+                self._joint_blocks(shape)
+
+    def _joint_blocks(self, shape: TableShape) -> tuple[Block, ...]:
+        for known, blocks in self._blocks:
+            if known is shape:
+                return blocks
+        found = joint_cover(shape, self.plan.universe, self.source.dataset, self._joint)
+        self._blocks.append((shape, found))
+        return found
+
+    def _joint_law(self, shape: TableShape) -> JointLaw:
+        for known, law in self._laws:
+            if known is shape:
+                return law
+        found = joint_law(shape, self._joint_blocks(shape), self._joint, self.source.dataset)
+        self._laws.append((shape, found))
+        return found
 
     def _parts(self, shape: TableShape) -> tuple[Part, ...]:
         for known, parts in self._covers:
@@ -153,7 +205,13 @@ class DpProtector:
 
     @cached_property
     def _universe(self) -> Universe:
-        return self.plan.universe if self.extra is None else self.plan.universe.with_margin(self.extra.margin)
+        if self.extra is None:
+            return self.plan.universe
+        if (
+            self.residuals is not None
+        ):  # numbers of a joint universe and of a margin of its own cannot be added up
+            return replace(self.plan.universe, margins=(self.extra.margin,))
+        return self.plan.universe.with_margin(self.extra.margin)
 
     @cached_property
     def _variances(self) -> dict[tuple[str, ...], float]:
@@ -183,11 +241,16 @@ class DpProtector:
             loss = "epsilon" if self.plan.terms.composition == "basic" else "rho"
             raise OutsideUniverse(
                 outside.message,
-                f"{outside.advice} Accounts with a share of the ledger may ask for it, at {loss} "
-                f"{shown(charge.booked[0])}: send your key.",
+                told(
+                    "{advice} Accounts with a share of the ledger may ask for it, at {loss} {shown}: send your "
+                    "key.",
+                    advice=outside.advice,
+                    loss=loss,
+                    shown=shown(charge.booked[0]),
+                ),
             )
         asker.require("analyst")
-        return replace(self, extra=table, charge=charge, _covers=[])
+        return replace(self, extra=table, charge=charge, _covers=[], _blocks=[], _laws=[])
 
     def _from_paid(self, margin: Margin, shapes: Sequence[TableShape]) -> DpProtector | None:
         """The protector that answers from a margin that is paid for; None where none contains the question.
@@ -198,7 +261,9 @@ class DpProtector:
         for paid in paid_margins(self.ledger, self.plan, source.dataset, source.version, source.fingerprint):
             if self.plan.answer is None or not contains(paid, margin, source.dataset):
                 continue
-            found = replace(self, extra=replace(self.plan.answer, margin=paid), _covers=[])
+            found = replace(
+                self, extra=replace(self.plan.answer, margin=paid), _covers=[], _blocks=[], _laws=[]
+            )
             with suppress(OutsideUniverse):
                 found.find(shapes)
                 return found
@@ -213,8 +278,11 @@ class DpProtector:
         out = self.plan.universe.excludes(margin, self.source.dataset)
         if out is not None:
             raise OutsideUniverse(
-                f"Tables that contain {' x '.join(out) or 'the total'} are excluded: they are never answered.",
-                "Leave out one of these variables.",
+                told(
+                    "Tables that contain {value:times} are excluded: they are never answered.",
+                    value=tuple(out) or (told("the total"),),
+                ),
+                told("Leave out one of these variables."),
             )
 
     def refuse_uncharged(self) -> None:
@@ -223,7 +291,11 @@ class DpProtector:
         Raises:
             LedgerUnusable: Nothing is answered.
         """
+        mark = self.ledger.file_mark()
+        if mark is not None and self._charged.get(self.version_charge) == mark:
+            return  # it was there, and the ledger is still the same
         if not self.ledger.is_paid(self.plan.terms.name, self.version_charge):
             raise LedgerUnusable(
                 "The ledger does not know of this version.", "Restore the newest copy of the ledger."
             )
+        self._charged[self.version_charge] = mark

@@ -14,10 +14,12 @@ from __future__ import annotations
 import math
 from bisect import bisect_left
 from fractions import Fraction
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from discreet.errors import BadDescription
 from discreet.model.terms import MOST_EXACT
+from discreet.model.told import Text, told
 from discreet.protect.plan import NoisePlan
 
 if TYPE_CHECKING:
@@ -56,10 +58,13 @@ def refuse_exact(plan: NoisePlan) -> None:
         BadDescription: A table would be exact more often than `max_exact` allows.
     """
     tables = [*plan.tables, *([] if plan.answer is None else [plan.answer])]
-    for table in tables:
-        found = largest_exact([table.noise])
+    exact = [(table.margin, largest_exact([table.noise])) for table in tables]
+    if plan.joint is not None:
+        errors = plan.joint.errors
+        exact += [(margin, Fraction(errors.most_exact(margin))) for margin in plan.universe.noisy]
+    for margin, found in exact:
         if found > plan.terms.max_exact:
-            what = " x ".join(table.margin) or "the grand total"
+            what = " x ".join(margin) or "the grand total"
             raise BadDescription(
                 f"The noise would leave a count of {what} exact with probability {_percent(found)}, and max_exact of "
                 f"the budget is {float(plan.terms.max_exact):g}.",
@@ -103,13 +108,22 @@ def noise_cautions(noise: NoiseTable | NoisePlan) -> tuple[str, ...]:
 
 def changed_sentence(tables: Iterable[NoiseTable]) -> str:
     """How often the noise changes a count, rounded down: a note errs on the safe side."""
-    listed = tuple(tables)
-    changed = 1 - largest_exact(listed)
-    who = "a count above zero" if all(table.keeps_zero for table in listed) else "a count"
-    return f"The noise changes {who} with a probability of at least {_percent(changed)}."
+    return _changed_sentence(tuple(tables))
 
 
-def _percent(share: Fraction) -> str:
+@lru_cache(maxsize=64)
+def _changed_sentence(tables: tuple[NoiseTable, ...]) -> str:
+    """It follows from the integers of the tables alone, so it is made once."""
+    changed = 1 - largest_exact(tables)
+    chance = _percent(changed)
+    if all(table.keeps_zero for table in tables):
+        return told(
+            "The noise changes a count above zero with a probability of at least {chance}.", chance=chance
+        )
+    return told("The noise changes a count with a probability of at least {chance}.", chance=chance)
+
+
+def _percent(share: Fraction) -> Text:
     """A share in percent, rounded down; near 0 % and 100 % with as many decimals as tell it from them.
 
     >>> _percent(Fraction(5379, 10000)), _percent(Fraction(99961, 100000)), _percent(Fraction(0))
@@ -117,4 +131,5 @@ def _percent(share: Fraction) -> str:
     """
     distance = min(share, 1 - share)
     places = 0 if not 0 < distance < Fraction(1, 100) else min(7, math.ceil(-math.log10(distance)) - 1)
-    return f"{math.floor(share * 100 * 10**places) / 10**places:.{places}f} %"
+    down = math.floor(share * 100 * 10**places) / 10**places
+    return Text(f"{{percent:.{places}f}} %", {"percent": down})

@@ -22,7 +22,9 @@ class NoisyCells:
     Args:
         noisy: Count plus noise; below zero where the noise is.
         law: The law of the noise of every cell.
+        unrounded: Of a joint table, the values that the counts are rounded from; None elsewhere.
     """
 
     noisy: NDArray[np.int64]
     law: NoiseLaw
+    unrounded: NDArray[np.float64] | None = None

@@ -6,6 +6,8 @@
 A record shows in one cell of each margin, in two when neighbours replace it; a unit with r records may put all of them
 into one cell, which costs r times (epsilon) or r^2 times (rho) as much. A family says which of the two scales it.
 
+A joint universe has no tables of its own but residuals (`joint_plan`), whose noise is Gaussian.
+
 Comes from: `Universe`, `Terms`, `[protection.noise]`. Goes to: `described_noise` (noise), `tightest` (claims), reports.
 Source: Rinott et al. (2018), section 7; docs/methods/dp.md.
 """
@@ -17,12 +19,15 @@ from fractions import Fraction
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
-from discreet.errors import BadDescription, nearest
+from discreet.errors import BadDescription
 from discreet.model.amount import LOSS_UNIT
+from discreet.model.nearest import nearest
 from discreet.noise.families import build, families
 from discreet.privacy.claim import float_down, float_up
 from discreet.privacy.composition_basic import Spent
 from discreet.privacy.composition_zcdp import rho_for
+from discreet.protect.calibrate import calibrate
+from discreet.protect.joint_plan import make_joint
 from discreet.protect.spread import spread_by_importance, spread_equally, spread_for, workload_of
 
 if TYPE_CHECKING:
@@ -34,6 +39,7 @@ if TYPE_CHECKING:
     from discreet.noise.family import Currency
     from discreet.noise.table import NoiseTable
     from discreet.privacy.claim import Claim
+    from discreet.protect.joint_plan import JointPlan
 
 MODULUS = 2**64
 #: Of the delta of a plan in rho, kept for the distance of the shipped tables to the ideal law.
@@ -61,6 +67,7 @@ class NoisePlan:
         currency: `epsilon` or `rho`: what the shares are shares of.
         answer: The noise and cost of one margin outside the universe, whichever it is; None where none is answered.
         claim: What was claimed when the version was loaded, for ever; None before.
+        joint: The residuals of a joint universe, which has no `tables`; None elsewhere.
     """
 
     universe: Universe
@@ -69,11 +76,14 @@ class NoisePlan:
     currency: str
     answer: PlannedTable | None = None
     claim: Claim | None = None
+    joint: JointPlan | None = None
 
     @property
     def d(self) -> int:
-        """In how many cells each record is counted."""
-        return len(self.tables)
+        """In how many cells each record is counted; of a joint universe, in how many residuals with noise."""
+        if self.joint is None:
+            return len(self.tables)
+        return sum(each.noise is not None for each in self.joint.residuals)
 
     def noise(self) -> dict[Margin, NoiseTable]:
         """The noise table of each margin."""
@@ -104,16 +114,30 @@ def make_plan(dataset: Dataset, universe: Universe, terms: Terms, noise: Mapping
     Raises:
         BadDescription: The family cannot serve, or a parameter is the plan's own.
     """
+    if universe.style == "joint":
+        return _joint_plan(dataset, universe, terms, noise)
     source = _Source.of(noise)
     shares = shares_of(dataset, universe, terms, source.currency)
-    tables = tuple(
-        _planned(margin, share, terms, source)
-        for margin, share in sorted(shares.items(), key=lambda item: (len(item[0]), item[0]))
-    )
-    released = replace(universe, margins=tuple(table.margin for table in tables))
     _refuse_dear_answers(terms)
     answer = interactive_table(terms, (), terms.answer_cost, noise) if terms.answer_cost else None
-    return NoisePlan(released, terms, tables, source.currency, answer)
+
+    def plan_at(times: Fraction) -> NoisePlan:
+        tables = tuple(
+            _planned(margin, share * times, terms, source)
+            for margin, share in sorted(shares.items(), key=lambda item: (len(item[0]), item[0]))
+        )
+        released = replace(universe, margins=tuple(table.margin for table in tables))
+        return NoisePlan(released, terms, tables, source.currency, answer)
+
+    claims_less = terms.calibrate and terms.delta > 0 and terms.composition == "basic"
+    return calibrate(plan_at) if claims_less else plan_at(Fraction(1))
+
+
+def _joint_plan(dataset: Dataset, universe: Universe, terms: Terms, noise: Mapping[str, Any]) -> NoisePlan:
+    _refuse_dear_answers(terms)
+    answer = interactive_table(terms, (), terms.answer_cost, noise) if terms.answer_cost else None
+    rho = rho_at(terms.epsilon, terms.delta) if terms.composition == "zcdp" and terms.delta else None
+    return NoisePlan(universe, terms, (), "rho", answer, joint=make_joint(dataset, universe, terms, rho))
 
 
 def interactive_table(

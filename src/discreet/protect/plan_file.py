@@ -10,26 +10,31 @@ from __future__ import annotations
 import json
 from dataclasses import replace
 from fractions import Fraction
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from discreet.errors import BadNoiseTable, DiscreetError
 from discreet.model.declared_dp import declared_dp
 from discreet.noise.files import from_document, to_document
 from discreet.noise.identity import mechanism_name
+from discreet.protect.joint_plan import read_joint
 from discreet.protect.plan import NoisePlan, PlannedTable
 from discreet.protect.tightest import Figure, claim_of
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from discreet.model.dataset import Dataset
+    from discreet.model.universe import Margin
     from discreet.noise.table import NoiseTable
     from discreet.privacy.claim import Claim
+    from discreet.protect.joint_plan import JointPlan, Residual
 
 FORMAT = "discreet-noise-plan"
 VERSION = 1
 
 
+@lru_cache(maxsize=4)  # a load hashes it, writes it and seals it
 def plan_text(plan: NoisePlan) -> str:
     """The plan as JSON text, always the same for the same plan."""
     tables = [*plan.tables, *([] if plan.answer is None else [plan.answer])]
@@ -43,9 +48,20 @@ def plan_text(plan: NoisePlan) -> str:
         "noise": laws,
         "claim": None if plan.claim is None else _claim(plan.claim),
     }
+    if plan.joint is not None:
+        document["residuals"] = [_residual(each) for each in plan.joint.residuals]
+        document["noise"] = laws | _joint_laws(plan.joint)
     return json.dumps(document, indent=1, ensure_ascii=True, sort_keys=True) + "\n"
 
 
+@lru_cache(maxsize=8)
+def _joint_laws(joint: JointPlan) -> dict[str, dict[str, Any]]:
+    """The noise tables of all residuals: a load writes them, hashes them and seals them."""
+    tables = [each.noise for each in joint.residuals if each.noise is not None]
+    return {mechanism_name(table): _law(table) for table in tables}
+
+
+@lru_cache(maxsize=8)
 def read_plan(text: str, dataset: Dataset) -> NoisePlan:
     """The plan of a file, for the dataset whose description it was made from.
 
@@ -58,8 +74,12 @@ def read_plan(text: str, dataset: Dataset) -> NoisePlan:
         laws = {name: from_document(law) for name, law in document["noise"].items()}
         tables = tuple(_planned(entry, laws) for entry in document["tables"])
         answer = None if document["answer"] is None else _planned(document["answer"], laws)
-        released = replace(universe, margins=tuple(table.margin for table in tables))
-        plan = NoisePlan(released, terms, tables, str(document["currency"]), answer)
+        joint = None
+        if universe.style == "joint":
+            joint = read_joint(dataset, universe, terms, _residuals(document["residuals"], laws))
+        else:
+            universe = replace(universe, margins=tuple(table.margin for table in tables))
+        plan = NoisePlan(universe, terms, tables, str(document["currency"]), answer, joint=joint)
         return replace(plan, claim=_read_claim(plan, document["claim"]))
     except (ValueError, KeyError, TypeError, AttributeError, DiscreetError):
         raise BadNoiseTable("The noise plan cannot be read.", "Load the dataset again.") from None
@@ -90,10 +110,33 @@ def _table(table: PlannedTable) -> dict[str, Any]:
     }
 
 
-def _planned(entry: Mapping[str, Any], laws: Mapping[str, NoiseTable]) -> PlannedTable:
+def _residual(residual: Residual) -> dict[str, Any]:
+    noise = residual.noise
+    return {
+        "margin": list(residual.margin),
+        "grid": residual.grid,
+        "noise": None if noise is None else mechanism_name(noise),
+    }
+
+
+def _residuals(
+    entries: Sequence[Mapping[str, Any]], laws: Mapping[str, NoiseTable]
+) -> dict[Margin, tuple[int, NoiseTable | None]]:
+    return {
+        tuple(each["margin"]): (int(each["grid"]), None if each["noise"] is None else _noise(each, laws))
+        for each in entries
+    }
+
+
+def _noise(entry: Mapping[str, Any], laws: Mapping[str, NoiseTable]) -> NoiseTable:
     noise = laws[entry["noise"]]
     if mechanism_name(noise) != entry["noise"]:
         raise BadNoiseTable(
             "A noise table of the plan is not the one that was charged.", "Load the dataset again."
         )
+    return noise
+
+
+def _planned(entry: Mapping[str, Any], laws: Mapping[str, NoiseTable]) -> PlannedTable:
+    noise = _noise(entry, laws)
     return PlannedTable(tuple(entry["margin"]), Fraction(entry["share"]), float(entry["epsilon"]), noise)

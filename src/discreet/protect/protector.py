@@ -3,6 +3,7 @@
     cover      what answers a question, and at which price? Decided by the shape and the ledger; no record is read
     pay        charge what must be charged, before anything is counted
     protect    true counts become noisy ones
+    stored     or noisy counts that were made at load: no record is read for them
     law        the law of the noise of every cell
     promise    what is and is not promised, in sentences
 
@@ -15,6 +16,7 @@ Comes from: `workspace`, which opens a version. Goes to: `answer`, which asks it
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, Protocol
 
 from discreet.model.measure import COUNT
@@ -30,13 +32,14 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from discreet.ledger.group_meter import Asker
+    from discreet.model.dataset import Dataset
     from discreet.model.exact import ExactTable
     from discreet.model.noise_law import NoiseLaw
-    from discreet.model.protection import Protection
     from discreet.model.request import TableRequest
     from discreet.model.shape import TableShape
     from discreet.noise.table import NoiseTable
     from discreet.protect.cell_keys import CellChances, CellKeys
+    from discreet.protect.empty_cells import EmptyCells
 
 
 class Protector(Protocol):
@@ -70,8 +73,11 @@ class Protector(Protocol):
             BudgetSpent: Nothing was charged.
         """
 
-    def protect(self, exact: ExactTable) -> NoisyCells:
-        """Noisy counts of every cell."""
+    def protect(self, exact: ExactTable, *, spend: bool = False) -> NoisyCells:
+        """Noisy counts of every cell; with `spend` in the place of the true ones, which are gone then."""
+
+    def stored(self, shape: TableShape) -> NoisyCells | None:
+        """Noisy counts that were made at load and need no record; None where cells must be counted."""
 
     def chances(self, exact: ExactTable) -> NDArray[np.float64]:
         """A secret number from 0 to 1 for every cell, for rounding by chance; the same people have the same one."""
@@ -80,7 +86,7 @@ class Protector(Protocol):
         """The law of the noise of every cell of a shape; it follows from what is public."""
 
     def promise(
-        self, protection: Protection, additivity: str = "", subject: str = COUNT.subject
+        self, dataset: Dataset, additivity: str = "", subject: str = COUNT.subject
     ) -> tuple[str, ...]:
         """What is and is not promised."""
 
@@ -92,6 +98,7 @@ class CellKeyProtector:
     keys: CellKeys
     noise: NoiseTable
     dice: CellChances
+    empty: EmptyCells | None = None
     unpaid: bool = False
 
     @property
@@ -107,9 +114,14 @@ class CellKeyProtector:
         """Nothing is charged."""
         return
 
-    def protect(self, exact: ExactTable) -> NoisyCells:
+    def protect(self, exact: ExactTable, *, spend: bool = False) -> NoisyCells:
         """Noise looked up by who is in the cell."""
-        return NoisyCells(add_noise(exact, self.keys, self.noise), self.law(exact.shape))
+        return NoisyCells(
+            add_noise(exact, self.keys, self.noise, self.empty, spend=spend), self.law(exact.shape)
+        )
+
+    def stored(self, shape: TableShape) -> None:
+        """Nothing: every table is counted."""
 
     def chances(self, exact: ExactTable) -> NDArray[np.float64]:
         """By who is in the cell, with a key of their own."""
@@ -120,7 +132,20 @@ class CellKeyProtector:
         return TableLaw(self.noise, shape.lengths)
 
     def promise(
-        self, protection: Protection, additivity: str = "", subject: str = COUNT.subject
+        self, dataset: Dataset, additivity: str = "", subject: str = COUNT.subject
     ) -> tuple[str, ...]:
-        """What one count by itself is promised."""
-        return promise(self.noise, protection, additivity, subject)
+        """What one count by itself is promised; said once, since every table says it."""
+        key = (
+            dataset.unit,
+            dataset.unit_column,
+            dataset.protection.keys,
+            additivity or dataset.protection.additivity,
+            subject,
+        )
+        if key not in self._promises:
+            self._promises[key] = promise(self.noise, dataset, additivity, subject)
+        return self._promises[key]
+
+    @cached_property
+    def _promises(self) -> dict[tuple[object, ...], tuple[str, ...]]:
+        return {}

@@ -76,11 +76,7 @@ def spread_by_importance(weights: Mapping[Margin, Fraction], budget: Fraction) -
 
 def workload_of(universe: Universe) -> tuple[Query, ...]:
     """Every declared table with its stated importance; a public total is asked of nobody."""
-    return tuple(
-        Query(margin, float(universe.weight(margin)))
-        for margin in universe.declared
-        if margin or not universe.known_total
-    )
+    return tuple(Query(margin, float(universe.weight(margin))) for margin in universe.noisy)
 
 
 def spread_for(

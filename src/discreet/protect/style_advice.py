@@ -1,7 +1,8 @@
-"""Own noise for every declared table, or sums of the largest ones? Both standard deviations, before anything is spent.
+"""Own noise for every table, sums of the largest, or residuals of all? Standard deviations, before anything is spent.
 
     sd(table) = least over released margins that contain it of  sqrt(cells(margin) / cells(table)) x sd(margin's noise)
 
+A joint universe has one variance a residual, for the least weighted error of all tables (`joint_plan`).
 With noise of its own a small table has few terms but shares the budget with all others; as a sum it has many
 terms of noise that shares with few. Which is better depends on how many variables are added up.
 
@@ -12,10 +13,13 @@ Source: Rinott et al. (2018), section 7, where it is 14/eps, 8.5/eps and 21/eps 
 from __future__ import annotations
 
 import math
+from contextlib import suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from discreet.errors import BadDescription
 from discreet.model.universe import STYLES, candidates, contains, margin_cells
+from discreet.protect.joint_plan import joint_errors
 from discreet.protect.plan import shares_of
 
 if TYPE_CHECKING:
@@ -27,8 +31,10 @@ if TYPE_CHECKING:
 
 
 def style_advice(plan: NoisePlan, dataset: Dataset) -> dict[str, Any]:
-    """The mean standard deviation of the declared tables' cells under both styles, and which is smaller."""
-    found = {style: _mean_deviation(plan, dataset, style) for style in STYLES}
+    """The mean standard deviation of the declared tables' cells under each style, and which is smallest."""
+    found = {style: _mean_deviation(plan, dataset, style) for style in STYLES if style != "joint"}
+    with suppress(BadDescription):  # where the terms do not fit Gaussian residuals
+        found["joint"] = _joint_deviation(plan, dataset)
     best = min(found, key=lambda style: (found[style], style))
     here = plan.universe.style
     advice = (
@@ -39,11 +45,17 @@ def style_advice(plan: NoisePlan, dataset: Dataset) -> dict[str, Any]:
     return {**found, "advice": advice}
 
 
+def _joint_deviation(plan: NoisePlan, dataset: Dataset) -> float:
+    errors = joint_errors(dataset, plan.universe, plan.terms)
+    asked = plan.universe.noisy
+    return math.fsum(map(errors.standard_deviation, asked)) / len(asked)
+
+
 def _mean_deviation(plan: NoisePlan, dataset: Dataset, style: str) -> float:
     universe, terms = plan.universe, plan.terms
-    margins = candidates(universe.declared, style, dataset, known_total=universe.known_total)
+    margins = candidates(universe.declared, style, dataset, universe.known)
     shares = shares_of(dataset, replace(universe, style=style, margins=margins), terms, plan.currency)
-    asked = [margin for margin in universe.declared if margin or not universe.known_total]
+    asked = universe.noisy
     return math.fsum(_deviation(margin, shares, plan, dataset) for margin in asked) / len(asked)
 
 

@@ -5,6 +5,7 @@
     pld        extra installed           privacy-loss distribution of the shipped integers
     zcdp       Laplace, Gaussian         ideal law + (1 + e^epsilon) x cells x distance in delta
     gaussian   rounded normal            the same with the Gaussian trade-off
+    joint      residuals                 the Gaussian trade-off of the dearest path; grid, lattices and distance in delta
 
 Each holds at one record; a unit of r records follows by group privacy (basic, exact, pld) or by r^2 rho and r mu.
 All are bounds on the same thing, so the smallest is one too.
@@ -22,6 +23,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
 from discreet.model.amount import booked
+from discreet.model.told import told
 from discreet.noise.families import ideal_law
 from discreet.privacy import composition_pld
 from discreet.privacy.claim import Claim, float_down, float_up, group_delta
@@ -54,6 +56,9 @@ def figures(plan: NoisePlan) -> dict[str, Figure]:
 @lru_cache(maxsize=64)
 def _figures(plan: NoisePlan, *, with_pld: bool) -> dict[str, Figure]:
     delta = plan.terms.delta
+    if plan.joint is not None:
+        figure = _joint(plan)
+        return {} if figure is None else {"joint": figure}
     found = {
         "basic": _basic(plan),
         "exact": _exact(plan),
@@ -89,8 +94,15 @@ def claim_of(plan: NoisePlan, method: str, figure: Figure, scope: str | None = N
         records_per_unit=terms.records_per_unit,
         invariants=terms.invariants,
         cells=plan.d,
-        scope=scope or "All answers from the declared tables of this version together",
+        scope=scope or told("All answers from the declared tables of this version together"),
     )
+
+
+def _joint(plan: NoisePlan) -> Figure | None:
+    if plan.joint is None:
+        return None
+    epsilon, delta = plan.joint.epsilon(plan.terms, float_down(plan.terms.delta))
+    return Figure(*booked(epsilon, delta)) if math.isfinite(epsilon) else None
 
 
 def _basic(plan: NoisePlan) -> Figure | None:

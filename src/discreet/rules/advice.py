@@ -1,7 +1,7 @@
 """What to ask instead: a refusal's advice, followed until a table is allowed.
 
-Each rule offers edits of a refused request, nearest first. `nearest_allowed` tries them, and the edits of what
-they lead to, breadth first: the table found is the one that fewest changes lead to.
+Each rule offers edits of a refused request, nearest first. `allowed_nearby` tries them, and the edits of what
+they lead to, breadth first: the first table found is the one that fewest changes lead to.
 
 Comes from: a refused request. Goes to: the faces, as the link "ask this instead".
 """
@@ -28,13 +28,13 @@ if TYPE_CHECKING:
 MOST_TRIED = 2_000
 
 
-def nearest_allowed(
+def allowed_nearby(
     request: TableRequest,
     dataset: Dataset,
     rules: Iterable[Rule],
     refusal_of: Callable[[TableRequest], Refused | None],
-) -> TableRequest | None:
-    """The nearest request that is allowed, itself if it is; None if nothing was found.
+) -> Iterator[TableRequest]:
+    """The requests that are allowed, the nearest first; only itself if it is. What is allowed is not changed further.
 
     Args:
         request: In canonical form.
@@ -48,7 +48,8 @@ def nearest_allowed(
         current = waiting.popleft()
         refusal = refusal_of(current)
         if refusal is None:
-            return current
+            yield current
+            continue
         for mended in _mends(current, refusal, dataset, declared):
             try:
                 asked = canonical(mended, dataset)
@@ -57,7 +58,6 @@ def nearest_allowed(
             if asked.identity not in seen:
                 seen.add(asked.identity)
                 waiting.append(asked)
-    return None
 
 
 def _mends(

@@ -31,11 +31,16 @@ import numpy as np
 from discreet.rules.places import groupings
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from numpy.typing import NDArray
 
     from discreet.model.dataset import Dataset
     from discreet.model.shape import Dimension
     from discreet.rules.noisy_table import Slices
+
+    #: Of the parts of an area: their people, and how unusual each is.
+    Weights = tuple[NDArray[np.int64], NDArray[np.int64]]
 
 #: The people of all withheld parts are at least so many times those of one that a rule withholds.
 TIMES = 10
@@ -58,6 +63,14 @@ class Division:
 
 def divisions(place: Dimension, dataset: Dataset) -> list[Division]:
     """All areas with their parts, each after the one that holds it; then the groups of declared code lists."""
+    key = ("divisions", place)
+    if key not in dataset.worked_out:
+        dataset.worked_out[key] = _work_out(place, dataset)
+    found: list[Division] = dataset.worked_out[key]
+    return found
+
+
+def _work_out(place: Dimension, dataset: Dataset) -> list[Division]:
     total = len(place.outputs)
     parts: dict[int, list[int]] = {total: []}
     for number, output in enumerate(place.outputs):
@@ -102,40 +115,54 @@ def complemented(failed: NDArray[np.bool_], seeds: NDArray[np.bool_], slices: Sl
         slices: The noisy table.
     """
     mask = (failed | seeds).reshape(slices.lengths)
+    if not mask.any():
+        return mask.ravel()
     by_rule = failed.reshape(slices.lengths)
     people = np.maximum(slices.total, 0).reshape(slices.lengths)
     cells = slices.interior.reshape(*slices.lengths, -1)
-    trees = [divisions(place, slices.dataset) for place in slices.places]
+    lines = [_Line(divisions(place, slices.dataset), axis) for axis, place in enumerate(slices.places)]
     before = -1
-    while mask.any() and before != mask.sum():
+    while before != mask.sum():
         before = mask.sum()
-        for axis, tree in enumerate(trees):
-            first = partial(np.moveaxis, source=axis, destination=0)
-            _along(tree, first(mask), first(by_rule), first(people), first(cells))
+        for line in lines:
+            line.complete(mask, by_rule, people, cells)
     return mask.ravel()
 
 
-def _along(
-    tree: list[Division],
-    mask: NDArray[np.bool_],
-    by_rule: NDArray[np.bool_],
-    people: NDArray[np.int64],
-    cells: NDArray[np.int64],
-) -> None:
-    """Add what is missing along one dimension, which stands first; the mask is changed."""
-    for place in np.ndindex(mask.shape[1:]):
-        line = (slice(None), *place)
-        if mask[line].any():
-            for division in tree:
-                _within(division, mask[line], by_rule[line], people[line], cells[line])
+class _Line:
+    """The divisions along one dimension, and the weights of their parts, which are worked out once."""
+
+    def __init__(self, tree: list[Division], axis: int) -> None:
+        self.tree = tree
+        self.first = partial(np.moveaxis, source=axis, destination=0)
+        self.known: dict[tuple[int, ...], Weights] = {}
+
+    def complete(
+        self,
+        mask: NDArray[np.bool_],
+        by_rule: NDArray[np.bool_],
+        people: NDArray[np.int64],
+        cells: NDArray[np.int64],
+    ) -> None:
+        """Add what is missing along the dimension; the mask is changed."""
+        shown, ruled, first_people, first_cells = map(self.first, (mask, by_rule, people, cells))
+        for place in np.ndindex(shown.shape[1:]):
+            line = (slice(None), *place)
+            if shown[line].any():
+                for number, division in enumerate(self.tree):
+                    weigh = partial(self._weights, (number, *place), first_people[line], first_cells[line])
+                    _within(division, shown[line], ruled[line], weigh)
+
+    def _weights(self, key: tuple[int, ...], people: NDArray[np.int64], cells: NDArray[np.int64]) -> Weights:
+        """The people of the parts of a division, and how unusual each part is."""
+        if key not in self.known:
+            parts = self.tree[key[0]].parts
+            self.known[key] = people[parts], unusual(people[parts], cells[parts])
+        return self.known[key]
 
 
 def _within(
-    division: Division,
-    mask: NDArray[np.bool_],
-    by_rule: NDArray[np.bool_],
-    people: NDArray[np.int64],
-    cells: NDArray[np.int64],
+    division: Division, mask: NDArray[np.bool_], by_rule: NDArray[np.bool_], weigh: Callable[[], Weights]
 ) -> None:
     """Add what is missing among the parts of one area."""
     whole, parts = division.whole, division.parts
@@ -143,11 +170,11 @@ def _within(
         mask[whole] = mask[parts[0]] = mask[whole] or mask[parts[0]]
     elif whole is not None and mask[whole]:
         mask[parts] = True
-    elif mask[parts].any():
-        gone = mask[parts]
-        for weights in (people[parts], unusual(people[parts], cells[parts])):
+    elif (gone := mask[parts]).any():
+        people, far = weigh()
+        for weights in (people, far):
             needed = TIMES * weights[by_rule[parts]].max(initial=0)
-            while (added := _next(gone, people[parts], weights, needed)) is not None:
+            while (added := _next(gone, people, weights, needed)) is not None:
                 gone[added] = True
         mask[parts] = gone
 

@@ -11,7 +11,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from discreet.errors import BadDescription, nearest
+from discreet.errors import BadDescription
+from discreet.model.nearest import nearest
 from discreet.rules.protection_rules import protection_rules
 from discreet.rules.reading import read_rule
 from discreet.rules.registry import kinds
@@ -52,6 +53,7 @@ def first_refusal(
     *,
     meter: Meter | None = None,
     account: str | None = None,
+    most_cells: int | None = None,
 ) -> Refused | None:
     """The first refusal by shape: the rules of [protection], then the declared ones in order.
 
@@ -62,8 +64,9 @@ def first_refusal(
         rules: What `parse_rules` gave.
         meter: How many free groups of a variable an account has used.
         account: Who asks; None is anybody.
+        most_cells: In place of `max_cells`, for a table that is not laid out.
     """
-    for rule in (*protection_rules(dataset), *rules):
+    for rule in (*protection_rules(dataset, most_cells), *rules):
         refusal = rule.refuse(request, shape, dataset) or rule.refuse_account(request, meter, account)
         if refusal is not None:
             return refusal
@@ -83,8 +86,11 @@ def refuse_by_rules(
     *,
     meter: Meter | None = None,
     account: str | None = None,
+    most_cells: int | None = None,
 ) -> None:
     """Raise the first refusal by shape, if any."""
-    refusal = first_refusal(request, shape, dataset, rules, meter=meter, account=account)
+    refusal = first_refusal(
+        request, shape, dataset, rules, meter=meter, account=account, most_cells=most_cells
+    )
     if refusal is not None:
         raise refusal

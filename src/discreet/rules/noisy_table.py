@@ -11,6 +11,7 @@ Source: Rinott et al. (2018), section 2.2; a rule on true counts would itself be
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import cached_property
 from math import prod
 from typing import TYPE_CHECKING, Any
 
@@ -80,6 +81,16 @@ class Slices:
         """How many variables are crossed beside geography."""
         return self.counts.ndim - 1
 
+    @cached_property
+    def populated(self) -> NDArray[np.bool_]:
+        """Which interior cells can occur and show somebody."""
+        return (self.interior > 0) & self.possible
+
+    @cached_property
+    def sizes(self) -> NDArray[np.int64]:
+        """How many interior cells of each slice can occur."""
+        return number(self.possible)
+
     @property
     def interior(self) -> NDArray[np.int64]:
         """Counts without totals."""
@@ -122,9 +133,8 @@ class Slices:
         """Which slices are areas of the finest level, and not coarser ones or a total over areas."""
         shown = np.ones(self.lengths, dtype=np.bool_)
         for axis, place in enumerate(self.places):
-            finest = max((output.depth for output in place.outputs), default=0)
-            coarse = [output.depth < finest for output in place.outputs]
-            np.moveaxis(shown, axis, 0)[[*coarse, True]] = False
+            coarse = place.depths < place.depths.max(initial=0)
+            np.moveaxis(shown, axis, 0)[np.append(coarse, np.True_)] = False
         return shown.ravel()
 
 

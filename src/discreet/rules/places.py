@@ -27,12 +27,16 @@ if TYPE_CHECKING:
 
 def finer(dataset: Dataset, name: str) -> frozenset[str]:
     """The levels below a variable in its hierarchies: whoever sees one of them sees the variable."""
-    return frozenset(
-        level
-        for hierarchy in dataset.hierarchies
-        if name in hierarchy.levels
-        for level in hierarchy.levels[hierarchy.levels.index(name) + 1 :]
-    )
+    key = (finer, name)
+    if key not in dataset.worked_out:
+        dataset.worked_out[key] = frozenset(
+            level
+            for hierarchy in dataset.hierarchies
+            if name in hierarchy.levels
+            for level in hierarchy.levels[hierarchy.levels.index(name) + 1 :]
+        )
+    found: frozenset[str] = dataset.worked_out[key]
+    return found
 
 
 def coarser(dataset: Dataset, name: str) -> tuple[str, ...]:

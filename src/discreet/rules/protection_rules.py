@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
 from discreet.errors import GroupsOnGeography, Refused
+from discreet.model.told import told
 from discreet.rules.edits import unchosen
 from discreet.rules.kinds.combinations import MaxCells, MaxVariables
 from discreet.rules.rule import Rule
@@ -37,27 +38,31 @@ class NoGroupsOfAreas(Rule):
         if not grouped:
             return None
         return self.refusal(
-            f'Areas of "{grouped[0]}" cannot be put into groups of your own.',
-            "Use a coarser level of the geography, or download the areas and add them up yourself.",
+            told('Areas of "{grouped}" cannot be put into groups of your own.', grouped=grouped[0]),
+            told("Use a coarser level of the geography, or download the areas and add them up yourself."),
         )
 
     @property
     def sentence(self) -> str:
         """What it does."""
-        return "Areas cannot be put into groups of one's own: unions that differ by one area reveal it."
+        return told("Areas cannot be put into groups of one's own: unions that differ by one area reveal it.")
 
     def mends(self, request: TableRequest, dataset: Dataset) -> Iterator[TableRequest]:
         """What the advice means."""
         yield from unchosen(request, *dataset.geography)
 
 
-def protection_rules(dataset: Dataset) -> tuple[Rule, ...]:
+def protection_rules(dataset: Dataset, most_cells: int | None = None) -> tuple[Rule, ...]:
     """The rules of [protection] that hold for a dataset, in the order in which they are asked.
 
     Under `dp` the universe says what may be combined, and groups are sums of released cells.
+
+    Args:
+        dataset: The description.
+        most_cells: In place of `max_cells`, for a table of which only cells that are not 0 are listed.
     """
     protection = dataset.protection
-    cells = MaxCells(most=protection.max_cells)
+    cells = MaxCells(most=protection.max_cells if most_cells is None else most_cells)
     if protection.is_dp:
         return (cells,)
     return (MaxVariables(most=protection.max_variables), NoGroupsOfAreas(), cells)

@@ -11,7 +11,8 @@ from __future__ import annotations
 from dataclasses import MISSING, field, fields
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from discreet.errors import BadDescription, nearest
+from discreet.errors import BadDescription
+from discreet.model.nearest import nearest
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

@@ -18,6 +18,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
 from discreet.errors import Refused
+from discreet.model.told import told
 from discreet.rules import reading
 from discreet.rules.edits import larger_areas, one_less
 from discreet.rules.places import at_or_below, finest, holds_one
@@ -120,13 +121,13 @@ class Rule:
     @property
     def reason(self) -> str:
         """What is wrong with an area that it withholds, as the end of a sentence: "In 3 of 9 areas ..."."""
-        return "a rule withholds the cells"
+        return told("a rule withholds the cells")
 
     @property
     def sentence(self) -> str:
         """What it does, in a sentence for readers of the dataset's methodology."""
         if self.looks_at_counts:
-            return f"An area is withheld where {self.reason}."
+            return told("An area is withheld where {reason}.", reason=self.reason)
         return str(self.__doc__).partition("\n")[0]
 
     def spares(self, other: Rule, slices: Slices) -> NDArray[np.bool_]:
@@ -155,14 +156,19 @@ class CountRule(Rule):
     @property
     def sentence(self) -> str:
         """What it does, and where."""
-        return f"An area is withheld where {self.reason}{self.where}."
+        return told("An area is withheld where {reason}{where}.", reason=self.reason, where=self.where)
 
     @property
     def where(self) -> str:
         """The tables that it looks at, as the end of a sentence; empty for all."""
         crossed = self.from_variables
-        return at_level(self.level) + (
-            f", in tables that cross {crossed} or more variables beside geography" if crossed > 1 else ""
+        level = at_level(self.level)
+        if crossed <= 1:
+            return level
+        return told(
+            "{level}, in tables that cross {crossed} or more variables beside geography",
+            level=level,
+            crossed=crossed,
         )
 
     def reach(self, slices: Slices) -> NDArray[np.bool_]:

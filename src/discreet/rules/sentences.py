@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from discreet.model.told import Text, told
 from discreet.rules.places import coarser
 
 if TYPE_CHECKING:
@@ -15,14 +16,13 @@ if TYPE_CHECKING:
     from discreet.model.dataset import Dataset
 
 
-def listed(names: Iterable[str]) -> str:
+def listed(names: Iterable[str]) -> Text:
     """Names in quotes, in a sentence.
 
     >>> listed(["age", "job", "sex"])
     '"age", "job" and "sex"'
     """
-    quoted = [f'"{name}"' for name in names]
-    return quoted[0] if len(quoted) == 1 else ", ".join(quoted[:-1]) + " and " + quoted[-1]
+    return Text("{names}", {"names": tuple(f'"{name}"' for name in names)})
 
 
 def or_coarser(dataset: Dataset, level: str | None) -> str:
@@ -30,7 +30,9 @@ def or_coarser(dataset: Dataset, level: str | None) -> str:
     if level is None:
         return ""
     above = coarser(dataset, level)
-    return f', or use "{above[0]}" in place of "{level}"' if above else ", or leave the geography out"
+    if not above:
+        return told(", or leave the geography out")
+    return told(', or use "{coarser}" in place of "{level}"', coarser=above[0], level=level)
 
 
 def at_level(level: str | None) -> str:
@@ -39,7 +41,7 @@ def at_level(level: str | None) -> str:
     >>> at_level("area")
     ' at "area" or below'
     """
-    return "" if level is None else f' at "{level}" or below'
+    return "" if level is None else told(' at "{level}" or below', level=level)
 
 
 def size(cells: int) -> str:
@@ -48,4 +50,6 @@ def size(cells: int) -> str:
     >>> size(1200), size(7 * 10**20)
     ('1,200', 'about 10^20')
     """
-    return f"{cells:,}" if cells < 10**15 else f"about 10^{len(str(cells)) - 1}"
+    if cells < 10**15:
+        return Text("{cells:,}", {"cells": cells})
+    return told("about 10^{power}", power=len(str(cells)) - 1)

@@ -18,6 +18,7 @@ from itertools import combinations
 from operator import or_
 from typing import TYPE_CHECKING, Any
 
+from discreet.model.told import told, told_number
 from discreet.rules.complement import complemented, same_people
 from discreet.rules.noisy_table import slices_of
 from discreet.rules.places import coarser
@@ -159,7 +160,9 @@ def _failed(rule: Rule, rules: list[Rule], slices: Slices) -> NDArray[np.bool_]:
 def _table_error(withheld: int, by_rule: int, total: int, rules: list[Rule]) -> str | None:
     """Why a table fails as a whole; what is withheld as a complement fails no table but an empty one."""
     if withheld == total:
-        return "The table is too sparse to be released." if total == 1 else "No area can be shown."
+        return (
+            told("The table is too sparse to be released.") if total == 1 else told("No area can be shown.")
+        )
     if not by_rule:
         return None
     return next(filter(None, (rule.fails(by_rule, total) for rule in rules)), None)
@@ -172,27 +175,40 @@ def _findings(rules: tuple[Rule, ...], found: _Withheld, slices: Slices) -> tupl
     advice = advice_on(slices.places, slices.dataset)
     sentences = []
     for rule, failed in zip(rules, found.by_rule, strict=True):
-        where = "In this table" if not slices.places else f"In {(failed & areas).sum():,} of {total:,} areas"
-        if (failed & areas).any():
-            sentences.append(Finding(rule.kind, f"{where} {rule.reason}.", advice))
+        few = int((failed & areas).sum())
+        if few:
+            sentences.append(Finding(rule.kind, _in_words(rule, few, total, slices.places), advice))
     more = int((found.mask & ~found.any_rule & areas).sum())
     if more:
         sentences.append(Finding(COMPLEMENT, _complement_in_words(more), advice))
     return tuple(sentences)
 
 
+def _in_words(rule: Rule, few: int, total: int, places: tuple[Dimension, ...]) -> str:
+    if not places:
+        return told("In this table {reason}.", reason=rule.reason)
+    return told("In {few:,} of {total:,} areas {reason}.", few=few, total=total, reason=rule.reason)
+
+
 def _complement_in_words(more: int) -> str:
-    what = "One more area is" if more == 1 else f"{more:,} more areas are"
-    return f"{what} withheld, so that totals less the areas shown do not give the others away."
+    return told_number(
+        "One more area is withheld, so that totals less the areas shown do not give the others away.",
+        "{count} more areas are withheld, so that totals less the areas shown do not give the others away.",
+        more,
+    )
 
 
 def advice_on(places: tuple[Dimension, ...], dataset: Dataset) -> str:
     """What helps against sparse areas."""
     for place in places:
         above = coarser(dataset, place.name)
-        finest = max((output.depth for output in place.outputs), default=0)
-        own = [output for output in place.outputs if output.depth == finest]
-        if above and all(len(output.members) == 1 for output in own):
-            return f'Use "{above[0]}" in place of "{place.name}", or take a variable out, filters included.'
-    fewer = "Take a variable out, filters included"
-    return f"{fewer}, or use larger areas or none." if places else f"{fewer}, or use broader categories."
+        finest = place.depths == place.depths.max(initial=0)
+        if above and (place.singles[: len(place.outputs)][finest] >= 0).all():
+            return told(
+                'Use "{coarser}" in place of "{name}", or take a variable out, filters included.',
+                coarser=above[0],
+                name=place.name,
+            )
+    if places:
+        return told("Take a variable out, filters included, or use larger areas or none.")
+    return told("Take a variable out, filters included, or use broader categories.")

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from discreet.errors import TableNotReleased
+from discreet.model.told import joined, told
 from discreet.rules.places import ancestors, coarser
 from discreet.rules.verdict import advice_on
 
@@ -65,7 +66,6 @@ class Layout:
 
     def add_shown(self, values: NDArray[Any]) -> NDArray[Any]:
         """The values, with the sum of the areas shown where a union of areas was asked for."""
-        values = values.copy()
         for sums in self.sums:
             shown = np.moveaxis(np.where(self.withheld, 0, values), sums.axis, 0)
             added = np.stack([shown[list(parts)].sum(axis=0) for parts in sums.parts], axis=sums.axis)
@@ -144,22 +144,21 @@ def cells_of(verdict: Verdict | None, shape: TableShape, dataset: Dataset, addit
         raise _refusal(verdict, dataset)
     if additivity == "fitted" and layout.withheld.any():
         raise TableNotReleased(
-            "Some areas are withheld, and totals that cells are fitted to would give them away.",
-            "Ask for additivity=independent, or use larger areas.",
+            told("Some areas are withheld, and totals that cells are fitted to would give them away."),
+            told("Ask for additivity=independent, or use larger areas."),
         )
     if additivity == "fitted" and layout.sums:
         raise TableNotReleased(
-            "Areas that you choose have no total of their own that cells could be fitted to.",
-            "Ask for additivity=independent, or for all areas, or use a coarser level.",
+            told("Areas that you choose have no total of their own that cells could be fitted to."),
+            told("Ask for additivity=independent, or for all areas, or use a coarser level."),
         )
     return layout
 
 
 def _refusal(verdict: Verdict, dataset: Dataset) -> TableNotReleased:
     advice = verdict.rules[0].advice if verdict.rules else advice_on(verdict.places, dataset)
-    reasons = " ".join(finding.message for finding in verdict.rules)
-    error = verdict.table_error or "None of the areas asked for can be shown."
-    return TableNotReleased(f"{error} {reasons}".strip(), advice)
+    error = verdict.table_error or told("None of the areas asked for can be shown.")
+    return TableNotReleased(joined([error, *(finding.message for finding in verdict.rules)]), advice)
 
 
 def _owner(name: str, verdict: Verdict, dataset: Dataset) -> str:
@@ -216,12 +215,13 @@ class _Lookup:
         self.place = place
         self.sums = sums
         self.single = np.full(len(place.base), -1, dtype=np.int64)
-        self.unions: dict[bytes, int] = {}
-        for number, members in enumerate(place.members()):
-            if len(members) == 1:
-                self.single[members[0]] = number
-            else:
-                self.unions[np.array(sorted(members), dtype=np.int64).tobytes()] = number
+        alone = np.flatnonzero(place.singles >= 0)
+        self.single[place.singles[alone]] = alone
+        members = place.members()
+        self.unions = {
+            np.array(sorted(members[number]), dtype=np.int64).tobytes(): number
+            for number in np.flatnonzero(place.singles < 0).tolist()
+        }
 
     def along(
         self, fine: Dimension | None, inside: NDArray[np.bool_]
@@ -235,12 +235,13 @@ class _Lookup:
         unions = fine.members()
         rows = np.zeros((len(unions), *self.known.shape[1:]), dtype=np.bool_)
         added = np.zeros(len(unions), dtype=np.bool_)
-        lone = np.array([members[0] if len(members) == 1 else -1 for members in unions])
+        lone = fine.singles
         alone = (lone >= 0) & (self.single[lone] >= 0)
         counted = alone & inside[lone]
         rows[counted] = self.known[self.single[lone[counted]]]
         leaves = np.zeros(len(inside), dtype=np.bool_)
-        leaves[list(_leaves(fine))] = True
+        own = lone[: len(fine.outputs)]
+        leaves[own[own >= 0]] = True
         for number in np.flatnonzero(~alone):
             members = np.array(unions[number], dtype=np.int64)
             areas = np.sort(members[inside[members]])

@@ -14,7 +14,9 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
-from discreet.errors import BadOption, nearest
+from discreet.errors import BadOption
+from discreet.model.nearest import nearest
+from discreet.model.told import told
 
 if TYPE_CHECKING:
     from discreet.survey.design import SurveyDesign
@@ -45,29 +47,40 @@ FORMS = {
     for form in (
         WeightForm(
             "average-weight",
-            "noisy n_k · w̄",
-            "The perturbed sample count times the overall average weight, which is public: post-processing "
-            "of noisy counts, with the promise of these. Differences between people's weights are ignored.",
+            told("noisy n_k · w̄"),
+            told(
+                "The perturbed sample count times the overall average weight, which is public: "
+                "post-processing of noisy counts, with the promise of these. Differences between people's "
+                "weights are ignored."
+            ),
             by_average=True,
         ),
         WeightForm(
             "public-strata",
-            "Σ_h w_h · noisy n_kh",
-            "Sample counts are perturbed in each stratum and multiplied by the stratum's public weight: "
-            "post-processing of noisy counts, with the promise of these.",
+            told("Σ_h w_h · noisy n_kh"),
+            told(
+                "Sample counts are perturbed in each stratum and multiplied by the stratum's public weight: "
+                "post-processing of noisy counts, with the promise of these."
+            ),
         ),
         WeightForm(
             "largest-weight",
-            "w_max · (W_k / w_max rounded, with noise)",
-            "The sum of the weights in a cell is rounded to steps of the largest weight, and the number of steps gets "
-            "its noise as a count does: one person, of whatever weight, changes it by one step at most. The dataset "
-            "tells no counts of records: they would be a second look at the same people.",
+            told("w_max · (W_k / w_max rounded, with noise)"),
+            told(
+                "The sum of the weights in a cell is rounded to steps of the largest weight, and the number "
+                "of steps gets its noise as a count does: one person, of whatever weight, changes it by one "
+                "step at most. The dataset tells no counts of records: they would be a second look at the "
+                "same people."
+            ),
         ),
         WeightForm(
             "invariant",
-            "noisy n_k · N / n, the sample size n being public",
-            "The sample size is published exactly and held fixed: neighbours are samples of the same size "
-            "in which one person is replaced. The sensitivity is N/n for one cell and 2N/n for a table.",
+            told("noisy n_k · N / n, the sample size n being public"),
+            told(
+                "The sample size is published exactly and held fixed: neighbours are samples of the same "
+                "size in which one person is replaced. The sensitivity is N/n for one cell and 2N/n for a "
+                "table."
+            ),
             by_average=True,
         ),
     )
@@ -97,9 +110,11 @@ def cautions(form: WeightForm, design: SurveyDesign) -> tuple[str, ...]:
     if not form.by_average or design.relative_variance <= VARIANCE_LIMIT:
         return ()
     share, limit = 100 * float(design.relative_variance), 100 * float(VARIANCE_LIMIT)
-    caution = (
-        f"The relative variance of the weights is {share:.1f} %, above {limit:.0f} %: the overall average "
-        "weight does not stand for a person's own, and estimates lean towards groups with small weights. "
-        'Prefer "public-strata" where weights differ by stratum, or "largest-weight".'
+    caution = told(
+        "The relative variance of the weights is {share:.1f} %, above {limit:.0f} %: the overall "
+        "average weight does not stand for a person's own, and estimates lean towards groups with "
+        'small weights. Prefer "public-strata" where weights differ by stratum, or "largest-weight".',
+        share=share,
+        limit=limit,
     )
     return (caution,)

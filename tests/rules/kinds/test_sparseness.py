@@ -26,17 +26,6 @@ SPARSE = {
 }
 
 
-@pytest.fixture(scope="module")
-def two_regions(ask, noisy):
-    """The verdict's table of region x sex x age from two interiors."""
-    request, shape = ask(rows=["region"], columns=["sex"], layers=["age"])
-
-    def table(north, south):
-        return noisy(request, np.array([north, south]))
-
-    return table, shape
-
-
 @pytest.mark.parametrize("kind", SPARSE)
 def test_a_rule_withholds_the_sparse_area_and_not_the_dense_one(kind, two_regions, rules, dataset):
     table, _ = two_regions

@@ -15,7 +15,9 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
-from discreet.errors import AreaTooSmall, BadDescription, nearest
+from discreet.errors import AreaTooSmall, BadDescription
+from discreet.model.nearest import nearest
+from discreet.model.told import told
 from discreet.rules import reading
 from discreet.rules.edits import larger_areas, unchosen, without
 from discreet.rules.places import ancestors, at_or_below, coarser, finer, is_related, units_of
@@ -68,9 +70,11 @@ class MinimumAreaSize(Rule):
     @property
     def sentence(self) -> str:
         """What it does."""
-        return (
-            f'Areas of "{self.variable}" whose public figure is below {self.least:,} are withheld, and a question '
-            "about such areas alone is refused."
+        return told(
+            'Areas of "{variable}" whose public figure is below {least:,} are withheld, and a question '
+            "about such areas alone is refused.",
+            variable=self.variable,
+            least=self.least,
         )
 
     def mends(self, request: TableRequest, dataset: Dataset) -> Iterator[TableRequest]:
@@ -102,7 +106,7 @@ class MinimumAreaSize(Rule):
     @property
     def reason(self) -> str:
         """What is wrong with an area that it withholds."""
-        return f"the public figure is below {self.least:,} people"
+        return told("the public figure is below {least:,} people", least=self.least)
 
     def _figures(self, dataset: Dataset) -> NDArray[np.int64]:
         """The figure of each area of the rule's level, -1 where none is declared."""
@@ -131,10 +135,20 @@ class MinimumAreaSize(Rule):
 
     def _refusal(self, dataset: Dataset, name: str, members: tuple[int, ...]) -> Refused:
         label = dataset.variable(name).categories[members[0]].label
-        which = f"{label!r} has" if len(members) == 1 else f"{label!r} and the others asked for each have"
         return self.refusal(
-            f"{which} fewer than {self.least:,} people by the public figure; no table is made of them.",
-            f"Ask for more or larger areas{or_coarser(dataset, self.variable)}.",
+            told(
+                "{label!r} has fewer than {least:,} people by the public figure; no table is made of them.",
+                label=label,
+                least=self.least,
+            )
+            if len(members) == 1
+            else told(
+                "{label!r} and the others asked for each have fewer than {least:,} people by the public figure; no "
+                "table is made of them.",
+                label=label,
+                least=self.least,
+            ),
+            told("Ask for more or larger areas{or_coarser}.", or_coarser=or_coarser(dataset, self.variable)),
         )
 
 
@@ -149,13 +163,20 @@ class WithheldShare(CountRule):
     @property
     def sentence(self) -> str:
         """What it does."""
-        return f"A table is refused where more than {self.most:.0%} of its areas cannot be shown{self.where}."
+        return told(
+            "A table is refused where more than {most:.0%} of its areas cannot be shown{where}.",
+            most=self.most,
+            where=self.where,
+        )
 
     def fails(self, withheld: int, total: int) -> str | None:
         """Fail a table with more."""
         if withheld <= self.most * total:
             return None
-        return (
-            f"{withheld:,} of {total:,} areas cannot be shown; "
-            f"the table is refused when more than {self.most:.0%} cannot."
+        return told(
+            "{withheld:,} of {total:,} areas cannot be shown; the table is refused when more than "
+            "{most:.0%} cannot.",
+            withheld=withheld,
+            total=total,
+            most=self.most,
         )

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
 from discreet.errors import ForbiddenCombination, MandatoryVariables, TooManyCells, TooManyVariables
+from discreet.model.told import told
 from discreet.rules import reading
 from discreet.rules.edits import added, larger_areas, one_less, without
 from discreet.rules.places import at_or_below, finer, shows
@@ -47,15 +48,29 @@ class MaxVariables(Rule):
         if len(counted) <= self.most or not at_or_below(request, dataset, self.level):
             return None
         return self.refusal(
-            f"The table uses {len(counted)} variables beside geography ({', '.join(counted)}); "
-            f"at most {self.most} may be combined{at_level(self.level)}.",
-            f"Take out {len(counted) - self.most}, filters included{or_coarser(dataset, self.level)}.",
+            told(
+                "The table uses {counted} variables beside geography ({counted_2:comma}); at most {most} may "
+                "be combined{at_level}.",
+                counted=len(counted),
+                counted_2=tuple(counted),
+                most=self.most,
+                at_level=at_level(self.level),
+            ),
+            told(
+                "Take out {counted}, filters included{or_coarser}.",
+                counted=len(counted) - self.most,
+                or_coarser=or_coarser(dataset, self.level),
+            ),
         )
 
     @property
     def sentence(self) -> str:
         """What it does."""
-        return f"At most {self.most} variables beside geography may be combined{at_level(self.level)}, filters included."
+        return told(
+            "At most {most} variables beside geography may be combined{at_level}, filters included.",
+            most=self.most,
+            at_level=at_level(self.level),
+        )
 
     def mends(self, request: TableRequest, dataset: Dataset) -> Iterator[TableRequest]:
         """What the advice means."""
@@ -79,15 +94,23 @@ class MaxCells(Rule):
         if shape.cells <= self.most or not at_or_below(request, dataset, self.level):
             return None
         return self.refusal(
-            f"The table would have {size(shape.cells)} cells; "
-            f"at most {self.most:,} are released at a time{at_level(self.level)}.",
-            "Take out a variable, use a coarser level of the geography, or filter to fewer categories.",
+            told(
+                "The table would have {size} cells; at most {most:,} are released at a time{at_level}.",
+                size=size(shape.cells),
+                most=self.most,
+                at_level=at_level(self.level),
+            ),
+            told("Take out a variable, use a coarser level of the geography, or filter to fewer categories."),
         )
 
     @property
     def sentence(self) -> str:
         """What it does."""
-        return f"A table may have at most {self.most:,} cells{at_level(self.level)}, totals included."
+        return told(
+            "A table may have at most {most:,} cells{at_level}, totals included.",
+            most=self.most,
+            at_level=at_level(self.level),
+        )
 
     def mends(self, request: TableRequest, dataset: Dataset) -> Iterator[TableRequest]:
         """What the advice means."""
@@ -113,14 +136,22 @@ class ForbiddenTogether(Rule):
             return None
         names = listed(sorted(set().union(*used)))
         return self.refusal(
-            f"{names} may not be combined{at_level(self.level)}, filters included.",
-            f"Take one of them out{or_coarser(dataset, self.level)}.",
+            told(
+                "{names} may not be combined{at_level}, filters included.",
+                names=names,
+                at_level=at_level(self.level),
+            ),
+            told("Take one of them out{or_coarser}.", or_coarser=or_coarser(dataset, self.level)),
         )
 
     @property
     def sentence(self) -> str:
         """What it does."""
-        return f"{listed(self.variables)} may not be combined{at_level(self.level)}, filters included."
+        return told(
+            "{variables} may not be combined{at_level}, filters included.",
+            variables=listed(self.variables),
+            at_level=at_level(self.level),
+        )
 
     def mends(self, request: TableRequest, dataset: Dataset) -> Iterator[TableRequest]:
         """What the advice means."""
@@ -146,14 +177,26 @@ class MandatoryTogether(Rule):
         if not missing:
             return None
         return self.refusal(
-            f'"{self.variable}" may be used only together with {listed(missing)}.',
-            f"Add {listed(missing)} to the table, or take {self.variable!r} out.",
+            told(
+                '"{variable}" may be used only together with {missing}.',
+                variable=self.variable,
+                missing=listed(missing),
+            ),
+            told(
+                "Add {missing} to the table, or take {variable!r} out.",
+                missing=listed(missing),
+                variable=self.variable,
+            ),
         )
 
     @property
     def sentence(self) -> str:
         """What it does."""
-        return f'"{self.variable}" may be used only together with {listed(self.needs)}.'
+        return told(
+            '"{variable}" may be used only together with {needs}.',
+            variable=self.variable,
+            needs=listed(self.needs),
+        )
 
     def mends(self, request: TableRequest, dataset: Dataset) -> Iterator[TableRequest]:
         """What the advice means."""

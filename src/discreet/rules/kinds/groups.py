@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 from discreet.errors import BadDescription, NestedGroups, TooManyGroups
 from discreet.model.levels import level_groups
+from discreet.model.told import told, told_number
 from discreet.rules import reading
 from discreet.rules.edits import unchosen, without
 from discreet.rules.places import groupings
@@ -31,6 +32,9 @@ if TYPE_CHECKING:
     from discreet.model.request import TableRequest
     from discreet.model.shape import TableShape
     from discreet.rules.rule import Meter
+
+
+_ANOTHER = told("another group of yours")
 
 
 @register
@@ -58,8 +62,8 @@ class FreeGroups(Rule):
         if self.allowed or not names:
             return None
         return self.refusal(
-            f"The categories of {listed(names)} cannot be put into groups of your own.",
-            "Use the categories as they are, or a level or code list of the dataset.",
+            told("The categories of {names} cannot be put into groups of your own.", names=listed(names)),
+            told("Use the categories as they are, or a level or code list of the dataset."),
         )
 
     def refuse_account(
@@ -72,16 +76,24 @@ class FreeGroups(Rule):
         for name in self._grouped(request):
             if meter is None or account is None:
                 return self.refusal(
-                    f'Groups of "{name}" of your own are counted, and nobody is signed in.',
-                    "Sign in, or use the categories as they are, or a level or code list of the dataset.",
+                    told('Groups of "{name}" of your own are counted, and nobody is signed in.', name=name),
+                    told(
+                        "Sign in, or use the categories as they are, or a level or code list of the dataset."
+                    ),
                     cacheable=False,
                 )
             used, asked = meter(name, account), sum(len(group) > 1 for group in groups[name])
             if used + asked > self.per_account:
                 return self.refusal(
-                    f'Groups of your own of "{name}": {asked} in this table, {used} used before; '
-                    f"an account has {self.per_account}.",
-                    "Use the categories as they are, or a level or code list of the dataset.",
+                    told(
+                        'Groups of your own of "{name}": {asked} in this table, {used} used before; an account has '
+                        "{per_account}.",
+                        name=name,
+                        asked=asked,
+                        used=used,
+                        per_account=self.per_account,
+                    ),
+                    told("Use the categories as they are, or a level or code list of the dataset."),
                     cacheable=False,
                 )
         return None
@@ -93,12 +105,19 @@ class FreeGroups(Rule):
     @property
     def sentence(self) -> str:
         """What it does."""
-        whose = f"The categories of {listed(self.variables) if self.variables else 'all variables'}"
+        whose = told(
+            "The categories of {variables}",
+            variables=listed(self.variables) if self.variables else told("all variables"),
+        )
         if not self.allowed:
-            return f"{whose} cannot be put into groups of one's own."
+            return told("{whose} cannot be put into groups of one's own.", whose=whose)
         if self.per_account is None:
-            return f"{whose} may be put into groups of one's own."
-        return f"{whose} may be put into {self.per_account} groups of one's own by an account, and by nobody else."
+            return told("{whose} may be put into groups of one's own.", whose=whose)
+        return told(
+            "{whose} may be put into {per_account} groups of one's own by an account, and by nobody else.",
+            whose=whose,
+            per_account=self.per_account,
+        )
 
     def mends(self, request: TableRequest, dataset: Dataset) -> Iterator[TableRequest]:
         """What the advice means."""
@@ -128,7 +147,7 @@ class NestedUnions(Rule):
                 continue
             declared = _declared(dataset, name)
             for place, union in enumerate(asked):
-                others = [*declared, *(("another group of yours", other) for other in asked[:place])]
+                others = [*declared, *((_ANOTHER, other) for other in asked[:place])]
                 for label, other in others:
                     if (union < other or other < union) and len(union ^ other) < self.fewer_than:
                         return self._refusal(request, name, label, len(union ^ other))
@@ -137,11 +156,14 @@ class NestedUnions(Rule):
     @property
     def sentence(self) -> str:
         """What it does."""
-        whose = f" of {listed(self.variables)}" if self.variables else ""
-        asked = "A group or a filter" if self.filters else "A group"
-        return (
-            f"{asked}{whose} is refused where it differs from a declared group, or from another one of the "
-            f"request, by fewer than {self.fewer_than} categories."
+        whose = told(" of {variables}", variables=listed(self.variables)) if self.variables else ""
+        asked = told("A group or a filter") if self.filters else told("A group")
+        return told(
+            "{asked}{whose} is refused where it differs from a declared group, or from another one of "
+            "the request, by fewer than {fewer_than} categories.",
+            asked=asked,
+            whose=whose,
+            fewer_than=self.fewer_than,
         )
 
     def mends(self, request: TableRequest, dataset: Dataset) -> Iterator[TableRequest]:
@@ -172,17 +194,25 @@ class NestedUnions(Rule):
         return unions
 
     def _refusal(self, request: TableRequest, name: str, label: str, apart: int) -> Refused:
-        few = "one category" if apart == 1 else f"{apart} categories"
-        advice = "Use the categories as they are, or the declared group itself."
+        few = told_number("one category", "{count} categories", apart)
+        advice = told("Use the categories as they are, or the declared group itself.")
         if name in dict(request.filters):
             advice = (
-                "Filter to whole groups or to single categories"
-                + (", leave the totals out" if name in request.variables else "")
-                + ", or leave the filter out."
+                told(
+                    "Filter to whole groups or to single categories, leave the totals out, or leave the filter out."
+                )
+                if name in request.variables
+                else told("Filter to whole groups or to single categories, or leave the filter out.")
             )
         return self.refusal(
-            f'A union of categories of "{name}" differs from {label} by {few}; '
-            f"the difference must be at least {self.fewer_than}.",
+            told(
+                'A union of categories of "{name}" differs from {label} by {few}; the difference must be at '
+                "least {fewer_than}.",
+                name=name,
+                label=label,
+                few=few,
+                fewer_than=self.fewer_than,
+            ),
             advice,
         )
 
@@ -201,7 +231,7 @@ def _cut(
 def _declared(dataset: Dataset, name: str) -> list[tuple[str, frozenset[int]]]:
     """The unions that can be asked without a group: of coarser levels, of code lists, and everybody."""
     unions = [
-        (f'the group {group.code!r} of "{level}"', frozenset(group.members))
+        (told('the group {code!r} of "{level}"', code=group.code, level=level), frozenset(group.members))
         for level, groups in groupings(dataset, name).items()
         for group in groups
         if len(group.members) > 1

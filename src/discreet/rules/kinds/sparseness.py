@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
+from discreet.model.told import told
 from discreet.rules import reading
 from discreet.rules.noisy_table import number
 from discreet.rules.reading import key
@@ -44,13 +45,13 @@ class ShareOfZeros(CountRule):
 
     def withholds(self, slices: Slices) -> NDArray[np.bool_]:
         """The slices with a larger share."""
-        empty = number((slices.interior <= 0) & slices.possible)
-        return empty > self.most * number(slices.possible)
+        empty = slices.sizes - number(slices.populated)
+        return empty > self.most * slices.sizes
 
     @property
     def reason(self) -> str:
         """What is wrong with an area that it withholds."""
-        return f"more than {self.most:.0%} of the cells are empty"
+        return told("more than {most:.0%} of the cells are empty", most=self.most)
 
 
 @register
@@ -65,14 +66,18 @@ class ShareOfOnes(CountRule):
 
     def withholds(self, slices: Slices) -> NDArray[np.bool_]:
         """The slices with a larger share."""
-        small = number((slices.interior > 0) & (slices.interior <= self.up_to) & slices.possible)
-        return small > self.most * number((slices.interior > 0) & slices.possible)
+        small = number((slices.interior <= self.up_to) & slices.populated)
+        return small > self.most * number(slices.populated)
 
     @property
     def reason(self) -> str:
         """What is wrong with an area that it withholds."""
-        counts = "1" if self.up_to == 1 else f"1 to {self.up_to}"
-        return f"more than {self.most:.0%} of the populated cells are counts of {counts}"
+        counts = "1" if self.up_to == 1 else told("1 to {up_to}", up_to=self.up_to)
+        return told(
+            "more than {most:.0%} of the populated cells are counts of {counts}",
+            most=self.most,
+            counts=counts,
+        )
 
 
 @register
@@ -95,7 +100,7 @@ class MarginalDominance(CountRule):
     @property
     def reason(self) -> str:
         """What is wrong with an area that it withholds."""
-        return f"one category of a variable holds more than {self.most:.0%} of the people"
+        return told("one category of a variable holds more than {most:.0%} of the people", most=self.most)
 
 
 @register
@@ -113,12 +118,13 @@ class AttributeDisclosure(CountRule):
 
     def withholds(self, slices: Slices) -> NDArray[np.bool_]:
         """The slices with a larger share."""
-        populated = (slices.interior > 0) & slices.possible
+        populated = slices.populated
         rows = np.zeros(len(slices.counts), dtype=np.int64)
         telling = rows.copy()
+        everything = bool(slices.possible.all())
         for axis in range(1, populated.ndim):
             full = populated.sum(axis=axis)
-            open_rows = slices.possible.sum(axis=axis) > 1
+            open_rows = populated.shape[axis] > 1 if everything else slices.possible.sum(axis=axis) > 1
             rows += number((full > 0) & open_rows)
             telling += number((full == 1) & open_rows)
         return telling > self.most * rows
@@ -126,8 +132,10 @@ class AttributeDisclosure(CountRule):
     @property
     def reason(self) -> str:
         """What is wrong with an area that it withholds."""
-        share = f"more than {self.most:.0%} of the rows have" if self.most else "a row has"
-        return f"{share} everybody in one cell"
+        share = (
+            told("more than {most:.0%} of the rows have", most=self.most) if self.most else told("a row has")
+        )
+        return told("{share} everybody in one cell", share=share)
 
 
 def _rescuable(value: object, dataset: object) -> tuple[str, ...]:
@@ -149,25 +157,34 @@ class MeanCellSize(CountRule):
 
     def withholds(self, slices: Slices) -> NDArray[np.bool_]:
         """The slices with smaller cells."""
-        return slices.total < self.least * number(slices.possible)
+        return slices.total < self.least * slices.sizes
 
     def spares(self, other: Rule, slices: Slices) -> NDArray[np.bool_]:
         """The slices with cells so large that the rules that it rescues from do not withhold them."""
         listed = other.rescuable and (self.rescues is None or other.kind in self.rescues)
         if self.rescue is None or not listed:
             return slices.none()
-        return slices.total >= self.rescue * number(slices.possible)
+        return slices.total >= self.rescue * slices.sizes
 
     @property
     def reason(self) -> str:
         """What is wrong with an area that it withholds."""
-        return f"the mean cell has fewer than {self.least:g} people"
+        return told("the mean cell has fewer than {least:g} people", least=self.least)
 
     @property
     def sentence(self) -> str:
         """What it does, and which areas it spares."""
-        withheld = f"An area is withheld where {self.reason}{self.where}."
+        withheld = told("An area is withheld where {reason}{where}.", reason=self.reason, where=self.where)
         if self.rescue is None:
             return withheld
-        others = "rules on sparse areas" if self.rescues is None else f"the rules {listed(self.rescues)}"
-        return f"{withheld} From {self.rescue:g} people a cell on {others} withhold nothing."
+        others = (
+            told("rules on sparse areas")
+            if self.rescues is None
+            else told("the rules {rescues}", rescues=listed(self.rescues))
+        )
+        return told(
+            "{withheld} From {rescue:g} people a cell on {others} withhold nothing.",
+            withheld=withheld,
+            rescue=self.rescue,
+            others=others,
+        )

@@ -1,0 +1,145 @@
+"""An auditor's look at a signed statement: the signature, the sums, and that it goes on from an earlier one.
+
+    message   = "discreet ledger statement 1", a line end, and the document without its signature, as canonical JSON
+    spent     = sum of the listed charges, of loss and of failure apart, in exact decimals
+    left      = cap - spent >= 0
+
+Nothing of a workspace is needed. Both rules of a ledger add up: `basic` adds epsilon and delta, `zcdp` adds rho and the
+distance of the noise that ships to its ideal law. What cannot be seen from a statement is said, too.
+
+Comes from: `discreet ledger verify`. Goes to: the auditor.
+Source: docs/methods/ledger.md.
+"""
+
+from __future__ import annotations
+
+import json
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any
+
+from discreet.errors import SignatureUnusable
+from discreet.model.amount import read_amount
+from discreet.model.terms import COMPOSITIONS
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from discreet.records.signing import PublicKey
+
+KIND, SCHEMA = "discreet ledger statement", 1
+#: What each rule adds up.
+AMOUNTS = {"basic": ("epsilon", "delta"), "zcdp": ("rho", "distance")}
+NOT_CHECKED = (
+    "That the listed charges are all charges: the tags of the chain need the secret. `discreet doctor` checks them in "
+    "the workspace.",
+    "That the noise was what was charged, and that the published numbers are those of the workspace.",
+    "What other workspaces have released about the same persons, and that datasets share persons only as declared.",
+    "That no older copy of the whole workspace was brought back; a statement of before that tells it (--earlier).",
+)
+
+
+def signed_bytes(document: Mapping[str, Any]) -> bytes:
+    """What a statement's signature covers: all of it but the signature."""
+    unsigned = {key: value for key, value in document.items() if key != "signature"}
+    text = json.dumps(unsigned, sort_keys=True, separators=(",", ":"), ensure_ascii=True)
+    return f"{KIND} {SCHEMA}\n{text}".encode()
+
+
+def verify_statement(
+    document: Mapping[str, Any], key: PublicKey, earlier: Mapping[str, Any] | None = None
+) -> list[str]:
+    """What was found to be so, in sentences.
+
+    Args:
+        document: The statement.
+        key: Of the workspace that signed it, from elsewhere than the statement.
+        earlier: A statement of the same workspace, of before.
+
+    Raises:
+        SignatureUnusable: It is no statement, or not one that this key signed, or does not say what follows from it.
+    """
+    try:
+        _refuse_other_signature(document, key)
+        found = [f"The statement of {document['made']} was signed by the key {key.fingerprint}."]
+        found += [_added_up(budget) for budget in document["budgets"]]
+        found.append(_placed(document))
+        if earlier is not None:
+            _refuse_other_signature(earlier, key)
+            found.append(_goes_on(document, earlier))
+    except (KeyError, TypeError, ValueError, AttributeError):
+        raise SignatureUnusable(
+            "This is no statement of a ledger, or it lacks a part.",
+            "Give the file that `discreet ledger statement` wrote, HTML or JSON.",
+        ) from None
+    return found
+
+
+def _refuse_other_signature(document: Mapping[str, Any], key: PublicKey) -> None:
+    if (document["kind"], document["schema"]) != (KIND, SCHEMA):
+        raise ValueError
+    key.verify(bytes.fromhex(document["signature"]), signed_bytes(document))
+
+
+def _added_up(budget: Mapping[str, Any]) -> str:
+    """The composition of the listed charges, made again."""
+    name, rule = budget["name"], budget["rule"]
+    if rule not in COMPOSITIONS:
+        raise _wrong(f'The budget "{name}" adds up by the rule "{rule}", which nobody knows.')
+    for amount in AMOUNTS[rule]:
+        total = sum((_amount(charge[amount]) for charge in budget["charges"]), Fraction(0))
+        cap, spent, left = (_amount(budget[each][amount]) for each in ("cap", "spent", "left"))
+        if min(_amount(charge[amount]) for charge in budget["charges"] or [{amount: "0"}]) < 0:
+            raise _wrong(f'A charge of the budget "{name}" is below zero.')
+        if total != spent or left != cap - spent or left < 0:
+            raise _wrong(f'The charges of the budget "{name}" do not add up to what it says: {amount}.')
+    told = ", ".join(f"{amount} {budget['spent'][amount]}" for amount in AMOUNTS[rule])
+    caps = ", ".join(f"{amount} {budget['cap'][amount]}" for amount in AMOUNTS[rule])
+    return f'The {len(budget["charges"])} charges of the budget "{name}" add up to {told}, within {caps}.'
+
+
+def _placed(document: Mapping[str, Any]) -> str:
+    """Every charge is another entry of the chain."""
+    entries = [charge["entry"] for budget in document["budgets"] for charge in budget["charges"]]
+    last = document["chain"]["entries"]
+    if len(set(entries)) != len(entries) or not all(1 <= entry <= last for entry in entries):
+        raise _wrong("Two charges have one place in the chain, or one has none.")
+    return f"Each charge has its own place among the {last} entries of the chain."
+
+
+def _goes_on(document: Mapping[str, Any], earlier: Mapping[str, Any]) -> str:
+    """Everything that was stated before is still there, as it was."""
+    if document["chain"]["id"] != earlier["chain"]["id"]:
+        raise _wrong("The two statements are of different ledgers.")
+    if document["chain"]["entries"] < earlier["chain"]["entries"]:
+        raise _wrong("The ledger is older than the earlier statement: charges were forgotten.")
+    now, before = (dict(_entries(each)) for each in (document, earlier))
+    if any(now.get(entry) != charge for entry, charge in before.items()):
+        raise _wrong("A charge of the earlier statement is missing or was changed.")
+    for name, caps in _caps(earlier).items():
+        later = _caps(document).get(name)
+        if later is None or any(new > old for new, old in zip(later, caps, strict=True)):
+            raise _wrong(f'The cap of the budget "{name}" was raised since the earlier statement.')
+    return (
+        f"All {len(before)} charges of the statement of {earlier['made']} are there, and no cap was raised."
+    )
+
+
+def _entries(document: Mapping[str, Any]) -> Iterator[tuple[int, object]]:
+    for budget in document["budgets"]:
+        for charge in budget["charges"]:
+            yield charge["entry"], (budget["name"], budget["rule"], charge)
+
+
+def _caps(document: Mapping[str, Any]) -> dict[str, list[Fraction]]:
+    return {
+        each["name"]: [_amount(each["cap"][amount]) for amount in AMOUNTS[each["rule"]]]
+        for each in document["budgets"]
+    }
+
+
+def _amount(text: str) -> Fraction:
+    return read_amount(text, "an amount", Fraction(1, 10**18))
+
+
+def _wrong(message: str) -> SignatureUnusable:
+    return SignatureUnusable(message, "Ask whoever signed it for another statement, and why.")

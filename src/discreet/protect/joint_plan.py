@@ -1,0 +1,341 @@
+"""The plan of a joint universe: every residual of the declared tables with its grid and its noise table, and the claim.
+
+    chains      the levels of a hierarchy that the universe uses, coarse to fine, are one chain; any other variable is one
+    variances   those of the least weighted error at μ = 1, over μ²          (`margins/residual_space.py`)
+    grid        a count is worth g whole steps, so that the noise spans enough of them (`margins/reserve.py`)
+
+and what is claimed follows from the integers that ship, for a unit of r records:
+
+    μ²      = r² x cost of the dearest path, in fractions
+    δ(ε)    = δ of N(0,1) against N(μ,1), x (1 + what the grid may add) + (1 + e^ε) x distance of all tables
+    ε       = the least with δ(ε) ≤ δ, + what the lattices may add
+
+The plan is made with the largest μ for which that is the budget's (ε, δ).
+
+Comes from: `Universe`, `Terms`. Goes to: `plan` (as `NoisePlan.joint`), `joint_noise`, `tightest`, `charges`.
+Source: docs/methods/dp-joint.md has the proofs.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property, lru_cache
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from discreet.errors import BadDescription
+from discreet.margins.integer_noise import KEYS, gaussian_tables
+from discreet.margins.reserve import FEWEST_STEPS, GRID, LATTICE_LOSS, fine_grid, grid_steps
+from discreet.margins.residual_space import ResidualSpace
+from discreet.margins.residual_table import lattice_loss
+from discreet.noise.families.rounded_normal import rounded_normal
+from discreet.privacy.claim import float_down, float_up
+from discreet.privacy.gaussian import gaussian_delta_above, gaussian_mu
+from discreet.protect.joint_chains import chain_names, chain_of, levels_of, margin_of
+from discreet.protect.joint_errors import JointErrors
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from numpy.typing import NDArray
+
+    from discreet.margins.residual_space import Levels
+    from discreet.model.dataset import Dataset
+    from discreet.model.terms import Terms
+    from discreet.model.universe import Margin, Universe
+    from discreet.noise.table import NoiseTable
+
+#: Gaussian tables reach so many standard deviations: 2^64 keys have none beyond.
+_REACH = 9.5
+#: Rounding of floats on the way from μ to a variance never takes noise away.
+_NOT_LESS = 1 + 1e-12
+
+
+_normal_table = lru_cache(maxsize=256)(rounded_normal)  # every answer tells the law of its least noise
+
+
+@dataclass(frozen=True, slots=True)
+class Residual:
+    """One part of the universe as it is measured.
+
+    Args:
+        margin: Its variables, sorted: the finest level of each chain that it looks at.
+        levels: The same as a level of every chain.
+        grid: How many whole steps a count is worth.
+        noise: The noise of a cell, in steps; None for an invariant, which no allowed change moves (`JointPlan` checks).
+    """
+
+    margin: Margin
+    levels: Levels
+    grid: int
+    noise: NoiseTable | None
+
+    @property
+    def variance(self) -> Fraction:
+        """The variance of the noise of a cell before centring, in counts, of the ideal law."""
+        return Fraction(0) if self.noise is None else Fraction(self.noise.parameters["V"]) / self.grid**2
+
+
+@dataclass(frozen=True, eq=False)
+class JointPlan:
+    """Every residual of a universe.
+
+    Args:
+        names: For each chain the variable of every level, coarse to fine.
+        space: The chains, the declared tables and their parts.
+        residuals: One for each part, in the order of `space.parts`.
+    """
+
+    names: tuple[tuple[str, ...], ...]
+    space: ResidualSpace
+    residuals: tuple[Residual, ...]
+
+    def __post_init__(self) -> None:
+        exact = [each.levels for each in self.residuals if each.noise is None]
+        if exact and not {*exact} <= {
+            p for p, own in zip(self.space.parts, self.space.free, strict=True) if own
+        }:
+            raise ValueError("only what is equal for all neighbours may have no noise")
+
+    @cached_property
+    def by_levels(self) -> dict[Levels, Residual]:
+        """Each residual by its levels."""
+        return {each.levels: each for each in self.residuals}
+
+    @cached_property
+    def steps(self) -> float:
+        """How many steps the standard deviation of every noise spans at least."""
+        return min((_spread(each) for each in self.residuals if each.noise is not None), default=math.inf)
+
+    @cached_property
+    def variances(self) -> tuple[float, ...]:
+        """Of each residual, in the order of the parts."""
+        return tuple(float(each.variance) for each in self.residuals)
+
+    @cached_property
+    def errors(self) -> JointErrors:
+        """How far cells are from the truth."""
+        return JointErrors(self.names, self.space, self.variances)
+
+    def levels(self, margin: Margin) -> Levels:
+        """A margin as a level of every chain."""
+        return levels_of(self.names, margin)
+
+    def table_epsilon(self, margin: Margin, terms: Terms) -> float:
+        """The ε of one table by itself, at the δ of the terms: that of the residuals that it is made of."""
+        table = self.levels(margin)
+        own = [
+            v if _within(part, table) else 0.0
+            for part, v in zip(self.space.parts, self.variances, strict=True)
+        ]
+        mu = terms.records_per_unit * math.sqrt(self.space.cost([Fraction(v) for v in own])) * _NOT_LESS
+        return least_epsilon(lambda epsilon: gaussian_delta_above(mu, epsilon), float_down(terms.delta))
+
+    def table_of(self, variance: float) -> NoiseTable:
+        """The law of a shown cell of a variance, as a noise table; of 0, that of the cell with the least noise."""
+        margins = (margin_of(self.names, each) for each in self.space.tables)
+        return _normal_table(
+            variance or min(v for each in margins for v, _ in self.errors.of_cells(each) if v)
+        )
+
+    def loss(self, terms: Terms) -> Fraction:
+        """μ² of everything that is measured, for one person."""
+        return terms.records_per_unit**2 * self.space.cost([each.variance for each in self.residuals])
+
+    def distance(self, terms: Terms) -> Fraction:
+        """How far the shipped noise is from its ideal law in what a person can change, lattices included."""
+        lattices = sum(self._lattice(each) for each in self.residuals)
+        return Fraction(lattices) + sum(
+            (
+                _noises(self.space, each.levels, terms) * cut_distance(each.noise)
+                for each in self.residuals
+                if each.noise is not None
+            ),
+            Fraction(0),
+        )
+
+    def _lattice(self, residual: Residual) -> float:
+        return 0.0 if residual.noise is None else lattice_loss(self.space, residual.levels, _spread(residual))
+
+    def epsilon(self, terms: Terms, delta: float) -> tuple[float, float]:
+        """The least ε that holds at a δ, and the δ that it has there; infinite where none holds."""
+        mu = math.sqrt(self.loss(terms)) * _NOT_LESS
+        if self.steps < FEWEST_STEPS:
+            return math.inf, 1.0
+        distance, lattice = float_up(self.distance(terms)), sum(map(self._lattice, self.residuals))
+
+        def shipped(epsilon: float) -> float:
+            grid = 1 + GRID * (grid_steps(epsilon, mu) / self.steps) ** 2
+            return gaussian_delta_above(mu, epsilon) * grid + (1 + math.exp(epsilon)) * distance
+
+        epsilon = least_epsilon(shipped, delta)
+        return epsilon + lattice, shipped(epsilon) if math.isfinite(epsilon) else 1.0
+
+
+def least_epsilon(delta_at: Callable[[float], float], delta: float) -> float:
+    """The least ε whose δ is at most a δ, found from above; infinite where there is none."""
+    high = next((e for e in (0.01 * 2**n for n in range(16)) if delta_at(e) <= delta), math.inf)
+    low = high / 2 if high > 0.01 else 0.0
+    for _ in range(60 if math.isfinite(high) else 0):
+        middle = (low + high) / 2
+        low, high = (low, middle) if delta_at(middle) <= delta else (middle, high)
+    return high
+
+
+@lru_cache(maxsize=64)
+def joint_errors(
+    dataset: Dataset, universe: Universe, terms: Terms, rho: Fraction | None = None
+) -> JointErrors:
+    """The errors of the plan that `make_joint` would make, without its noise tables."""
+    names, space, unit, mu = _planned(dataset, universe, terms, rho)
+    scale = (terms.records_per_unit / mu) ** 2
+    return JointErrors(names, space, tuple((unit * scale).tolist()))
+
+
+@lru_cache(maxsize=16)
+def make_joint(dataset: Dataset, universe: Universe, terms: Terms, rho: Fraction | None = None) -> JointPlan:
+    """The plan with the least weighted mean absolute error at the budget's (ε, δ), or at a ρ.
+
+    Args:
+        dataset: The description.
+        universe: The declared tables, weighed by `Universe.weight` or by their cells.
+        terms: What is promised.
+        rho: The zCDP of a budget that is kept in rho; then μ² = 2ρ.
+
+    Raises:
+        BadDescription: The terms do not fit Gaussian residuals.
+    """
+    names, space, unit, mu = _planned(dataset, universe, terms, rho)
+    residuals = tuple(
+        _residual(space, names, part, variance, mu, terms)
+        for part, variance in zip(space.parts, unit.tolist(), strict=True)
+    )
+    return JointPlan(names, space, residuals)
+
+
+def _planned(
+    dataset: Dataset, universe: Universe, terms: Terms, rho: Fraction | None
+) -> tuple[tuple[tuple[str, ...], ...], ResidualSpace, NDArray[np.float64], float]:
+    """The chains, the parts, their variances at cost 1, and the μ of one person."""
+    _refuse(terms)
+    names, space = _space(dataset, universe, terms)
+    unit = space.optimum(_weights(_tables(universe), dataset, universe))
+    mu = math.sqrt(2 * float_down(rho)) if rho is not None else _largest_mu(space, unit, terms)
+    return names, space, unit, mu
+
+
+def read_joint(
+    dataset: Dataset, universe: Universe, terms: Terms, stored: Mapping[Margin, tuple[int, NoiseTable | None]]
+) -> JointPlan:
+    """The plan whose residuals have stored grids and noise tables; every residual must be there, and no other."""
+    names, space = _space(dataset, universe, terms)
+    residuals = [
+        Residual(margin_of(names, part), part, *stored[margin_of(names, part)]) for part in space.parts
+    ]
+    if len(residuals) != len(stored):
+        raise KeyError("residuals")
+    return JointPlan(names, space, tuple(residuals))
+
+
+def _space(
+    dataset: Dataset, universe: Universe, terms: Terms
+) -> tuple[tuple[tuple[str, ...], ...], ResidualSpace]:
+    names = chain_names(dataset, universe)
+    chains = tuple(chain_of(dataset, levels) for levels in names)
+    tables = tuple(levels_of(names, each) for each in _tables(universe))
+    held = tuple(map(max, zip(*(levels_of(names, each.margin) for each in universe.known), strict=True)))
+    return names, ResidualSpace(chains, tables, terms.neighbours, held)
+
+
+def _tables(universe: Universe) -> tuple[Margin, ...]:
+    """The declared tables; a public total is a part of every other one."""
+    return (*universe.noisy, *(each.margin for each in universe.known if each.margin))
+
+
+def _refuse(terms: Terms) -> None:
+    if terms.delta == 0:
+        raise BadDescription(
+            'margins = "joint" has Gaussian noise, which cannot promise delta 0.',
+            'Give a delta, or write margins = "own" or "sums" with Laplace noise.',
+        )
+    if terms.neighbours == "replace-one" and not terms.known_total:
+        raise BadDescription(
+            'margins = "joint" for replace-one neighbours tells the number of records, which is not declared public.',
+            'Write invariants = ["n"] in [protection.budget], or margins = "own".',
+        )
+
+
+def _weights(tables: tuple[Margin, ...], dataset: Dataset, universe: Universe) -> NDArray[np.float64]:
+    raw = np.array(
+        [0.0 if universe.knows(margin) else float(universe.weight_of(margin, dataset)) for margin in tables]
+    )
+    return np.asarray(raw / raw.sum())
+
+
+def cut_distance(table: NoiseTable) -> Fraction:
+    """How far a Gaussian table is from its ideal law in total variation, at most: a key for each value, and the ends.
+
+    `privacy/distance.py` computes it; that takes a hundred times as long, and a claim hardly depends on it.
+    """
+    return Fraction(2 * table.largest + 3, KEYS)
+
+
+def _noises(space: ResidualSpace, part: Levels, terms: Terms) -> int:
+    """How many noises of a part a person's records can lie among."""
+    return min(space.cells(part), terms.changes * terms.records_per_unit * space.block_cells(part))
+
+
+def _largest_mu(space: ResidualSpace, unit: NDArray[np.float64], terms: Terms) -> float:
+    """The μ of one person at the budget, so much of δ set aside as grid, lattices and cut tables may take."""
+    epsilon, delta = float_down(terms.epsilon) - LATTICE_LOSS, float_down(terms.delta)
+    mu, set_aside = 0.0, 0.0
+    for _ in range(3):
+        left = (delta - (1 + math.exp(epsilon)) * set_aside) / (1 + GRID) * (1 - 1e-9)
+        if left <= 0:
+            raise BadDescription(
+                f"delta = {delta:g} is less than the cut of the noise tables costs for {len(unit)} residuals.",
+                'Take a larger delta, or write margins = "own" or "sums" with Laplace noise.',
+            )
+        mu = gaussian_mu(epsilon, left)
+        set_aside = 2 * LATTICE_LOSS * delta + math.fsum(
+            _noises(space, part, terms) * (2 * _REACH * _steps(space, part, v, mu, terms)[1] + 3) / KEYS
+            for part, v in zip(space.parts, unit.tolist(), strict=True)
+            if v > 0
+        )
+    return mu
+
+
+def _steps(space: ResidualSpace, part: Levels, unit: float, mu: float, terms: Terms) -> tuple[int, float]:
+    """The grid of a part, and the standard deviation of its noise in steps."""
+    sigma = math.sqrt(unit) * terms.records_per_unit / mu * _NOT_LESS
+    grid = fine_grid(sigma, float_down(terms.epsilon), mu) | 1  # odd: no coarse value ends in one half
+    most = LATTICE_LOSS * min(1.0, float_down(terms.delta)) / len(space.parts)
+    while lattice_loss(space, part, grid * sigma) > most:
+        grid += 2
+    return grid, grid * sigma
+
+
+def _residual(
+    space: ResidualSpace,
+    names: tuple[tuple[str, ...], ...],
+    part: Levels,
+    unit: float,
+    mu: float,
+    terms: Terms,
+) -> Residual:
+    if unit == 0:
+        return Residual(margin_of(names, part), part, 1, None)
+    grid, spread = _steps(space, part, unit, mu, terms)
+    ((_, table),) = gaussian_tables(spread)
+    return Residual(margin_of(names, part), part, grid, table)
+
+
+def _spread(residual: Residual) -> float:
+    return math.sqrt(float(residual.variance)) * residual.grid
+
+
+def _within(part: Levels, table: Levels) -> bool:
+    return all(low <= high for low, high in zip(part, table, strict=True))

@@ -1,0 +1,184 @@
+"""A joint universe as it is measured and answered: values, keys, and agreement of all tables."""
+
+import itertools
+from contextlib import suppress
+
+import numpy as np
+import pytest
+
+from discreet.answer.pipeline import release_table
+from discreet.errors import BadDescription, OutsideUniverse, WorkspaceUnusable
+from discreet.model.dataset_toml import parse_dataset
+from discreet.model.request import request_from_text
+from discreet.protect import joint_noise
+from discreet.protect.joint_noise import StoredResiduals, measured, residual_cells
+from discreet.records.tabulate import tabulate
+
+VARIABLES = ("sex", "age", "job", "region", "area")
+FILTERS = {
+    "sex": ["sex=1", ""],
+    "age": ["age=adult,old", "age=old", ""],
+    "job": ["job=1,2", "job=0", ""],
+    "region": ["region=S", ""],
+    "area": ["area=N1,N2", "area=S1,S2,S3", "area=N1,S2", ""],
+}
+GROUPS = {
+    "age": "age=adult+old,child",
+    "area": "area=N1+N2,S1+S3,S2",
+    "job": "job=0+9,1,2",
+    "sex": "",
+    "region": "",
+}
+PAIRS = 10_000
+
+
+def asked(rng):
+    """A random table: one or two variables, a filter, groups or levels."""
+    one, two = rng.choice(VARIABLES, 2, replace=False)
+    parts = {"rows": [str(one)]}
+    if rng.random() < 0.7:
+        parts["columns"] = [str(two)]
+    elif rng.random() < 0.7:
+        parts["filters"] = [word for word in [str(rng.choice(FILTERS[two]))] if word]
+    if rng.random() < 0.4 and GROUPS[one]:
+        parts["groups"] = [GROUPS[one]]
+    return request_from_text("town", **parts)
+
+
+def described(release, dataset):
+    """Every cell by whom it counts, and its unrounded and its shown value."""
+    finest = {v.name: v.codes for v in dataset.variables}
+    areas = {c.code: c.parent for c in dataset.variable("area").categories}
+
+    def people(name, members):
+        codes = frozenset(finest[name][m] for m in members)
+        if name == "region":
+            name, codes = "area", frozenset(a for a, r in areas.items() if r in codes)
+        return (name, codes) if len(codes) < len(finest[name]) else None
+
+    fixed = [
+        (f, tuple(dataset.variable(f).position(c) for c in codes)) for f, codes in release.request.filters
+    ]
+    found = {}
+    for place in itertools.product(*(range(d.length) for d in release.dimensions)):
+        told = [people(d.name, d.members()[at]) for d, at in zip(release.dimensions, place, strict=True)]
+        told += [people(*each) for each in fixed]
+        sets = {}
+        for name, codes in filter(None, told):
+            sets[name] = sets.get(name, codes) & codes
+        if all(sets.values()):
+            found[frozenset(sets.items())] = (release.unrounded[place], int(release.noisy[place]))
+    return found
+
+
+@pytest.fixture(scope="module")
+def stored(joint_workspace):
+    return joint_workspace.stored("town")
+
+
+@pytest.mark.slow
+def test_common_cells_of_ten_thousand_pairs_of_tables_are_equal(stored):
+    """Exactly, unrounded and shown. Wrong alternative: noise of its own for every table, found out at once."""
+    rng = np.random.default_rng(12)
+    tables = []
+    while len(tables) < 150:
+        request = asked(rng)
+        with suppress(OutsideUniverse):
+            tables.append(described(release_table(stored, request), stored.dataset))
+    pairs = list(itertools.combinations(tables, 2))[:PAIRS]
+    assert len(pairs) == PAIRS
+    common = 0
+    for one, two in pairs:
+        shared = one.keys() & two.keys()
+        common += len(shared)
+        assert all(one[cell] == two[cell] for cell in shared)
+    assert common > PAIRS
+    apart = [{cell: (v + n, s) for cell, (v, s) in table.items()} for n, table in enumerate(tables[:2])]
+    assert any(apart[0][cell] != apart[1][cell] for cell in apart[0].keys() & apart[1].keys())
+
+
+def test_totals_and_levels_add_up_but_for_rounding(stored):
+    release = release_table(
+        stored, request_from_text("town", rows=["area"], columns=["sex"], levels=["area=region,area"])
+    )
+    codes = release.dimensions[0].codes
+    at = {code: codes.index(code) for code in codes}
+    for values, most in ((release.unrounded, 1e-6), (release.values, 3)):
+        assert np.abs(values[:, :-1].sum(axis=1) - values[:, -1]).max() <= most
+        assert np.abs(values[[at["S1"], at["S2"], at["S3"]]].sum(axis=0) - values[at["S"]]).max() <= most
+        assert np.abs(values[[at["N"], at["S"]]].sum(axis=0) - values[at["_T"]]).max() <= most
+    assert (release.values == np.rint(release.unrounded)).all()
+
+
+def test_an_answer_reads_no_record(joint_town, tmp_path):
+    """Wrong alternative: tables counted again for every answer, which this engine refuses."""
+    workspace = joint_town.load(tmp_path / "w")
+    stored = workspace.stored("town")
+
+    class Nothing:
+        def __getattr__(self, name):
+            raise AssertionError(f"an answer asked the engine for {name}")
+
+    blind = type(stored)(
+        stored.dataset, stored.digest, Nothing(), stored.protector, stored.arithmetic, stored.rules
+    )
+    request = request_from_text("town", rows=["area"], columns=["sex"])
+    assert (release_table(blind, request).values == release_table(stored, request).values).all()
+    workspace.close()
+
+
+def exact_tables(stored):
+    dataset = stored.dataset
+    plan = stored.dp.plan.joint
+    tables = {}
+    for residual in plan.residuals:
+        shape = joint_noise._plain_shape(residual.margin, dataset)
+        tables[residual.margin] = tabulate(stored.engine, shape).counts
+    return tables
+
+
+def test_residuals_have_streams_of_their_own(stored, secret, monkeypatch):
+    """Wrong alternative: a residual measured twice with one key. What is left of two such differences has no noise."""
+    plan, dataset = stored.dp.plan.joint, stored.dataset
+    counted = exact_tables(stored)
+    seen = []
+    keys = joint_noise.residual_keys
+
+    def watched(*given):
+        found = keys(*given)
+        seen.append(found.ravel()[:4].tobytes())
+        return found
+
+    monkeypatch.setattr(joint_noise, "residual_keys", watched)
+    first = measured(plan, counted, secret, dataset, "f" * 64)
+    assert len(set(seen)) == len(seen) == len(plan.residuals)
+    assert (measured(plan, counted, secret, dataset, "f" * 64) == first).all()
+    assert (measured(plan, counted, secret, dataset, "e" * 64) != first).mean() > 0.4
+    names = {r.margin: r for r in plan.residuals}
+    streams = {
+        joint_noise._blocks(plan, r) for r in (names["age",], names["job",], names["area",], names["region",])
+    }
+    assert len(streams) == 4
+
+
+def test_the_order_of_categories_moves_no_noise(joint_town, stored, secret):
+    """Wrong alternative: keys by the position of a category, which another order of the list would give to others."""
+    text = joint_town.description
+    one, two = '{ code = "1", label = "Male" }', '{ code = "2", label = "Female" }'
+    turned = parse_dataset(text.replace(f"[{one}, {two}]", f"[{two}, {one}]"))
+    assert turned.variable("sex").codes == ("2", "1")
+    plan, counted = stored.dp.plan.joint, exact_tables(stored)
+    here = StoredResiduals(plan, measured(plan, counted, secret, stored.dataset, "f" * 64))
+    swapped = {m: np.flip(t, m.index("sex")) if "sex" in m else t for m, t in counted.items()}
+    there = StoredResiduals(plan, measured(plan, swapped, secret, turned, "f" * 64))
+    levels = plan.levels(("sex",))
+    assert np.array_equal(here.values(levels).ravel(), there.values(levels).ravel()[::-1])
+
+
+def test_numbers_of_another_plan_and_too_many_are_refused(stored, monkeypatch):
+    plan = stored.dp.plan.joint
+    with pytest.raises(WorkspaceUnusable, match="residuals"):
+        StoredResiduals(plan, np.zeros(3, np.int64))
+    monkeypatch.setattr(joint_noise, "MOST_NUMBERS", 10)
+    with pytest.raises(BadDescription, match="at most 10"):
+        residual_cells(plan)

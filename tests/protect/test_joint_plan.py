@@ -1,0 +1,216 @@
+"""The plan of a joint universe: what is claimed is what was granted, and follows from the integers that ship."""
+
+import math
+from dataclasses import replace
+from fractions import Fraction
+
+import pytest
+
+from discreet.errors import BadDescription
+from discreet.margins.chain import plain_chain
+from discreet.margins.integer_noise import gaussian_tables
+from discreet.margins.residual_space import ResidualSpace
+from discreet.model.dataset_toml import parse_dataset
+from discreet.model.declared_dp import declared_dp
+from discreet.model.terms import parse_terms
+from discreet.model.universe import parse_universe
+from discreet.privacy.distance import distance_to_ideal
+from discreet.privacy.gaussian import gaussian_delta
+from discreet.protect.charges import budget_cap, version_cost
+from discreet.protect.joint_plan import JointPlan, Residual, cut_distance, joint_errors, make_joint
+from discreet.protect.plan import make_plan
+from discreet.protect.plan_file import plan_text, read_plan
+from discreet.protect.tightest import figures, with_claim
+from discreet.workspace.demo import DEMOS
+
+
+def plan_of(description, **terms):
+    dataset = parse_dataset(description)
+    stated, _ = declared_dp(dataset)
+    stated = replace(stated, **terms)
+    known = parse_universe(
+        dataset.protection.universe, dataset, known_total=stated.known_total, held=stated.held
+    )
+    return dataset, make_plan(dataset, known, stated, dataset.protection.noise)
+
+
+@pytest.fixture(scope="module")
+def joint(joint_town):
+    return plan_of(joint_town.description)[1]
+
+
+GRANTED = {
+    "add-remove": {},
+    "weak delta": {"delta": Fraction(1, 1000), "cap_delta": Fraction(1, 10)},
+    "small epsilon": {"epsilon": Fraction(1, 20)},
+    "two records": {"records_per_unit": 2},
+    "replace-one": {"neighbours": "replace-one", "invariants": ("n",)},
+}
+
+
+@pytest.mark.parametrize("terms", GRANTED.values(), ids=GRANTED)
+def test_what_is_claimed_is_what_was_granted(joint_town, terms):
+    """To a thousandth, from below. Wrong alternative: shares that add up, which leave a part of epsilon unused."""
+    _, plan = plan_of(joint_town.description, **terms)
+    claim = with_claim(plan).claim
+    granted = plan.terms.epsilon
+    assert granted * Fraction(999, 1000) <= claim.epsilon <= granted
+    assert claim.delta <= plan.terms.delta
+    assert claim.method == "joint"
+
+
+def test_a_level_that_is_not_charged_and_a_scale_too_low_break_the_claim(joint):
+    """The claim is made of every residual and every scale: one forgotten, or noise 10 % smaller, is another claim."""
+    claimed = figures(joint)["joint"].epsilon
+    plan = joint.joint
+    uncharged = [r.variance if "area" not in r.margin else Fraction(0) for r in plan.residuals]
+    charged = [r.variance for r in plan.residuals]
+    assert plan.space.cost(uncharged) < Fraction(9, 10) * plan.space.cost(charged)
+    sharper = tuple(
+        replace(each, noise=gaussian_tables(0.9 * math.sqrt(each.noise.parameters["V"]))[0][1])
+        for each in plan.residuals
+    )
+    low = replace(joint, joint=JointPlan(plan.names, plan.space, sharper))
+    assert figures(low)["joint"].epsilon > Fraction(105, 100) * claimed
+    assert figures(low)["joint"].epsilon > joint.terms.epsilon
+
+
+def exact_delta(noise, grid, epsilon):
+    """H_ε of two cells that differ by one, each way, summed over what is kept: the difference of the two, and the sum."""
+    law = {z: float(p) for z, p in noise.rows[0].probabilities().items()}
+
+    def kept(shift):
+        difference = {}
+        for a, p in law.items():
+            for b, q in law.items():
+                key = b - a - shift
+                difference[key] = difference.get(key, 0.0) + p * q
+        return difference
+
+    total = {False: dict(law), True: {z + grid: p for z, p in law.items()}}
+    sides = {move: (kept(grid if move else 0), total[move]) for move in (False, True)}
+    found = 0.0
+    for one, other in ((False, True), (True, False)):
+        (d1, t1), (d2, t2) = sides[one], sides[other]
+        losses = {}
+        for key, p in t1.items():
+            losses[key] = (p, t2.get(key, 0.0))
+        found = max(
+            found,
+            sum(
+                max(0.0, p * q - math.exp(epsilon) * d2.get(k, 0.0) * other_q)
+                for k, p in d1.items()
+                for q, other_q in losses.values()
+            ),
+        )
+    return found
+
+
+def test_the_claim_holds_for_the_shipped_integers_summed_up():
+    """A universe of one variable of two categories, so small that every outcome is summed: total and difference."""
+    space = ResidualSpace((plain_chain(2),), ((1,),))
+    ((_, noise),) = gaussian_tables(9.0)
+    residuals = (Residual((), (0,), 5, noise), Residual(("sex",), (1,), 5, noise))
+    plan = JointPlan((("sex",),), space, residuals)
+    terms = parse_terms({"name": "b", "epsilon": 4, "cap_epsilon": 4, "delta": 0.001})
+    epsilon, delta = plan.epsilon(terms, 1e-3)
+    assert exact_delta(noise, 5, epsilon) <= 1e-3
+    assert delta <= 1e-3
+    assert exact_delta(noise, 5, 0.98 * epsilon) > 1e-3  # wrong alternative: two per cent less
+    mu = math.sqrt(plan.loss(terms))
+    assert mu == pytest.approx(math.sqrt(1.5) * 5 / 9)
+    assert gaussian_delta(mu, epsilon) == pytest.approx(1e-3, rel=0.05)
+
+
+def test_the_cut_of_a_table_is_bounded():
+    """Wrong alternative: that tables of keys are the law itself."""
+    for spread in (8.0, 75.3, 300.0):
+        ((_, table),) = gaussian_tables(spread)
+        assert 0 < distance_to_ideal(table) <= cut_distance(table)
+
+
+def test_a_plan_is_read_as_it_was_written(joint_town, joint):
+    dataset = parse_dataset(joint_town.description)
+    claimed = with_claim(joint)
+    again = read_plan(plan_text(claimed), dataset)
+    assert again.joint.residuals == joint.joint.residuals
+    assert again.claim == claimed.claim
+    assert figures(again) == figures(joint)
+    assert plan_text(again) == plan_text(claimed)
+
+
+def test_errors_before_a_plan_are_those_of_the_plan(joint_town, joint):
+    dataset = parse_dataset(joint_town.description)
+    before = joint_errors(dataset, joint.universe, joint.terms)
+    for margin in joint.universe.declared:
+        assert before.expected_error(margin) == pytest.approx(joint.joint.errors.expected_error(margin))
+
+
+def test_the_demo_reaches_its_errors():
+    """Expected absolute errors of the shipped plan: at most 11 by tables, and at most 8 planned and averaged by cells."""
+    text = DEMOS["census-dp"].description()
+    _, plan = plan_of(text)
+    errors = [plan.joint.errors.expected_error(margin) for margin in plan.universe.declared]
+    assert sum(errors) / len(errors) <= 11
+    dataset, by_cells = plan_of(text.replace('margins = "joint"', 'margins = "joint"\nimportance = "cells"'))
+    cells = [math.prod(len(dataset.variable(v)) for v in margin) for margin in plan.universe.declared]
+    errors = [by_cells.joint.errors.expected_error(margin) for margin in plan.universe.declared]
+    assert sum(c * e for c, e in zip(cells, errors, strict=True)) / sum(cells) <= 8
+
+
+def test_importance_is_heard(joint_town):
+    text = joint_town.description.replace(
+        'margins = "joint"', 'margins = "joint"\nimportance = [{ table = ["sex", "age"], weight = 20 }]'
+    )
+    _, plain = plan_of(joint_town.description)
+    _, weighed = plan_of(text)
+    table = ("age", "sex")
+    assert weighed.joint.errors.expected_error(table) < 0.8 * plain.joint.errors.expected_error(table)
+    assert weighed.joint.errors.expected_error(("area",)) > plain.joint.errors.expected_error(("area",))
+
+
+def test_a_budget_in_rho_is_spent_and_not_passed(joint_town):
+    text = joint_town.description.replace("answer_cost = 0.5", 'rule = "zcdp"').replace(
+        "cap_epsilon = 9.0\ncap_delta = 1e-6", "cap_epsilon = 4.0\ncap_delta = 1e-9"
+    )
+    _, plan = plan_of(text)
+    loss, failure = version_cost(plan)
+    cap = budget_cap(plan.terms)
+    assert cap[0] * Fraction(999, 1000) <= loss <= cap[0]
+    assert failure <= cap[1]
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "said"),
+    [
+        ("delta = 1e-9", "delta = 0.0", "delta 0"),
+        ('family = "town"', 'family = "town"\nneighbours = "replace-one"', "number of records"),
+        ('margins = "joint"', 'margins = "jont"', "jont"),
+        ('margins = "joint"', 'margins = "own"\nimportance = "cells"', "not joint"),
+        ('margins = "joint"', 'margins = "joint"\nimportance = "rows"', "rows"),
+    ],
+)
+def test_what_cannot_be_joint_is_refused_with_what_to_do(joint_town, old, new, said):
+    assert old in joint_town.description
+    with pytest.raises(BadDescription, match=said) as refused:
+        plan_of(joint_town.description.replace(old, new, 1))
+    assert refused.value.advice
+
+
+def test_a_variable_of_two_hierarchies_is_refused(joint_town):
+    other = '[[hierarchy]]\nname = "second"\nlevels = ["region", "area"]\n'
+    dataset, _ = plan_of(joint_town.description.replace("[[code_list]]", other + "[[code_list]]", 1))
+    assert dataset.hierarchies[1].name == "second"  # the same chain twice is one chain
+    third = other.replace('"region", "area"', '"sex", "area"').replace("second", "third")
+    with pytest.raises(BadDescription):
+        plan_of(joint_town.description.replace("[[code_list]]", third + "[[code_list]]", 1))
+
+
+def test_make_joint_needs_no_share_for_a_public_total(joint_town):
+    dataset = parse_dataset(joint_town.description)
+    terms, _ = declared_dp(dataset)
+    terms = replace(terms, neighbours="replace-one", invariants=("n",))
+    known = parse_universe(dataset.protection.universe, dataset, known_total=True)
+    plan = make_joint(dataset, known, terms)
+    assert plan.by_levels[(0,) * len(plan.names)].noise is None
+    assert all(each.noise is not None for each in plan.residuals if each.margin)
