@@ -9,6 +9,8 @@ from discreet.errors import BadRequest, UnknownVersion, VersionClosed
 from discreet.model.request import TableRequest
 from discreet.workspace.workspace import Workspace
 
+pytestmark = pytest.mark.slow
+
 REQUEST = TableRequest("town", ("area", "sex"), ("age", "job"))
 APART = "versions_apart = 100\n"
 

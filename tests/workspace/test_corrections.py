@@ -16,9 +16,8 @@ REQUEST = TableRequest("town", ("area", "sex"), ("age", "job"))
 
 
 @pytest.fixture
-def folder(town, tmp_path):
-    town.load(tmp_path / "w").close()
-    return tmp_path / "w"
+def folder(town_folder):
+    return town_folder
 
 
 def load(folder, town, records, **options):
@@ -71,9 +70,11 @@ def test_collect_under_dp_charges_nothing(private_town):
     few = private_town.records.slice(1)
     load_dataset(private_town.folder, text, few, caution=said.append, corrections="collect")
     assert charges() == once
-    assert any("1 removed" in sentence for sentence in said)
+    assert said
+    assert not any("removed" in sentence for sentence in said)  # what a load says is the same for neighbours
 
 
+@pytest.mark.slow
 def test_a_new_lineage_changes_the_numbers_and_stays_for_later_loads(town, folder, secret):
     once = numbers(folder)
     _, said = load(folder, town, town.records.slice(1), corrections="new-lineage")

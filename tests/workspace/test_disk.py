@@ -2,8 +2,6 @@
 
 import errno
 import shutil
-import subprocess
-import sys
 
 import duckdb
 import pyarrow as pa
@@ -11,7 +9,7 @@ import pytest
 
 from discreet.errors import WorkspaceUnusable
 from discreet.records.engines import duckdb as duckdb_engine
-from discreet.workspace import load
+from discreet.workspace import ledger_marks, load
 from discreet.workspace.disk import full_disk_told
 from discreet.workspace.load import load_dataset
 from discreet.workspace.workspace import Workspace
@@ -31,14 +29,17 @@ def full_in_words(*_arguments):
 STEPS = {
     "mark": (load, "mark_workspace", full),
     "stage": (pa.ipc, "new_file", full),
-    "store": (duckdb_engine, "_roll_up", full_in_words),
+    "store": (duckdb_engine, "_write_tag", full_in_words),
+    "roll up": (load, "roll_up", full),
     "seal": (load, "write_version", full),
     "keep": (load, "keep", full),
+    "ledger mark": (ledger_marks, "_write", full),
     "settle": (load, "keep_names", full),
     "point": (load.os, "fsync", full),
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("step", STEPS)
 def test_a_full_disk_leaves_the_version_before(town, town_workspace, tmp_path, monkeypatch, step):
     folder = shutil.copytree(town_workspace.folder, tmp_path / "w")
@@ -48,6 +49,7 @@ def test_a_full_disk_leaves_the_version_before(town, town_workspace, tmp_path, m
     if step == "point":
         monkeypatch.setattr(load, "keep", lambda _folder: None)
         monkeypatch.setattr(load, "keep_names", lambda _folder: None)
+        monkeypatch.setattr(ledger_marks, "keep_names", lambda _folder: None)
     with monkeypatch.context() as patch:
         patch.setattr(where, name, fault)
         with pytest.raises(WorkspaceUnusable) as raised:
@@ -66,58 +68,3 @@ def test_what_is_no_full_disk_is_not_called_one(tmp_path):
     """The wrong alternative: to blame the disk for every error of the system."""
     with pytest.raises(PermissionError), full_disk_told("town", tmp_path):
         raise PermissionError(errno.EACCES, "Permission denied")
-
-
-PROGRAM = """
-import shutil, sys
-from pathlib import Path
-import pyarrow.parquet as pq
-from discreet.errors import WorkspaceUnusable
-from discreet.workspace.load import load_dataset
-from discreet.workspace.workspace import Workspace
-base, given = Path(sys.argv[1]), Path(sys.argv[2])
-text, records = (given / "town.toml").read_text(), pq.read_table(given / "town.parquet")
-folder, ballast = base / "w", base / "ballast"
-load_dataset(folder, text, records.slice(5))
-before = (folder / "datasets" / "town" / "current").read_text()
-for room in [0, 4_096, 20_000, 60_000, 120_000, 300_000, 600_000, 1_200_000, 2_500_000]:
-    ballast.write_bytes(bytes(max(shutil.disk_usage(base).free - room, 0)))
-    try:
-        load_dataset(folder, text, records)
-        print("loaded", room)
-    except WorkspaceUnusable as error:
-        print(error.message)
-    ballast.unlink()
-    if (folder / "datasets" / "town" / "current").read_text() == before:
-        Workspace(folder).verify("town")
-print(Workspace(folder).verify("town") != before.strip())
-"""
-
-
-@pytest.mark.slow
-@pytest.mark.skipif(sys.platform != "linux", reason="a small disk of one's own is Linux's")
-def test_on_a_disk_that_is_really_full(town, tmp_path):
-    """DuckDB, Arrow and Python each meet the end of a small disk at another step."""
-    import pyarrow.parquet as pq
-
-    (tmp_path / "disk").mkdir()
-    (tmp_path / "town.toml").write_text(town.description)
-    pq.write_table(town.records, tmp_path / "town.parquet")
-    program = tmp_path / "program.py"
-    program.write_text(PROGRAM)
-    small = f'mount -t tmpfs -o size=6m tmpfs "{tmp_path}/disk" && '
-    small += f'exec "{sys.executable}" "{program}" "{tmp_path}/disk" "{tmp_path}"'
-    try:
-        done = subprocess.run(
-            ["unshare", "-rm", "sh", "-c", small], capture_output=True, text=True, check=False
-        )
-    except FileNotFoundError:
-        pytest.skip("no unshare here")
-    if "mount" in done.stderr or "unshare" in done.stderr:
-        pytest.skip("no file system may be mounted here")
-    assert done.returncode == 0, done.stderr
-    *tried, replaced = done.stdout.splitlines()
-    assert tried[0] == MESSAGE
-    assert {line.split()[0] for line in tried} == {"The", "loaded"}
-    assert {line for line in tried if line.startswith("The")} == {MESSAGE}
-    assert replaced == "True"

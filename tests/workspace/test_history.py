@@ -11,6 +11,8 @@ from discreet.workspace import load
 from discreet.workspace.history import HISTORY
 from discreet.workspace.workspace import Workspace
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture
 def home(town, tmp_path):
@@ -62,7 +64,7 @@ def test_a_load_that_dies_before_its_version_is_served_opens_nothing(home, town,
     def die(_home, _digest):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(load, "_point", die)
+    monkeypatch.setattr(load, "point_to", die)
     text = town.description.replace('version = "1"', 'version = "3"')
     with pytest.raises(KeyboardInterrupt):
         load_dataset(home.parents[1], text, town.records.slice(8))

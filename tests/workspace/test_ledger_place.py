@@ -3,6 +3,7 @@
 import pytest
 
 from discreet.errors import LedgerUnusable
+from discreet.records.secret import create_secret
 from discreet.workspace.ledger_place import (
     LEDGER,
     accounts_of,
@@ -20,6 +21,7 @@ def test_a_file_of_the_workspace_unless_an_option_names_a_database(tmp_path, mon
 
 
 def test_the_first_account_makes_the_ledger_and_reading_makes_none(tmp_path):
+    create_secret(tmp_path / "secret")
     with pytest.raises(LedgerUnusable):
         open_ledger(tmp_path)
     assert not has_ledger(tmp_path)

@@ -19,7 +19,7 @@ def bare(town):
 
 
 def fill_former_noise(document):
-    """What a second revision of the defaults would have to say: the noise before it had D = 5."""
+    """What a third revision of the defaults would have to say: the noise before it had D = 5."""
     section = document.setdefault("protection", {})
     if section.get("method", "cellkey") == "cellkey":
         section.setdefault("noise", {"family": "maxent", "D": 5, "V": 3, "js": 2})
@@ -27,11 +27,11 @@ def fill_former_noise(document):
 
 @pytest.fixture
 def second_revision(monkeypatch):
-    """Begin revision 2, in which the noise of a dataset that says nothing has D = 6."""
+    """Begin revision 3, in which the noise of a dataset that says nothing has D = 6."""
 
     def begin():
         monkeypatch.setattr(protection, "DEFAULT_NOISE", {"family": "maxent", "D": 6, "V": 3, "js": 2})
-        monkeypatch.setitem(defaults.FORMER, 2, fill_former_noise)
+        monkeypatch.setitem(defaults.FORMER, 3, fill_former_noise)
 
     return begin
 

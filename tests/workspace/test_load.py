@@ -16,8 +16,8 @@ REQUEST = TableRequest("town", ("sex",), ("age",))
 
 
 @pytest.fixture
-def workspace(town, tmp_path):
-    return town.load(tmp_path / "workspace")
+def workspace(town_folder):
+    return Workspace(town_folder)
 
 
 def version_of(workspace):
@@ -58,7 +58,7 @@ def test_an_interrupted_load_leaves_the_old_version_and_is_swept_up(town, worksp
     """A process that is killed in the middle of a load: nothing of it is ever served."""
     program = (
         "import os, sys; from pathlib import Path; import discreet.workspace.load as w\n"
-        "w._point = lambda *a: os._exit(9)\n"
+        "w.point_to = lambda *a: os._exit(9)\n"
         "import pyarrow.parquet as pq\n"
         "text = Path(sys.argv[2]).read_text().replace('A town', 'Half a town')\n"
         "w.load_dataset(Path(sys.argv[1]), text, Path(sys.argv[3]))"

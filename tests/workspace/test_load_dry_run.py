@@ -43,6 +43,7 @@ def test_a_workspace_is_left_byte_for_byte_and_what_is_paid_is_free(private_town
     assert everything(private_town.folder) == before
 
 
+@pytest.mark.slow
 def test_what_a_load_refuses_is_refused_for_the_same_reason(private_town, town):
     folder, text = private_town.folder, private_town.description
     other = private_town.records.slice(1)

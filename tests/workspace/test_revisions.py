@@ -17,8 +17,8 @@ REQUEST = TableRequest("town", ("sex",), ("age",))
 
 
 @pytest.fixture
-def workspace(town, tmp_path):
-    return town.load(tmp_path / "workspace")
+def workspace(town_folder):
+    return Workspace(town_folder)
 
 
 def place_of(folder):
@@ -32,8 +32,8 @@ def numbers(folder):
 
 def test_a_new_version_says_its_revisions(workspace, secret):
     place = place_of(workspace.folder)
-    assert json.loads((place / REVISIONS).read_text()) == {"arithmetic": 2, "defaults": 1}
-    assert read_version(place, secret).revisions == Revisions(2, 1)
+    assert json.loads((place / REVISIONS).read_text()) == {"arithmetic": 2, "defaults": 2}
+    assert read_version(place, secret).revisions == Revisions(2, 2)
 
 
 def test_the_revisions_cannot_be_taken_away_or_changed(workspace, monkeypatch):

@@ -11,9 +11,8 @@ from discreet.workspace.workspace import Workspace
 
 
 @pytest.fixture
-def folder(town, tmp_path):
-    town.load(tmp_path / "workspace").close()
-    return tmp_path / "workspace"
+def folder(town_folder):
+    return town_folder
 
 
 def test_a_load_writes_the_schema_and_leaves_nothing_else(folder):

@@ -2,20 +2,24 @@
 
 import json
 import os
+import shutil
 
 import pytest
 
 from discreet.answer.pipeline import release_table
-from discreet.errors import SecretUnusable, WorkspaceUnusable
+from discreet.errors import BadDescription, SecretUnusable, WorkspaceUnusable
 from discreet.model.request import TableRequest
+from discreet.workspace.load import load_dataset
 from discreet.workspace.workspace import Workspace
 
+#: One secret, so that names of versions can be compared.
+SECRET = bytes(range(32))
 REQUEST = TableRequest("town", ("sex",), ("age",))
 
 
 @pytest.fixture
-def workspace(town, tmp_path):
-    return town.load(tmp_path / "workspace")
+def workspace(town_folder):
+    return Workspace(town_folder)
 
 
 def version_of(workspace):
@@ -54,6 +58,7 @@ class TestFailClosed:
     def test_without_a_file_of_the_version(self, workspace, name):
         folder, version = workspace.folder, version_of(workspace)
         workspace.close()
+        shutil.rmtree(version / "cubes")  # with them a version is answered whose records are away
         (version / name).unlink()
         self.refuses(folder, WorkspaceUnusable)
 
@@ -84,3 +89,38 @@ class TestFailClosed:
     def test_with_an_unreadable_secret(self, workspace):
         (workspace.folder / "secret").chmod(0)
         self.refuses(workspace.folder, SecretUnusable)
+
+
+def test_boundaries_are_kept_sealed_and_part_of_the_version(town, tmp_path):
+    """Wrong alternative: shapes that somebody exchanged after the load, under the same name."""
+    text = town.description.replace('name = "region"', 'name = "region"\nboundaries = "r.geojson"', 1)
+
+    def load(folder, west):
+        shapes = [("N", west), ("S", 1 - west)]
+        features = [
+            {"type": "Feature", "id": code, "geometry": {"type": "Polygon", "coordinates": [_square(x)]}}
+            for code, x in shapes
+        ]
+        (tmp_path / "r.geojson").write_text(
+            json.dumps({"type": "FeatureCollection", "features": features}), "utf-8"
+        )
+        folder.mkdir(exist_ok=True)
+        (folder / "secret").write_bytes(SECRET)
+        (folder / "secret").chmod(0o600)
+        return load_dataset(folder, text, town.records, beside=tmp_path)
+
+    first, other = load(tmp_path / "w", 0), load(tmp_path / "v", 1)
+    assert first != other == load(tmp_path / "v", 1)
+    stored = Workspace(tmp_path / "w").stored("town")
+    assert set(stored.dataset.boundaries["region"].shapes) == {"N", "S"}
+    kept = tmp_path / "w" / "datasets" / "town" / first / "boundaries.region.geojson"
+    kept.write_bytes((tmp_path / "v" / "datasets" / "town" / other / kept.name).read_bytes())
+    with pytest.raises(WorkspaceUnusable, match="changed after it was loaded"):
+        Workspace(tmp_path / "w").stored("town")
+    (tmp_path / "r.geojson").unlink()
+    with pytest.raises(BadDescription, match="which is not there"):
+        load_dataset(tmp_path / "w", text, town.records, beside=tmp_path)
+
+
+def _square(x):
+    return [[x, 50], [x + 1, 50], [x + 1, 51], [x, 51], [x, 50]]

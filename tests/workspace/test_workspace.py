@@ -1,12 +1,14 @@
+import gc
 import json
 import stat
 import subprocess
 import sys
+import weakref
 
 import pytest
 
 from discreet.answer.pipeline import release_table
-from discreet.errors import NotFound, UnknownDataset
+from discreet.errors import NotFound, UnknownDataset, WorkspaceUnusable
 from discreet.model.request import TableRequest
 from discreet.workspace.load import load_dataset
 from discreet.workspace.workspace import Workspace
@@ -15,8 +17,8 @@ REQUEST = TableRequest("town", ("sex",), ("age",))
 
 
 @pytest.fixture
-def workspace(town, tmp_path):
-    return town.load(tmp_path / "workspace")
+def workspace(town_folder):
+    return Workspace(town_folder)
 
 
 def version_of(workspace):
@@ -26,8 +28,11 @@ def version_of(workspace):
 def test_the_layout_is_as_documented(workspace):
     names = {path.name for path in version_of(workspace).iterdir()}
     assert names == {
+        "cubes",
         "dataset.toml",
         "data.duckdb",
+        "ids.sketch",
+        "ledger.mark",
         "noise.json",
         "records.seal",
         "secret.check",
@@ -79,3 +84,42 @@ def test_an_unknown_dataset_names_the_nearest(workspace):
 def test_a_folder_that_is_no_workspace_is_said_so(tmp_path):
     with pytest.raises(NotFound):
         Workspace(tmp_path)
+
+
+def another(town, workspace):
+    """A load of another version."""
+    load_dataset(workspace.folder, town.description.replace("A town", "The town"), town.records)
+
+
+def test_the_mark_changes_with_a_load_other_words_a_refusal_and_another_ledger(town, workspace):
+    """Each of them is enough; a question changes nothing. A mark of the current version alone would miss three."""
+    marked = workspace.folder
+    seen = [workspace.mark("town")]
+    workspace.stored("town")
+    assert workspace.mark("town") == seen[0] == Workspace(marked).mark("town")
+    changes = (
+        lambda: another(town, workspace),
+        lambda: (marked / "datasets" / "town" / "wording.json").write_text("{}"),
+        lambda: workspace._refused.update({"digest": WorkspaceUnusable("", "")}),
+        lambda: (marked / "ledger.sqlite").rename(marked / "moved"),
+    )
+    for change in changes:
+        change()
+        assert workspace.mark("town") not in seen
+        seen.append(workspace.mark("town"))
+    assert workspace.mark("") == (workspace.mark("town"),)
+    assert workspace.mark("nothing") != workspace.mark("town")
+
+
+@pytest.mark.slow
+def test_a_version_that_is_served_no_more_is_closed_when_its_last_answer_ends(town, workspace):
+    """An answer under way keeps its records; afterwards nothing does, and asking for the version opens it again."""
+    under_way = workspace.stored("town")
+    engine = weakref.ref(under_way.engine)
+    another(town, workspace)
+    assert workspace.stored("town").digest != under_way.digest
+    assert engine() is not None
+    del under_way
+    gc.collect()
+    assert engine() is None
+    assert len(workspace._open) == 1

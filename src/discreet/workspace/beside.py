@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING
 
 from discreet.errors import BadRequest
 from discreet.model.protection import DEFAULT_VERSIONS_APART
+from discreet.model.told import told
 from discreet.workspace.lineage import lineage_places
 from discreet.workspace.version import noise_hash
 
@@ -32,12 +33,19 @@ if TYPE_CHECKING:
 
 #: Why a version is not answered beside the one that is served.
 WHY_CLOSED = {
-    "close": "It differs by few records from a version that is served: both together would tell about these people.",
-    "keys": "A version that is served has other keys: the numbers of both could be averaged.",
-    "protection": "A version that is served is protected otherwise: both together would tell more than either.",
-    "categories": "Its categories differ from those of a version that is served, so that they cannot be compared.",
-    "unreadable": "It could not be compared with a version that is served.",
-    "not-compared": "It was not compared with the version that is served.",
+    "close": told(
+        "It differs by few records from a version that is served: both together would tell about "
+        "these people."
+    ),
+    "keys": told("A version that is served has other keys: the numbers of both could be averaged."),
+    "protection": told(
+        "A version that is served is protected otherwise: both together would tell more than either."
+    ),
+    "categories": told(
+        "Its categories differ from those of a version that is served, so that they cannot be compared."
+    ),
+    "unreadable": told("It could not be compared with a version that is served."),
+    "not-compared": told("It was not compared with the version that is served."),
 }
 
 

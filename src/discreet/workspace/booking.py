@@ -14,13 +14,14 @@ from discreet.ledger.entries import Budget, LineageEntry
 from discreet.model.declared_dp import declared_dp
 from discreet.protect.charges import budget_cap, version_charge
 from discreet.protect.plan import NoisePlan
-from discreet.workspace.ledger_place import has_ledger, ledger_for_loading, open_ledger
+from discreet.workspace.ledger_place import ledger_for_loading, ledger_if_any
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from discreet.ledger.entries import Receipt
     from discreet.ledger.ledger import Ledger
+    from discreet.ledger.marks import Marks
     from discreet.model.dataset import Dataset
     from discreet.noise.table import NoiseTable
 
@@ -31,9 +32,9 @@ def refuse_other_promise(folder: Path, dataset: Dataset) -> None:
     Raises:
         BadDescription: The dataset or its lineage was loaded otherwise by this workspace.
     """
-    if not has_ledger(folder):
+    ledger = ledger_if_any(folder)
+    if ledger is None:
         return
-    ledger = open_ledger(folder)
     try:
         ledger.check_lineage(_entry(dataset))
     finally:
@@ -41,9 +42,9 @@ def refuse_other_promise(folder: Path, dataset: Dataset) -> None:
 
 
 def book_load(
-    folder: Path, dataset: Dataset, noise: NoiseTable | NoisePlan, fingerprint: str
+    folder: Path, dataset: Dataset, noise: NoiseTable | NoisePlan, fingerprint: str, marks: Marks
 ) -> Receipt | None:
-    """Write down a lineage and charge its universe, before anybody can see the version.
+    """Write down a lineage and charge its universe, before anybody can see the version; its mark is written then.
 
     Returns:
         What was charged; None where there is nothing to charge.
@@ -54,7 +55,7 @@ def book_load(
     """
     ledger = ledger_for_loading(folder)
     try:
-        return book(ledger, dataset, noise, fingerprint)
+        return book(ledger.marked_by(marks), dataset, noise, fingerprint)
     finally:
         ledger.close()
 
@@ -69,8 +70,7 @@ def book(
 ) -> Receipt | None:
     """The same in an open ledger; without `spend` everything is checked and nothing is written."""
     if isinstance(noise, NoisePlan):
-        terms = noise.terms
-        budget = Budget(terms.name, budget_cap(terms), terms.composition, terms.neighbours)
+        budget = declared_budget(noise)
         charge = version_charge(noise, dataset, dataset.version, fingerprint)
         names = (dataset.id, dataset.version, fingerprint)
         return ledger.charge_version(charge, *names, budget, lineage=dataset.lineage, spend=spend)
@@ -79,6 +79,12 @@ def book(
     else:
         ledger.check_lineage(_entry(dataset))
     return None
+
+
+def declared_budget(plan: NoisePlan) -> Budget:
+    """The budget that a version declares in its sealed terms."""
+    terms = plan.terms
+    return Budget(terms.name, budget_cap(terms), terms.composition, terms.neighbours)
 
 
 def _entry(dataset: Dataset) -> LineageEntry:

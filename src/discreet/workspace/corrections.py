@@ -15,7 +15,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from discreet.errors import BadRequest, DiscreetError, WorkspaceUnusable, nearest
+from discreet.errors import BadRequest, DiscreetError, WorkspaceUnusable
+from discreet.model.nearest import nearest
 from discreet.records.changes import Stored, count_changes
 from discreet.workspace.engine_place import open_engine
 from discreet.workspace.version import DIGEST, read_version

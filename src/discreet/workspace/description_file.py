@@ -12,6 +12,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from discreet.errors import BadData, BadDescription, NotFound
+from discreet.workspace.code_list_files import with_code_lists
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -21,7 +22,7 @@ USUAL_NAME = "dataset.toml"
 
 
 def read_description(path: Path) -> str:
-    """The text of a description.
+    """The text of a description, with the categories of its code-list files in it.
 
     Raises:
         NotFound: There is no such file.
@@ -30,7 +31,7 @@ def read_description(path: Path) -> str:
     if not path.is_file():
         raise NotFound(f"There is no file {str(path)!r}.", "Draft one with `discreet describe`.")
     try:
-        return path.read_text("utf-8-sig")
+        return with_code_lists(path.read_text("utf-8-sig"), path.parent)
     except UnicodeDecodeError:
         raise BadDescription(
             f"{path.name} is not a text file in UTF-8.", "Save the description as plain text in UTF-8."
@@ -50,5 +51,7 @@ def description_named(path: Path) -> Iterator[None]:
     try:
         yield
     except (BadDescription, BadData) as error:
-        message, advice = (text.replace(USUAL_NAME, path.name) for text in (error.message, error.advice))
-        raise type(error)(message, advice) from None
+        error.message, error.advice = (
+            text.replace(USUAL_NAME, path.name) for text in (error.message, error.advice)
+        )
+        raise

@@ -11,6 +11,8 @@ from contextlib import contextmanager
 from shutil import disk_usage
 from typing import TYPE_CHECKING
 
+from filelock import FileLock, Timeout
+
 from discreet.errors import LedgerUnusable, WorkspaceUnusable
 
 if TYPE_CHECKING:
@@ -44,6 +46,16 @@ def _sync(path: Path) -> None:
         os.close(handle)
 
 
+def held_alone(path: Path) -> FileLock | None:
+    """A lock that this process holds from now on; None where another one holds it."""
+    lock = FileLock(path)
+    try:
+        lock.acquire(timeout=0)
+    except Timeout:
+        return None
+    return lock
+
+
 @contextmanager
 def full_disk_told(dataset_id: str, folder: Path) -> Iterator[None]:
     """Turn a full disk into a sentence that says what is served now, and what to do.
@@ -55,7 +67,8 @@ def full_disk_told(dataset_id: str, folder: Path) -> Iterator[None]:
         yield
     except (OSError, LedgerUnusable) as error:
         # SQLite cannot even read its ledger on a full disk, and does not say why.
-        full = error.errno in FULL if isinstance(error, OSError) else disk_usage(folder).free < LEAST_FREE
+        cause = error if isinstance(error, OSError) else error.__context__
+        full = cause.errno in FULL if isinstance(cause, OSError) else disk_usage(folder).free < LEAST_FREE
         if not full:
             raise
         raise WorkspaceUnusable(

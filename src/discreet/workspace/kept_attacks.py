@@ -16,7 +16,8 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 from discreet import __version__
-from discreet.errors import NotFound, WorkspaceUnusable
+from discreet.errors import WorkspaceUnusable
+from discreet.workspace.upkeep.places import refuse_no_workspace
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -64,16 +65,6 @@ def keep_attack(folder: Path, study: Mapping[str, Any], figures: Sequence[str], 
     unfinished = path.with_suffix(".unfinished")
     unfinished.write_text(json.dumps(asdict(kept), indent=1, ensure_ascii=False) + "\n", "utf-8")
     return unfinished.replace(path)
-
-
-def refuse_no_workspace(folder: Path) -> None:
-    """Refuse a folder that is no workspace.
-
-    Raises:
-        NotFound: It is none.
-    """
-    if not (folder / "datasets").is_dir():
-        raise NotFound(f"{str(folder)!r} is not a workspace.", "Name one with --workspace.")
 
 
 def kept_attack(folder: Path, name: str) -> KeptAttack | None:

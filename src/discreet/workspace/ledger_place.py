@@ -12,7 +12,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from discreet.errors import LedgerUnusable
+from discreet.errors import LedgerUnusable, NotFound
+from discreet.records.secret import read_secret
+from discreet.workspace.ledger_marks import MARK, VersionMarks
 from discreet.workspace.options import read_options
 from discreet.workspace.version import FINGERPRINT
 
@@ -21,6 +23,7 @@ if TYPE_CHECKING:
 
     from discreet.ledger.accounts import Accounts
     from discreet.ledger.ledger import Ledger
+    from discreet.records.secret import Secret
 
 LEDGER = "ledger.sqlite"
 
@@ -38,18 +41,37 @@ def open_ledger(folder: Path) -> Ledger:
     """
     from discreet.ledger.ledger import Ledger
 
-    return Ledger.open(ledger_place(folder))
+    secret = read_secret(folder / "secret")
+    return Ledger.open(ledger_place(folder), chain_key(secret), VersionMarks(folder, secret))
+
+
+def ledger_if_any(folder: Path) -> Ledger | None:
+    """The ledger of a workspace; None where there is none, or no secret yet: then nothing was ever loaded.
+
+    Raises:
+        LedgerUnusable: It cannot be used.
+    """
+    return open_ledger(folder) if has_ledger(folder) and (folder / "secret").exists() else None
+
+
+def chain_key(secret: Secret) -> bytes:
+    """The key of the chain of a workspace's ledger."""
+    return secret.derive("ledger-chain")
 
 
 def ledger_for_loading(folder: Path) -> Ledger:
     """The ledger of a workspace; a new one where nothing was ever charged."""
+    _make_if_none(folder)
+    return open_ledger(folder)
+
+
+def _make_if_none(folder: Path) -> None:
     from discreet.ledger.database import create_database, is_empty
 
     place = ledger_place(folder)
     if is_empty(place):
         refuse_lost_ledger(folder)
         create_database(place).close()
-    return open_ledger(folder)
 
 
 def refuse_lost_ledger(folder: Path) -> None:
@@ -58,22 +80,28 @@ def refuse_lost_ledger(folder: Path) -> None:
     Raises:
         LedgerUnusable: Datasets were charged to a ledger that is not there.
     """
-    if any((folder / "datasets").glob(f"*/[0-9a-f]*/{FINGERPRINT}")):
+    places = ("*/[0-9a-f]*", "*/removed/*")
+    names = [f"{place}/{name}" for place in places for name in (FINGERPRINT, MARK)]
+    if any(found for name in names for found in (folder / "datasets").glob(name)):
         raise LedgerUnusable(
-            "The ledger is missing, and datasets were charged to it.",
+            "The ledger is missing, and datasets were charged to it or are known by it.",
             "Restore the newest copy: without it nobody knows what was spent.",
         )
 
 
 def accounts_of(folder: Path) -> Accounts:
-    """The accounts of a workspace; their ledger is made when the first is needed."""
-    from discreet.ledger.accounts import Accounts
-    from discreet.ledger.database import is_empty, open_database
+    """The accounts of a workspace; their ledger is made when the first is needed.
 
-    place = ledger_place(folder)
-    if not is_empty(place):
-        return Accounts(open_database(place))
-    return Accounts(ledger_for_loading(folder).database)
+    Raises:
+        NotFound: There is no such folder.
+    """
+    from discreet.ledger.accounts import Accounts
+    from discreet.ledger.database import open_database
+
+    if not folder.is_dir():
+        raise NotFound(f"There is no folder {str(folder)!r}.", "Name a workspace with --workspace.")
+    _make_if_none(folder)
+    return Accounts(open_database(ledger_place(folder)))
 
 
 def has_ledger(folder: Path) -> bool:

@@ -62,8 +62,13 @@ def lineage_places(folder: Path, dataset: Dataset) -> Iterator[Path]:
 
 
 def _loaded(folder: Path) -> Iterator[tuple[str, Revisions]]:
-    """Every description that was ever loaded into a workspace, with its revisions: the first where they are damaged."""
-    for place in sorted((folder / "datasets").glob(f"*/[0-9a-f]*/{DESCRIPTION}")):
+    """Every description that was ever loaded into a workspace, with its revisions: the first where they are damaged.
+
+    Removed versions left theirs (`upkeep/removal.py`).
+    """
+    kept = (folder / "datasets").glob(f"*/[0-9a-f]*/{DESCRIPTION}")
+    removed = (folder / "datasets").glob(f"*/removed/*/{DESCRIPTION}")
+    for place in sorted([*kept, *removed]):
         try:
             revisions = read_revisions(place.parent)
         except WorkspaceUnusable:

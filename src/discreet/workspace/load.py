@@ -1,7 +1,7 @@
 """Loading records into a workspace: a new version beside the others, charged if it must be, then current by a rename.
 
-    describe -> noise -> read and store -> compare -> seal -> compare with earlier versions -> keep -> charge (dp) -> settle
-    -> verify -> write the history -> point
+    describe -> noise -> read and store -> roll up -> compare -> measure (joint) -> seal -> compare with earlier versions
+    -> keep -> charge (dp) -> settle -> verify -> write the history -> point
 
 Nothing is left behind when a load is refused, and the version that was served is still served. Under `dp` the whole
 claim of the universe is charged to the budget before the version can be seen by anybody; a load that dies after the
@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING
 from filelock import FileLock
 
 from discreet.errors import BadDescription, BadRequest, DiscreetError, InfeasibleDesign, NotFound
+from discreet.model.boundaries import MOST_BYTES, read_boundaries
 from discreet.model.dataset_toml import parse_dataset
 from discreet.model.declared_dp import declared_dp
 from discreet.model.protection import DEFAULT_MODULUS
@@ -30,9 +31,10 @@ from discreet.noise.families import build
 from discreet.noise.files import read_noise_table
 from discreet.noise.kept_zero import with_kept_zero
 from discreet.protect.exactness import refuse_exact
-from discreet.protect.plan import make_plan
+from discreet.protect.joint_noise import residual_cells
+from discreet.protect.plan import NoisePlan, make_plan
 from discreet.protect.tightest import with_claim
-from discreet.records.engine import DEFAULT_ENGINE, engine_kind
+from discreet.records.engine import DEFAULT_ENGINE, engine_kind, forget_records
 from discreet.records.intake import load_records
 from discreet.records.secret import create_secret, read_secret
 from discreet.rules.declared import parse_rules
@@ -47,16 +49,21 @@ from discreet.workspace.corrections import (
     served_digest,
 )
 from discreet.workspace.disk import full_disk_told, keep, keep_names
-from discreet.workspace.engine_place import engine_wanted, open_engine
+from discreet.workspace.engine_place import engine_wanted, open_engine, refuse_unsound
 from discreet.workspace.history import read_history, write_history
+from discreet.workspace.ledger_marks import VersionMarks
 from discreet.workspace.lineage import lineage_defaults, lineage_keys
+from discreet.workspace.recognition import recognise, write_sketch
 from discreet.workspace.records_seal import seal_records, verify_records
+from discreet.workspace.residuals import write_residuals
 from discreet.workspace.revisions import Revisions
+from discreet.workspace.roll_up import roll_up
 from discreet.workspace.schema import mark_workspace, refuse_newer_workspace
 from discreet.workspace.version import (
     DIGEST,
     SECRET_CHECK,
     Version,
+    boundaries_hash,
     noise_hash,
     read_version,
     refuse_other_secret,
@@ -67,17 +74,18 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from discreet.ledger.entries import Receipt
+    from discreet.model.boundaries import Boundaries
     from discreet.model.dataset import Dataset
     from discreet.model.protection import Protection
     from discreet.noise.table import NoiseTable
-    from discreet.protect.plan import NoisePlan
     from discreet.records.changes import Changes
     from discreet.records.engine import Engine
-    from discreet.records.intake import Progress
     from discreet.records.secret import Secret
+    from discreet.records.staging import Progress
+    from discreet.workspace.recognition import Recognised
 
     Inspect = Callable[[Dataset, Engine], None]
-    Compare = Callable[[Changes], None]
+    Compare = Callable[[Dataset, Changes], None]
 
 
 def load_dataset(
@@ -89,8 +97,9 @@ def load_dataset(
     inspect: Inspect | None = None,
     engine: str | None = None,
     corrections: str = KEEP_KEYS,
-    compare: Compare = lambda _changes: None,
+    compare: Compare = lambda _before, _changes: None,
     charged: Callable[[Receipt], None] = lambda _receipt: None,
+    recognised: Callable[[Recognised], None] = lambda _found: None,
     *,
     serve_beside: bool = False,
 ) -> str:
@@ -101,12 +110,14 @@ def load_dataset(
         description: The text of `dataset.toml`.
         records: A path, frame, table or stream.
         progress: Told as the load goes on.
-        beside: The folder of the description: a noise table's file is looked for there.
+        beside: The folder of the description: a noise table's file and boundaries are looked for there.
         inspect: Shown the dataset and its engine before the version is served: `answer/load.py` cautions the custodian.
         engine: The engine that keeps the records; by default the one that `[engine]` names, or DuckDB.
         corrections: What is done where records differ from those that are served (`corrections.py`).
-        compare: Shown what changed against the version that is served, before anything is charged or served.
+        compare: Shown the description that is served and what changed against its records, before anything is charged
+            or served.
         charged: Under `dp`, told what was charged as soon as it is.
+        recognised: Told of each other dataset that has ids of these records, before anything is charged or served.
         serve_beside: Whether earlier versions are answered beside this one, however few records differ.
     """
     refuse_newer_workspace(folder)
@@ -115,7 +126,7 @@ def load_dataset(
     wanted = engine_wanted(folder, dataset, engine)
     kind = engine_kind(wanted or DEFAULT_ENGINE)
     parse_rules(dataset.rules, dataset)
-    noise = noise_of(dataset, beside)
+    noise, shapes = noise_of(dataset, beside), boundaries_of(dataset, beside)
     home = folder / "datasets" / dataset.id
     refuse_other_choice(corrections, dataset, home)
     with full_disk_told(dataset.id, folder), _loading(folder, home) as (secret, loading):
@@ -123,31 +134,41 @@ def load_dataset(
         keys = lineage_keys(folder, dataset) + (corrections == NEW_LINEAGE)
         revisions = Revisions(newest_arithmetic(), defaults, keys)
         dataset = revisions.keyed(dataset)
-        named_by = description + noise_hash(noise) + revisions.text
+        named_by = description + noise_hash(noise) + revisions.text + boundaries_hash(shapes)
         loaded = load_records(records, dataset, named_by, secret, loading, kind, progress)
+        roll_up(loading, dataset, kind, secret, loaded)
         comparison = Comparison(loading, dataset, kind, secret)
         served = served_digest(home)
         against_served = comparison.with_version(home / served) if served else None
         if against_served is not None:
-            compare(against_served[1])
+            compare(against_served[0].dataset, against_served[1])
         if corrections == COLLECT:
             return served
         _refuse_second_engine(home / loaded.digest, wanted, secret)
+        if isinstance(noise, NoisePlan) and noise.joint is not None:
+            write_residuals(loading, dataset, noise.joint, kind, secret, loaded)
+        write_sketch(loading, loaded.ids, secret, loaded.digest)
+        for found in recognise(folder, dataset, loaded.ids, secret):
+            recognised(found)
         seal = seal_records(loading, secret, loaded.digest)
-        version = Version(dataset, description, noise, revisions, seal, loaded.fingerprint, kind.name)
+        version = Version(
+            dataset, description, noise, revisions, seal, loaded.fingerprint, kind.name, shapes, marked=True
+        )
         others = Beside(version, comparison, allowed=serve_beside)
         others.refuse_close_sister(folder)
         history = read_history(home, served, secret).after(loaded.digest, others.why_closed(home))
         write_version(loading, version, loaded.digest, secret)
         keep(loading)
-        receipt = book_load(folder, dataset, noise, loaded.fingerprint)
+        receipt = book_load(
+            folder, dataset, noise, loaded.fingerprint, VersionMarks(folder, secret, loading, loaded.digest)
+        )
         if receipt is not None:
             charged(receipt)
         version = _settle(loading, home / loaded.digest, version, secret)
         if inspect is not None:
             _look(inspect, home / loaded.digest, version, secret)
         write_history(home, history, secret)
-        _point(home, loaded.digest)
+        point_to(home, loaded.digest)
     return loaded.digest
 
 
@@ -165,7 +186,7 @@ def _loading(folder: Path, home: Path) -> Iterator[tuple[Secret, Path]]:
         try:
             yield secret, loading
         finally:
-            shutil.rmtree(loading, ignore_errors=True)
+            _drop(loading)
 
 
 def noise_of(dataset: Dataset, beside: Path = Path()) -> NoiseTable | NoisePlan:
@@ -186,12 +207,38 @@ def noise_of(dataset: Dataset, beside: Path = Path()) -> NoiseTable | NoisePlan:
                 "Lower epsilon where the noise would change no count, or change [protection.noise].",
             ) from None
         refuse_exact(plan)
+        if plan.joint is not None:
+            residual_cells(plan.joint)  # too many are refused before a record is read
         return with_claim(plan)
     return cell_key_noise(dataset.protection, beside)
 
 
+def boundaries_of(dataset: Dataset, beside: Path = Path()) -> dict[str, Boundaries]:
+    """The shapes that a description names, checked against the codes.
+
+    Raises:
+        BadDescription: A file is not there, or does not fit; with the codes that it lacks or has too many.
+    """
+    found = {}
+    for variable in dataset.variables:
+        if variable.boundaries:
+            path = beside / variable.boundaries
+            if not path.is_file():
+                raise BadDescription(
+                    f'The boundaries of "{variable.name}" are in "{variable.boundaries}", which is not there.',
+                    "Put the file beside dataset.toml.",
+                )
+            if path.stat().st_size > MOST_BYTES:
+                raise BadDescription(
+                    f'"{variable.boundaries}" has more than {MOST_BYTES:,} bytes.',
+                    "Simplify it, as with mapshaper.",
+                )
+            found[variable.name] = read_boundaries(path.read_bytes(), variable)
+    return found
+
+
 def cell_key_noise(protection: Protection, beside: Path = Path()) -> NoiseTable:
-    """The noise table of the cell key method: designed, or read from a file; zeros are kept."""
+    """The noise table of the cell key method: designed, or read from a file; zeros are kept unless told otherwise."""
     parameters = dict(protection.noise)
     try:
         if "file" in parameters:
@@ -207,7 +254,24 @@ def cell_key_noise(protection: Protection, beside: Path = Path()) -> NoiseTable:
             "The noise table changes no count.",
             "Use a noise table that changes counts, or a family in [protection.noise].",
         )
-    return with_kept_zero(table)
+    if protection.zeros == "kept":
+        _refuse_made_up(table)
+        return with_kept_zero(table)
+    if table.keeps_zero or table.rows[0].values[0] < 0:
+        raise BadDescription(
+            'zeros = "perturbed" needs noise that shows some empty cells with people and none below zero.',
+            "Use the family maxent with `made_up` and `dropped` in [protection.noise].",
+        )
+    return table
+
+
+def _refuse_made_up(table: NoiseTable) -> None:
+    """Half of a design must not be in force alone."""
+    if {"made_up", "dropped"} & set(table.parameters):
+        raise BadDescription(
+            "`made_up` and `dropped` of [protection.noise] are for empty cells that are perturbed.",
+            'Set `zeros = "perturbed"` in [protection], or take them out.',
+        )
 
 
 def _bad_noise(error: Exception) -> BadDescription:
@@ -268,7 +332,7 @@ def _sound_version(place: Path, secret: Secret) -> Version | None:
     try:
         version = read_version(place, secret)
         verify_records(place, version.records, secret)
-        open_engine(place, version, secret).close()
+        refuse_unsound(place, version, secret)
     except (DiscreetError, OSError):
         return None
     return version
@@ -287,10 +351,19 @@ def _refuse_second_engine(place: Path, wanted: str, secret: Secret) -> None:
 def _sweep(home: Path) -> None:
     """Remove what an interrupted load left."""
     for remains in home.glob(".loading-*"):
-        shutil.rmtree(remains, ignore_errors=True)
+        _drop(remains)
+    for mark in home.glob(".mark-*"):
+        mark.unlink(missing_ok=True)
 
 
-def _point(home: Path, digest: str) -> None:
+def _drop(loading: Path) -> None:
+    """Remove a folder that is not served, and what its engine keeps elsewhere."""
+    if loading.is_dir():
+        forget_records(loading)
+        shutil.rmtree(loading, ignore_errors=True)
+
+
+def point_to(home: Path, digest: str) -> None:
     """Replace `current` in one step, after what it points to is on disk."""
     pointer = home / f".current-{secrets.token_hex(8)}"
     try:

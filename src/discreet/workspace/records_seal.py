@@ -4,9 +4,10 @@
     ends           BLAKE2b of the first and the last 64 KiB; compared whenever a version is opened, at constant cost
     whole          BLAKE2b of all bytes; compared at load, by `discreet verify` and by `serve` in the background
 
-Both are keyed by the secret and the version's name. All tables in a file are covered: records, roll-ups and whatever
-stands beside them. A database that is written to gets another head, so that an honest change is seen at once; whoever
-changes single bytes in the middle is found by the whole hash.
+Both are keyed by the secret and the version's name. All tables in a file are covered: records and whatever stands beside
+them. A database that is written to gets another head, so that an honest change is seen at once; whoever changes single bytes
+in the middle is found by the whole hash. Cubes have seals of their own (`cube_files.py`): a version can be answered from
+them while its records are away.
 
 Comes from: `load` (sealed), `version` (read). Goes to: `version`, `Workspace.verify`.
 Source: docs/decisions/0008-sealed-records.md.
@@ -34,6 +35,8 @@ if TYPE_CHECKING:
     Pace = Callable[[int], None]
 
 RECORDS_SEAL = "records.seal"
+#: The folder of a version's cubes, which have a list and seals of their own (`cube_files.py`).
+CUBES = "cubes"
 END = 64 * 1024
 CHUNK = 1024 * 1024
 
@@ -67,7 +70,7 @@ def seal_records(folder: Path, secret: Secret, digest: str) -> RecordsSeal:
     """Seal everything that stands in a folder: nothing but an engine has written to it yet."""
     key = _key(secret, digest)
     files = {
-        name: FileSeal(size, _ends(folder / name, size, key), _whole(folder / name, key))
+        name: FileSeal(size, _ends(folder / name, size, key), whole_hash(folder / name, key))
         for name, size in _sizes(folder).items()
     }
     return RecordsSeal(MappingProxyType(files))
@@ -97,6 +100,8 @@ def refuse_foreign_files(folder: Path, seal: RecordsSeal, own: frozenset[str], s
         own: The names of the version's other files.
         secret: The workspace's.
 
+    Where there are cubes, records may be away: what cubes cover is answered still.
+
     Raises:
         WorkspaceUnusable: The records are not those of the load.
     """
@@ -106,9 +111,17 @@ def refuse_foreign_files(folder: Path, seal: RecordsSeal, own: frozenset[str], s
             f'Version {folder.name[:8]} of "{folder.parent.name}" has a file that was not there at its load: {name!r}.',
             "Remove the file, or load the dataset again.",
         )
+    away = records_away(folder, seal) and (folder / CUBES).is_dir()
     for name, file in seal.files.items():
+        if away and name not in sizes:
+            continue
         if sizes.get(name) != file.size or _ends(folder / name, file.size, key) != file.ends:
             raise other_records(folder)
+
+
+def records_away(folder: Path, seal: RecordsSeal) -> bool:
+    """Whether a file with records is gone; the others must not be read without it."""
+    return not all((folder / name).is_file() for name in seal.files)
 
 
 def verify_records(folder: Path, seal: RecordsSeal, secret: Secret, pace: Pace = lambda _bytes: None) -> None:
@@ -125,7 +138,7 @@ def verify_records(folder: Path, seal: RecordsSeal, secret: Secret, pace: Pace =
     """
     key = _key(secret, folder.name)
     try:
-        sound = all(_whole(folder / name, key, pace) == file.whole for name, file in seal.files.items())
+        sound = all(whole_hash(folder / name, key, pace) == file.whole for name, file in seal.files.items())
     except OSError:
         sound = False
     if not sound:
@@ -145,10 +158,12 @@ def _key(secret: Secret, digest: str) -> bytes:
 
 
 def _sizes(folder: Path) -> dict[str, int]:
-    """Every file below a folder and its size; a link or a device is as foreign as a file too many."""
+    """Every file below a folder but its cubes, and its size; a link or a device is as foreign as a file too many."""
     found = {}
     for path in folder.rglob("*"):
         status = path.lstat()
+        if path.relative_to(folder).parts[0] == CUBES:
+            continue
         if not stat.S_ISDIR(status.st_mode):
             regular = stat.S_ISREG(status.st_mode)
             found[path.relative_to(folder).as_posix()] = status.st_size if regular else -1
@@ -164,7 +179,8 @@ def _ends(path: Path, size: int, key: bytes) -> str:
     return found.hexdigest()
 
 
-def _whole(path: Path, key: bytes, pace: Pace = lambda _bytes: None) -> str:
+def whole_hash(path: Path, key: bytes, pace: Pace = lambda _bytes: None) -> str:
+    """The keyed hash of all bytes of a file."""
     found = _hash(key)
     with path.open("rb") as file:
         while chunk := file.read(CHUNK):

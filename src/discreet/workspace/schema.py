@@ -22,14 +22,17 @@ if TYPE_CHECKING:
 
 SCHEMA_FILE = "workspace.json"
 SCHEMA = 1
+#: Where a rotation of the secret puts what it replaces, until it has ended (`upkeep/rotation.py`).
+RETIRING = "retiring"
 
 
 def refuse_newer_workspace(folder: Path) -> None:
-    """Refuse a workspace that this program does not know how to read.
+    """Refuse a workspace that this program does not know how to read, or whose secret is being rotated.
 
     Raises:
-        WorkspaceUnusable: Its schema is newer, or cannot be read.
+        WorkspaceUnusable: Its schema is newer, or cannot be read; a rotation was broken off.
     """
+    refuse_rotating(folder)
     try:
         schema = int(json.loads((folder / SCHEMA_FILE).read_text("utf-8"))["schema"])
     except FileNotFoundError:
@@ -43,6 +46,19 @@ def refuse_newer_workspace(folder: Path) -> None:
         raise WorkspaceUnusable(
             f"The workspace has schema {schema}, and this version of Discreet knows schemas up to {SCHEMA}.",
             "Use the newer version of Discreet that wrote it.",
+        )
+
+
+def refuse_rotating(folder: Path) -> None:
+    """Refuse a workspace between two secrets.
+
+    Raises:
+        WorkspaceUnusable: A rotation is under way, or was broken off.
+    """
+    if (folder / RETIRING).exists():
+        raise WorkspaceUnusable(
+            "The secret of the workspace is being rotated, or that was broken off.",
+            "Wait for `discreet secret rotate`, or run it again: it finishes what was begun.",
         )
 
 

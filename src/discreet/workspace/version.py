@@ -5,9 +5,14 @@
     version.json           the revisions of arithmetic and defaults
     records.seal           keyed hashes of the files with the records (`records_seal.py`)
     records.fingerprint    under dp: the keyed fingerprint that the noise of the records depends on
+    boundaries.V.geojson   the shapes of the categories of a variable V, where the description names some
     engine                 the kind of engine that keeps the records, where it is not duckdb
+    ledger.mark            how far the ledger had come when something was last charged (`ledger_marks.py`)
     secret.check           tells whether the secret is the one of the load, and whether all of the above is unchanged
-    data.duckdb            the records, where duckdb keeps them
+    data.duckdb            the records, where duckdb keeps them; where there are many, codes.bin beside it
+    ids.sketch             a sealed sketch of the ids of the records, where they have ids (`recognition.py`)
+    residuals.npy          of a joint universe, its noisy residuals (`residuals.py`)
+    cubes/                 sums that were added up beforehand, with a sealed list of their own (`cube_files.py`)
 
 Nothing else may stand there.
 
@@ -18,19 +23,22 @@ from __future__ import annotations
 
 import hashlib
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from discreet.errors import DiscreetError, SecretUnusable, WorkspaceUnusable
+from discreet.model.boundaries import Boundaries
 from discreet.model.dataset_toml import parse_dataset
 from discreet.noise.files import content_hash, read_noise_table, write_noise_table
 from discreet.protect.plan import NoisePlan
 from discreet.protect.plan_file import plan_text, read_plan
 from discreet.records.engine import DEFAULT_ENGINE
+from discreet.workspace.ledger_marks import MARK
 from discreet.workspace.records_seal import RECORDS_SEAL, read_records_seal, refuse_foreign_files
 from discreet.workspace.revisions import REVISIONS, read_revisions, refuse_unknown_revisions
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from pathlib import Path
 
     from discreet.model.dataset import Dataset
@@ -60,6 +68,8 @@ class Version:
         records: The seal of the files with the records.
         fingerprint: Under `dp`, of the records. Never show it.
         kept_by: The kind of engine that keeps the records.
+        boundaries: By variable.
+        marked: Whether the version has a mark of its ledger; those of before there were marks need none.
     """
 
     dataset: Dataset
@@ -69,16 +79,32 @@ class Version:
     records: RecordsSeal
     fingerprint: str = ""
     kept_by: str = DEFAULT_ENGINE
+    boundaries: Mapping[str, Boundaries] = field(default_factory=dict)
+    marked: bool = False
 
     @property
     def own_files(self) -> frozenset[str]:
         """The names of its files but those of the records."""
         under_dp = {FINGERPRINT} if isinstance(self.noise, NoisePlan) else set()
         elsewhere = {ENGINE} if self.kept_by != DEFAULT_ENGINE else set()
-        return frozenset({DESCRIPTION, NOISE, REVISIONS, RECORDS_SEAL, SECRET_CHECK} | under_dp | elsewhere)
+        shapes = {boundaries_file(name) for name in self.boundaries}
+        return frozenset(
+            {DESCRIPTION, NOISE, REVISIONS, RECORDS_SEAL, SECRET_CHECK, MARK} | under_dp | elsewhere | shapes
+        )
 
     def __repr__(self) -> str:
         return f"<Version of {self.dataset.id}>"
+
+
+def boundaries_file(name: str) -> str:
+    """The file that keeps the boundaries of a variable."""
+    return f"boundaries.{name}.geojson"
+
+
+def boundaries_hash(boundaries: Mapping[str, Boundaries]) -> str:
+    """A hash of all shapes; empty where there are none, as before there could be any."""
+    told = [f"{name} {hashlib.sha256(boundaries[name].content).hexdigest()}" for name in sorted(boundaries)]
+    return "\n".join(told)
 
 
 def noise_hash(noise: NoiseTable | NoisePlan) -> str:
@@ -96,6 +122,8 @@ def write_version(folder: Path, version: Version, digest: str, secret: Secret) -
         (folder / FINGERPRINT).write_text(version.fingerprint, "ascii")
     else:
         write_noise_table(version.noise, folder / NOISE)
+    for name, each in version.boundaries.items():
+        (folder / boundaries_file(name)).write_bytes(each.content)
     if version.kept_by != DEFAULT_ENGINE:
         (folder / ENGINE).write_text(f"{version.kept_by}\n", "utf-8")
     (folder / REVISIONS).write_text(version.revisions.text, "utf-8")
@@ -115,7 +143,8 @@ def read_version(folder: Path, secret: Secret) -> Version:
     refuse_unknown_revisions(folder, revisions)
     try:
         description = (folder / DESCRIPTION).read_text("utf-8")
-        dataset = revisions.keyed(parse_dataset(description, revisions.defaults))
+        shapes = _read_boundaries(folder)
+        dataset = revisions.keyed(parse_dataset(description, revisions.defaults, shapes))
     except (OSError, UnicodeDecodeError):
         raise WorkspaceUnusable(
             f'The version {folder.name[:8]} of "{folder.parent.name}" is not complete.',
@@ -124,14 +153,28 @@ def read_version(folder: Path, secret: Secret) -> Version:
     refuse_other_secret(folder, secret)
     noise, fingerprint = _read_noise(folder, dataset)
     records = read_records_seal(folder)
-    version = Version(dataset, description, noise, revisions, records, fingerprint, _read_engine(folder))
-    if (folder / SECRET_CHECK).read_text("ascii", errors="replace") != _seal(secret, folder.name, version):
-        raise WorkspaceUnusable(
-            f"Version {folder.name[:8]} was changed after it was loaded.", "Load the dataset again."
-        )
+    engine = _read_engine(folder)
+    version = Version(dataset, description, noise, revisions, records, fingerprint, engine, shapes)
+    version = _unsealed(folder, version, secret)
     _refuse_other_dataset(folder, dataset)
     refuse_foreign_files(folder, records, version.own_files, secret)
     return version
+
+
+def _unsealed(folder: Path, version: Version, secret: Secret) -> Version:
+    """The version as it was sealed: with the mark of its ledger, or before there were marks."""
+    found = (folder / SECRET_CHECK).read_text("ascii", errors="replace")
+    for sealed in (replace(version, marked=True), version):
+        if found == _seal(secret, folder.name, sealed):
+            if sealed.marked and not (folder / MARK).is_file():
+                raise WorkspaceUnusable(
+                    f'Version {folder.name[:8]} of "{folder.parent.name}" has lost the mark of its ledger.',
+                    f"Bring back {MARK!r} from the newest copy of the workspace.",
+                )
+            return sealed
+    raise WorkspaceUnusable(
+        f"Version {folder.name[:8]} was changed after it was loaded.", "Load the dataset again."
+    )
 
 
 def _refuse_other_dataset(folder: Path, dataset: Dataset) -> None:
@@ -168,6 +211,12 @@ def _read_noise(folder: Path, dataset: Dataset) -> tuple[NoiseTable | NoisePlan,
         ) from None
 
 
+def _read_boundaries(folder: Path) -> dict[str, Boundaries]:
+    """The shapes that stand in a version's folder; the seal tells whether they are those of the load."""
+    found = sorted(folder.glob(boundaries_file("*")))
+    return {path.name.split(".")[1]: Boundaries(path.read_bytes()) for path in found}
+
+
 def _read_engine(folder: Path) -> str:
     path = folder / ENGINE
     return path.read_text("utf-8", errors="replace").strip() if path.is_file() else DEFAULT_ENGINE
@@ -184,5 +233,7 @@ def _seal(secret: Secret, digest: str, version: Version) -> str:
         f"engine {version.kept_by}",
         version.revisions.text,
         version.records.text,
+        *([boundaries_hash(version.boundaries)] if version.boundaries else []),
+        *([MARK] if version.marked else []),
     )
     return f"{secret.derive('secret-check', digest).hex()}\n{sealed.hex()}\n"

@@ -9,8 +9,10 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from discreet.errors import DiscreetError, UnknownVersion, VersionClosed, nearest
+from discreet.errors import DiscreetError, UnknownVersion, VersionClosed
 from discreet.model.dataset_toml import names_of
+from discreet.model.nearest import nearest
+from discreet.model.told import told
 from discreet.workspace.beside import WHY_CLOSED
 from discreet.workspace.history import read_history
 from discreet.workspace.version import DESCRIPTION
@@ -67,7 +69,7 @@ def version_facts(home: Path, current: str, secret: Secret) -> tuple[VersionFact
 
 def _why_closed(home: Path, kept: KeptVersion) -> str:
     if not (home / kept.digest).is_dir():
-        return "It is not kept any more."
+        return told("It is not kept any more.")
     return WHY_CLOSED[kept.closed] if kept.closed else ""
 
 
@@ -86,21 +88,29 @@ def open_version(versions: tuple[VersionFacts, ...], word: str) -> str:
     found = by_digest or [v for v in versions if v.version == word]
     known = [v.digest[:SHORT] for v in versions]
     if not found:
-        raise UnknownVersion(f'There is no version "{word}".', nearest(word, known))
+        raise UnknownVersion(told('There is no version "{word}".', word=word), nearest(word, known))
     if len(found) > 1:
-        told = ", ".join(v.digest[:SHORT] for v in found)
-        raise UnknownVersion(f'{len(found)} versions are called "{word}".', f"Name one of {told}.")
+        raise UnknownVersion(
+            told('{count} versions are called "{word}".', count=len(found), word=word),
+            told("Name one of {names:comma}.", names=tuple(v.digest[:SHORT] for v in found)),
+        )
     if found[0].closed:
         raise VersionClosed(
-            f"Version {found[0].digest[:SHORT]} is not answered any more. {found[0].closed}",
-            "Leave `version` out for the version that is served.",
+            told(
+                "Version {digest} is not answered any more. {closed}",
+                digest=found[0].digest[:SHORT],
+                closed=found[0].closed,
+            ),
+            told("Leave `version` out for the version that is served."),
         )
     return found[0].digest
 
 
 def _name(place: Path) -> str:
-    """What a version's description calls it."""
-    try:
-        return names_of((place / DESCRIPTION).read_text("utf-8")).version
-    except (OSError, UnicodeDecodeError, DiscreetError):
-        return ""
+    """What a version's description calls it; a removed version has left its own (`upkeep/removal.py`)."""
+    for each in (place, place.parent / "removed" / place.name):
+        try:
+            return names_of((each / DESCRIPTION).read_text("utf-8")).version
+        except (OSError, UnicodeDecodeError, DiscreetError):
+            continue
+    return ""

@@ -2,7 +2,7 @@ import threading
 
 import pytest
 
-from discreet.errors import WorkspaceUnusable
+from discreet.errors import BadRequest, WorkspaceUnusable
 from discreet.workspace import demo as demo_data
 from discreet.workspace.demo import build as demo
 from discreet.workspace.workspace import Workspace
@@ -12,8 +12,14 @@ from discreet.workspace.workspace import Workspace
 def small_demo(monkeypatch):
     """The demo with a census of 5,000 persons, and a note of every load."""
     from discreet.workspace.demo import Demo, census_batches, census_description
+    from discreet.workspace.demo.boundaries import census_boundaries
 
-    small = Demo(lambda: census_description(5000), lambda: census_batches(5000), 5000)
+    small = Demo(
+        lambda: census_description(5000, mapped=True),
+        lambda: census_batches(5000),
+        5000,
+        lambda: census_boundaries(5000, seed=1),
+    )
     monkeypatch.setattr(demo, "DEMOS", {"census": small, "spudlandia": demo_data.DEMOS["spudlandia"]})
     loads = []
     original = demo.load_dataset
@@ -34,6 +40,8 @@ def test_the_demo_is_built_on_first_use_and_found_afterwards(small_demo, tmp_pat
     assert demo.build_demo(tmp_path / "demo", quiet)
     assert not demo.build_demo(tmp_path / "demo", quiet)
     assert Workspace(tmp_path / "demo").ids() == ["census", "spudlandia"]
+    shapes = Workspace(tmp_path / "demo").stored("census").dataset.boundaries
+    assert [len(shapes[name].shapes) for name in ("region", "district", "area")] == [11, 110, 110]
     assert len(small_demo) == 2
 
 
@@ -57,3 +65,16 @@ def test_a_demo_of_another_arithmetic_is_refused_with_what_to_do(small_demo, tmp
     assert str(folder) in refused.value.message
     assert "Remove that folder" in refused.value.advice
     assert len(small_demo) == 2
+
+
+def test_records_of_real_people_never_come_beside_the_demo(small_demo, town, tmp_path, monkeypatch):
+    """The wrong alternative said "loading into the demo workspace", and did."""
+    from discreet.answer.load import load_dataset
+
+    demo.build_demo(tmp_path / "demo", quiet)
+    monkeypatch.setattr(demo, "default_folder", lambda: tmp_path / "default")
+    for folder in (tmp_path / "demo", tmp_path / "default"):
+        with pytest.raises(BadRequest, match="--workspace my-tables"):
+            load_dataset(folder, town.description, town.records)
+    assert Workspace(tmp_path / "demo").ids() == ["census", "spudlandia"]
+    assert not (tmp_path / "default").exists()

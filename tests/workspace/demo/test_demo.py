@@ -9,7 +9,7 @@ from discreet.workspace.demo import DEMOS
 
 @pytest.mark.parametrize("name", list(DEMOS))
 def test_a_demo_has_the_id_it_is_listed_under_and_the_rows_it_says(name):
-    description, batches, rows = DEMOS[name]
+    description, batches, rows, _ = DEMOS[name]
     assert tomllib.loads(description())["id"] == name
     assert sum(batch.num_rows for batch in batches()) == rows
 

@@ -76,3 +76,13 @@ def test_another_seed_draws_other_areas():
     one, other = draw_areas(100_000, seed=1), draw_areas(100_000, seed=2)
     assert not np.array_equal(one.ends, other.ends)
     assert not np.array_equal(one.kind, other.kind)
+
+
+def test_a_bound_on_areas_keeps_the_people_and_the_country_without_one():
+    """A census of 30 million would have a table of areas beyond every limit; one below the bound must not change."""
+    bounded = draw_areas(60_000, 2026, most=120)
+    assert len(bounded.ends) == 120
+    assert bounded.ends[-1] == 60_000
+    assert len(area_variable(60_000, 120).categories) == 120
+    assert np.array_equal(draw_areas(60_000, 2026, most=150).ends, draw_areas(60_000, 2026).ends)
+    assert areas_of_districts(60_000, 1).min() == 1  # every district has one

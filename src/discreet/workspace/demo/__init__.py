@@ -9,12 +9,15 @@ Source: Rinott et al. (2018), section 3; Bailie (2020), sections 3 and 4.
 
 from __future__ import annotations
 
+from functools import partial
 from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple
 
+from discreet.workspace.demo.boundaries import census_boundaries
 from discreet.workspace.demo.census import (
     DP_ROWS,
     ROWS,
+    SEED,
     census_batches,
     census_description,
     dp_census_batches,
@@ -40,17 +43,29 @@ __all__ = [
 
 
 class Demo(NamedTuple):
-    """How a demo dataset is made: its description, its records and how many they are by default."""
+    """How a demo dataset is made: its description, its records, how many they are by default, and its boundaries."""
 
     description: Callable[..., str]
     batches: Callable[..., Iterator[pa.RecordBatch]]
     rows: int
+    #: The content of each file that the description names for a variable.
+    boundaries: Callable[[], dict[str, bytes]] = dict
 
 
 DEMOS = MappingProxyType(
     {
-        "census": Demo(census_description, census_batches, ROWS),
-        "census-dp": Demo(dp_census_description, dp_census_batches, DP_ROWS),
+        "census": Demo(
+            partial(census_description, mapped=True),
+            census_batches,
+            ROWS,
+            partial(census_boundaries, ROWS, seed=SEED),
+        ),
+        "census-dp": Demo(
+            partial(dp_census_description, mapped=True),
+            dp_census_batches,
+            DP_ROWS,
+            partial(census_boundaries, DP_ROWS, seed=SEED),
+        ),
         "spudlandia": Demo(spudlandia_description, spudlandia_batches, SAMPLE),
     }
 )

@@ -6,21 +6,27 @@ version of Discreet built, and that this one cannot answer, is refused and left 
 
 from __future__ import annotations
 
+import tempfile
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from filelock import FileLock
 
-from discreet.errors import WorkspaceUnusable
+from discreet.errors import BadRequest, WorkspaceUnusable
 from discreet.workspace.corrections import served_digest
 from discreet.workspace.demo import DEMOS
 from discreet.workspace.load import load_dataset
+from discreet.workspace.options import default_folder
 from discreet.workspace.revisions import read_revisions, refuse_unknown_revisions
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from pathlib import Path
 
-    from discreet.records.intake import Progress
+    from discreet.records.staging import Progress
+
+
+#: The file that tells a demo's workspace.
+LOCK = ".demo.lock"
 
 
 def build_demo(folder: Path, progress_for: Callable[[str, int], Progress]) -> bool:
@@ -40,12 +46,29 @@ def build_demo(folder: Path, progress_for: Callable[[str, int], Progress]) -> bo
     if not _missing(folder):
         return False
     folder.mkdir(parents=True, exist_ok=True)
-    with FileLock(folder / ".demo.lock"):
+    with FileLock(folder / LOCK):
         missing = _missing(folder)
         for name in missing:
             demo = DEMOS[name]
-            load_dataset(folder, demo.description(), demo.batches(), progress_for(name, demo.rows))
+            with tempfile.TemporaryDirectory(prefix="discreet-demo-") as beside:
+                for variable, shapes in demo.boundaries().items():
+                    (Path(beside) / f"{variable}.geojson").write_bytes(shapes)
+                progress = progress_for(name, demo.rows)
+                load_dataset(folder, demo.description(), demo.batches(), progress, Path(beside))
     return bool(missing)
+
+
+def refuse_demo(folder: Path) -> None:
+    """Refuse to put a custodian's records beside invented people.
+
+    Raises:
+        BadRequest: The workspace is the demo's.
+    """
+    if folder.absolute() == default_folder().absolute() or (folder / LOCK).exists():
+        raise BadRequest(
+            f"The workspace {folder} is the demo's: records of real people have no place there.",
+            "Name a workspace of your own: --workspace my-tables. To look at a file first: discreet try FILE.",
+        )
 
 
 def _missing(folder: Path) -> list[str]:

@@ -11,6 +11,7 @@ Source: the variables of Rinott et al. (2018), section 3. All records are made u
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -58,15 +59,25 @@ DP_ROWS = 500_000
 DP_SEED = 2027
 CHUNK = 250_000
 ID_BITS = 48
+#: What `discreet publish` writes of it.
+PUBLISH = """
+[publish]
+variables = ["region", "sex", "age", "employment", "education", "birthplace"]
+up_to = 2
+tables = ["district*sex", "district*age"]
+"""
 
 
-def census_batches(rows: int = ROWS, *, seed: int = SEED, chunk: int = CHUNK) -> Iterator[pa.RecordBatch]:
+def census_batches(
+    rows: int = ROWS, *, seed: int = SEED, chunk: int = CHUNK, most_areas: int | None = None
+) -> Iterator[pa.RecordBatch]:
     """The records of the census, `chunk` at a time; how they are cut does not change them.
 
     Args:
         rows: The number of persons.
         seed: Another seed is another country with the same districts.
         chunk: The number of records in a batch; the last may be shorter.
+        most_areas: At most so many small areas, which then have more people; else one for 400 persons.
 
     Returns:
         Batches with an int64 `person_id` and one dictionary column of codes for each variable.
@@ -77,8 +88,8 @@ def census_batches(rows: int = ROWS, *, seed: int = SEED, chunk: int = CHUNK) ->
     if chunk < 1:
         raise BadRequest(f"The chunk is {chunk} records.", "Ask for at least 1 record at a time.")
     _check_rows(rows)
-    areas = draw_areas(rows, seed)
-    variables = census_variables(rows)
+    areas = draw_areas(rows, seed, most_areas)
+    variables = census_variables(rows, most_areas)
     lists = [pa.array(variable.codes, pa.string()) for variable in variables]
     names = ["person_id", *(variable.name for variable in variables)]
     return (
@@ -94,9 +105,9 @@ def _check_rows(rows: int) -> None:
         raise BadRequest(f"The census has {rows} records.", f"Ask for 1 to 2^{ID_BITS} - 1 records.")
 
 
-def census_variables(rows: int) -> list[Variable]:
+def census_variables(rows: int, most_areas: int | None = None) -> list[Variable]:
     """The variables of a census with `rows` records, in the order of the columns."""
-    geography = [region_variable(), district_variable(), area_variable(rows)]
+    geography = [region_variable(), district_variable(), area_variable(rows, most_areas)]
     return [*geography, SEX, AGE, EMPLOYMENT, OCCUPATION, EDUCATION, BIRTHPLACE]
 
 
@@ -156,8 +167,16 @@ def _arrow(columns: list[NDArray[Any]], lists: list[pa.Array]) -> list[pa.Array]
     return [pa.array(ids), *coded_columns]
 
 
-def census_description(rows: int = ROWS, *, seed: int = SEED) -> str:
+def census_description(
+    rows: int = ROWS, *, seed: int = SEED, mapped: bool = False, most_areas: int | None = None
+) -> str:
     """The text of the `dataset.toml` of a census with `rows` records.
+
+    Args:
+        rows: The number of persons.
+        seed: Of the records.
+        mapped: Whether it names the files of its boundaries: "region.geojson" and so on.
+        most_areas: At most so many small areas.
 
     >>> census_description(1000).splitlines()[0]
     'id = "census"'
@@ -169,7 +188,13 @@ def census_description(rows: int = ROWS, *, seed: int = SEED) -> str:
         "birthplace. Made for trying out tables: the dependence looks real, the persons are not.",
     }
     # Rules chosen so that every one shows itself. The noise leaves no counts of 1 and 2: small are those up to 4.
-    return _description(rows, seed, about, f"{data_text('census_rules.toml')}\n{PROTECTION}")
+    german = {
+        "label": f"Volkszählung von {COUNTRY} 2026 (synthetisch)",
+        "description": "Alle Personen eines erfundenen Landes nach Ort, Geschlecht, Alter, Arbeit, Bildung und "
+        "Geburtsland. Gemacht, um Tabellen auszuprobieren: Die Zusammenhänge wirken echt, die Personen sind es nicht.",
+    }
+    protection = f"{data_text('census_rules.toml')}\n{PROTECTION}{PUBLISH}"
+    return _description(rows, seed, about, german, protection, mapped=mapped, most_areas=most_areas)
 
 
 def dp_census_batches(
@@ -179,7 +204,7 @@ def dp_census_batches(
     return census_batches(rows, seed=seed, chunk=chunk)
 
 
-def dp_census_description(rows: int = DP_ROWS, *, seed: int = DP_SEED) -> str:
+def dp_census_description(rows: int = DP_ROWS, *, seed: int = DP_SEED, mapped: bool = False) -> str:
     """The text of the `dataset.toml` of the census under `dp`."""
     about = {
         "id": "census-dp",
@@ -187,10 +212,24 @@ def dp_census_description(rows: int = DP_ROWS, *, seed: int = DP_SEED) -> str:
         "description": "Another half a million invented persons. All tables of up to two variables, and three of "
         "three, share one privacy budget: everything that is ever said is bounded together.",
     }
-    return _description(rows, seed, about, "\n" + data_text("census_dp.toml"))
+    german = {
+        "label": f"Volkszählung von {COUNTRY} unter Differential Privacy (synthetisch)",
+        "description": "Eine weitere halbe Million erfundener Personen. Alle Tabellen mit bis zu zwei Merkmalen und drei "
+        "mit drei Merkmalen teilen ein Vertraulichkeitsbudget: Alles, was je gesagt wird, ist gemeinsam begrenzt.",
+    }
+    return _description(rows, seed, about, german, "\n" + data_text("census_dp.toml"), mapped=mapped)
 
 
-def _description(rows: int, seed: int, about: dict[str, str], protection: str) -> str:
+def _description(
+    rows: int,
+    seed: int,
+    about: dict[str, str],
+    german: dict[str, str],
+    protection: str,
+    *,
+    mapped: bool,
+    most_areas: int | None = None,
+) -> str:
     _check_rows(rows)
     top = header(
         {
@@ -203,7 +242,33 @@ def _description(rows: int, seed: int, about: dict[str, str], protection: str) -
             "id_column": "person_id",
         }
     )
-    geography = hierarchy_block("geography", "Geography", ["region", "district", "area"], geography=True)
-    variables = map(variable_block, census_variables(rows))
+    told = header(
+        {
+            "publisher": f"The invented statistical office of {COUNTRY}",
+            "contact": "tables@halvern.example",
+            "spatial": COUNTRY,
+            "temporal": "2026-03-01",
+            "next_update": "2036-03-01",
+        }
+    )
+    about_section = f'[about]\n{told}keywords = ["census", "population", "synthetic data"]\n'
+    levels = ["region", "district", "area"]
+    geography = hierarchy_block("geography", "Geography", levels, geography=True)
+    variables = [
+        variable_block(
+            replace(each, boundaries=f"{each.name}.geojson") if mapped and each.name in levels else each
+        )
+        for each in census_variables(rows, most_areas)
+    ]
     zeros = map(zero_block, census_zeros())
-    return "\n".join([top, *variables, geography, *zeros, protection])
+    labels = header(
+        {
+            **german,
+            "source": f"Synthetische Daten, von Discreet aus dem Startwert {seed} gemacht: Keine echte Person ist darunter.",
+            "unit": "Personen",
+            "population": f"Alle Personen mit üblichem Aufenthalt in {COUNTRY}, einem erfundenen Land, am Stichtag",
+        }
+    )
+    topics = 'topics = { People = "Personen", Work = "Arbeit", Education = "Bildung" }'
+    translated = f"[labels.de]\n{labels}{topics}\n\n{data_text('census_labels.toml')}"
+    return "\n".join([top, about_section, *variables, geography, *zeros, translated, protection])

@@ -28,11 +28,14 @@ class Category:
 
 @dataclass(frozen=True, slots=True)
 class Variable:
-    """A variable of a demo dataset: its name, its label and its categories in order."""
+    """A variable of a demo dataset: name, label, categories in order, topic, definition, file with their shapes."""
 
     name: str
     label: str
     categories: tuple[Category, ...]
+    topic: str = ""
+    description: str = ""
+    boundaries: str = ""
 
     @property
     def codes(self) -> list[str]:
@@ -88,8 +91,11 @@ def header(pairs: Mapping[str, str | int]) -> str:
 def variable_block(variable: Variable) -> str:
     """The `[[variable]]` table of one variable, one category a line."""
     lines = "".join(f"  {_category(category)},\n" for category in variable.categories)
-    name, label = toml_string(variable.name), toml_string(variable.label)
-    return f"[[variable]]\nname = {name}\nlabel = {label}\ncategories = [\n{lines}]\n"
+    about = {"name": variable.name, "label": variable.label}
+    about |= {"topic": variable.topic} if variable.topic else {}
+    about |= {"description": variable.description} if variable.description else {}
+    about |= {"boundaries": variable.boundaries} if variable.boundaries else {}
+    return f"[[variable]]\n{header(about)}categories = [\n{lines}]\n"
 
 
 def _category(category: Category) -> str:

@@ -97,13 +97,14 @@ def region_of_district() -> NDArray[np.int8]:
     return np.repeat(np.arange(len(REGIONS), dtype=np.int8), [len(r.districts) for r in REGIONS])
 
 
-def areas_of_districts(rows: int) -> NDArray[np.int64]:
-    """How many areas each district has when the census has `rows` records.
+def areas_of_districts(rows: int, most: int | None = None) -> NDArray[np.int64]:
+    """How many areas each district has when the census has `rows` records; at most so many in all, if that is given.
 
     >>> int(areas_of_districts(1_500_000).sum()), int(areas_of_districts(10).min())
     (3750, 1)
     """
-    count = max(DISTRICTS, round(rows / PERSONS_PER_AREA))
+    wanted = round(rows / PERSONS_PER_AREA)
+    count = max(DISTRICTS, wanted if most is None else min(wanted, most))
     return 1 + apportion(count - DISTRICTS, _district_weights())
 
 
@@ -116,9 +117,9 @@ def _district_weights() -> NDArray[np.float64]:
     return np.concatenate(by_region)
 
 
-def draw_areas(rows: int, seed: int) -> Areas:
+def draw_areas(rows: int, seed: int, most: int | None = None) -> Areas:
     """Draw the areas of a census with `rows` records: who lives where is decided here."""
-    district = np.repeat(np.arange(DISTRICTS, dtype=np.int16), areas_of_districts(rows))
+    district = np.repeat(np.arange(DISTRICTS, dtype=np.int16), areas_of_districts(rows, most))
     region = region_of_district()[district]
     chance = words(seed, PLACES, DISTRICTS, len(district))
     sizes = apportion(rows, np.exp(SPREAD_OF_SIZES * normals(chance[:, 0])))
@@ -146,10 +147,15 @@ def _economies() -> NDArray[np.uint8]:
     return table
 
 
+_REGION = "The region in which a person usually lives, on census day."
+_DISTRICT = "The district in which a person usually lives. Every district lies within one region."
+_AREA = "A neighbourhood within one district: the smallest area for which there are tables."
+
+
 def region_variable() -> Variable:
     """The regions as a variable: codes R01, R02, ..."""
     categories = (Category(f"R{r:02}", region.name) for r, region in enumerate(REGIONS, 1))
-    return Variable("region", "Region", tuple(categories))
+    return Variable("region", "Region", tuple(categories), description=_REGION)
 
 
 def district_variable() -> Variable:
@@ -159,16 +165,16 @@ def district_variable() -> Variable:
         for r, region in enumerate(REGIONS, 1)
         for d, name in enumerate(region.districts, 1)
     )
-    return Variable("district", "District", tuple(categories))
+    return Variable("district", "District", tuple(categories), description=_DISTRICT)
 
 
-def area_variable(rows: int) -> Variable:
+def area_variable(rows: int, most: int | None = None) -> Variable:
     """The small areas as a variable: codes R01D01A001, ..., labels like "Old Lanmere 001"."""
-    counts = areas_of_districts(rows).tolist()
+    counts = areas_of_districts(rows, most).tolist()
     width = max(3, len(str(max(counts))))
     categories = (
         Category(f"{district.code}A{number:0{width}}", f"{district.label} {number:0{width}}", district.code)
         for district, count in zip(district_variable().categories, counts, strict=True)
         for number in range(1, count + 1)
     )
-    return Variable("area", "Small area", tuple(categories))
+    return Variable("area", "Small area", tuple(categories), description=_AREA)

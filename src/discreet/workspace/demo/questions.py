@@ -15,14 +15,20 @@ from discreet.workspace.demo.people import BANDS
 from discreet.workspace.demo.places import COUNTRY
 
 AGES = [f"{5 * band}-{5 * band + 4}" for band in range(BANDS - 1)] + ["100+"]
-SEX = Variable("sex", "Sex", coded("Male; Female"))
+SEX = Variable("sex", "Sex", coded("Male; Female"), "People", "Sex as stated on the census form.")
 AGE = Variable(
-    "age", "Age in years", tuple(Category(band, band.replace("-", "\N{EN DASH}")) for band in AGES)
+    "age",
+    "Age in years",
+    tuple(Category(band, band.replace("-", "\N{EN DASH}")) for band in AGES),
+    "People",
+    "Completed years on census day, in groups of five.",
 )
 EMPLOYMENT = Variable(
     "employment",
     "Employment status",
     coded("Employed; Unemployed; In education; Retired or otherwise inactive; Not applicable (under 15)"),
+    "Work",
+    "What a person of 15 or more years mainly did in the week before census day.",
 )
 OCCUPATION = Variable(
     "occupation",
@@ -33,6 +39,8 @@ OCCUPATION = Variable(
         "Craft and related trades workers; Plant and machine operators; Elementary occupations; "
         "Armed forces; No occupation in the past five years; Not applicable (under 15)"
     ),
+    "Work",
+    "The main job by the kind of work, in the ten major groups of an international classification.",
 )
 EDUCATION = Variable(
     "education",
@@ -42,11 +50,15 @@ EDUCATION = Variable(
         "Short-cycle tertiary; Bachelor's degree; Master's degree or doctorate; "
         "Not applicable (under 15)"
     ),
+    "Education",
+    "The highest level of education that a person of 15 or more years has completed.",
 )
 BIRTHPLACE = Variable(
     "birthplace",
     "Country of birth",
     coded(f"{COUNTRY}; Neighbouring countries; Rest of Europe; Asia; Africa, the Americas and Oceania"),
+    "People",
+    "The country in which a person was born, by its borders on census day.",
 )
 
 _UNDER_15, _FROM_15 = AGES[:3], AGES[3:]

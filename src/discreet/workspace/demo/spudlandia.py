@@ -36,19 +36,39 @@ WEIGHT_DECIMALS = 4
 
 AGES = ["0-9", "10-19", "20-29", "30-39", "40-49", "50-59", "60-69", "70-79", "80+"]
 AGE = Variable(
-    "age", "Age in years", tuple(Category(band, band.replace("-", "\N{EN DASH}")) for band in AGES)
+    "age",
+    "Age in years",
+    tuple(Category(band, band.replace("-", "\N{EN DASH}")) for band in AGES),
+    "People",
+    "Completed years on the day of the interview, in groups of ten.",
 )
 GENDER = Variable(
-    "gender", "Gender", (Category("M", "Male"), Category("F", "Female"), Category("N", "Nonbinary"))
+    "gender",
+    "Gender",
+    (Category("M", "Male"), Category("F", "Female"), Category("N", "Nonbinary")),
+    "People",
+    "Gender as stated in the interview.",
 )
 STATE = Variable(
-    "state", "State", (Category("C", "Coliban"), Category("D", "Desiree"), Category("E", "Exton"))
+    "state",
+    "State",
+    (Category("C", "Coliban"), Category("D", "Desiree"), Category("E", "Exton")),
+    "People",
+    "The state in which the person lives; the sample was drawn state by state.",
 )
-LIKES = Variable("likes", "Likes potatoes", (Category("1", "Yes"), Category("0", "No")))
+LIKES = Variable(
+    "likes",
+    "Likes potatoes",
+    (Category("1", "Yes"), Category("0", "No")),
+    "Potatoes",
+    "The answer to: do you like potatoes?",
+)
 FREQUENCY = Variable(
     "frequency",
     "How often potatoes are eaten",
     coded("Less than once a day; Daily; More than once a day"),
+    "Potatoes",
+    "How often the person ate potatoes in a usual week.",
 )
 VARIABLES = [AGE, GENDER, STATE, LIKES, FREQUENCY]
 

@@ -1,0 +1,213 @@
+"""The cubes of a version on disk: Arrow files in its folder, and one sealed list that says which of them count.
+
+    cubes/cubes.seal    {"cubes": [{"file", "variables", "rows", "bytes", "whole"}, ...], "seal": ...}
+    cubes/<name>.arrow  one cube (`records/cube.py`)
+
+The list is keyed by the secret and the version's name, and so is the hash of each file. It is replaced in one step: a build
+that dies leaves the cubes that were there before. A file that the list does not name is never read. All bytes of a cube are
+compared with the list before it is first used; one that is damaged, or another version's, is not used. The records are
+counted then, with the same numbers, and the log `discreet.cubes` says so. A list that was changed counts for nothing.
+
+Cubes follow from the records and from nothing else: another engine keeps them as they are. They go with the version.
+
+Comes from: `load` and `upkeep/building.py` (written). Goes to: `engine_place` (read), `doctor`, `discreet versions`.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import secrets
+from dataclasses import asdict, dataclass
+from functools import partial
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+
+from discreet.errors import WorkspaceUnusable
+from discreet.records.cube import Cube, read_cube, told_by
+from discreet.records.cubed import ShelvedCube
+from discreet.workspace.disk import keep, keep_names
+from discreet.workspace.records_seal import CUBES, whole_hash
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from pathlib import Path
+
+    from discreet.model.dataset import Dataset
+    from discreet.records.secret import Secret
+
+CUBES_SEAL = "cubes.seal"
+log = logging.getLogger("discreet.cubes")
+
+
+@dataclass(frozen=True, slots=True)
+class CubeFile:
+    """A cube as the list names it.
+
+    Args:
+        file: Its name in the folder.
+        variables: Of its margin.
+        rows: How many it has. Confidential.
+        bytes: What it takes on disk.
+        whole: The keyed hash of all its bytes.
+    """
+
+    file: str
+    variables: tuple[str, ...]
+    rows: int
+    bytes: int
+    whole: str
+
+
+def cubes_folder(folder: Path) -> Path:
+    """Where the cubes of a version stand; made where it is missing."""
+    place = folder / CUBES
+    place.mkdir(mode=0o700, exist_ok=True)
+    return place
+
+
+def new_cube_path(folder: Path) -> Path:
+    """A name that no cube has."""
+    return cubes_folder(folder) / f"{secrets.token_hex(8)}.arrow"
+
+
+def listed_cube(path: Path, variables: tuple[str, ...], rows: int, secret: Secret, digest: str) -> CubeFile:
+    """A cube that was written, for the list."""
+    return CubeFile(path.name, variables, rows, path.stat().st_size, whole_hash(path, _key(secret, digest)))
+
+
+def write_list(folder: Path, cubes: Iterable[CubeFile], secret: Secret, digest: str) -> None:
+    """Let these cubes count and no others, in one step; then remove the files of others."""
+    place = cubes_folder(folder)
+    ordered = sorted(cubes, key=lambda cube: (cube.rows, cube.variables))
+    listed = [asdict(cube) for cube in ordered]
+    keep(place)
+    beside = place / f".list-{secrets.token_hex(8)}"
+    beside.write_text(json.dumps({"cubes": listed, "seal": _seal(listed, secret, digest)}, indent=1), "utf-8")
+    keep(beside)
+    beside.replace(place / CUBES_SEAL)
+    keep_names(place)
+    for path in place.iterdir():
+        if path.name not in {CUBES_SEAL, *(cube.file for cube in ordered)}:
+            path.unlink()
+
+
+def read_list(folder: Path, secret: Secret, digest: str) -> tuple[CubeFile, ...]:
+    """The cubes of a version, the smallest first; none where nobody built any.
+
+    Raises:
+        WorkspaceUnusable: The list cannot be read, or is not this version's.
+    """
+    path = folder / CUBES / CUBES_SEAL
+    if not path.is_file():
+        return ()
+    try:
+        document = json.loads(path.read_text("utf-8"))
+        listed = document["cubes"]
+        if document["seal"] == _seal(listed, secret, digest):
+            return tuple(CubeFile(**{**each, "variables": tuple(each["variables"])}) for each in listed)
+    except (OSError, ValueError, KeyError, TypeError):
+        pass
+    raise WorkspaceUnusable(
+        f"The list of the cubes of version {digest[:8]} is damaged, or another version's.",
+        f"Run: discreet build {folder.parent.name}",
+    )
+
+
+def is_sound(folder: Path, cube: CubeFile, secret: Secret, digest: str) -> bool:
+    """Whether a file is the one that the list names; reads all of it."""
+    try:
+        return whole_hash(folder / CUBES / cube.file, _key(secret, digest)) == cube.whole
+    except OSError:
+        return False
+
+
+def refuse_bad_cubes(folder: Path, secret: Secret, digest: str) -> int:
+    """Read all cubes of a version and compare them with the list; tells how many there are.
+
+    Raises:
+        WorkspaceUnusable: One is damaged or another version's.
+    """
+    cubes = read_list(folder, secret, digest)
+    for cube in cubes:
+        if not is_sound(folder, cube, secret, digest):
+            raise WorkspaceUnusable(
+                f"The cube by {', '.join(cube.variables)} of version {digest[:8]} is damaged, or another version's. "
+                "It is not used.",
+                f"Run: discreet build {folder.parent.name}",
+            )
+    return len(cubes)
+
+
+class CubeShelf:
+    """The cubes of a version, as they stand on disk; a build is seen by a server that runs.
+
+    Args:
+        folder: The version's.
+        dataset: Its description.
+        secret: The workspace's.
+        digest: The version's name, where its folder does not have it yet.
+    """
+
+    def __init__(self, folder: Path, dataset: Dataset, secret: Secret, digest: str = "") -> None:
+        self._folder, self._dataset, self._secret = folder, dataset, secret
+        self._digest = digest or folder.name
+        self._seen: int | None = None
+        self._cubes: tuple[ShelvedCube, ...] = ()
+
+    def cubes(self) -> tuple[ShelvedCube, ...]:
+        """The cubes that are there now, the smallest first."""
+        try:
+            changed = (self._folder / CUBES / CUBES_SEAL).stat().st_mtime_ns
+        except OSError:
+            return ()
+        if changed != self._seen:
+            self._cubes, self._seen = self._read(), changed
+        return self._cubes
+
+    def _read(self) -> tuple[ShelvedCube, ...]:
+        try:
+            listed = read_list(self._folder, self._secret, self._digest)
+        except WorkspaceUnusable as error:
+            log.warning("%s: %s", self._dataset.id, error)
+            return ()
+        return tuple(
+            ShelvedCube(told_by(self._dataset, each.variables), each.rows, _Once(partial(self._open, each)))
+            for each in listed
+        )
+
+    def _open(self, cube: CubeFile) -> Cube | None:
+        path = self._folder / CUBES / cube.file
+        try:
+            if is_sound(self._folder, cube, self._secret, self._digest):
+                return read_cube(self._dataset, cube.variables, path)
+        except (OSError, ValueError, pa.ArrowException):
+            pass
+        log.warning(
+            "%s: the cube by %s is damaged, or another version's, and is not used. Run: discreet build %s",
+            self._dataset.id,
+            ", ".join(cube.variables),
+            self._dataset.id,
+        )
+        return None
+
+
+class _Once:
+    """A cube that is read when it is first needed, and kept."""
+
+    def __init__(self, read: partial[Cube | None]) -> None:
+        self._read, self._found = read, list[Cube | None]()
+
+    def __call__(self) -> Cube | None:
+        if not self._found:
+            self._found.append(self._read())
+        return self._found[0]
+
+
+def _seal(listed: list[dict[str, object]], secret: Secret, digest: str) -> str:
+    return secret.derive("cubes-seal", digest, json.dumps(listed, sort_keys=True)).hex()
+
+
+def _key(secret: Secret, digest: str) -> bytes:
+    return secret.derive("cubes-hash", digest)

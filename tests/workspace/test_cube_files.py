@@ -1,0 +1,136 @@
+"""The cubes of a version on disk: what is damaged, foreign or stale is never used, and the same numbers are answered."""
+
+import json
+import logging
+import shutil
+import stat
+
+import pytest
+
+from discreet.answer.pipeline import release_table
+from discreet.errors import RecordsAway, WorkspaceUnusable
+from discreet.model.request import TableRequest
+from discreet.records.secret import read_secret
+from discreet.workspace.cube_files import CUBES_SEAL, read_list, refuse_bad_cubes, write_list
+from discreet.workspace.load import load_dataset
+from discreet.workspace.upkeep.building import build_cubes
+from discreet.workspace.workspace import Workspace
+
+COVERED, OTHER = TableRequest("town", ("age", "job")), TableRequest("town", ("area", "sex"))
+
+
+@pytest.fixture
+def folder(town_folder):
+    return town_folder
+
+
+def place_of(folder):
+    home = folder / "datasets" / "town"
+    return home / (home / "current").read_text().strip()
+
+
+def answered(folder, request=COVERED):
+    workspace = Workspace(folder)
+    try:
+        return release_table(workspace.stored("town"), request).values.tolist()
+    finally:
+        workspace.close()
+
+
+def cube_file(place):
+    (path,) = (place / "cubes").glob("*.arrow")
+    return path
+
+
+def flip(path):
+    content = bytearray(path.read_bytes())
+    content[len(content) // 2] ^= 1
+    path.write_bytes(content)
+
+
+def test_a_covered_table_needs_no_records(folder, caplog):
+    before = answered(folder)
+    (place_of(folder) / "data.duckdb").rename(folder / "elsewhere")
+    assert answered(folder) == before
+    assert Workspace(folder).verify("town") == place_of(folder).name
+    assert "answered from its cubes" in caplog.text, "the custodian is told"
+    with pytest.raises(RecordsAway, match="are not here"):
+        answered(folder, OTHER)
+    (folder / "elsewhere").rename(place_of(folder) / "data.duckdb")
+    assert answered(folder, OTHER)
+
+
+def other_list(place, _town):
+    """A list without a seal of this version."""
+    path = place / "cubes" / CUBES_SEAL
+    document = json.loads(path.read_text())
+    document["cubes"][0]["rows"] += 1
+    path.write_text(json.dumps(document))
+
+
+def other_version(place, town):
+    """The cubes of other records, list and all."""
+    folder = place.parents[2]
+    load_dataset(folder, town.description.replace("A town", "Another"), town.records.slice(500))
+    shutil.rmtree(place / "cubes")
+    shutil.copytree(place_of(folder) / "cubes", place / "cubes")
+    (place.parent / "current").write_text(place.name)
+
+
+@pytest.mark.parametrize(
+    "spoil",
+    [
+        lambda place, _: flip(cube_file(place)),
+        lambda place, _: cube_file(place).unlink(),
+        other_list,
+        other_version,
+    ],
+)
+def test_a_spoiled_cube_is_not_used_and_the_custodian_is_told(town, folder, caplog, spoil):
+    before, place = answered(folder), place_of(folder)
+    spoil(place, town)
+    with caplog.at_level(logging.WARNING, "discreet.cubes"):
+        assert answered(folder) == before, "the records are counted in its place"
+    assert "discreet build town" in caplog.text
+    with pytest.raises(WorkspaceUnusable):
+        refuse_bad_cubes(place, read_secret(folder / "secret"), place.name)
+    (place / "data.duckdb").unlink()
+    with pytest.raises(WorkspaceUnusable):
+        answered(folder)
+    with pytest.raises(WorkspaceUnusable):
+        Workspace(folder).verify("town")
+
+
+def test_without_the_comparison_another_version_would_answer(town, folder, monkeypatch):
+    """The wrong alternative: to trust whatever stands in the folder."""
+    before, place = answered(folder), place_of(folder)
+    other_version(place, town)
+    monkeypatch.setattr("discreet.workspace.cube_files.is_sound", lambda *_: True)
+    monkeypatch.setattr(
+        "discreet.workspace.cube_files._seal",
+        lambda listed, *_: json.loads((place / "cubes" / CUBES_SEAL).read_text())["seal"],
+    )
+    assert answered(folder) != before
+
+
+def test_a_file_that_the_list_does_not_name_is_not_read_and_swept(folder):
+    place, secret = place_of(folder), read_secret(folder / "secret")
+    stray = place / "cubes" / "stray.arrow"
+    stray.write_bytes(b"left by a build that died")
+    before = answered(folder)
+    listed = read_list(place, secret, place.name)
+    write_list(place, listed, secret, place.name)
+    assert not stray.exists()
+    assert answered(folder) == before
+    assert stat.S_IMODE((place / "cubes").stat().st_mode) == 0o700
+
+
+def test_a_server_that_runs_takes_a_build_up(folder):
+    workspace = Workspace(folder)
+    stored = workspace.stored("town")
+    release_table(stored, COVERED)
+    assert len(stored.engine._shelf.cubes()) == 1
+    build_cubes(folder, "town", within=0)
+    assert stored.engine._shelf.cubes() == ()
+    assert release_table(stored, COVERED).values.tolist() == answered(folder)
+    workspace.close()

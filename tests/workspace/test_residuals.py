@@ -1,0 +1,48 @@
+"""Residuals on disk: sealed with the records, read to answer, refused when they are others."""
+
+import numpy as np
+import pytest
+
+from discreet.answer.pipeline import release_table
+from discreet.errors import WorkspaceUnusable
+from discreet.model.request import request_from_text
+from discreet.workspace.residuals import RESIDUALS, read_residuals
+from discreet.workspace.workspace import Workspace
+
+REQUEST = request_from_text("town", rows=["area"], columns=["sex"])
+
+
+@pytest.fixture
+def loaded(joint_town, tmp_path):
+    workspace = joint_town.load(tmp_path / "w")
+    digest = workspace.stored("town").digest
+    yield workspace, workspace.folder / "datasets" / "town" / digest
+    workspace.close()
+
+
+def test_the_same_records_have_the_same_residuals(loaded, joint_town, joint_workspace):
+    workspace, folder = loaded
+    again = joint_workspace.stored("town")
+    release = release_table(workspace.stored("town"), REQUEST)
+    assert again.digest == folder.name
+    assert (release.unrounded == release_table(again, REQUEST).unrounded).all()
+    numbers = np.load(folder / RESIDUALS)
+    assert numbers.dtype == np.int64
+    assert (again.protector.residuals.numbers == numbers).all()
+
+
+@pytest.mark.slow
+def test_a_changed_number_and_a_missing_file_are_refused(loaded):
+    """Wrong alternative: residuals beside the seal, which anybody could make larger."""
+    workspace, folder = loaded
+    workspace.verify("town")
+    numbers = np.load(folder / RESIDUALS)
+    numbers[3] += 1
+    np.save(folder / RESIDUALS, numbers)
+    with pytest.raises(WorkspaceUnusable, match="not those of its load"):
+        Workspace(workspace.folder).stored("town")
+    with pytest.raises(WorkspaceUnusable):
+        workspace.verify("town")
+    (folder / RESIDUALS).unlink()
+    with pytest.raises(WorkspaceUnusable, match="cannot be read"):
+        read_residuals(folder, None)
