@@ -5,9 +5,11 @@ import io
 
 import duckdb
 import polars as pl
+from hypothesis import given
+from hypothesis import strategies as st
 
 from discreet.formats import named_format
-from discreet.formats.csv import safe_text
+from discreet.formats.csv import Dialect, quoted, safe_text
 
 from .conftest import HOSTILE
 
@@ -46,3 +48,12 @@ def test_duckdb_and_polars_read_it(release, tmp_path):
     file.write_bytes(named_format("csv").write(release))
     (total,) = duckdb.sql(f"select sum(value) from '{file}'").fetchall()[0]
     assert total == pl.read_csv(file)["value"].sum() == release.values[~release.missing].sum()
+
+
+@given(st.text(st.sampled_from("aé0 .;,\t\"'()/-+\n\r"), max_size=6), st.sampled_from(",; \t"))
+def test_a_field_is_what_pythons_writer_makes_of_it(text, separator):
+    """The wrong alternative: to leave a text as it is that has the separator or a quote in it."""
+    line = io.StringIO()
+    csv.writer(line, delimiter=separator, lineterminator="\r\n").writerow([text, ""])
+    (field,) = quoted((text,), Dialect(separator, safe=str)).to_pylist()
+    assert f"{field}{separator}\r\n" == line.getvalue()

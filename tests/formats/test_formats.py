@@ -64,7 +64,11 @@ def decorated(release):
     )
 
 
-@pytest.mark.parametrize("name", [form.name for form in formats()])
+#: Formats of numbers; pictures are read back in tests/pictures.
+OF_NUMBERS = [form for form in formats() if not form.is_picture]
+
+
+@pytest.mark.parametrize("name", [form.name for form in OF_NUMBERS])
 class TestEveryFormat:
     def test_the_numbers_and_statuses_are_those_of_the_release(self, name, release):
         assert read_back(name, release) == [line[:3] + (None,) * 3 for line in expected(release)]
@@ -145,7 +149,7 @@ def thousands():
 @pytest.mark.skipif(not Path("/proc/self/clear_refs").exists(), reason="the peak is read from Linux")
 def test_a_million_cells_take_less_than_twice_their_arrays():
     """With the memory pool that the `discreet` command sets. Wrong alternative: a writer that joins first."""
-    names = [form.name for form in formats()]
+    names = [form.name for form in OF_NUMBERS]
     told = subprocess.run(
         [sys.executable, large.__file__, "100x100x100", *names, "csv:joined"],
         capture_output=True,
@@ -191,7 +195,7 @@ def test_a_name_of_the_askers_own_is_told_as_such_and_stays_data_in_every_format
     note = f'Groups named by whoever asked for this table, not by the dataset: Age: "{hostile}", "Aged".'
     assert named.notes[-1] == note
     ids = [line._replace(codes=tuple(map(sdmx_id, line.codes))) for line in expected(named)]
-    for form in formats():
+    for form in OF_NUMBERS:
         assert read_back(form.name, named) == (ids if form.name.startswith("sdmx") else expected(named))
     assert json.loads(named_format("json").write(named))["note"][-1] == note
     assert b"<script" not in named_format("html").write(named)

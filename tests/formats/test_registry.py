@@ -10,7 +10,7 @@ from starlette.testclient import TestClient
 
 import discreet
 import discreet.formats as registry
-from discreet.answer.door import Doors
+from discreet.answer.doors import Doors
 from discreet.errors import BadRequest, MissingExtra, UnknownFormat
 from discreet.formats import Format, format_of_file, formats, named_format, register
 from discreet.model.registry import Extra

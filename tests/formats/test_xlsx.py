@@ -2,6 +2,7 @@
 
 import io
 import zipfile
+from dataclasses import replace
 
 import openpyxl
 import polars as pl
@@ -12,6 +13,7 @@ from discreet.formats import named_format
 from discreet.formats.xlsx import MOST_LINES, refuse_long
 
 from .conftest import HOSTILE
+from .large import large_release
 
 
 def book_of(release):
@@ -69,3 +71,15 @@ def test_a_refusal_comes_before_the_first_byte(release, monkeypatch):
     monkeypatch.setattr("discreet.formats.xlsx.MOST_LINES", 5)
     with pytest.raises(BadRequest):
         named_format("xlsx").stream(release)
+
+
+def test_a_text_with_letters_that_xml_cannot_have_is_found_by_its_number():
+    """Wrong alternative: to look for it as the file writes it, escaped, where it is not."""
+    release = large_release(3, 3)
+    first, *others = release.dimensions[0].outputs
+    strange = replace(first, label="a\x1b_x0041_\r\n<&\t b ")
+    shown = replace(release.dimensions[0], outputs=(strange, *others))
+    book = book_of(replace(release, dimensions=(shown, *release.dimensions[1:])))
+    line = [cell.value for cell in book["data"][2]]
+    assert line[1] == "a_x001B__x0041__x000D_\n<&\t b "
+    assert line[0] == "c0000"

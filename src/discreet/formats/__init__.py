@@ -16,13 +16,16 @@ from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from discreet.errors import BadRequest, UnknownFormat, nearest
+from discreet.errors import BadRequest, UnknownFormat
+from discreet.model.nearest import nearest
 from discreet.model.pieces import gathered
 from discreet.model.registry import Extra, Registry
+from discreet.model.told import told
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
+    from discreet.model.listing import Listing
     from discreet.model.release import Release
 
 
@@ -41,6 +44,8 @@ class Format:
         python_name: The tail of `Table.to_...`; the name, with underscores, by default.
         needs: What must be installed for it.
         place: Where it stands among the formats: the smaller, the earlier.
+        for_people: Whether people open it in a program with windows, rather than read it with code.
+        lists: Whether it writes lines alone, so that it can write those of a listing, too.
     """
 
     name: str
@@ -48,13 +53,15 @@ class Format:
     summary: str
     extension: str
     media_type: str
-    pieces: Callable[[Release], Iterable[bytes]]
+    pieces: Callable[..., Iterable[bytes]]
     owns_extension: bool = True
     python_name: str = ""
     needs: Extra | None = None
     place: int = 100
+    for_people: bool = False
+    lists: bool = False
 
-    def stream(self, release: Release) -> Iterator[bytes]:
+    def stream(self, release: Release | Listing) -> Iterator[bytes]:
         """The document in pieces worth sending; the first is made now, so that a refusal comes before any byte."""
         pieces = gathered(self.pieces(release))
         return chain([next(pieces, b"")], pieces)
@@ -67,6 +74,11 @@ class Format:
     def method(self) -> str:
         """The method of a `Table` that writes it."""
         return f"to_{self.python_name or self.name.replace('-', '_')}"
+
+    @property
+    def is_picture(self) -> bool:
+        """Whether a document is a picture."""
+        return self.media_type.startswith("image/")
 
     @property
     def is_text(self) -> bool:
@@ -134,6 +146,21 @@ def format_of_file(path: str | Path) -> Format:
     if ending not in owners:
         raise UnknownFormat(f'No format has the ending ".{ending}".', nearest(ending, owners))
     return _ready(owners[ending])
+
+
+def listing_format(form: Format) -> Format:
+    """The format, where it can write cells that are not 0 and nothing else.
+
+    Raises:
+        BadRequest: It needs all cells.
+    """
+    if form.lists:
+        return form
+    known = [each.name for each in formats() if each.lists]
+    raise BadRequest(
+        told("The format {name} needs all cells of a table, also those that are 0.", name=form.name),
+        told("Take the format {known:or}.", known=tuple(known)),
+    )
 
 
 def _ready(form: Format) -> Format:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from discreet.formats import Format
 from discreet.model.pieces import Outbox
+from discreet.model.told import told
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -20,45 +21,46 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from numpy.typing import NDArray
 
-    from discreet.model.columns import Numbers
+    from discreet.model.columns import Numbers, Part
+    from discreet.model.listing import Listing
     from discreet.model.release import Release
 
 #: Lines of one batch of a stream, and of one row group of a Parquet file.
 BATCH = 65_536
 
 
-def to_arrow(release: Release) -> Iterator[bytes]:
+def to_arrow(release: Release | Listing) -> Iterator[bytes]:
     """The release as an Arrow IPC stream, batch by batch."""
     import pyarrow as pa
 
-    from discreet.model.columns import blocks
+    from discreet.model.columns import parts
 
     make, outbox = batch_maker(release), Outbox()
     with pa.ipc.new_stream(outbox, make(slice(0, 0)).schema) as stream:
-        for lines in blocks(release, BATCH):
+        for lines in parts(release, BATCH):
             stream.write_batch(make(lines))
             yield outbox.taken()
     yield outbox.taken()
 
 
-def batch_maker(release: Release) -> Callable[[slice], pa.RecordBatch]:
+def batch_maker(release: Release | Listing) -> Callable[[Part], pa.RecordBatch]:
     """What makes some lines of the release a batch; all batches share their dictionaries and their schema."""
     import pyarrow as pa
 
-    from discreet.model.columns import numbers_of, places_of
+    from discreet.model.columns import numbers_of, places_of, statuses_of
     from discreet.model.release import STATUS_MEANING, STATUSES
 
     texts = [(pa.array(d.codes, pa.string()), pa.array(d.labels, pa.string())) for d in release.dimensions]
     letters, words = pa.array(STATUSES, pa.string()), {"discreet": _words(release)}
 
-    def make(lines: slice) -> pa.RecordBatch:
+    def make(lines: Part) -> pa.RecordBatch:
         named: list[tuple[str, pa.Array, dict[str, str]]] = []
         for (dimension, places), (codes, labels) in zip(places_of(release, lines), texts, strict=True):
             told = {"label": dimension.label}
             named.append((dimension.name, _coded(codes, places), told))
             named.append((f"{dimension.name}_label", _coded(labels, places), told))
         value, *beside = [(n.name, _nullable(n), {"meaning": n.meaning}) for n in numbers_of(release, lines)]
-        status = ("status", _coded(letters, release.status.flat[lines].astype("int32")), STATUS_MEANING)
+        status = ("status", _coded(letters, statuses_of(release, lines).astype("int32")), STATUS_MEANING)
         named += [value, status, *beside]
         fields = [pa.field(name, column.type, metadata=told) for name, column, told in named]
         schema = pa.schema(fields, metadata=words)
@@ -86,7 +88,7 @@ def _nullable(numbers: Numbers) -> pa.Array:
     return pa.array(numbers.values, mask=numbers.missing)
 
 
-def _words(release: Release) -> str:
+def _words(release: Release | Listing) -> str:
     """What must be told, as JSON: a name that stands on several lines has a list."""
     from discreet.model.provenance import provenance
 
@@ -102,10 +104,11 @@ def _words(release: Release) -> str:
 FORMAT = Format(
     "arrow",
     "Arrow",
-    "an Arrow stream",
+    told("an Arrow stream"),
     "arrows",
     "application/vnd.apache.arrow.stream",
     to_arrow,
     place=60,
     python_name="arrow_stream",
+    lists=True,
 )

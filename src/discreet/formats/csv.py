@@ -16,20 +16,24 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from discreet.formats import Format
+from discreet.model.told import told
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     import pyarrow as pa
 
-    from discreet.model.columns import Lines, Numbers
+    from discreet.model.columns import Numbers, Part
+    from discreet.model.listing import Listing
     from discreet.model.release import Release
 
 _FORMULA = re.compile(r"[=+\-@\t\r]")
 _NUMBER = re.compile(r"-?\d+(\.\d+)?(-\d+)?\Z")
+#: What no dialect need quote, unless it has its separator in it.
+_PLAIN = re.compile(r"[\w .()/-]+\Z")
 
 
-def to_csv(release: Release) -> Iterator[bytes]:
+def to_csv(release: Release | Listing) -> Iterator[bytes]:
     """The release as tidy CSV."""
     return csv_pieces(release, Dialect())
 
@@ -58,25 +62,25 @@ class Dialect:
     safe: Callable[[str], str] = safe_text
 
 
-def csv_pieces(release: Release, dialect: Dialect) -> Iterator[bytes]:
+def csv_pieces(release: Release | Listing, dialect: Dialect) -> Iterator[bytes]:
     """The release as CSV of a dialect: the header, then block by block."""
-    from discreet.model.columns import NONE, blocks, numbers_of
+    from discreet.model.columns import NONE, numbers_of, parts
 
     names = [name for d in release.dimensions for name in (d.name, f"{d.name}_label")]
     value, *beside = [numbers.name for numbers in numbers_of(release, NONE)]
     yield (dialect.separator.join([*names, value, "status", *beside]) + "\n").encode()
     texts = [(quoted(d.codes, dialect), quoted(d.labels, dialect)) for d in release.dimensions]
-    for lines in blocks(release):
+    for lines in parts(release):
         yield joined_lines(_columns(release, lines, texts, dialect), dialect.separator)
 
 
 def _columns(
-    release: Release, lines: Lines, texts: list[tuple[pa.Array, pa.Array]], dialect: Dialect
+    release: Release | Listing, lines: Part, texts: list[tuple[pa.Array, pa.Array]], dialect: Dialect
 ) -> list[pa.Array]:
     """The fields of some lines, column by column."""
     import pyarrow as pa
 
-    from discreet.model.columns import numbers_of, places_of
+    from discreet.model.columns import numbers_of, places_of, statuses_of
     from discreet.model.release import STATUSES
 
     columns = [
@@ -85,7 +89,7 @@ def _columns(
         for each in pair
     ]
     value, *beside = [number_texts(numbers, dialect.decimal) for numbers in numbers_of(release, lines)]
-    status = pa.array(STATUSES, pa.large_string()).take(pa.array(release.status.flat[lines]))
+    status = pa.array(STATUSES, pa.large_string()).take(pa.array(statuses_of(release, lines)))
     return [*columns, value, status, *beside]
 
 
@@ -116,17 +120,21 @@ def number_texts(numbers: Numbers, decimal: str = ".", missing: str = "") -> pa.
 
 
 def quoted(texts: tuple[str, ...], dialect: Dialect) -> pa.Array:
-    """Each text as a CSV field, by Python's own writer."""
+    """Each text as a CSV field."""
     import pyarrow as pa
 
-    fields = []
-    for text in texts:
-        buffer = io.StringIO()
-        csv.writer(buffer, delimiter=dialect.separator, lineterminator="\r\n").writerow(
-            [dialect.safe(text), ""]
-        )
-        fields.append(buffer.getvalue().removesuffix(f"{dialect.separator}\r\n"))
-    return pa.array(fields, pa.large_string())
+    return pa.array([_field(dialect.safe(text), dialect.separator) for text in texts], pa.large_string())
 
 
-FORMAT = Format("csv", "CSV", "tidy CSV", "csv", "text/csv; charset=utf-8", to_csv, place=10)
+def _field(text: str, separator: str) -> str:
+    """A text as it is where it is plain; else as Python's own writer quotes it."""
+    if _PLAIN.match(text) and separator not in text:
+        return text
+    buffer = io.StringIO()
+    csv.writer(buffer, delimiter=separator, lineterminator="\r\n").writerow([text, ""])
+    return buffer.getvalue().removesuffix(f"{separator}\r\n")
+
+
+FORMAT = Format(
+    "csv", "CSV", told("tidy CSV"), "csv", "text/csv; charset=utf-8", to_csv, place=10, lists=True
+)

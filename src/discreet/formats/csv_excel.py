@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 
 from discreet.formats import Format
 from discreet.formats.csv import Dialect, csv_pieces
+from discreet.model.told import told
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -61,11 +62,13 @@ def kept_text(text: str) -> str:
 
 FORMAT = Format(
     "csv-excel",
-    "CSV for Excel (semicolons)",
-    "CSV that Excel opens by itself where the comma is the decimal sign",
+    told("CSV for Excel (semicolons)"),
+    told("CSV that Excel opens by itself where the comma is the decimal sign"),
     "csv",
     "text/csv; charset=utf-8",
     to_csv_excel,
     owns_extension=False,
     place=20,
+    for_people=True,
+    lists=True,
 )

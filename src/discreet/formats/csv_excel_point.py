@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from discreet.formats import Format
 from discreet.formats.csv_excel import excel_pieces
+from discreet.model.told import told
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -23,11 +24,13 @@ def to_csv_excel_point(release: Release) -> Iterator[bytes]:
 
 FORMAT = Format(
     "csv-excel-point",
-    "CSV for Excel (commas)",
-    "CSV that Excel opens by itself where the point is the decimal sign",
+    told("CSV for Excel (commas)"),
+    told("CSV that Excel opens by itself where the point is the decimal sign"),
     "csv",
     "text/csv; charset=utf-8",
     to_csv_excel_point,
     owns_extension=False,
     place=25,
+    for_people=True,
+    lists=True,
 )

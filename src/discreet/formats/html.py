@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 from discreet.formats import Format
 from discreet.formats.csv import joined_lines, number_texts
+from discreet.model.told import told
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -185,9 +186,10 @@ def _told(release: Release) -> str:
 FORMAT = Format(
     "html",
     "HTML",
-    "an HTML document, the table as it reads",
+    told("an HTML document, the table as it reads"),
     "html",
     "text/html; charset=utf-8",
     to_html,
     place=90,
+    for_people=True,
 )

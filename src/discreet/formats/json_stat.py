@@ -17,10 +17,12 @@ from typing import TYPE_CHECKING, Any
 
 from discreet.formats import Format
 from discreet.formats.csv import joined_lines, number_texts
+from discreet.model.told import told
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
+    from discreet.model.dataset import Dataset
     from discreet.model.release import Release
     from discreet.model.shape import Dimension
 
@@ -89,7 +91,7 @@ def json_stat(release: Release) -> dict[str, Any]:
         "note": list(release.notes),
         "id": [dimension.name for dimension in release.dimensions],
         "size": [dimension.length for dimension in release.dimensions],
-        "dimension": {dimension.name: json_dimension(dimension) for dimension in release.dimensions},
+        "dimension": {d.name: json_dimension(d) | _told_of(dataset, d.name) for d in release.dimensions},
         "value": columns.pop("value"),
         "status": Later("{}", lambda: _statuses(release)),
         "extension": _extension(release, columns),
@@ -142,6 +144,21 @@ def json_dimension(dimension: Dimension) -> dict[str, Any]:
     return {"label": dimension.label, "category": category}
 
 
+def _told_of(dataset: Dataset, name: str) -> dict[str, Any]:
+    """What is told of a variable: notes as JSON-stat has them, the rest under its extension."""
+    if name not in {variable.name for variable in dataset.variables}:
+        return {}
+    variable = dataset.variable(name)
+    told = {
+        "definition": variable.description,
+        "universe": variable.universe,
+        "source": variable.source,
+        "classification": variable.classification,
+    }
+    known = {key: text for key, text in told.items() if text}
+    return ({"note": [variable.notes]} if variable.notes else {}) | ({"extension": known} if known else {})
+
+
 def _extension(release: Release, columns: dict[str, Later]) -> dict[str, Any]:
     from discreet.model.release import STATUS_MEANING
 
@@ -153,6 +170,7 @@ def _extension(release: Release, columns: dict[str, Later]) -> dict[str, Any]:
         "unit": dataset.unit,
         "population": dataset.population,
         "reference_date": dataset.reference_date,
+        **({"about": about} if (about := dataset.about.as_json()) else {}),
         "query": release.query,
         **({} if release.selection is None else {"selection": dict(release.selection.codes)}),
         "measure": release.request.measure,
@@ -173,7 +191,7 @@ def _extension(release: Release, columns: dict[str, Later]) -> dict[str, Any]:
 FORMAT = Format(
     "json",
     "JSON-stat",
-    "JSON-stat 2.0",
+    told("JSON-stat 2.0"),
     "json",
     "application/json; charset=utf-8",
     to_json_stat,

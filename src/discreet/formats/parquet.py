@@ -7,27 +7,36 @@ from typing import TYPE_CHECKING
 from discreet.formats import Format
 from discreet.formats.arrow import BATCH, batch_maker
 from discreet.model.pieces import Outbox
+from discreet.model.told import told
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from discreet.model.listing import Listing
     from discreet.model.release import Release
 
 
-def to_parquet(release: Release) -> Iterator[bytes]:
+def to_parquet(release: Release | Listing) -> Iterator[bytes]:
     """The release as a Parquet file, row group by row group."""
     import pyarrow.parquet as pq
 
-    from discreet.model.columns import blocks
+    from discreet.model.columns import parts
 
     make, outbox = batch_maker(release), Outbox()
     with pq.ParquetWriter(outbox, make(slice(0, 0)).schema, compression="zstd") as file:
-        for lines in blocks(release, BATCH):
+        for lines in parts(release, BATCH):
             file.write_batch(make(lines))
             yield outbox.taken()
     yield outbox.taken()
 
 
 FORMAT = Format(
-    "parquet", "Parquet", "a Parquet file", "parquet", "application/vnd.apache.parquet", to_parquet, place=50
+    "parquet",
+    "Parquet",
+    told("a Parquet file"),
+    "parquet",
+    "application/vnd.apache.parquet",
+    to_parquet,
+    place=50,
+    lists=True,
 )

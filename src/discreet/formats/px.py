@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 
 from discreet.formats import Format
 from discreet.formats.csv import joined_lines, number_texts
+from discreet.model.told import told
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -165,4 +166,4 @@ def _data(release: Release, lines: Lines, *, flagged: bool) -> list[pa.Array]:
     ]
 
 
-FORMAT = Format("px", "PX", "a PX file", "px", "text/x-px; charset=utf-8", to_px, place=70)
+FORMAT = Format("px", "PX", told("a PX file"), "px", "text/x-px; charset=utf-8", to_px, place=70)

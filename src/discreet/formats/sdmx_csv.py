@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from discreet.formats import Format
 from discreet.formats.csv import Dialect, joined_lines, number_texts, quoted
+from discreet.model.told import told
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -94,7 +95,7 @@ def _first_line(lines: slice, words: dict[str, str]) -> list[pa.Array]:
 FORMAT = Format(
     "sdmx-csv",
     "SDMX-CSV",
-    "SDMX-CSV 2.0",
+    told("SDMX-CSV 2.0"),
     "csv",
     "application/vnd.sdmx.data+csv; version=2.0.0; charset=utf-8",
     to_sdmx_csv,

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 from discreet.formats import Format
 from discreet.formats.csv import joined_lines, number_texts
 from discreet.formats.json_stat import Later, json_pieces
+from discreet.model.told import told
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -194,7 +195,7 @@ def _text(text: str) -> pa.Scalar:
 FORMAT = Format(
     "sdmx-json",
     "SDMX-JSON",
-    "SDMX-JSON 1.0",
+    told("SDMX-JSON 1.0"),
     "json",
     "application/vnd.sdmx.data+json; version=1.0.0-wd; charset=utf-8",
     to_sdmx_json,

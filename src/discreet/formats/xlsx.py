@@ -22,6 +22,7 @@ from discreet.formats import Format
 from discreet.formats.csv import joined_lines, number_texts
 from discreet.model.pieces import Outbox
 from discreet.model.registry import Extra
+from discreet.model.told import told
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -38,6 +39,8 @@ _MADE = datetime(2000, 1, 1)  # noqa: DTZ001 - Excel knows no time zones
 _LINES = 2_048
 #: The parts of the file that are the sheet data, and the list of the sheets.
 _DATA, _SHEETS = "xl/worksheets/sheet1.xml", "xl/workbook.xml"
+#: The part that lists all texts, and how it writes a letter that XML cannot have.
+_TEXTS, _ESCAPED = "xl/sharedStrings.xml", re.compile("_x([0-9A-Fa-f]{4})_")
 #: Where these parts say that the sheet data ends with its header.
 _HEADER_ONLY = re.compile(rb'(\$?A\$?1:\$?[A-Z]+\$?)1(?=["<])')
 
@@ -49,12 +52,12 @@ def to_xlsx(release: Release) -> Iterator[bytes]:
         BadRequest: It has more cells than a sheet has lines.
     """
     refuse_long(release.cells)
-    book, texts = _book(release)
     outbox = Outbox()
     with (
-        zipfile.ZipFile(book) as made,
+        zipfile.ZipFile(_book(release)) as made,
         zipfile.ZipFile(outbox, "w", zipfile.ZIP_DEFLATED, compresslevel=3) as sent,
     ):
+        texts = _numbers_of_texts(made.read(_TEXTS))
         for name in made.namelist():
             with sent.open(name, "w") as part:
                 for piece in _part(release, name, made.read(name), texts):
@@ -76,8 +79,8 @@ def _part(release: Release, name: str, made: bytes, texts: dict[str, int]) -> It
     yield end + after
 
 
-def _book(release: Release) -> tuple[io.BytesIO, dict[str, int]]:
-    """The workbook with the header of the sheet data alone, and the numbers of its texts."""
+def _book(release: Release) -> io.BytesIO:
+    """The workbook with the header of the sheet data alone."""
     import xlsxwriter
 
     from discreet.model.provenance import provenance
@@ -90,8 +93,18 @@ def _book(release: Release) -> tuple[io.BytesIO, dict[str, int]]:
         _write_lines(book.add_worksheet("notes"), ("name", "text"), provenance(release), bold, wrapped)
         header = ("name", "code", "label", "parent")
         _write_lines(book.add_worksheet("definitions"), header, _definitions(release), bold, wrapped)
-        texts = dict(book.str_table.string_table)
-    return buffer, texts
+    return buffer
+
+
+def _numbers_of_texts(shared: bytes) -> dict[str, int]:
+    """The number of each text, by its place in the file's list of them (ECMA-376 part 1, 18.4 and 22.9.2.19)."""
+    from xml.etree import ElementTree as ET
+
+    items = ET.fromstring(shared)  # noqa: S314 - XlsxWriter has just written it
+    texts = ("".join(item.itertext()) for item in items)
+    return {
+        _ESCAPED.sub(lambda found: chr(int(found[1], 16)), text): place for place, text in enumerate(texts)
+    }
 
 
 def refuse_long(cells: int) -> None:
@@ -214,10 +227,11 @@ def _definitions(release: Release) -> list[tuple[str, ...]]:
 FORMAT = Format(
     "xlsx",
     "Excel",
-    "an Excel workbook with data, notes and definitions",
+    told("an Excel workbook with data, notes and definitions"),
     "xlsx",
     "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet",
     to_xlsx,
     needs=Extra("discreet[excel]", ("xlsxwriter",)),
     place=30,
+    for_people=True,
 )

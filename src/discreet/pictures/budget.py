@@ -1,4 +1,4 @@
-"""A picture of a privacy budget: what each declared table gets, and the error that it buys.
+"""A picture of a privacy budget: what each declared table gets, the error that it buys, and the error at other epsilons.
 
 Comes from: the document of `discreet budget`; nothing in it is read off a record. Goes to: `--plot`, pages.
 """
@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 
 #: More tables than this are too many lines to read; the dearest are shown.
 MOST_LINES = 60
+#: The claim may be this much below the epsilon that was granted.
+_NEAR = 0.01
 
 
 def budget_over_tables(found: Mapping[str, Any]) -> Any:
@@ -32,11 +34,13 @@ def budget_over_tables(found: Mapping[str, Any]) -> Any:
         for place, table in enumerate(kept)
     ]
     order = [record["table"] for record in records]
-    panels = alt.hconcat(
+    panels: Any = alt.hconcat(
         _bars(records, order, "epsilon", "Epsilon", BLUE, names=True),
         _bars(records, order, "error", "Expected absolute error of a cell (persons)", ORANGE, names=False),
         spacing=18,
     )
+    if "curve" in found:
+        panels = alt.vconcat(panels, error_curve(found), spacing=26)
     cap, spent = found["cap"], found["spent"]
     loss = next(iter(cap))
     left = "" if len(kept) == len(tables) else f"; the {len(kept)} dearest are shown"
@@ -46,6 +50,26 @@ def budget_over_tables(found: Mapping[str, Any]) -> Any:
         f"Budget {found['family']}: lifetime {loss} {cap[loss]:g}, spent {spent[loss]:.3g}; {found['neighbours']} "
         "neighbours",
     )
+
+
+def error_curve(found: Mapping[str, Any]) -> Any:
+    """The mean error of all tables of a joint universe by epsilon; the epsilon that was chosen is marked."""
+    chosen = found["total"]["joint"]["epsilon"] if "joint" in found["total"] else None
+    records = [
+        {**each, "chosen": chosen is not None and abs(each["epsilon"] - chosen) < _NEAR * each["epsilon"]}
+        for each in found["curve"]
+    ]
+    base = alt.Chart(alt.InlineData(values=records)).encode(
+        x=alt.X("epsilon:Q").title("Epsilon of all tables together").scale(type="log").axis(format=".3~g"),
+        y=alt.Y("expected_abs_error:Q").title("Mean expected absolute error (persons)").scale(zero=True),
+    )
+    points = base.mark_point(filled=True, size=60, opacity=1).encode(
+        color=alt.Color("chosen:N").scale(domain=[False, True], range=[BLUE, ORANGE]).legend(None)
+    )
+    words = base.mark_text(align="left", dx=6, dy=-7, fontSize=10.5, color=INK).encode(
+        text=alt.Text("expected_abs_error:Q").format(".3~g")
+    )
+    return (base.mark_line(color=BLUE) + points + words).properties(width=540, height=190)
 
 
 def _bars(

@@ -1,12 +1,17 @@
-"""How every chart looks: white ground, one sans-serif face, colours that colour-blind readers can tell apart.
+"""How every chart looks: one sans-serif face, colours that colour-blind readers can tell apart, light or dark.
 
-Comes from: nothing. Goes to: every chart in this folder.
+A `Look` has the colours of a theme. Its six colours of series are chosen so that any two differ by 20 or more (CIE 1976)
+for full vision and for each of the three kinds of colour blindness, and each stands out from the ground by 3 to 1.
+
+Comes from: nothing. Goes to: every chart in this folder; `static/css/charts.css` turns the light colours to the dark ones.
 Source: the qualitative colours are those of Okabe & Ito (2008); heat maps use viridis, whose lightness rises
-steadily, so they read in grey too.
+steadily, so they read in grey too. Colour blindness: Machado, Oliveira & Fernandes (2009). Classes: ColorBrewer YlGnBu.
 """
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Any
 
 BLUE = "#0072B2"
@@ -19,6 +24,53 @@ INK = "#1F2933"
 SOFT_INK = "#52606D"
 GRID = "#E4E7EB"
 FONT = "Inter, 'Source Sans 3', 'Helvetica Neue', Arial, 'DejaVu Sans', sans-serif"
+
+
+@dataclass(frozen=True, slots=True)
+class Look:
+    """The colours of a theme.
+
+    Args:
+        ground: What lies behind.
+        ink, soft: Of words, and of words that matter less.
+        grid, domain: Of lines behind the marks, and of axes.
+        series: Of categories, in this order.
+        absent: Of what has no number.
+    """
+
+    ground: str
+    ink: str
+    soft: str
+    grid: str
+    domain: str
+    series: tuple[str, ...]
+    absent: str
+
+
+LOOKS = MappingProxyType(
+    {
+        "light": Look(
+            "white",
+            INK,
+            SOFT_INK,
+            GRID,
+            "#9AA5B1",
+            (BLUE, ORANGE, "#07A958", "#A6306E", "#622A17", "#300831"),
+            "#C4CAD1",
+        ),
+        "dark": Look(
+            "#1B1F23",
+            "#E7EAED",
+            "#A9B2BC",
+            "#363D45",
+            "#6D7782",
+            (SKY, "#E26D32", "#F8FA65", "#DCA6B0", "#2F8A70", "#9450E3"),
+            "#5A636D",
+        ),
+    }
+)
+#: Colours of up to five classes, the smallest numbers first; the same in both themes, since they are data.
+CLASSES = ("#FFFFCC", "#A1DAB4", "#41B6C4", "#2C7FB8", "#253494")
 
 CONFIG: dict[str, Any] = {
     "background": "white",
@@ -70,9 +122,22 @@ CONFIG: dict[str, Any] = {
 }
 
 
-def themed(chart: Any, title: str | list[str], subtitle: str | list[str] = "") -> Any:
+def themed(chart: Any, title: str | list[str], subtitle: str | list[str] = "", theme: str = "light") -> Any:
     """A chart with its title and the house look; call it once, on the outermost chart."""
     words: dict[str, Any] = {"text": title}
     if subtitle:
         words["subtitle"] = subtitle
-    return chart.properties(title=words).configure(**CONFIG)
+    return chart.properties(**({"title": words} if title else {})).configure(**config(theme))
+
+
+def config(theme: str) -> dict[str, Any]:
+    """The house look in the colours of a theme."""
+    light, look = LOOKS["light"], LOOKS[theme]
+    others = {getattr(light, name): getattr(look, name) for name in ("ink", "soft", "grid", "domain")}
+
+    def turned(part: Any) -> Any:
+        if isinstance(part, dict):
+            return {name: turned(value) for name, value in part.items()}
+        return others.get(part, part) if isinstance(part, str) else part
+
+    return {**turned(CONFIG), "background": look.ground}

@@ -1,0 +1,26 @@
+"""PNG: the chart of `svg`, as pixels."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from discreet.formats import Format
+from discreet.formats.svg import PICTURES
+from discreet.model.told import told
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from discreet.model.release import Release
+
+
+def to_png(release: Release) -> Iterator[bytes]:
+    """The release as a picture of pixels."""
+    from discreet.pictures.charts import draw
+    from discreet.pictures.save import render
+    from discreet.pictures.shown import shown
+
+    yield render(draw(shown(release)), "png")
+
+
+FORMAT = Format("png", "PNG", told("a chart as PNG"), "png", "image/png", to_png, needs=PICTURES, place=96)

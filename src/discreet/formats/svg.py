@@ -1,0 +1,40 @@
+"""SVG: a chart of the table, with its note, the words of the picture, and the interval of each number.
+
+`release.picture` says which chart and how sure the numbers are; without it the chart that fits best is drawn, without
+intervals. A table that no chart fits is refused with the reason.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from discreet.formats import Format
+from discreet.model.registry import Extra
+from discreet.model.told import told
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from discreet.model.release import Release
+
+PICTURES = Extra("discreet[pictures]", ("altair", "vl_convert"))
+
+
+def to_svg(release: Release) -> Iterator[bytes]:
+    """The release as a picture of lines and words."""
+    from discreet.pictures.shown import shown
+    from discreet.pictures.svg import svg_of
+
+    yield svg_of(shown(release)).encode()
+
+
+FORMAT = Format(
+    "svg",
+    "SVG",
+    told("a chart as SVG"),
+    "svg",
+    "image/svg+xml; charset=utf-8",
+    to_svg,
+    needs=PICTURES,
+    place=95,
+)

@@ -1,0 +1,173 @@
+"""The kinds of charts: one module, one kind, found by the registry; nothing else lists them.
+
+A module of this folder binds `CHART`. It says by the shape of a table whether it fits, and why not where it does not. The
+chart of a table that names none is the first that fits, in the order of `place`.
+
+    chart = draw(shown(release))        an Altair chart with title, note and legend
+
+Whether a chart fits is known without Altair; a module imports it when it draws.
+
+Comes from: `Shown`. Goes to: `Table.plot()`, the formats `svg` and `png`, the page.
+"""
+
+from __future__ import annotations
+
+import textwrap
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from discreet.errors import BadRequest, UnknownFormat
+from discreet.model.one_line import printable
+from discreet.model.registry import Registry
+from discreet.model.release import STATUS_MEANING, STATUSES
+from discreet.model.told import told
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from discreet.pictures.shown import Shown
+
+#: More marks than this are not drawn, whatever the kind: nobody can make a server draw 100,000.
+MOST_MARKS = 5_000
+#: Characters of a line of the subtitle and of the title.
+_LINE, _TITLE_LINE = 100, 72
+
+
+@dataclass(frozen=True, slots=True)
+class Misfit:
+    """Why a table cannot be drawn by a kind of chart, and what to do."""
+
+    why: str
+    advice: str
+
+
+@dataclass(frozen=True, slots=True)
+class Chart:
+    """A kind of chart.
+
+    Args:
+        name: What `--chart` and `chart=` take.
+        label: What people call it.
+        summary: Which tables it is for, in a few words.
+        misfit: Why it does not fit a table; None where it does.
+        draw: The chart, without title.
+        lines: What the intervals look like in it; empty where it shows none.
+        place: Where it stands when the chart of a table is chosen: the smaller, the earlier.
+        chosen: Whether it may be chosen for a table that names no chart.
+    """
+
+    name: str
+    label: str
+    summary: str
+    misfit: Callable[[Shown], Misfit | None]
+    draw: Callable[[Shown], Any]
+    lines: str = ""
+    place: int = 100
+    chosen: bool = True
+
+
+_REGISTRY: Registry[Chart] = Registry("discreet.pictures.charts", "CHART", "chart", UnknownFormat)
+
+
+def charts() -> tuple[Chart, ...]:
+    """Every kind, in the order in which they are tried."""
+    return tuple(sorted(_REGISTRY.members(), key=lambda chart: chart.place))
+
+
+def fitting(shown: Shown) -> tuple[Chart, ...]:
+    """The kinds that fit a table, the best first."""
+    return tuple(chart for chart in charts() if _misfit(chart, shown) is None)
+
+
+def chart_of(shown: Shown) -> Chart:
+    """The kind that was asked for; without one the first that fits.
+
+    Raises:
+        UnknownFormat: There is no such kind; with the nearest.
+        BadRequest: It does not fit the table; why, and what to do.
+    """
+    if shown.picture.chart:
+        chart = _REGISTRY.named(shown.picture.chart)
+        misfit = _misfit(chart, shown)
+        if misfit is not None:
+            why = told('The table does not fit the chart "{chart}": {why}', chart=chart.name, why=misfit.why)
+            raise BadRequest(why, misfit.advice)
+        return chart
+    found = next((chart for chart in fitting(shown) if chart.chosen), None)
+    if found is None:
+        names = tuple(axis.name for axis in shown.axes)
+        raise BadRequest(
+            told("No chart fits {marks:,} numbers by {names}.", marks=shown.marks, names=names),
+            told(
+                "Show fewer variables or categories: filter, group, show a coarser level, or take the largest (top=20)."
+            ),
+        )
+    return found
+
+
+def _misfit(chart: Chart, shown: Shown) -> Misfit | None:
+    if shown.marks > MOST_MARKS:
+        return Misfit(
+            told(
+                "it would have {marks:,} marks, and {most:,} are drawn at most.",
+                marks=shown.marks,
+                most=MOST_MARKS,
+            ),
+            told("Filter, group, show a coarser level, or take the largest (top=20)."),
+        )
+    return chart.misfit(shown)
+
+
+def draw(shown: Shown) -> Any:
+    """The chart of a table, with its title, the mandatory note and what its marks mean.
+
+    Raises:
+        BadRequest, UnknownFormat: As `chart_of`.
+        MissingExtra: Altair is not installed.
+    """
+    from discreet.pictures.theme import themed
+
+    chart = chart_of(shown)
+    title = [] if shown.picture.bare else textwrap.wrap(printable(shown.release.title), _TITLE_LINE)
+    drawn = themed(
+        chart.draw(shown), title, [] if shown.picture.bare else told_below(chart, shown), shown.picture.theme
+    )
+    return drawn.properties(background="transparent", padding=4) if shown.picture.bare else drawn
+
+
+def told_below(chart: Chart, shown: Shown) -> list[str]:
+    """The note, what the lines are, what the marks mean, and the source."""
+    release = shown.release
+    lines = textwrap.wrap(printable(release.notes[0]), _LINE)
+    lines += explained(chart, shown)
+    source = printable(
+        f"{release.dataset.source} Version {release.dataset.version}, {release.digest[:8]}.".strip()
+    )
+    return [*lines, *textwrap.wrap(source, _LINE)]
+
+
+def explained(chart: Chart, shown: Shown) -> list[str]:
+    """What the lines are and what the marks mean, in the language of the reader."""
+    release = shown.release
+    lines: list[str] = [f"{axis.label}: {axis.labels[0]}." for axis in shown.fixed]
+    if chart.lines and shown.has_limits:
+        text = (
+            told(
+                "{lines}: the true number lies there with a chance of about {level} %.",
+                **_level(chart, shown),
+            )
+            if release.measure.has_errors
+            else told(
+                "{lines}: the true number lies there with a chance of at least {level} %.",
+                **_level(chart, shown),
+            )
+        )
+        lines.append(shown.say(text))
+    marks = [STATUSES[number] for number in np.unique(release.status) if number]
+    return [*lines, *(f"[{letter}] {shown.say(STATUS_MEANING[letter])}" for letter in marks)]
+
+
+def _level(chart: Chart, shown: Shown) -> dict[str, str]:
+    return {"lines": chart.lines, "level": f"{100 * shown.picture.level:g}"}

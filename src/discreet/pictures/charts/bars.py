@@ -1,0 +1,98 @@
+"""Bars: the numbers of one variable, each from zero, with the interval of the true number as a line over it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from discreet.model.told import told
+from discreet.pictures.charts import Chart, Misfit
+from discreet.pictures.shown import MOST_CATEGORIES
+
+if TYPE_CHECKING:
+    from discreet.pictures.shown import Axis, Shown
+
+#: What is drawn over the bars, in words.
+LINES = told("Lines")
+#: Cells without a number that could have one: not those that cannot occur.
+WITHHELD = "!isValid(datum._value) && datum._mark != '[z]'"
+
+
+def draw(shown: Shown) -> Any:
+    """One bar a category."""
+    from discreet.pictures.library import alt
+
+    (axis,) = shown.axes
+    base = alt.Chart(alt.InlineData(values=shown.records)).encode(y=side(axis))
+    return with_intervals(base, shown, alt.value(shown.look.series[0])).properties(
+        width=460, height=alt.Step(24)
+    )
+
+
+def side(axis: Axis) -> Any:
+    """The categories down the side, in their order."""
+    from discreet.pictures.library import alt
+
+    return alt.Y(f"{axis.name}:N").sort(list(axis.labels)).title(axis.label).axis(labelLimit=220)
+
+
+def length(shown: Shown, field: str = "_value") -> Any:
+    """The numbers along the bottom; zero is always there."""
+    from discreet.pictures.library import alt
+
+    axis = alt.Axis(format=shown.value_format, tickCount=5, grid=True)
+    return alt.X(f"{field}:Q").title(shown.value_title).axis(axis).scale(zero=True)
+
+
+def with_intervals(base: Any, shown: Shown, colour: Any, offset: Any = None) -> Any:
+    """Bars from zero, the intervals over them, and marks where a cell has a status.
+
+    Args:
+        base: The data and the side.
+        shown: What is drawn.
+        colour: Of the bars.
+        offset: Of bars of one category beside each other.
+    """
+    beside = {} if offset is None else {"yOffset": offset}
+    chart = base.mark_bar().encode(x=length(shown), color=colour, description="_said:N", **beside)
+    if shown.has_limits:
+        for ink, width in ((shown.look.ground, 4.0), (shown.look.ink, 1.4)):  # a dark bar hides no line
+            rule = base.mark_rule(color=ink, strokeWidth=width, aria=False)
+            chart += rule.encode(x="_low:Q", x2="_high:Q", **beside)
+    return chart + status_marks(base, shown, beside)
+
+
+def status_marks(base: Any, shown: Shown, beside: dict[str, Any]) -> Any:
+    """The letter of a status beside its bar, or at zero where there is none."""
+    ends = base.transform_filter("datum._mark != ''").transform_calculate(
+        _end="isValid(datum._value) ? max(datum._value, isValid(datum._high) ? datum._high : 0, 0) : 0"
+    )
+    words = ends.mark_text(align="left", dx=5, fontSize=11, color=shown.look.soft)
+    return words.encode(x="_end:Q", text="_mark:N", description="_said:N", **beside)
+
+
+def misfit(shown: Shown) -> Misfit | None:
+    """One variable, of as many categories as can be read."""
+    if len(shown.axes) != 1:
+        return Misfit(
+            told("bars show one variable, and it has {count}.", count=len(shown.axes)),
+            told("Take the chart grouped or multiples."),
+        )
+    return too_many(shown.axes[0])
+
+
+def too_many(axis: Axis) -> Misfit | None:
+    """An axis of more categories than can be read."""
+    if len(axis) <= MOST_CATEGORIES:
+        return None
+    return Misfit(
+        told(
+            '"{name}" has {count:,} categories, and {most} can be read.',
+            name=axis.name,
+            count=len(axis),
+            most=MOST_CATEGORIES,
+        ),
+        told("Take the largest (top=20), filter, group, or show a coarser level."),
+    )
+
+
+CHART = Chart("bars", told("Bars"), "one variable", misfit, draw, LINES, place=30)

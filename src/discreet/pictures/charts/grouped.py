@@ -1,0 +1,85 @@
+"""Grouped bars: two variables; the categories of one stand beside each other in colours."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from discreet.model.told import told
+from discreet.pictures.charts import Chart, Misfit
+from discreet.pictures.charts.bars import LINES, side, too_many, with_intervals
+
+if TYPE_CHECKING:
+    from discreet.pictures.shown import Axis, Shown
+
+#: More colours than this cannot be told apart.
+MOST_COLOURS = 6
+#: More bars than this cannot be read.
+MOST_BARS = 160
+
+
+def draw(shown: Shown) -> Any:
+    """The bars of one category beside each other."""
+    from discreet.pictures.library import alt
+
+    down, across = side_and_colour(shown.axes)
+    base = alt.Chart(alt.InlineData(values=shown.records)).encode(y=side(down))
+    offset = alt.YOffset(f"{across.name}:N").sort(list(across.labels))
+    chart = with_intervals(base, shown, colour(across, shown), offset)
+    return chart.properties(width=460, height=alt.Step(14, **{"for": "offset"}))
+
+
+def side_and_colour(axes: tuple[Axis, ...]) -> tuple[Axis, Axis]:
+    """Which of two variables stands down the side, and which gets colours: the one that has enough of them."""
+    first, second = axes[:2]
+    return (first, second) if len(second) <= MOST_COLOURS else (second, first)
+
+
+def colour(axis: Axis, shown: Shown) -> Any:
+    """The categories as colours, with a legend above."""
+    from discreet.pictures.library import alt
+
+    scale = alt.Scale(domain=list(axis.labels), range=list(shown.look.series[: len(axis)]))
+    columns = 3 if max(map(len, axis.labels)) <= 18 else 2
+    legend = alt.Legend(
+        orient="top",
+        direction="horizontal",
+        columns=columns,
+        labelLimit=260,
+        symbolType="square",
+        symbolOpacity=1,
+    )
+    return alt.Color(f"{axis.name}:N").title(axis.label).scale(scale).legend(legend).sort(list(axis.labels))
+
+
+def two_variables(shown: Shown) -> Misfit | None:
+    """Two variables, one of them of few categories."""
+    if len(shown.axes) != 2:
+        return Misfit(
+            told(
+                "it has {count} variables of two or more categories, and this chart shows two.",
+                count=len(shown.axes),
+            ),
+            told("Take the chart bars for one variable, multiples for three."),
+        )
+    if min(map(len, shown.axes)) > MOST_COLOURS:
+        return Misfit(
+            told(
+                "both variables have more than {most} categories, and no more colours can be told apart.",
+                most=MOST_COLOURS,
+            ),
+            told("Filter or group one of them, or take the chart heat_map."),
+        )
+    return too_many(side_and_colour(shown.axes)[0])
+
+
+def misfit(shown: Shown) -> Misfit | None:
+    """Two variables, and no more bars than can be read."""
+    if two_variables(shown) is None and shown.marks > MOST_BARS:
+        return Misfit(
+            told("it would have {marks} bars, and {most} can be read.", marks=shown.marks, most=MOST_BARS),
+            told("Filter or group a variable, or take the chart heat_map."),
+        )
+    return two_variables(shown)
+
+
+CHART = Chart("grouped", told("Grouped bars"), "two variables", misfit, draw, LINES, place=40)

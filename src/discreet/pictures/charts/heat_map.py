@@ -1,0 +1,116 @@
+"""A heat map: two variables as rows and columns, the numbers as colours of a few classes that the noise allows.
+
+Each cell that is large enough has its number in it; one without a number is grey and has its mark.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from discreet.model.told import told
+from discreet.pictures.charts import Chart, Misfit
+from discreet.pictures.charts.bars import side
+from discreet.pictures.classes import classes_of, number_text
+from discreet.pictures.theme import CLASSES
+
+if TYPE_CHECKING:
+    from discreet.pictures.classes import Classes
+    from discreet.pictures.shown import Shown
+
+#: Rows and columns; more cannot be read.
+MOST_ROWS, MOST_COLUMNS = 60, 40
+#: Up to so many columns a cell is wide enough for its number.
+MOST_TEXTS = 12
+#: Colours of classes on which words are light.
+DARK = CLASSES[3:]
+_ON_LIGHT, _ON_DARK = "#101418", "#FAFBFC"
+
+
+def draw(shown: Shown) -> Any:
+    """One rectangle a cell."""
+    from discreet.pictures.library import alt
+
+    rows, columns = shown.axes
+    classes = classes_of(shown)
+    with_text = len(columns) <= MOST_TEXTS
+    records = [_coloured(record, classes, shown) for record in shown.records]
+    base = alt.Chart(alt.InlineData(values=records)).encode(
+        y=side(rows),
+        x=alt.X(f"{columns.name}:N")
+        .sort(list(columns.labels))
+        .title(columns.label)
+        .axis(
+            orient="top",
+            labelAngle=0 if with_text and max(map(len, columns.labels)) <= 8 else -45,
+            labelLimit=160,
+        ),
+    )
+    chart = base.mark_rect(stroke=shown.look.ground, strokeWidth=1).encode(
+        color=class_colour(classes, shown), description="_said:N"
+    )
+    if with_text:
+        words = base.mark_text(fontSize=11, aria=False).encode(
+            text="_text:N", color=alt.Color("_ink:N").scale(None).legend(None)
+        )
+        chart = alt.layer(chart, words).resolve_scale(color="independent")
+    return chart.properties(width=alt.Step(58 if with_text else 18), height=alt.Step(22))
+
+
+def _coloured(record: dict[str, Any], classes: Classes, shown: Shown) -> dict[str, Any]:
+    if "_value" not in record:
+        return record | {"_class": shown.tell(NO_NUMBER), "_text": record["_mark"], "_ink": shown.look.ink}
+    number = classes.of(record["_value"])
+    dark = classes.colours[number] in DARK
+    text = number_text(record["_value"]) + record["_mark"]
+    return record | {
+        "_class": shown.tell(classes.labels[number]),
+        "_text": text,
+        "_ink": _ON_DARK if dark else _ON_LIGHT,
+    }
+
+
+#: The class of cells without a number.
+NO_NUMBER = told("no number")
+
+
+def class_colour(classes: Classes, shown: Shown) -> Any:
+    """Classes as colours, with a legend; those without a number only where there are any."""
+    from discreet.pictures.library import alt
+
+    missing = any("_value" not in record for record in shown.records)
+    domain = [shown.tell(label) for label in (*classes.labels, *([NO_NUMBER] * missing))]
+    colours = [*classes.colours, *([shown.look.absent] * missing)]
+    legend = alt.Legend(
+        symbolType="square", symbolStrokeColor=shown.look.domain, symbolStrokeWidth=0.8, labelLimit=220
+    )
+    title = (
+        shown.value_title
+        if classes.limits
+        else [shown.value_title, shown.tell(told("all differences are within the noise"))]
+    )
+    return alt.Color("_class:N").title(title).sort(domain).scale(domain=domain, range=colours).legend(legend)
+
+
+def misfit(shown: Shown) -> Misfit | None:
+    """Two variables, and no more rows and columns than can be read."""
+    if len(shown.axes) != 2:
+        return Misfit(
+            told("a heat map shows two variables, and it has {count}.", count=len(shown.axes)),
+            told("Show two variables."),
+        )
+    rows, columns = map(len, shown.axes)
+    if rows > MOST_ROWS or columns > MOST_COLUMNS:
+        return Misfit(
+            told(
+                "{rows:,} rows and {columns:,} columns are more than the {most_rows} and {most_columns} that can be read.",
+                rows=rows,
+                columns=columns,
+                most_rows=MOST_ROWS,
+                most_columns=MOST_COLUMNS,
+            ),
+            told("Take the largest (top=20), filter, group, or show a coarser level."),
+        )
+    return None
+
+
+CHART = Chart("heat_map", told("Heat map"), "two variables of many categories", misfit, draw, place=70)

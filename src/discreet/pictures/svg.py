@@ -1,0 +1,54 @@
+"""A picture as SVG that tells itself: a title, its sentences, and marks that know their cell.
+
+Every mark of a number has its sentence as `aria-label`, and `data-cell` with layer, row and column of the table. Nothing has
+a `style` attribute, so that it can stand inline on a page under a strict content security policy; `js/chart.js` makes the
+marks speak there.
+
+Comes from: `Shown`. Goes to: the format `svg`, the page.
+"""
+
+from __future__ import annotations
+
+import re
+from html import escape, unescape
+from typing import TYPE_CHECKING
+
+from discreet.model.one_line import printable
+from discreet.pictures.charts import chart_of, draw
+from discreet.pictures.save import render
+from discreet.pictures.told import words_of
+
+if TYPE_CHECKING:
+    from discreet.pictures.shown import Shown
+
+_LABELLED = re.compile(r'aria-label="([^"]*)"')
+_ROLES = re.compile(r' (?:role="graphics-[a-z]+"|aria-roledescription="[^"]*")')
+_OPENING = re.compile(r"<svg [^>]*>")
+
+
+def svg_of(shown: Shown) -> str:
+    """The picture of a table.
+
+    Raises:
+        BadRequest, UnknownFormat, MissingExtra: As `charts.draw`.
+    """
+    chart = chart_of(shown)
+    text = _ROLES.sub("", render(draw(shown), "svg").decode())
+    cells = {record["_said"]: record["_cell"] for record in shown.records}
+
+    def named(found: re.Match[str]) -> str:
+        cell = cells.get(unescape(found[1]))
+        return "" if cell is None else f'role="img" data-cell="{cell}" {found[0]}'
+
+    words = f"<title>{_xml(shown.release.title)}</title><desc>{_xml(words_of(chart.label, shown))}</desc>"
+    role = 'role="img"'
+    if shown.picture.bare:  # the page has these words beside it
+        words, role = "", 'role="img" aria-labelledby="chart-told"'
+    text = _LABELLED.sub(named, text)
+    return _OPENING.sub(
+        lambda found: found[0][:-1] + f' {role} data-chart="{chart.name}">' + words, text, count=1
+    )
+
+
+def _xml(text: str) -> str:
+    return escape(printable(text))
