@@ -9,7 +9,6 @@ import pytest
 from discreet.answer.budget_document import budget_document, ledger_document
 from discreet.ledger.entries import Budget, Charge, canonical_request
 from discreet.ledger.ledger import Ledger
-from discreet.ledger.statements import declare
 from discreet.model.dataset_toml import parse_dataset
 from discreet.model.terms import parse_terms
 from discreet.model.universe import parse_universe
@@ -17,13 +16,14 @@ from discreet.privacy.audit import delta as exact_delta
 from discreet.protect.charges import answer_cost
 from discreet.protect.plan import make_plan
 
+KEY = bytes(range(32))
+
 UNIVERSE = {"variables": ["sex", "age", "job"], "up_to": 2}
 
 
 def declare_budget(ledger, *declared):
     """Set a cap as a load does, without a version."""
-    with ledger.database.transaction() as connection:
-        declare(connection, Budget(*declared))
+    ledger.declare(Budget(*declared))
 
 
 @pytest.fixture(scope="module")
@@ -73,7 +73,7 @@ def test_answers_outside_the_universe_are_charged_under_the_same_cap(dataset, tm
     assert failure == pytest.approx(float(exact_delta(table, epsilon=0.1)))
     twice = answer_cost(replace(terms, neighbours="replace-one", records_per_unit=2), table, 0.1)
     assert twice[0] == 4 * loss
-    ledger = Ledger.create(tmp_path / "ledger.sqlite")
+    ledger = Ledger.create(tmp_path / "ledger.sqlite", KEY)
     declare_budget(ledger, "census", (Fraction(1), Fraction(1, 10**6)))
     ledger.allow("census", "ann", (Fraction(1, 2), Fraction(1, 10**6)))
     asked = canonical_request("margin", "town", "1", "records", ["age", "sex"], "laplace")

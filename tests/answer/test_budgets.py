@@ -13,14 +13,15 @@ from discreet.workspace.lineage import lineage_defaults
 from discreet.workspace.workspace import Workspace
 
 
+@pytest.mark.slow
 def test_a_budget_is_told_before_a_load_by_the_lineage_s_own_defaults(private_town, monkeypatch):
     text = private_town.description.replace("delta = 1e-9\n", "")
     private_town.load(private_town.folder / "other", text).close()
     monkeypatch.setitem(
-        defaults.FORMER, 2, lambda document: document["protection"]["budget"].setdefault("delta", 1e-9)
+        defaults.FORMER, 3, lambda document: document["protection"]["budget"].setdefault("delta", 1e-9)
     )
     told = budget_before(private_town.folder / "other", text)
-    assert lineage_defaults(private_town.folder / "other", text) == 1
+    assert lineage_defaults(private_town.folder / "other", text) == 2
     assert told["family"] == "town"
     assert terms.parse_terms(parse_dataset(text, 1).protection.budget).delta == pytest.approx(1e-9)
 

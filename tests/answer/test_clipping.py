@@ -18,7 +18,7 @@ from discreet.model.request import request_from_text
 from discreet.noise import laplace, maxent
 from discreet.noise.kept_zero import with_kept_zero
 from discreet.noise.table_law import TableLaw
-from discreet.server.grid import grid
+from discreet.server.grid import Layout, grid
 
 #: A false alarm has a probability of 6e-5: four standard errors.
 FALSE_ALARM, Z = 6e-5, 4
@@ -73,7 +73,12 @@ def test_every_file_carries_the_signed_count_where_counts_are_clipped(releases):
     document = json.loads(named_format("json").write(clipped))["extension"]["signed"]
     assert [number for number in document if number is not None] == signed
     assert Table(clipped).to_pandas()["signed"].dropna().tolist() == signed
-    titles = [cell[3] for group in grid(clipped).layers[0].groups for row in group.rows for cell in row.cells]
+    titles = [
+        cell[3]
+        for group in grid(Layout(clipped)).layers[0].groups
+        for row in group.rows
+        for cell in row.cells
+    ]
     assert any("before it was raised to zero: −" in title for title in titles)
     assert "signed" not in named_format("csv").write(releases["default"]).decode().splitlines()[0]
 
@@ -81,7 +86,7 @@ def test_every_file_carries_the_signed_count_where_counts_are_clipped(releases):
 def test_the_page_shows_a_real_minus_sign(releases):
     cells = [
         cell[0]
-        for group in grid(releases["default"]).layers[0].groups
+        for group in grid(Layout(releases["default"])).layers[0].groups
         for row in group.rows
         for cell in row.cells
     ]

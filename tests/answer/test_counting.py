@@ -6,7 +6,7 @@ import pytest
 
 from discreet.answer.counting import count_cells
 from discreet.errors import BadDescription, BadRequest, DiscreetError
-from discreet.model import dataset_toml
+from discreet.model import survey_section
 from discreet.model.request import TableRequest, canonical
 from discreet.model.shape import table_shape
 
@@ -62,8 +62,8 @@ def test_open_forms_are_refused_at_load_and_in_a_version_that_was_loaded_before(
     with pytest.raises(BadDescription, match="is not served"):
         town.load(tmp_path / "new", text, records)
     with monkeypatch.context() as before:
-        before.setattr(dataset_toml, "OPEN_FORMS", ())
-        before.setattr(dataset_toml, "FORMS", (form,))
+        before.setattr(survey_section, "OPEN_FORMS", ())
+        before.setattr(survey_section, "FORMS", (form,))
         town.load(tmp_path / "old", text, records).close()
     from discreet.workspace.workspace import Workspace
 

@@ -3,11 +3,11 @@
 import numpy as np
 import pytest
 
-from discreet.answer.door import Door, Doors, open_doors, unlock_door
+from discreet.answer.door import Door, unlock_door
+from discreet.answer.doors import Doors
 from discreet.answer.pipeline import release_table
-from discreet.errors import BadKey, BadRequest, UnknownDataset
+from discreet.errors import BadRequest
 from discreet.model.request import TableRequest
-from discreet.workspace.ledger_place import accounts_of
 
 REQUEST = TableRequest("town", ("sex",), ("age",))
 
@@ -41,19 +41,6 @@ def test_a_dataset_without_a_budget_has_none_to_tell(doors):
     assert door.budget_left() is None
     with pytest.raises(BadRequest, match="no privacy budget"):
         door.budget()
-
-
-def test_who_asks_is_known_by_the_key_and_a_wrong_one_opens_nothing(town, tmp_path):
-    town.load(tmp_path / "w").close()
-    key = accounts_of(tmp_path / "w").create("ann", "reader")
-    doors = open_doors(tmp_path / "w")
-    assert doors.folder == tmp_path / "w"
-    assert (doors.door("town").account, doors.door("town", key).account) == (None, "ann")
-    with pytest.raises(BadKey):
-        doors.door("town", key[:-1] + ("a" if key[-1] != "a" else "b"))
-    with pytest.raises(UnknownDataset, match="town"):
-        doors.door("twon")
-    doors.close()
 
 
 def test_nobody_needs_no_role_and_an_account_needs_the_one_that_is_named(doors):

@@ -12,7 +12,6 @@ import discreet
 from discreet.answer.pipeline import release_table
 from discreet.answer.question import check
 from discreet.errors import (
-    BadData,
     BadDescription,
     BudgetSpent,
     LedgerUnusable,
@@ -254,17 +253,19 @@ def test_an_edited_plan_or_fingerprint_is_not_served(private_town):
         opened(private_town).stored("town")
 
 
-def test_persons_with_more_records_than_promised_are_refused(private_town, tmp_path):
-    people = private_town.records.append_column("who", pa.array([f"p{n // 2}" for n in range(3000)]))
+def test_a_household_keeps_as_many_records_as_are_promised(private_town, tmp_path):
+    """Units may be coarser than persons. Wrong alternative: all 3,000 records are counted, and a household costs more."""
+    people = private_town.records.append_column("house", pa.array([f"h{n // 3}" for n in range(3000)]))
     several = private_town.description.replace(
-        'id_column = "person"', 'id_column = "person"\nunit_column = "who"'
+        'id_column = "person"', 'id_column = "person"\nunit_column = "house"'
     )
-    with pytest.raises(BadData, match="more than 1 record"):
-        load_dataset(tmp_path / "w", several, people)
-    two = several.replace('family = "town"', 'family = "town"\nrecords_per_unit = 2')
-    load_dataset(tmp_path / "w", two, people)
-    said = release_table(Workspace(tmp_path / "w").stored("town"), INSIDE).promise[0]
-    assert "one person (of at most 2 records)" in said
+    for most in (1, 2):
+        lines = f'family = "town"\nrecords_per_unit = {most}\ninvariants = ["n"]\nneighbours = "replace-one"'
+        folder = tmp_path / str(most)
+        load_dataset(folder, several.replace('family = "town"', lines), people)
+        release = release_table(Workspace(folder).stored("town"), INSIDE)
+        assert release.value("_T", "_T") == most * 1000
+    assert "one person (of at most 2 records)" in release.promise[0]
 
 
 def test_a_known_total_is_public_and_exact(private_town, tmp_path):

@@ -47,10 +47,12 @@ STRATA
 method = "dp"
 
 [protection.universe]
+margins = "own"
 variables = ["state", "likes", "age"]
 up_to = 2
 
 [protection.budget]
+calibrate = false
 family = "survey"
 epsilon = 8.0
 cap_epsilon = 8.0
@@ -108,6 +110,7 @@ def test_the_invariant_form_needs_the_invariant_and_dp(tmp_path):
         stored(tmp_path, "largest-weight")
 
 
+@pytest.mark.slow
 def test_public_strata_add_up_noisy_strata_that_the_universe_must_contain(tmp_path):
     survey = stored(tmp_path, "public-strata", WEIGHTS)
     release = release_table(survey, weighted(("likes",)))
@@ -125,12 +128,8 @@ def test_what_is_declared_of_a_sample_is_compared_with_the_records_only_where_it
     with pytest.raises(BadData, match="sample_size is 600"):
         load_dataset(tmp_path / "n", text.replace("MORE", KNOWN), one_less)
     load_dataset(tmp_path / "n", text.replace("MORE", KNOWN), records())
-    with pytest.raises(BadData, match="largest_weight is 49"):
-        load_dataset(
-            tmp_path / "w",
-            text.replace("MORE", "").replace("largest_weight = 60", "largest_weight = 49"),
-            records(),
-        )
+    lower = text.replace("MORE", "").replace("largest_weight = 60", "largest_weight = 49")
+    load_dataset(tmp_path / "w", lower, records())  # a larger weight counts as 49: a refusal would tell of it
 
 
 def test_errors_rest_on_the_noise_of_each_cell(tmp_path):

@@ -8,17 +8,13 @@ import pytest
 from discreet.answer.dry_run import attempt, dry_run
 from discreet.answer.pipeline import release_table
 from discreet.model.request import TableRequest, request_from_text
-from discreet.workspace.demo import census_batches, census_description
 from discreet.workspace.ledger_place import accounts_of, open_ledger
-from discreet.workspace.load import load_dataset
 from discreet.workspace.workspace import Workspace
 
 
 @pytest.fixture(scope="module")
-def stored(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("census")
-    load_dataset(folder, census_description(50_000), census_batches(50_000))
-    return Workspace(folder).stored("census")
+def stored(census):
+    return census
 
 
 def ask(stored, **parts):

@@ -5,6 +5,7 @@ import pyarrow.compute as pc
 import pytest
 
 from discreet.answer.load import load_dataset
+from discreet.answer.load_cautions import LEFT_OUT
 from discreet.workspace.workspace import Workspace
 
 
@@ -30,13 +31,14 @@ def test_groups_that_differ_by_two_people_are_named_before_the_version_is_served
     assert Workspace(folder).stored("town").digest == digest
 
 
-def test_records_without_slivers_and_records_under_dp_get_no_caution(
+def test_records_without_slivers_get_no_caution_and_those_under_dp_the_same_one_always(
     town, private_town, tmp_path, almost_empty
 ):
     said = []
-    load_dataset(tmp_path / "plain", town.description, town.records, caution=said.append)
+    ruled = town.description + '\n[[rule]]\nkind = "nested-groups"\nfewer_than = 2\n'
+    load_dataset(tmp_path / "plain", ruled, town.records, caution=said.append)
     load_dataset(tmp_path / "dp", private_town.description, almost_empty, caution=said.append)
-    assert said == []
+    assert said == [LEFT_OUT]
 
 
 def test_a_variable_that_looks_like_an_id_is_asked_about(town, tmp_path):

@@ -7,7 +7,7 @@ import pytest
 from fastapi.testclient import TestClient
 
 import discreet
-from discreet.answer.door import Doors
+from discreet.answer.doors import Doors
 from discreet.answer.pipeline import release_table
 from discreet.errors import BadKey, TooManyGroups
 from discreet.model.request import request_from_text
@@ -101,6 +101,10 @@ def test_over_http_with_a_key(folder):
     answered = client.get(address, headers={"authorization": f"Bearer {key}"})
     assert answered.status_code == 200
     assert answered.headers["cache-control"] == "private, no-store"
+    page = client.get(
+        "/datasets/town?rows=age&group=age%3Dchild%2Badult", headers={"authorization": f"Bearer {key}"}
+    )
+    assert (page.status_code, page.headers["cache-control"]) == (200, "private, no-store")
     assert client.get(address, headers={"authorization": "Bearer dk_wrong"}).status_code == 401
     accounts_of(folder).revoke("ann")
     assert client.get(address, headers={"authorization": f"Bearer {key}"}).status_code == 401

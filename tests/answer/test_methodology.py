@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from discreet import privacy
-from discreet.answer.door import Doors
+from discreet.answer.doors import Doors
 from discreet.answer.methodology import KEYS, methodology, noise_text
 from discreet.model.protection import KEY_MODES
 from discreet.model.red_team import RED_TEAM

@@ -10,7 +10,7 @@ import pytest
 from fastapi.testclient import TestClient
 
 import discreet
-from discreet.answer.door import Doors
+from discreet.answer.doors import Doors
 from discreet.answer.pipeline import release_table
 from discreet.model.request import request_from_text
 from discreet.server.app import create_app

@@ -6,6 +6,7 @@ import random
 import numpy as np
 import pytest
 
+from discreet.answer import pipeline
 from discreet.answer.dry_run import suggestion
 from discreet.answer.pipeline import release_table
 from discreet.errors import DiscreetError, TableNotReleased
@@ -18,14 +19,51 @@ from discreet.workspace.workspace import Workspace
 
 
 @pytest.fixture(scope="module")
-def stored(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("census")
-    load_dataset(folder, census_description(50_000), census_batches(50_000))
-    return Workspace(folder).stored("census")
+def stored(census):
+    return census
 
 
 def ask(stored, **parts):
     return release_table(stored, request_from_text("census", **parts))
+
+
+@pytest.mark.parametrize(
+    "asked",
+    [
+        {"rows": ["area"], "columns": ["sex", "age"]},
+        {"rows": ["age", "district"], "columns": ["sex"]},
+        {"rows": ["region"], "columns": ["education", "birthplace"], "totals": False},
+        {"rows": ["area"], "columns": ["sex", "age"], "levels": ["area=district,area"]},
+        {"rows": ["area"], "columns": ["sex"], "filters": ["age=0-4"]},
+    ],
+    ids=str,
+)
+@pytest.mark.parametrize("keys", ["hashed", "participants-and-description"])
+def test_cells_are_the_same_whether_the_rules_counted_them_or_not(keyed, monkeypatch, asked, keys):
+    """Records are counted once for rules and request: a place taken from another row would be another number."""
+    stored = keyed[keys]
+    stored.verdicts.clear()
+    once = ask(stored, **asked)
+    again = ask(stored, **asked)  # the verdict is known now: the request is counted by itself
+    monkeypatch.setattr(pipeline, "known_cells", lambda *_: None)
+    stored.verdicts.clear()
+    apart = ask(stored, **asked)
+    for release in (again, apart):
+        assert release.values.tolist() == once.values.tolist()
+        assert release.status.tolist() == once.status.tolist()
+        assert release.verdict == once.verdict
+
+
+@pytest.fixture(scope="module")
+def keyed(tmp_path_factory):
+    """A census of 50,000 persons for each kind of keys."""
+    found = {}
+    for keys in ("hashed", "participants-and-description"):
+        folder = tmp_path_factory.mktemp(keys)
+        text = census_description(50_000).replace('keys = "hashed"', f'keys = "{keys}"')
+        load_dataset(folder, text, census_batches(50_000))
+        found[keys] = Workspace(folder).stored("census")
+    return found
 
 
 SPARSE = {"rows": ["area"], "columns": ["age", "occupation"]}
@@ -122,3 +160,13 @@ def test_a_thousand_random_requests_are_answered_or_refused_with_advice_that_lea
     assert answered > 100
     assert refused > 100
     assert followed > 10
+
+
+def test_verdicts_that_are_remembered_are_bounded_and_stay_the_same(stored, monkeypatch):
+    """With room for two, a third forgets the first; what it says of a table that is asked again is the same."""
+    monkeypatch.setattr("discreet.answer.verdicts.MOST_VERDICTS", 2)
+    stored.verdicts.clear()
+    columns = (["age", "occupation"], ["sex", "occupation"], ["age", "employment"], ["age", "occupation"])
+    said = [ask(stored, rows=["area"], columns=each).verdict for each in columns]
+    assert len(stored.verdicts) == 2
+    assert said[0] == said[3]

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from discreet.additivity.fitted import Kept
+from discreet.model.declared_dp import declared_dp
 from discreet.model.fit_to import NONE, variables_of
 from discreet.model.level_maps import ancestors, is_level_of
 from discreet.model.request import TableRequest
@@ -63,6 +64,22 @@ def kept_cells(shape: TableShape, dataset: Dataset, anchors: Sequence[Release]) 
     return Kept(
         where, values, tuple(" x ".join(d.label.lower() for d in each.dimensions) for each in anchors)
     )
+
+
+def with_exact(
+    kept: Kept | None, values: NDArray[np.int64], exact: NDArray[np.bool_], dataset: Dataset
+) -> Kept | None:
+    """The same with the exact numbers of a declared level: a fitted table keeps them, too.
+
+    A public number of records alone is fitted as before: numbers that were published stay as they are.
+    """
+    held = declared_dp(dataset)[0].held if dataset.protection.is_dp else ()
+    if not held or not exact.any():
+        return kept
+    before = Kept(np.zeros_like(exact), values) if kept is None else kept
+    where = before.where | exact
+    tables = dict.fromkeys((*before.tables, *(dataset.variable(name).label.lower() for name in held)))
+    return Kept(where, np.where(exact, values, before.values), tuple(tables))
 
 
 def _decided(

@@ -1,6 +1,6 @@
 """The budget and the ledger as documents: what was promised, what is spent, by whom, and what a variable costs.
 
-    budget   {family, cap, neighbours, invariants, tables, d, total, price, spent, left, ...}
+    budget   {family, cap, neighbours, invariants, tables, d, total, price, spent, left, ...}; of a joint universe {curve}
     ledger   {family, rule, cap, spent, left, accounts, charges}
 
 Comes from: a `NoisePlan`, a `Ledger`. Goes to: `discreet budget`, `discreet ledger`, `catalogue.budget`, pages.
@@ -14,10 +14,13 @@ from dataclasses import replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
+from discreet.answer.joint_budget import joint_curve, joint_dropped, joint_tables
 from discreet.errors import BadDescription
-from discreet.model.amount import FAILURE_UNIT, LOSS_UNIT, shown
+from discreet.model.amount import FAILURE_UNIT, LOSS_UNIT, rounded_down, shown
 from discreet.model.dataset_toml import parse_dataset
 from discreet.model.declared_dp import declared_dp
+from discreet.model.told import told
+from discreet.model.unit import unit_of
 from discreet.privacy.audit import epsilon as exact_epsilon
 from discreet.privacy.claim import float_up, group_delta
 from discreet.privacy.composition_basic import table_delta
@@ -49,14 +52,16 @@ def budget_document(plan: NoisePlan, dataset: Dataset, state: BudgetState | None
         dataset: The description.
         state: The budget's ledger, where there is one.
     """
+    further = {} if plan.joint is None else {"curve": joint_curve(plan, dataset)}
     return {
-        **budget_figures(plan, state),
+        **budget_figures(plan, dataset, state),
         "standard_deviation_by_margins": style_advice(plan, dataset),
         "if_dropped": dropped_variables(plan, dataset),
+        **further,
     }
 
 
-def budget_figures(plan: NoisePlan, state: BudgetState | None = None) -> dict[str, Any]:
+def budget_figures(plan: NoisePlan, dataset: Dataset, state: BudgetState | None = None) -> dict[str, Any]:
     """What a universe promises and costs, as it is."""
     terms = plan.terms
     found = figures(plan)
@@ -73,12 +78,14 @@ def budget_figures(plan: NoisePlan, state: BudgetState | None = None) -> dict[st
         "invariants": list(terms.invariants),
         "spread": terms.spread,
         "margins": plan.universe.style,
-        "tables": [_table(table, plan) for table in plan.tables],
+        "tables": [_table(table, plan) for table in plan.tables]
+        if plan.joint is None
+        else joint_tables(plan, plan.joint),
         "d": plan.d,
         "total": {name: amount_document(each, "basic") for name, each in found.items()},
         "tightest": best,
         "price": None if claim is None else amount_document(version_cost(replace(plan, claim=claim)), rule),
-        "promise": None if claim is None else claim.sentence,
+        "promise": None if claim is None else replace(claim, unit=unit_of(dataset)).sentence,
         "spent": amount_document(spent, rule),
         "left": amount_document((cap[0] - spent[0], cap[1] - spent[1]), rule),
         "cautions": list(noise_cautions(plan)),
@@ -178,12 +185,19 @@ def left_sentence(state: BudgetState, terms: Terms) -> str:
     """What a budget has left of its lifetime cap, in a sentence for readers."""
     loss = loss_name(state.composition)
     further = (
-        "Further tables may be charged to accounts with a share of it."
+        told("Further tables may be charged to accounts with a share of it.")
         if terms.answer_cost
-        else "Only new versions can spend it."
+        else told("Only new versions can spend it.")
     )
-    rest = f"{shown(state.left[0])} of it is left. {further}" if state.left[0] else "nothing of it is left."
-    return f'The budget "{state.name}" may spend {loss} {shown(state.cap[0])} in its lifetime by this workspace; {rest}'
+    return told(
+        'The budget "{name}" may spend {loss} {cap} in its lifetime by this workspace; {rest}',
+        name=state.name,
+        loss=loss,
+        cap=shown(state.cap[0]),
+        rest=told("{left} of it is left. {further}", left=rounded_down(state.left[0]), further=further)
+        if state.left[0]
+        else told("nothing of it is left."),
+    )
 
 
 def cost_document(charge: Charge | None, rule: str) -> dict[str, float]:
@@ -193,6 +207,8 @@ def cost_document(charge: Charge | None, rule: str) -> dict[str, float]:
 
 def dropped_variables(plan: NoisePlan, dataset: Dataset) -> list[dict[str, Any]]:
     """What the tables that remain would gain if a variable were left out of the universe."""
+    if plan.joint is not None:
+        return joint_dropped(plan, plan.joint, dataset)
     found = []
     for variable in plan.universe.variables:
         rest = plan.universe.without(variable, dataset)

@@ -11,9 +11,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from discreet.answer.budget_document import budget_document, ledger_document, left_sentence, planned_budget
-from discreet.errors import BadRequest, NoBudget, nearest
+from discreet.errors import BadRequest, NoBudget
 from discreet.ledger.roles import require_role
-from discreet.workspace.ledger_place import has_ledger, open_ledger
+from discreet.model.nearest import nearest
+from discreet.model.told import told
+from discreet.workspace.ledger_place import ledger_if_any
 from discreet.workspace.lineage import lineage_defaults
 
 if TYPE_CHECKING:
@@ -46,9 +48,9 @@ def budget_before(folder: Path | None, description: str) -> dict[str, Any]:
     """
 
     def state_of(budget: str) -> BudgetState | None:
-        if folder is None or not has_ledger(folder):
+        ledger = None if folder is None else ledger_if_any(folder)
+        if ledger is None:
             return None
-        ledger = open_ledger(folder)
         try:
             return ledger.state(budget)
         except BadRequest:
@@ -81,16 +83,18 @@ def open_share(stored: StoredDataset, account: str, cap: tuple[Fraction, Fractio
     dp = _dp(stored)
     if dp.plan.answer is None:
         raise BadRequest(
-            f'"{stored.dataset.id}" answers nothing outside its universe.',
-            "Set answer_cost in [protection.budget] and load it again.",
+            told('"{id}" answers nothing outside its universe.', id=stored.dataset.id),
+            told("Set answer_cost in [protection.budget] and load it again."),
         )
     known = {
         each.account: each.role for each in Accounts(dp.ledger.database).listing() if each.revoked is None
     }
     if account not in known:
         raise BadRequest(
-            f'There is no account "{account}".',
-            nearest(account, known) if known else "Create it with `discreet account create --role analyst`.",
+            told('There is no account "{account}".', account=account),
+            nearest(account, known)
+            if known
+            else told("Create it with `discreet account create --role analyst`."),
         )
     require_role(account, known[account], "analyst")
     dp.ledger.allow(dp.plan.terms.name, account, cap)
@@ -99,7 +103,9 @@ def open_share(stored: StoredDataset, account: str, cap: tuple[Fraction, Fractio
 def _dp(stored: StoredDataset) -> DpProtector:
     if stored.dp is None:
         raise NoBudget(
-            f'"{stored.dataset.id}" is protected by the cell key method and has no privacy budget.',
-            "Only datasets with the method dp have one.",
+            told(
+                '"{id}" is protected by the cell key method and has no privacy budget.', id=stored.dataset.id
+            ),
+            told("Only datasets with the method dp have one."),
         )
     return stored.dp

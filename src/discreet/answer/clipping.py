@@ -7,23 +7,76 @@ A count c with noise e is shown as max(0, c + e) where clipping is on. That rais
 which is largest for the smallest counts and goes to zero as c grows. It follows from the public law of the noise alone.
 Sums of clipped cells add their biases up; so totals are added up first and clipped last.
 
+A joint table adds up before anything is clipped, so it is not clipped cell by cell: the nearest table without negative
+numbers that adds up takes its place (`additivity/non_negative.py`).
+
 Comes from: the law of a release. Goes to: `pipeline` (whether signed counts are carried too), the notes.
 """
 
 from __future__ import annotations
 
+from contextlib import suppress
 from functools import lru_cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from discreet.additivity.additivity import additive_structure
+from discreet.additivity.non_negative import nearest_non_negative
+from discreet.additivity.table_order import TableOrder
+from discreet.errors import BadRequest
+from discreet.model.told import told
+
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from discreet.answer.question import Question
     from discreet.model.noise_law import CellLaw, NoiseLaw, PlainLaw
+    from discreet.protect.noisy_cells import NoisyCells
+
+
+class Nearest(NamedTuple):
+    """A table without negative numbers, and what was done for it."""
+
+    values: NDArray[np.int64]
+    note: str
 
 
 def goes_below_zero(law: NoiseLaw) -> bool:
     """Whether the noise can take any count of a table below zero."""
     return any(_bias(cell) > 0 for cell in law.laws)
+
+
+def without_negatives(question: Question, cells: NoisyCells, impossible: NDArray[np.bool_]) -> Nearest | None:
+    """The nearest table without negative numbers; None where cells are clipped one by one.
+
+    A table that is not joint has no consistent whole, and one that leaves out parts of a total has no sums to keep. One
+    with several exact numbers would lose them: only the grand total is kept.
+    """
+    if (
+        cells.unrounded is None
+        or question.additivity != "independent"
+        or not question.asked.kind.measure.is_count
+    ):
+        return None
+    if (cells.noisy >= 0).all() or np.count_nonzero(cells.law.exact) > 1:
+        return None
+    order = TableOrder.of(question.shape)
+    with suppress(BadRequest):
+        structure = additive_structure(question.shape, order)
+        found, lowered = nearest_non_negative(order.put(cells.unrounded), structure, order.put(impossible))
+        values = order.back(found)
+        changed = float(np.abs(values - cells.unrounded).max(initial=0.0))
+        note = told(
+            "Counts below zero are shown as zero. This is the nearest table without negative numbers that adds up and keeps "
+            "its grand total: every other cell was lowered by {lowered:.2g}, and no number of the table changed by more "
+            "than {changed:.3g}. Its cells may differ from those of other tables. Every file also has the counts as they "
+            "were (signed): use these to compare tables.",
+            lowered=max(lowered, 0.0),
+            changed=changed,
+        )
+        return Nearest(values, note)
+    return None
 
 
 def largest_bias(law: NoiseLaw) -> float:
@@ -43,12 +96,13 @@ def clipping_note(law: NoiseLaw, *, clips: bool) -> str:
     if not bias:
         return ""
     if clips:
-        return (
+        return told(
             "Counts below zero are shown as zero. On average this raises a count of few people or nobody, by up to "
-            f"{bias:.2g}, and a sum of such counts by as much for each. Every file also has the counts as they were "
-            "(signed): use these to add up."
+            "{bias:.2g}, and a sum of such counts by as much for each. Every file also has the counts as they were "
+            "(signed): use these to add up.",
+            bias=bias,
         )
-    return (
+    return told(
         "Counts can be negative because the noise may lower a count by more than the people in it. Leave them as they "
         "are when you add up: with zeros in their place, sums of small counts would be too large."
     )

@@ -18,6 +18,10 @@ from discreet.records.tabulate import tabulate
 from discreet.survey.weights import on_grid
 
 if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from discreet.model.dataset import Dataset
     from discreet.model.shape import TableShape
     from discreet.workspace.workspace import StoredDataset
 
@@ -26,11 +30,20 @@ def count_cells(
     stored: StoredDataset, shape: TableShape, *, weights: bool = False, sums: tuple[str, ...] = ()
 ) -> ExactTable:
     """The exact table of a shape that noise is to be put on; takes what `tabulate` takes."""
-    dataset = stored.dataset
-    if dataset.survey is None or not dataset.survey.weighted_only:
+    if not counts_steps(stored.dataset):
         return tabulate(stored.engine, shape, weights=weights, sums=sums)
     exact = tabulate(stored.engine, shape, weights=True)
-    if exact.weight_sums is None:
+    steps = steps_of(exact.weight_sums, stored.dataset)
+    return ExactTable(shape, steps, exact.key_sums, exact.weight_sums)
+
+
+def counts_steps(dataset: Dataset) -> bool:
+    """Whether a dataset tells steps of its largest weight in place of counts."""
+    return dataset.survey is not None and dataset.survey.weighted_only
+
+
+def steps_of(weight_sums: NDArray[np.int64] | None, dataset: Dataset) -> NDArray[np.int64]:
+    """Sums of weights as steps of the largest one."""
+    if weight_sums is None or dataset.survey is None:
         raise ValueError("a survey needs sums of weights")
-    step = round(dataset.survey.largest_weight * 10**dataset.weight_decimals)
-    return ExactTable(shape, on_grid(exact.weight_sums, step), exact.key_sums, exact.weight_sums)
+    return on_grid(weight_sums, round(dataset.survey.largest_weight * 10**dataset.weight_decimals))

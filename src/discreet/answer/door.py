@@ -1,46 +1,57 @@
 """The door: all that a face may hold of a dataset. It answers; nothing reaches a record through it.
 
-    doors = open_doors(folder)          a workspace, one door for each dataset
-    door = doors.door("census", key)    whoever asks, with a key or without
+    door = doors.door("census", key)    whoever asks, with a key or without (`doors`)
     door.answer(door.check(request))    a `Release`, or a refusal
 
 A method other than a table's imports what it needs when it is called: a table starts without SciPy.
 
-Comes from: a `Workspace`. Goes to: `api`, `cli`, `server`; `assess` opens it with `unlock_door`.
+Comes from: `doors`. Goes to: `api`, `cli`, `server`; `assess` opens it with `unlock_door`.
 """
 
 from __future__ import annotations
 
+from dataclasses import replace
+from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from discreet.answer import pipeline, question
 from discreet.answer.notes import whole_note
 from discreet.model.measure import COUNT
-from discreet.workspace.workspace import Workspace
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from fractions import Fraction
-    from pathlib import Path
 
+    from discreet.answer.dry_run import Attempt
     from discreet.answer.question import Question
     from discreet.ledger.group_meter import Asker
     from discreet.margins.closure import Axes, MarginSet
     from discreet.model.dataset import Dataset
+    from discreet.model.listing import Listing
     from discreet.model.release import Release
     from discreet.model.request import TableRequest
-    from discreet.workspace.version_facts import VersionFacts
     from discreet.workspace.workspace import StoredDataset
+
+
+#: So many tables are looked for in place of one that is refused.
+MOST_REPAIRS = 5
+
+
+def _admit(_question: Question) -> None:
+    """Let every question through."""
 
 
 class Door:
     """One version of a dataset, for somebody who asks."""
 
-    __slots__ = ("_asker", "_stored")
+    __slots__ = ("_admit", "_asker", "_stored")
 
-    def __init__(self, stored: StoredDataset, asker: Asker | None = None) -> None:
+    def __init__(
+        self, stored: StoredDataset, asker: Asker | None = None, admit: Callable[[Question], None] = _admit
+    ) -> None:
         self._stored = stored
         self._asker = asker
+        self._admit = admit
 
     @property
     def dataset(self) -> Dataset:
@@ -51,6 +62,11 @@ class Door:
     def digest(self) -> str:
         """Which version answers."""
         return self._stored.digest
+
+    @property
+    def edition(self) -> str:
+        """Which version answers, and in which words: what a reader sees follows from it."""
+        return f"{self.digest} {self.dataset.wording}".rstrip()
 
     @property
     def account(self) -> str | None:
@@ -65,7 +81,7 @@ class Door:
     def promise(self) -> tuple[str, ...]:
         """What the protection does and does not promise."""
         stored = self._stored
-        return stored.protector.promise(stored.dataset.protection, "", COUNT.subject)
+        return stored.protector.promise(stored.dataset, "", COUNT.subject)
 
     def note(self, additivity: str = "") -> str:
         """What every reader must be told."""
@@ -87,8 +103,30 @@ class Door:
         return question.check(self._stored, request, self._asker)
 
     def answer(self, asked: Question) -> Release:
-        """Charge, count, protect and release."""
+        """Charge, count, protect and release; whoever admits questions may refuse it before."""
+        self._admit(asked)
         return pipeline.answer(asked)
+
+    def check_nonzero(self, request: TableRequest, most_cells: int | None = None) -> Question:
+        """Check a request of which only the cells that are not 0 are listed; the table may be too large to lay out.
+
+        Args:
+            request: What is asked.
+            most_cells: How many cells the table may have; as many as can be numbered by default.
+
+        Raises:
+            BadRequest: Its cells cannot be listed, and why.
+            Refused: A rule does not allow it.
+        """
+        from discreet.answer import nonzero
+
+        return nonzero.check_nonzero(self._stored, request, self._asker, most_cells)
+
+    def nonzero(self, asked: Question) -> Listing:
+        """The cells that are not 0 of a question that `check_nonzero` gave."""
+        from discreet.answer import nonzero
+
+        return nonzero.list_nonzero(asked)
 
     def release(self, request: TableRequest) -> Release:
         """Answer a request, or refuse it."""
@@ -112,12 +150,38 @@ class Door:
         if refusal is not None:
             raise refusal
 
-    def suggestion(self, request: TableRequest) -> tuple[str, TableRequest] | None:
-        """The title of the nearest table that is allowed, and its request; None if none was found."""
+    def foresee(self, request: TableRequest) -> Attempt:
+        """What would become of a request, as far as it is known without counting a record.
+
+        Raises:
+            BadRequest, UnknownVariable, UnknownCategory: The request cannot be read.
+        """
         from discreet.answer import dry_run
 
-        found = dry_run.suggestion(self._stored, request)
-        return None if found is None else (question.title_of(self.dataset, self.read(found)), found)
+        asker = None if self._asker is None else replace(self._asker, takes=False)
+        return dry_run.attempt(self._stored, request, asker, counting=False)
+
+    def repairs(
+        self, request: TableRequest, *, counting: bool, most: int = MOST_REPAIRS
+    ) -> list[TableRequest]:
+        """The tables nearby that are allowed, the nearest first.
+
+        Args:
+            request: What was refused.
+            counting: Whether records may be counted for the rules on counts; without, only rules of shape are sure.
+            most: How many are looked for.
+        """
+        from discreet.answer import dry_run
+
+        return list(islice(dry_run.repairs(self._stored, request, counting=counting), most))
+
+    def offer(self, request: TableRequest) -> TableRequest | None:
+        """The table that a reader's choice leads to: its own, or one that is offered in its place; None: nowhere."""
+        return request
+
+    def start(self, request: TableRequest) -> TableRequest:
+        """The table that is shown where nobody has chosen one: this one, if it is offered."""
+        return self.offer(request) or request
 
     def read(self, request: TableRequest) -> question.Asked:
         """Understand a request without asking whether it is allowed."""
@@ -168,85 +232,6 @@ class Door:
 
     def __repr__(self) -> str:
         return f"<Door of {self.dataset.id} {self.digest[:8]}>"
-
-
-class Doors:
-    """The doors of a workspace, one for each dataset."""
-
-    __slots__ = ("_workspace",)
-
-    def __init__(self, workspace: Workspace) -> None:
-        self._workspace = workspace
-
-    @property
-    def folder(self) -> Path:
-        """Where the workspace is."""
-        return self._workspace.folder
-
-    def ids(self) -> list[str]:
-        """The datasets that can be asked."""
-        return self._workspace.ids()
-
-    def door(self, dataset_id: str, key: str | None = None, version: str = "") -> Door:
-        """A version of a dataset, for whoever has the API key.
-
-        Args:
-            dataset_id: The dataset.
-            key: Of an account.
-            version: The beginning of its digest, or its declared name; empty for the current one.
-
-        Raises:
-            UnknownDataset, UnknownVersion: With the nearest match.
-            VersionClosed: It is not answered beside the current one.
-            BadKey: The key is unknown or revoked.
-            SecretUnusable, WorkspaceUnusable, LedgerUnusable: Nothing is answered.
-        """
-        stored = self._workspace.stored(dataset_id, version)
-        return Door(stored, self._workspace.asker(key))
-
-    def versions(self, dataset_id: str) -> tuple[VersionFacts, ...]:
-        """The versions of a dataset that are known, the newest last."""
-        return self._workspace.versions(dataset_id)
-
-    def methodology(self, dataset_id: str, version: str = "") -> dict[str, Any]:
-        """The public methodology of a version of a dataset: see docs/reference/methodology.md.
-
-        It is the doors' and not a door's: it tells of the other versions, and of what the workspace measured.
-
-        Raises:
-            UnknownDataset, UnknownVersion: With the nearest match.
-            VersionClosed: It is not answered beside the current one.
-            SecretUnusable, WorkspaceUnusable, LedgerUnusable: Nothing is answered.
-        """
-        from discreet.answer.methodology import methodology
-        from discreet.model.red_team import RED_TEAM
-        from discreet.workspace.kept_attacks import kept_attack
-
-        measured = {attack: kept_attack(self.folder, attack.name) for attack in RED_TEAM}
-        stored = self._workspace.stored(dataset_id, version)
-        return methodology(stored, self.versions(dataset_id), measured)
-
-    def verify(self, dataset_id: str, pace: Callable[[int], None] = lambda _bytes: None) -> str:
-        """Read all stored records of a dataset and compare them with their seal; returns the version's digest.
-
-        Args:
-            dataset_id: The dataset. Where it fails, these doors do not answer for it until it is sound again.
-            pace: Called with the number of bytes after every chunk that was read; it may wait.
-
-        Raises:
-            UnknownDataset: With the nearest match.
-            SecretUnusable, WorkspaceUnusable: The version is not the one that was loaded.
-        """
-        return self._workspace.verify(dataset_id, pace)
-
-    def close(self) -> None:
-        """Let go of all records, and of the ledger."""
-        self._workspace.close()
-
-
-def open_doors(folder: Path, *, threads: int | None = None) -> Doors:
-    """The doors of the workspace in a folder."""
-    return Doors(Workspace(folder, threads=threads))
 
 
 def unlock_door(door: Door) -> StoredDataset:

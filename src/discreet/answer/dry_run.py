@@ -15,10 +15,13 @@ from discreet.answer.question import allow, read, read_listed, unlock
 from discreet.answer.verdicts import verdict_on
 from discreet.errors import GroupsOnGeography, Refused, TableNotReleased, TooManyCells, TooManyVariables
 from discreet.protect.dp_protector import DpProtector
-from discreet.rules.advice import nearest_allowed
+from discreet.rules.advice import allowed_nearby
+from discreet.rules.unfiltered import needs_table, unfiltered
 from discreet.rules.withheld import cells_of
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from discreet.answer.question import Asked, Question
     from discreet.ledger.group_meter import Asker
     from discreet.model.request import TableRequest
@@ -39,16 +42,26 @@ class Attempt:
         question: The question, where the shape allows it.
         verdict: What the rules on counts say, where they were looked at; nothing unpaid is read.
         refusal: Why there is no answer; None if there is one.
+        sure: Whether everything was looked at: not where rules on counts apply and nothing may be counted for them.
     """
 
     asked: Asked
     question: Question | None = None
     verdict: Verdict | None = None
     refusal: Refused | None = None
+    sure: bool = True
 
 
-def attempt(stored: StoredDataset, request: TableRequest, asker: Asker | None = None) -> Attempt:
+def attempt(
+    stored: StoredDataset, request: TableRequest, asker: Asker | None = None, *, counting: bool = True
+) -> Attempt:
     """Check a request and, where nothing must be paid first, what the rules on counts say of it.
+
+    Args:
+        stored: The version that is asked.
+        request: What is asked.
+        asker: Who asks.
+        counting: Whether records may be counted for the rules; without, only what is known already is told.
 
     Raises:
         BadRequest, UnknownVariable, UnknownCategory: The request cannot be read.
@@ -61,6 +74,8 @@ def attempt(stored: StoredDataset, request: TableRequest, asker: Asker | None = 
     _, protector = unlock(question)
     if protector.unpaid:
         return Attempt(asked, question)
+    if not counting and _is_unknown(stored, asked.counted):
+        return Attempt(asked, question, sure=False)
     try:
         verdict = verdict_on(stored, protector, asked.counted, asked.shape)
     except Refused as refusal:
@@ -70,6 +85,12 @@ def attempt(stored: StoredDataset, request: TableRequest, asker: Asker | None = 
     except Refused as refusal:
         return Attempt(asked, question, verdict, refusal)
     return Attempt(asked, question, verdict)
+
+
+def _is_unknown(stored: StoredDataset, counted: TableRequest) -> bool:
+    """Whether the rules on counts have something to say that nobody has asked yet."""
+    needed = needs_table(stored.rules, counted, stored.dataset)
+    return needed and unfiltered(counted, stored.dataset) not in stored.verdicts
 
 
 def dry_run(stored: StoredDataset, request: TableRequest, asker: Asker | None = None) -> dict[str, Any]:
@@ -83,6 +104,11 @@ def dry_run(stored: StoredDataset, request: TableRequest, asker: Asker | None = 
     """
     found = attempt(stored, request, None if asker is None else replace(asker, takes=False))
     instead = None if found.refusal is None else suggestion(stored, found.asked.request)
+    return dry_run_document(stored, found, instead)
+
+
+def dry_run_document(stored: StoredDataset, found: Attempt, instead: TableRequest | None) -> dict[str, Any]:
+    """What became of a request as data, with the nearest table that is allowed."""
     return {
         "cells": found.asked.shape.cells,
         "allowed": found.refusal is None,
@@ -94,11 +120,16 @@ def dry_run(stored: StoredDataset, request: TableRequest, asker: Asker | None = 
 
 def suggestion(stored: StoredDataset, request: TableRequest) -> TableRequest | None:
     """The nearest request that is allowed; None where none was found among the first few."""
+    return next(repairs(stored, request), None)
+
+
+def repairs(stored: StoredDataset, request: TableRequest, *, counting: bool = True) -> Iterator[TableRequest]:
+    """The requests nearby that are allowed, the nearest first, among the first few."""
     tried = 0
 
     def refusal(candidate: TableRequest) -> Refused | None:
         nonlocal tried
-        found = attempt(stored, candidate)
+        found = attempt(stored, candidate, counting=counting)
         tried += not isinstance(found.refusal, _CHEAP)
         if tried > MOST_TRIED:
             raise _Enough
@@ -106,9 +137,9 @@ def suggestion(stored: StoredDataset, request: TableRequest) -> TableRequest | N
 
     try:
         asked = read(stored.dataset, request).request
-        return nearest_allowed(asked, stored.dataset, stored.rules, refusal)
+        yield from allowed_nearby(asked, stored.dataset, stored.rules, refusal)
     except _Enough:
-        return None
+        return
 
 
 class _Enough(Exception):

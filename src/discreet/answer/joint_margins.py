@@ -180,7 +180,7 @@ class JointMargins:
             status=np.where(withheld, WITHHELD, 0).astype(np.uint8),
             law=UnstatedLaw(shape.lengths),
             notes=notes,
-            promise=self._dp.promise(stored.dataset.protection),
+            promise=self._dp.promise(stored.dataset),
             verdict=None if verdict is None else verdict.as_json(),
         )
 

@@ -11,25 +11,26 @@ from typing import TYPE_CHECKING, Any
 
 from discreet.answer import slivers
 from discreet.answer.budget_document import amount_document
+from discreet.answer.load_cautions import description_cautions, disappearing, left_out_cautions
 from discreet.answer.measures import weighted
 from discreet.model.dataset_toml import parse_dataset
 from discreet.protect.exactness import noise_cautions
 from discreet.protect.plan import NoisePlan
 from discreet.records.engine import AggregateQuery
-from discreet.records.id_like import id_caution
 from discreet.workspace.corrections import KEEP_KEYS, NEW_LINEAGE
+from discreet.workspace.demo.build import refuse_demo
 from discreet.workspace.load import load_dataset as load_version
 from discreet.workspace.load import noise_of
 from discreet.workspace.load_dry_run import rehearse_load
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable
 
     from discreet.ledger.entries import Receipt
     from discreet.model.dataset import Dataset
     from discreet.records.changes import Changes
     from discreet.records.engine import Engine
-    from discreet.records.intake import Progress
+    from discreet.records.staging import Progress
     from discreet.workspace.load_dry_run import Rehearsal
 
 
@@ -68,24 +69,29 @@ def load_dataset(
         records: A path, frame, table or stream.
         progress: Told as the load goes on.
         beside: The folder of the description: a noise table's file is looked for there.
-        caution: Told, for the custodian's eyes only, of what changed against the version that is served, of noise that
-            does little, of variables that look like ids, of declared groups that differ by a few people, and of weights
-            that the survey's form does not suit.
+        caution: Told, for the custodian's eyes only, of what changed and what disappears against the version that is
+            served, of noise that does little, of variables that look like ids, of missing rules, of declared groups
+            that differ by a few people, of weights that the survey's form does not suit, and of other datasets that have
+            the same ids.
         engine: The engine that keeps the records; by default the one that `[engine]` names, or DuckDB.
         corrections: `keep-keys`, `collect` or `new-lineage` (`workspace/corrections.py`).
         charged: Under `dp`, told what was charged as soon as it is.
         serve_beside: Whether earlier versions are answered beside this one, however few records differ
             (`workspace/history.py`).
     """
+    refuse_demo(folder)
 
-    def compare(changes: Changes) -> None:
-        if changes.any:
-            caution(changes_sentence(changes, corrections, is_dp=parse_dataset(description).protection.is_dp))
+    def compare(before: Dataset, changes: Changes) -> None:
+        after = parse_dataset(description)
+        if changes.any or after.protection.is_dp:
+            caution(changes_sentence(changes, corrections, is_dp=after.protection.is_dp))
+        for sentence in disappearing(before, after):
+            caution(sentence)
 
     def inspect(dataset: Dataset, records: Engine) -> None:
         sentences = (
             *noise_cautions(noise_of(dataset, beside)),
-            *_id_cautions(dataset, records),
+            *description_cautions(dataset, None if dataset.protection.is_dp else _records(dataset, records)),
             *slivers.cautions(dataset, records),
             *weighted.cautions_on(dataset),
         )
@@ -103,18 +109,22 @@ def load_dataset(
         corrections,
         compare,
         charged,
+        lambda found: caution(found.sentence),
         serve_beside=serve_beside,
     )
 
 
 def changes_sentence(changes: Changes, corrections: str, *, is_dp: bool) -> str:
-    """What changed against the version that is served, and what it means for those people."""
+    """What changed against the version that is served, and what it means for those people.
+
+    Under `dp` the sentence is the same whatever changed.
+    """
+    if is_dp:
+        return "A version is served already. Every version has noise of its own, which its charge covers."
     told = f"{changes.added:,} records added, {changes.removed:,} removed, {changes.changed:,} changed"
     if changes.left_out:
         told += f" ({', '.join(changes.left_out)} not compared)"
     told = f"Against the version that is served: {told}."
-    if is_dp:
-        return f"{told} Every version has noise of its own, which its charge covers."
     if corrections == NEW_LINEAGE:
         return f"{told} All numbers change; whoever averages both versions is nearer to the truth."
     return (
@@ -123,14 +133,10 @@ def changes_sentence(changes: Changes, corrections: str, *, is_dp: bool) -> str:
     )
 
 
-def _id_cautions(dataset: Dataset, engine: Engine) -> Iterator[str]:
-    """What is asked about variables that look like ids."""
+def _records(dataset: Dataset, engine: Engine) -> int:
+    """How many records there are."""
     smallest = min(dataset.variables, key=len)
-    records = int(engine.aggregate(AggregateQuery((smallest.name,))).counts.sum())
-    for variable in dataset.variables:
-        found = id_caution(variable.name, len(variable), records)
-        if found is not None:
-            yield found
+    return int(engine.aggregate(AggregateQuery((smallest.name,))).counts.sum())
 
 
 def dry_load(
@@ -144,16 +150,34 @@ def dry_load(
     """What a load would check, charge and leave; nothing is written and nothing is charged.
 
     Returns:
-        `{dataset, method, checked, cautions, charge}`; `charge` is None under the cell key method, else
-        `{budget, epsilon, delta, repeat, left}` (rho and distance under the rule zcdp).
+        `{dataset, method, records, checked, cautions, left_out, charge}`; `charge` is None under the cell key method,
+        else `{budget, epsilon, delta, repeat, left}` (rho and distance under the rule zcdp). `left_out` is None there
+        too, else `{problems, counts, surplus}`: what does not fit and is not kept, for the custodian alone.
     """
     found = rehearse_load(folder, description, records, progress, beside, engine)
     return {
         "dataset": found.dataset.id,
         "method": found.dataset.protection.method,
+        "records": found.records,
         "checked": [sentence for sentence in CHECKED if found.receipt is not None or sentence != OF_DP],
-        "cautions": list(noise_cautions(found.noise)),
+        "cautions": [
+            *noise_cautions(found.noise),
+            *description_cautions(found.dataset, found.records),
+            *left_out_cautions(found.left_out, found.surplus),
+            *(disappearing(found.before, found.dataset) if found.before is not None else ()),
+            *(each.sentence for each in found.recognised),
+        ],
+        "left_out": _left_out(found) if found.dataset.protection.is_dp else None,
         "charge": _charge(found),
+    }
+
+
+def _left_out(found: Rehearsal) -> dict[str, Any]:
+    bad = found.left_out
+    return {
+        "problems": [] if bad is None else list(bad.problems),
+        "counts": {} if bad is None else bad.counts,
+        "surplus": found.surplus,
     }
 
 

@@ -15,8 +15,10 @@ from typing import TYPE_CHECKING, Any
 
 from discreet import __version__
 from discreet.answer.budget_document import budget_figures
-from discreet.answer.notes import DP_NOTES, NOTES, whole_note
+from discreet.answer.notes import totals_note, whole_note
 from discreet.model.provenance import dataset_citation
+from discreet.model.told import told
+from discreet.model.unit import unit_of
 from discreet.noise.files import FORMATS, content_hash
 from discreet.noise.files.document import plain
 from discreet.privacy.audit_document import audit_document
@@ -49,50 +51,94 @@ FACTS = ("id", "label", "description", "unit", "population", "source", "referenc
 QUOTED = ("command", "at", "program", "seed", "figures")
 #: How the noise of a cell is found, by the mode of its keys.
 KEYS = {
-    "hashed": "The noise of a cell is found by who is in it, through a keyed hash: the same people have the same noise "
-    "in every table, and nobody can compute it without the secret.",
-    "participants-and-description": "The noise of a cell is found by who is in it and by how the cell is described, "
-    "through a keyed hash: the same people have other noise under another description, which can be averaged.",
-    "additive": "The noise of a cell is found by the sum of the keys of who is in it. A patient reader can predict the "
-    "noise of unions of cells.",
-    "abs": "The noise of a cell is found by one byte of the sum of the keys of who is in it. A patient reader can "
-    "predict the noise of unions of cells.",
+    "hashed": told(
+        "The noise of a cell is found by who is in it, through a keyed hash: the same people have "
+        "the same noise in every table, and nobody can compute it without the secret."
+    ),
+    "participants-and-description": told(
+        "The noise of a cell is found by who is in it and by how the cell is described, through a "
+        "keyed hash: the same people have other noise under another description, which can be "
+        "averaged."
+    ),
+    "additive": told(
+        "The noise of a cell is found by the sum of the keys of who is in it. A patient reader can "
+        "predict the noise of unions of cells."
+    ),
+    "abs": told(
+        "The noise of a cell is found by one byte of the sum of the keys of who is in it. A patient "
+        "reader can predict the noise of unions of cells."
+    ),
 }
-EXACTLY = (
+EXACTLY = told(
     "Both are computed exactly from the integers of the noise table. They are about one count by itself."
 )
-DP_KEYS = (
-    "The noise of a cell is found by its description, whoever is in it, through a keyed hash that is another in every "
-    "version."
+DP_KEYS = told(
+    "The noise of a cell is found by its description, whoever is in it, through a keyed hash "
+    "that is another in every version."
 )
 #: What is not promised, whatever protects a dataset.
 LIMITS = (
-    "Noise says nothing of errors in the data themselves.",
-    "Whoever has the secret of the workspace and the ids of the records can undo the noise.",
+    told("Noise says nothing of errors in the data themselves."),
+    told("Whoever has the secret of the workspace and the ids of the records can undo the noise."),
+)
+ONE_COUNT = told(
+    "The exact (epsilon, delta) speaks of one count. Nothing is promised about several counts together."
+)
+#: What is not promised about one unit, of people and of others: under the cell key method, and under `dp`.
+ONE_APART = (
+    told(
+        "Two tables that differ by one person, many overlapping tables, or areas that differ by a "
+        "few people can reveal what one table hides. The rules make this harder, not impossible."
+    ),
+    told(
+        "Two tables that differ by {one}, many overlapping tables, or areas that differ by a few {many} "
+        "can reveal what one table hides. The rules make this harder, not impossible."
+    ),
+)
+ONE_PROMISED = (
+    told(
+        "The promise is about one person. People who act alike, such as a family, are promised less: "
+        "the budget says how much for two and for five."
+    ),
+    told(
+        "The promise is about {one}. Several that act alike are promised less: the budget says how much "
+        "for two and for five."
+    ),
 )
 CELLKEY_LIMITS = (
-    "The exact (epsilon, delta) speaks of one count. Nothing is promised about several counts together.",
-    "Two tables that differ by one person, many overlapping tables, or areas that differ by a few people can reveal "
-    "what one table hides. The rules make this harder, not impossible.",
-    "Empty cells stay zero: a count above zero says that somebody is there.",
-    "Two versions that were published tell more than one: with the same keys, cells without the corrected people keep "
-    "their numbers; with other keys, the numbers of the same people can be averaged. What was published cannot be "
-    "taken back.",
+    told(
+        "Two versions that were published tell more than one: with the same keys, cells without the "
+        "corrected people keep their numbers; with other keys, the numbers of the same people can be "
+        "averaged. What was published cannot be taken back."
+    ),
 )
+ZEROS_LIMITS = {
+    "kept": told("Empty cells stay zero: a count above zero says that somebody is there."),
+    "perturbed": told(
+        "Some empty cells show a small count, found by their description. Whoever may describe the "
+        "same empty group in many ways sees different numbers, and people would show one: that tells "
+        "emptiness."
+    ),
+}
 DP_LIMITS = (
-    "The promise is about one person. People who act alike, such as a family, are promised less: the budget says how "
-    "much for two and for five.",
-    "The budget counts what this workspace answers. What is published elsewhere about the same people is not in it.",
-    "The promise says nothing of what can be learnt about people as a group, with or without any one of them.",
+    told(
+        "The budget counts what this workspace answers. What is published elsewhere about the same "
+        "people is not in it."
+    ),
+    told(
+        "The promise says nothing of what can be learnt about people as a group, with or without any "
+        "one of them."
+    ),
 )
-ABOUT_ATTACKS = (
-    "The red team attacks invented people, with the noise and the rules that each study names: the figures are not about "
-    "the people of this dataset, nor about its own parameters. Each command gives its figures again."
+ABOUT_ATTACKS = told(
+    "The red team attacks invented people, with the noise and the rules that each study names: "
+    "the figures are not about the people of this dataset, nor about its own parameters. Each "
+    "command gives its figures again."
 )
-_NEW_VERSION = (
+_NEW_VERSION = told(
     "A correction is a new load and makes a new version. A version that was loaded never changes a number."
 )
-_COLLECT = "collect: corrections are compared and kept back, until several are served together."
+_COLLECT = told("collect: corrections are compared and kept back, until several are served together.")
 
 
 def methodology(
@@ -126,11 +172,19 @@ def methodology(
             *(_rule(rule, declared=True) for rule in stored.rules),
         ],
         "noise": _noise(stored),
-        "limits": [*(DP_LIMITS if dataset.protection.is_dp else CELLKEY_LIMITS), *LIMITS],
+        "limits": [*_limits(dataset), *LIMITS],
         "attacks": {"about": ABOUT_ATTACKS, "red_team": [_attack(*each) for each in measured.items()]},
         "versions": [_version(each) for each in versions],
         "corrections": _corrections(dataset),
     }
+
+
+def _limits(dataset: Dataset) -> tuple[str, ...]:
+    """What is not promised under the method."""
+    unit = unit_of(dataset)
+    if dataset.protection.is_dp:
+        return (unit.says(*ONE_PROMISED), *DP_LIMITS)
+    return (ONE_COUNT, unit.says(*ONE_APART), *CELLKEY_LIMITS, ZEROS_LIMITS[dataset.protection.zeros])
 
 
 def noise_text(stored: StoredDataset) -> str:
@@ -142,17 +196,16 @@ def _mechanism(stored: StoredDataset) -> dict[str, Any]:
     """What is done to a count, in sentences and as declared."""
     protection = stored.dataset.protection
     first = stored.protector.tables[0]
-    promised = stored.protector.promise(protection)
+    promised = stored.protector.promise(stored.dataset)
     declared = {name: value for name, value in protection.noise.items() if name != "family"}
-    totals = (DP_NOTES if protection.is_dp else NOTES)[protection.additivity]
-    below = "shown as zero" if protection.clips else "shown as they are"
+    below = told("shown as zero") if protection.clips else told("shown as they are")
     return {
         "method": protection.method,
         "sentences": [
             promised[-1] if protection.is_dp else promised[0],  # the one about noise
             DP_KEYS if protection.is_dp else KEYS[protection.keys],
-            totals,
-            f"Counts that noise takes below zero are {below}.",
+            totals_note(stored.dataset),
+            told("Counts that noise takes below zero are {below}.", below=below),
         ],
         "family": first.family,
         "parameters": plain(declared if protection.is_dp else first.parameters),
@@ -165,7 +218,7 @@ def _mechanism(stored: StoredDataset) -> dict[str, Any]:
 
 def _privacy(stored: StoredDataset) -> dict[str, Any]:
     """What is promised: of one count under the cell key method, of all answers under `dp`."""
-    promised = stored.protector.promise(stored.dataset.protection)
+    promised = stored.protector.promise(stored.dataset)
     if stored.dp is not None:
         claim = stored.dp.plan.claim or tightest(stored.dp.plan)
         return {
@@ -189,7 +242,9 @@ def _privacy(stored: StoredDataset) -> dict[str, Any]:
 
 def _budget(stored: StoredDataset) -> dict[str, Any] | None:
     dp = stored.dp
-    return None if dp is None else budget_figures(dp.plan, dp.ledger.state(dp.plan.terms.name))
+    return (
+        None if dp is None else budget_figures(dp.plan, stored.dataset, dp.ledger.state(dp.plan.terms.name))
+    )
 
 
 def _survey(survey: Survey) -> dict[str, Any]:
@@ -199,7 +254,7 @@ def _survey(survey: Survey) -> dict[str, Any]:
         "form": form.name,
         "formula": form.formula,
         "sentence": form.promise,
-        "design": survey.design.in_words or "sampling errors as if every record was drawn by itself",
+        "design": survey.design.in_words or told("sampling errors as if every record was drawn by itself"),
         "declared_sample_size": survey.sample_size,
         "declared_population_size": plain(survey.population_size),
         "largest_weight": plain(survey.largest_weight),
@@ -227,7 +282,9 @@ def _noise(stored: StoredDataset) -> dict[str, Any]:
     if dp is None:
         tables: list[tuple[list[str] | None, NoiseTable]] = [(None, stored.protector.tables[0])]
     else:
+        residuals = () if dp.plan.joint is None else dp.plan.joint.residuals
         tables = [(list(each.margin), each.noise) for each in dp.plan.tables]
+        tables += [(list(each.margin), each.noise) for each in residuals if each.noise is not None]
         tables += [] if dp.plan.answer is None else [(None, dp.plan.answer.noise)]
     return {
         "href": f"/api/datasets/{stored.dataset.id}/noise?version={stored.digest[:SHORT]}",
@@ -249,7 +306,9 @@ def _attack(attack: Attack, kept: KeptAttack | None) -> dict[str, Any]:
         "attack": attack.name,
         "what": attack.what,
         "measured": None if kept is None else {name: plain(getattr(kept, name)) for name in QUOTED},
-        "advice": f"Not measured in this workspace: run `{attack.command}`." if kept is None else "",
+        "advice": told("Not measured in this workspace: run `{command}`.", command=attack.command)
+        if kept is None
+        else "",
     }
 
 
@@ -267,16 +326,23 @@ def _version(facts: VersionFacts) -> dict[str, Any]:
 def _corrections(dataset: Dataset) -> dict[str, Any]:
     """What happens to numbers when records are corrected."""
     if dataset.protection.is_dp:
-        own = "Every version has noise of its own and is charged to the budget before it can be seen."
-        kept = "Earlier versions stay open: the ledger has charged each of them."
+        own = told("Every version has noise of its own and is charged to the budget before it can be seen.")
+        kept = told("Earlier versions stay open: the ledger has charged each of them.")
         return {"versions_apart": None, "sentences": [_NEW_VERSION, own, kept, _COLLECT]}
     apart = dataset.protection.versions_apart
-    told = (
-        "keep-keys, the default: everybody keeps the record key, and a cell in which nobody changed keeps its number.",
+    sentences = (
+        told(
+            "keep-keys, the default: everybody keeps the record key, and a cell in which nobody changed "
+            "keeps its number."
+        ),
         _COLLECT,
-        "new-lineage: all keys are new, all numbers change, and earlier versions are closed.",
-        "An earlier version is answered beside the one that is served if both have the same keys, noise, rules, weights "
-        f"and categories, and either no record or at least {apart} records differ. The custodian can allow more at a "
-        f"load. {apart} records are a convention and no promise.",
+        told("new-lineage: all keys are new, all numbers change, and earlier versions are closed."),
+        told(
+            "An earlier version is answered beside the one that is served if both have the same keys, "
+            "noise, rules, weights and categories, and either no record or at least {apart} records "
+            "differ. The custodian can allow more at a load. {apart} records are a convention and no "
+            "promise.",
+            apart=apart,
+        ),
     )
-    return {"versions_apart": apart, "sentences": [_NEW_VERSION, *told]}
+    return {"versions_apart": apart, "sentences": [_NEW_VERSION, *sentences]}

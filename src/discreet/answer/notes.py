@@ -5,48 +5,97 @@ Comes from: the protection and the request. Goes to: the release, pages and docu
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+from discreet.model.declared_dp import declared_dp
+from discreet.model.level_maps import is_level_of
+from discreet.model.told import Text, joined, told
+from discreet.model.unit import unit_of
 from discreet.protect.exactness import changed_sentence
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
+
+    import numpy as np
+    from numpy.typing import NDArray
 
     from discreet.model.dataset import Dataset
     from discreet.model.noise_law import NoiseLaw
     from discreet.model.request import TableRequest
     from discreet.model.shape import Dimension
     from discreet.noise.table import NoiseTable
+    from discreet.protect.noisy_cells import NoisyCells
 
-_SAME = "The same group of people always shows the same value."
-_APART = "are adjusted separately and may differ from the sum of their parts."
-#: Of totals and their parts, by additivity.
+_NOISE = {
+    "cellkey": told(
+        "Counts in this table have been randomly adjusted by small amounts to protect confidentiality."
+    ),
+    "dp": told("Counts in this table have been randomly adjusted to protect confidentiality."),
+}
+_SMALL = told("Do not rely on small counts; adding cells yourself adds their uncertainty.")
+#: Of people, and of other units.
+_SAME = (
+    told("The same group of people always shows the same value."),
+    told("The same group of {many} always shows the same value."),
+)
+_APART = told("Totals are adjusted separately and may differ from the sum of their parts.")
+#: Of totals in a joint universe.
+_ROUNDED = told(
+    "A cell shows one whole number in every table, its own value rounded: totals are the sums of their parts but for this "
+    "rounding."
+)
+_HIDDEN = told("Totals also hold the noise of cells that cannot occur.")
+#: Of totals and their parts, by additivity; of people, and of other units.
 NOTES = {
-    "independent": f"{_SAME} Totals {_APART}",
-    "interior": "Totals are the sums of the adjusted cells and carry all their adjustments: the same people may "
-    "show another total in another table.",
-    "fitted": "Cells were then changed so that every total is the sum of its parts; the same people may "
-    "therefore show a slightly different value in another table.",
+    "interior": (
+        told(
+            "Totals are the sums of the adjusted cells and carry all their adjustments: the same people may show another "
+            "total in another table."
+        ),
+        told(
+            "Totals are the sums of the adjusted cells and carry all their adjustments: the same {many} may show another "
+            "total in another table."
+        ),
+    ),
+    "fitted": (
+        told(
+            "Cells were then changed so that every total is the sum of its parts; the same people may therefore show a "
+            "slightly different value in another table."
+        ),
+        told(
+            "Cells were then changed so that every total is the sum of its parts; the same {many} may therefore show a "
+            "slightly different value in another table."
+        ),
+    ),
 }
 #: The same where noise belongs to the description of a cell.
-DP_NOTES = {
-    "independent": f"Totals {_APART}",
-    "interior": "Totals are the sums of the adjusted cells and carry all their adjustments.",
-    "fitted": "Cells were then changed so that every total is the sum of its parts.",
+DP_NOTES: dict[str, str] = {
+    "independent": _APART,
+    "interior": told("Totals are the sums of the adjusted cells and carry all their adjustments."),
+    "fitted": told("Cells were then changed so that every total is the sum of its parts."),
 }
 
 
 def mandatory_note(dataset: Dataset, additivity: str = "") -> str:
     """That counts were adjusted, and what that means for totals; of a dataset as such."""
+    return _adjusted(dataset, totals_note(dataset, additivity))
+
+
+def totals_note(dataset: Dataset, additivity: str = "") -> str:
+    """What becomes of totals and their parts."""
     protection = dataset.protection
-    notes = DP_NOTES if protection.keyed_by_description else NOTES
-    amount = "" if protection.is_dp else "by small amounts "
-    return _adjusted(amount, notes[additivity or protection.additivity])
+    chosen = additivity or protection.additivity
+    if protection.universe.get("margins") == "joint" and chosen == "independent":
+        return _ROUNDED
+    if protection.keyed_by_description:
+        return DP_NOTES[chosen]
+    unit = unit_of(dataset)
+    return joined([unit.says(*_SAME), _APART]) if chosen == "independent" else unit.says(*NOTES[chosen])
 
 
 def whole_note(dataset: Dataset, tables: Iterable[NoiseTable], additivity: str = "") -> str:
     """The mandatory note, and how often the noise changes a count: a note never says more than the noise does."""
-    return f"{mandatory_note(dataset, additivity)} {changed_sentence(tables)}"
+    return joined([mandatory_note(dataset, additivity), changed_sentence(tables)])
 
 
 def table_note(
@@ -61,54 +110,86 @@ def table_note(
     It tells how often the noise changes a count: a note never says more than the noise does.
     """
     note = mandatory_note(dataset, additivity)
-    if additivity == "independent":
-        note = note.replace(f"Totals {_APART}", _totals(dimensions, law)).replace("  ", " ")
-    return " ".join([note, *filter(None, map(_everybody, dimensions)), changed_sentence(tables)])
+    if additivity == "independent" and not law.rounds:
+        steady = [] if dataset.protection.keyed_by_description else [unit_of(dataset).says(*_SAME)]
+        note = _adjusted(dataset, joined([*steady, _totals(dimensions, law)]))
+    rounds = additivity == "independent" and law.rounds
+    hidden = [_HIDDEN] if rounds and _has_zeros(dataset, dimensions) else []
+    return joined([note, *hidden, *map(_everybody, dimensions), changed_sentence(tables)])
+
+
+def exact_note(dataset: Dataset, cells: NoisyCells, values: NDArray[Any], withheld: NDArray[np.bool_]) -> str:
+    """Which numbers of a table have no noise; nothing where it shows none, or sums of noisy cells in their place."""
+    exact = cells.law.exact & ~withheld
+    if not exact.any() or (values[exact] != cells.noisy[exact]).any():
+        return ""
+    held = tuple(dataset.variable(name).label for name in declared_dp(dataset)[0].held)
+    if not held:
+        return told("The number of all records has no noise: it is declared public.")
+    return told(
+        "Numbers of all records, and of all records of a category of {held:comma}, have no noise: they are declared "
+        "public.",
+        held=held,
+    )
+
+
+def _has_zeros(dataset: Dataset, dimensions: Sequence[Dimension]) -> bool:
+    """Whether a table looks at all variables of a combination that cannot occur, at some level."""
+    shown = [dimension.name for dimension in dimensions]
+    return any(
+        all(any(is_level_of(dataset, name, own) for own in shown) for name, _ in zero.where)
+        for zero in dataset.structural_zeros
+    )
 
 
 def _totals(dimensions: Sequence[Dimension], law: NoiseLaw) -> str:
     """Which totals are sums of their parts; nothing where a table shows no whole beside its parts."""
-    wholes = [(axis, each) for axis, each in enumerate(dimensions) if each.wholes()]
-    sums = [each.label.lower() for axis, each in wholes if law.adds_up(axis, each.wholes())]
-    apart = [each.label.lower() for axis, each in wholes if each.label.lower() not in sums]
+    wholes = [(axis, each) for axis, each in enumerate(dimensions) if each.wholes]
+    sums = tuple(each.label for axis, each in wholes if law.adds_up(axis, each.wholes))
+    apart = tuple(each.label for axis, each in wholes if each.label not in sums)
     if not sums:
-        return f"Totals {_APART}" if apart else ""
-    added = f"Totals over {_listed(sums)} are the sums of their parts."
-    return f"{added} Totals over {_listed(apart)} {_APART}" if apart else added
+        return _APART if apart else ""
+    added = told("Totals over {names:lower} are the sums of their parts.", names=sums)
+    if not apart:
+        return added
+    differ = told(
+        "Totals over {names:lower} are adjusted separately and may differ from the sum of their parts.",
+        names=apart,
+    )
+    return joined([added, differ])
 
 
 def _everybody(dimension: Dimension) -> str:
     """That a total counts people who are in no category shown."""
     if not dimension.total or dimension.total_label or not dimension.leaves_out:
         return ""
-    return (
-        f"The {dimension.label.lower()} categories shown are not all: the total counts everybody, also those in none "
-        "of them."
+    return told(
+        "The {label:lower} categories shown are not all: the total counts everybody, also those in none of them.",
+        label=dimension.label,
     )
 
 
 def names_note(request: TableRequest, dataset: Dataset) -> str:
     """That some labels are the words of whoever asked; nothing without such names."""
-    own = [
-        f"{dataset.variable(variable).label}: " + ", ".join(f'"{name}"' for _, name in groups if name)
+    own = tuple(
+        Text(
+            "{label}: {names:comma}",
+            {
+                "label": dataset.variable(variable).label,
+                "names": tuple(f'"{name}"' for _, name in groups if name),
+            },
+        )
         for variable, groups in request.names
-    ]
-    return (
-        f"Groups named by whoever asked for this table, not by the dataset: {'; '.join(own)}." if own else ""
     )
+    if not own:
+        return ""
+    return told("Groups named by whoever asked for this table, not by the dataset: {own:semicolon}.", own=own)
 
 
 def joint_note() -> str:
     """The same of margins that are released together."""
-    return _adjusted("", "Margins of one release were adjusted together.")
+    return joined([_NOISE["dp"], told("Margins of one release were adjusted together."), _SMALL])
 
 
-def _listed(names: Sequence[str]) -> str:
-    return names[0] if len(names) == 1 else ", ".join(names[:-1]) + " and " + names[-1]
-
-
-def _adjusted(amount: str, totals: str) -> str:
-    return (
-        f"Counts in this table have been randomly adjusted {amount}to protect confidentiality. {totals} "
-        "Do not rely on small counts; adding cells yourself adds their uncertainty."
-    )
+def _adjusted(dataset: Dataset, totals: str) -> str:
+    return joined([_NOISE["dp" if dataset.protection.is_dp else "cellkey"], totals, _SMALL])

@@ -11,17 +11,17 @@ Comes from: a `Door`. Goes to: the faces, as a `Release`.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from discreet.additivity.additivity import add_up
-from discreet.answer.anchors import kept_cells
-from discreet.answer.clipping import clipping_note, goes_below_zero
+from discreet.answer.anchors import kept_cells, with_exact
+from discreet.answer.clipping import clipping_note, goes_below_zero, without_negatives
 from discreet.answer.counting import count_cells
-from discreet.answer.notes import names_note, table_note
+from discreet.answer.notes import exact_note, names_note, table_note
 from discreet.answer.question import check, unlock
-from discreet.answer.verdicts import verdict_on
+from discreet.answer.verdicts import known_cells, verdict_on
 from discreet.model.release import NOT_APPLICABLE, UNRELIABLE, WITHHELD, Release
 from discreet.model.shape import structural_zeros
 from discreet.noise.added_law import AddedLaw
@@ -31,9 +31,12 @@ from discreet.rules.withheld import cells_of
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from discreet.answer.measures import Shown
     from discreet.answer.question import Question
     from discreet.ledger.group_meter import Asker
     from discreet.model.request import TableRequest
+    from discreet.protect.noisy_cells import NoisyCells
+    from discreet.protect.protector import Protector
     from discreet.workspace.workspace import StoredDataset
 
 
@@ -49,29 +52,32 @@ def _answer(question: Question, anchors: list[Release]) -> Release:
     stored, protector = unlock(question)
     dataset, shape, asked, kind = question.dataset, question.shape, question.request, question.asked.kind
     charged = protector.pay()
-    exact = count_cells(stored, shape, weights=kind.weights, sums=kind.sums(dataset))
-    cells = protector.protect(exact)
+    cells, shown = _counted(question, stored, protector)
     verdict = verdict_on(stored, protector, question.asked.counted, shape, cells.noisy)
     layout = cells_of(verdict, shape, dataset, question.additivity)
     withheld = layout.withheld
-    shown = kind.show(question, exact, cells)
     impossible = structural_zeros(shape, dataset) | cells.law.impossible
-    clips = dataset.protection.clips
-    kept = kept_cells(shape, dataset, anchors)
-    values, adjustment = add_up(
-        shown.values, shape, question.additivity, impossible, dataset.protection, kept
-    )
+    kept = with_exact(kept_cells(shape, dataset, anchors), shown.values, cells.law.exact, dataset)
+    protection, clips = dataset.protection, dataset.protection.clips
+    values, adjustment = add_up(shown.values, shape, question.additivity, impossible, protection, kept)
     # Add first, clip last, and for display only: inference gets the noisy cells as they are.
     values = layout.add_shown(values)
-    signed = values if question.additivity != "fitted" else shown.values
+    before = values if question.additivity != "fitted" else shown.values
+    signed = _without(before, withheld) if clips and goes_below_zero(cells.law) else None
+    nearest = without_negatives(question, cells, impossible) if clips else None
+    values = _without(nearest.values if nearest else values, withheld)
+    if clips and not nearest:
+        np.maximum(values, 0, out=values)
+    noisy = layout.add_shown(cells.noisy)
+    noisy[withheld] = 0  # nobody else needs them: a large table has no copy to spare
     dimensions = labelled(shape.dimensions, layout)
     return Release(
         dataset=dataset,
         digest=stored.digest,
         request=asked,
         dimensions=dimensions,
-        values=np.where(withheld, 0, np.maximum(values, 0) if clips else values),
-        noisy=np.where(withheld, 0, layout.add_shown(cells.noisy)),
+        values=values,
+        noisy=noisy,
         status=_status(impossible, withheld, shown.unreliable),
         law=AddedLaw(cells.law, layout.added) if layout.sums else cells.law,
         notes=tuple(
@@ -79,30 +85,55 @@ def _answer(question: Question, anchors: list[Release]) -> Release:
                 None,
                 (
                     table_note(dataset, question.additivity, dimensions, cells.law, protector.tables),
+                    exact_note(dataset, cells, values, withheld),
                     adjustment,
-                    clipping_note(cells.law, clips=clips),
+                    nearest.note if nearest else clipping_note(cells.law, clips=clips),
                     NOTE if layout.sums else "",
                     names_note(asked, dataset),
                 ),
             )
         ),
-        promise=protector.promise(dataset.protection, asked.additivity, kind.measure.subject) + shown.promise,
+        promise=protector.promise(dataset, asked.additivity, kind.measure.subject) + shown.promise,
         errors=_unless(withheld | layout.added, shown.errors),
         noise_shares=_unless(withheld | layout.added, shown.noise_shares),
         verdict=None if verdict is None else verdict.as_json(),
         measure=kind.measure,
         charged=charged,
-        signed=np.where(withheld, 0, signed) if clips and goes_below_zero(cells.law) else None,
+        signed=signed,
+        unrounded=None
+        if cells.unrounded is None
+        else np.where(withheld, 0.0, layout.add_shown(cells.unrounded)),
     )
+
+
+def _counted(question: Question, stored: StoredDataset, protector: Protector) -> tuple[NoisyCells, Shown]:
+    """The noisy cells and what is shown of them; the exact ones end here."""
+    kind = question.asked.kind
+    known = known_cells(stored, protector, question.asked)
+    if known is not None:
+        return known, kind.show(question, None, known)
+    exact = count_cells(stored, question.shape, weights=kind.weights, sums=kind.sums(question.dataset))
+    cells = protector.protect(exact, spend=kind.spends)
+    return cells, kind.show(question, exact, cells)
 
 
 def _status(
     impossible: NDArray[np.bool_], withheld: NDArray[np.bool_], unreliable: NDArray[np.bool_] | None
 ) -> NDArray[np.uint8]:
     """Why a cell has no value, or is to be used with caution; the first reason counts."""
-    doubtful = np.zeros_like(impossible) if unreliable is None else unreliable
-    letters = np.select([impossible, withheld, doubtful], [NOT_APPLICABLE, WITHHELD, UNRELIABLE], 0)
-    return letters.astype(np.uint8)
+    status = np.zeros(impossible.shape, dtype=np.uint8)
+    if unreliable is not None:
+        status[unreliable] = UNRELIABLE
+    status[withheld] = WITHHELD
+    status[impossible] = NOT_APPLICABLE
+    return status
+
+
+def _without(values: NDArray[Any], withheld: NDArray[np.bool_]) -> NDArray[Any]:
+    """A copy of numbers, with nothing of those that are withheld."""
+    values = values.copy()
+    values[withheld] = 0
+    return values
 
 
 def _unless(withheld: NDArray[np.bool_], tenths: NDArray[np.int64] | None) -> NDArray[np.int64] | None:

@@ -80,6 +80,11 @@ class Question:
         return self.shape.cells
 
     @property
+    def lasting(self) -> bool:
+        """Whether the answer is the same for everybody from now on: nothing is counted or charged for an account."""
+        return not self.metered and not any(each._protector.unpaid for each in (self, *self.anchors))  # noqa: SLF001 - ours
+
+    @property
     def additivity(self) -> str:
         """How totals relate to their parts."""
         return self.request.additivity or self.dataset.protection.additivity
@@ -117,16 +122,27 @@ def read(dataset: Dataset, request: TableRequest) -> Asked:
     return Asked(asked, kind, table_shape(asked, dataset), kind.counted(asked, dataset))
 
 
-def check(stored: StoredDataset, request: TableRequest, asker: Asker | None = None) -> Question:
+def check(
+    stored: StoredDataset,
+    request: TableRequest,
+    asker: Asker | None = None,
+    most_cells: int | None = None,
+) -> Question:
     """Check a request against its dataset and the rules of shape, before a record is read.
 
     Groups of one's own that a rule counts are counted here, for the account that asks.
+
+    Args:
+        stored: The version that is asked.
+        request: What is asked.
+        asker: Who asks.
+        most_cells: In place of `max_cells`, where the table is not laid out (`nonzero.py`).
 
     Raises:
         BadRequest, UnknownVariable, UnknownCategory: The request cannot be read.
         Refused: A rule does not allow it; the message says which and what to do.
     """
-    return allow(stored, read_listed(stored, request), asker)
+    return allow(stored, read_listed(stored, request), asker, most_cells)
 
 
 def read_listed(stored: StoredDataset, request: TableRequest) -> Asked:
@@ -142,7 +158,9 @@ def read_listed(stored: StoredDataset, request: TableRequest) -> Asked:
     return asked if whole == asked.request else read(stored.dataset, whole)
 
 
-def allow(stored: StoredDataset, asked: Asked, asker: Asker | None = None) -> Question:
+def allow(
+    stored: StoredDataset, asked: Asked, asker: Asker | None = None, most_cells: int | None = None
+) -> Question:
     """The question of a request that was read.
 
     Raises:
@@ -159,9 +177,10 @@ def allow(stored: StoredDataset, asked: Asked, asker: Asker | None = None) -> Qu
                 stored.rules,
                 meter=meter,
                 account=asker.account,
+                most_cells=most_cells,
             )
     else:
-        refuse_by_rules(asked.request, asked.shape, stored.dataset, stored.rules)
+        refuse_by_rules(asked.request, asked.shape, stored.dataset, stored.rules, most_cells=most_cells)
     shapes = counted_shapes(stored, asked.counted, asked.shape)
     protector = stored.protector.cover(asked.counted, shapes, asker)
     anchors = tuple(check(stored, each) for each in anchor_requests(asked.request, stored.dataset))

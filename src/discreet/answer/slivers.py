@@ -13,25 +13,19 @@ Source: Rinott et al. (2018), sections 2.2 and 8 (differencing).
 
 from __future__ import annotations
 
-from itertools import combinations
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from discreet.records.engine import AggregateQuery
-from discreet.rules.places import finer, groupings
+from discreet.rules.close_groups import close_groups
+from discreet.rules.places import finer
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from numpy.typing import NDArray
-
     from discreet.model.dataset import Dataset
-    from discreet.model.levels import Group
     from discreet.records.engine import Engine
-
-#: The categories of a list that a base category lies in, none as -1; and the codes of the list.
-_Owners = tuple["NDArray[np.int64]", tuple[str, ...]]
 
 
 def cautions(dataset: Dataset, engine: Engine) -> tuple[str, ...]:
@@ -80,45 +74,12 @@ def slivers(
 def _of_variable(dataset: Dataset, name: str, counts: Mapping[str, int], fewer_than: int) -> Iterator[str]:
     codes = dataset.variable(name).codes
     people = np.array([counts.get(code, 0) for code in codes], dtype=np.int64)
-    lists = {name: (np.arange(len(codes), dtype=np.int64), codes)}
-    lists |= {level: _owners(groups, len(codes)) for level, groups in groupings(dataset, name).items()}
-    lists["total"] = (np.zeros(len(codes), dtype=np.int64), ("everybody",))
-    for one, other in combinations(lists, 2):
-        for code, close, apart in _close(lists[one], lists[other], people, fewer_than):
-            who = "one person" if apart == 1 else f"{apart} people"
-            yield (
-                f"{_named(one, code)} and {_named(other, close)} differ by {who} "
-                f"(fewer than {fewer_than}): merge one with a neighbour, or declare only one of them."
-            )
-
-
-def _owners(groups: tuple[Group, ...], length: int) -> _Owners:
-    owner = np.full(length, -1, dtype=np.int64)
-    for number, group in enumerate(groups):
-        owner[list(group.members)] = number
-    return owner, tuple(group.code for group in groups)
-
-
-def _close(
-    one: _Owners, other: _Owners, people: NDArray[np.int64], fewer_than: int
-) -> Iterator[tuple[str, str, int]]:
-    """Pairs of groups that share people and differ by 1 to k - 1: |A| + |B| - 2 |A and B|."""
-    (left, codes), (right, others) = one, other
-    sizes, other_sizes = _sizes(left, people, len(codes)), _sizes(right, people, len(others))
-    both = (left >= 0) & (right >= 0) & (people > 0)
-    pairs, inverse = np.unique(left[both] * len(others) + right[both], return_inverse=True)
-    shared = np.zeros(len(pairs), dtype=np.int64)
-    np.add.at(shared, inverse, people[both])
-    a, b = pairs // len(others), pairs % len(others)
-    apart = sizes[a] + other_sizes[b] - 2 * shared
-    for place in np.flatnonzero((apart > 0) & (apart < fewer_than)):
-        yield codes[a[place]], others[b[place]], int(apart[place])
-
-
-def _sizes(owner: NDArray[np.int64], people: NDArray[np.int64], length: int) -> NDArray[np.int64]:
-    sizes = np.zeros(length, dtype=np.int64)
-    np.add.at(sizes, owner[owner >= 0], people[owner >= 0])
-    return sizes
+    for one, code, other, close, apart in close_groups(dataset, name, people, fewer_than):
+        who = "one person" if apart == 1 else f"{apart} people"
+        yield (
+            f"{_named(one, code)} and {_named(other, close)} differ by {who} "
+            f"(fewer than {fewer_than}): merge one with a neighbour, or declare only one of them."
+        )
 
 
 def _named(level: str, code: str) -> str:

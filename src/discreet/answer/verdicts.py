@@ -8,12 +8,15 @@ Comes from: `pipeline`, `dry_run` and `joint_margins`. Goes to: `rules/verdict.p
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from discreet.answer.counting import count_cells
 from discreet.model.shape import structural_zeros, table_shape
+from discreet.protect.noisy_cells import NoisyCells
+from discreet.protect.protector import CellKeyProtector
 from discreet.rules.noisy_table import NoisyTable
 from discreet.rules.unfiltered import needs_table, unfiltered, unfiltered_shape
 from discreet.rules.verdict import verdict_of
@@ -21,11 +24,15 @@ from discreet.rules.verdict import verdict_of
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from discreet.answer.question import Asked
     from discreet.model.request import TableRequest
-    from discreet.model.shape import TableShape
+    from discreet.model.shape import Dimension, TableShape
     from discreet.protect.protector import Protector
     from discreet.rules.verdict import Verdict
     from discreet.workspace.workspace import StoredDataset
+
+#: Verdicts of a version that are remembered; the first ones are made again when they are asked for.
+MOST_VERDICTS = 1_000
 
 
 def verdict_on(
@@ -47,14 +54,82 @@ def verdict_on(
     if not needs_table(stored.rules, asked, stored.dataset):
         return None
     wide = unfiltered(asked, stored.dataset)
-    if wide not in stored.verdicts:
+    found = stored.verdicts.get(wide)
+    if found is None:
         wide_shape = unfiltered_shape(asked, stored.dataset)
         cells = _own_cells(wide_shape, shape, noisy)
         if cells is None:
-            cells = protector.protect(count_cells(stored, wide_shape)).noisy
+            kept = protector.stored(wide_shape)
+            cells = (kept or protector.protect(count_cells(stored, wide_shape), spend=True)).noisy
         table = NoisyTable(wide_shape, cells, structural_zeros(wide_shape, stored.dataset))
-        stored.verdicts[wide] = verdict_of(stored.rules, table, stored.dataset)
-    return stored.verdicts[wide]
+        found = _remembered(stored, wide, table)
+    return found
+
+
+def _remembered(stored: StoredDataset, wide: TableRequest, table: NoisyTable) -> Verdict:
+    """The verdict on a table, which is remembered; the first ones make room."""
+    stored.verdicts[wide] = found = verdict_of(stored.rules, table, stored.dataset)
+    for old in list(stored.verdicts)[:-MOST_VERDICTS]:
+        stored.verdicts.pop(old, None)
+    return found
+
+
+def known_cells(stored: StoredDataset, protector: Protector, question: Asked) -> NoisyCells | None:
+    """The noisy cells of a question that need no count of their own: made at load, or among those that the rules see."""
+    kept = protector.stored(question.shape)
+    if kept is not None:
+        return replace(kept, noisy=kept.noisy.copy())  # what is kept stays as it is
+    return _cells_of_rules(stored, protector, question)
+
+
+def _cells_of_rules(stored: StoredDataset, protector: Protector, question: Asked) -> NoisyCells | None:
+    """The noisy cells of a request out of the table that the rules look at, so that records are counted once for both.
+
+    None where the rules look at nothing new, or at other cells. Noise must belong to the people of a cell, and to what
+    the cell is called: then it does not matter in which of the two tables a cell stands.
+    """
+    asked, shape = question.counted, question.shape
+    keyed = isinstance(protector, CellKeyProtector) and question.kind.spends and not shape.filters
+    if not keyed or not needs_table(stored.rules, asked, stored.dataset):
+        return None
+    wide, key = unfiltered_shape(asked, stored.dataset), unfiltered(asked, stored.dataset)
+    places = None if key in stored.verdicts else _places(wide, shape)
+    if places is None:
+        return None
+    whole = protector.protect(count_cells(stored, wide), spend=True)
+    table = NoisyTable(wide, whole.noisy, structural_zeros(wide, stored.dataset))
+    _remembered(stored, key, table)
+    noisy = whole.noisy.transpose([axis for axis, _ in places])
+    for axis, (_, own) in enumerate(places):
+        if own is not None:
+            noisy = noisy.take(own, axis)
+    return NoisyCells(np.ascontiguousarray(noisy), protector.law(shape))
+
+
+def _places(wide: TableShape, shape: TableShape) -> list[tuple[int, NDArray[np.int64] | None]] | None:
+    """For each dimension its axis in the wider table, and the places of its cells there (None: all of them, in order)."""
+    axes = {dimension.name: axis for axis, dimension in enumerate(wide.dimensions)}
+    if axes.keys() != {dimension.name for dimension in shape.dimensions}:
+        return None
+    found: list[tuple[int, NDArray[np.int64] | None]] = []
+    for dimension in shape.dimensions:
+        whole = wide.dimensions[axes[dimension.name]]
+        own = None if whole == dimension else _places_along(whole, dimension)
+        if whole != dimension and own is None:
+            return None
+        found.append((axes[dimension.name], own))
+    return found
+
+
+def _places_along(whole: Dimension, part: Dimension) -> NDArray[np.int64] | None:
+    """Where the outputs of a dimension stand among those of a wider one of the same people; None if some do not."""
+    key = (_places_along, part)
+    if key not in whole.worked_out:
+        at = {members: place for place, members in enumerate(whole.members())}
+        places = [at.get(members, -1) for members in part.members()]
+        whole.worked_out[key] = None if -1 in places else np.array(places, dtype=np.int64)
+    found: NDArray[np.int64] | None = whole.worked_out[key]
+    return found
 
 
 def counted_shapes(stored: StoredDataset, counted: TableRequest, shape: TableShape) -> list[TableShape]:
@@ -92,4 +167,4 @@ def _own_cells(
         return None
     order = [places[dimension.name] for dimension in wide.dimensions]
     same = all(d == shape.dimensions[place] for d, place in zip(wide.dimensions, order, strict=True))
-    return noisy.transpose(order).copy() if same else None
+    return noisy.transpose(order) if same else None

@@ -11,7 +11,7 @@ import discreet
 from discreet.cli.main import app
 from discreet.errors import BadData, BadDescription, BadRequest
 from discreet.model.error_ladder import ERROR_LADDER, SHARE_LADDER
-from discreet.server.grid import grid
+from discreet.server.grid import Layout, grid
 from discreet.survey.design_effect import RATIO, SMALL
 
 RECORDS = 900
@@ -288,7 +288,7 @@ def test_the_command_line_shows_errors_when_asked_and_refuses_them_for_counts(fr
 
 def test_a_cell_of_the_page_tells_its_error_and_the_noises_share(frame, tmp_path):
     table = load(tmp_path, frame, "average-weight").table("survey", rows=["age"], measure="weighted")
-    shown = grid(table.release)
+    shown = grid(Layout(table.release))
     (text, _, notes, _) = shown.layers[0].groups[0].rows[1].cells[0]
     cell = table.to_pandas().iloc[1]
     assert text == f"{cell['value']:,}"

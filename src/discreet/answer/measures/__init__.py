@@ -63,17 +63,21 @@ class MeasureKind:
 
     Args:
         measure: What is public of it.
-        show: From a question, its exact and its noisy cells to what is shown.
+        show: From a question, its exact and its noisy cells to what is shown; nothing exact where nothing was counted.
         counted: The request that is counted; it must be allowed with all its variables.
         weights: Whether sums of weights are needed.
         sums: The further stored columns that must be added up in the same pass.
+        spends: Whether `show` does without exact counts: noisy ones take their place in memory.
+        cellwise: Whether what is shown of a cell of a dataset follows from that cell alone, so that cells can be listed.
     """
 
     measure: Measure
-    show: Callable[[Question, ExactTable, NoisyCells], Shown]
+    show: Callable[[Question, ExactTable | None, NoisyCells], Shown]
     counted: Callable[[TableRequest, Dataset], TableRequest] = as_asked
     weights: bool = False
     sums: Callable[[Dataset], tuple[str, ...]] = no_sums
+    spends: bool = False
+    cellwise: Callable[[Dataset], bool] = lambda _dataset: False
 
     @property
     def name(self) -> str:

@@ -13,8 +13,8 @@ if TYPE_CHECKING:
     from discreet.protect.noisy_cells import NoisyCells
 
 
-def _show(_question: Question, _exact: ExactTable, cells: NoisyCells) -> Shown:
+def _show(_question: Question, _exact: ExactTable | None, cells: NoisyCells) -> Shown:
     return Shown(cells.noisy)
 
 
-MEASURE = MeasureKind(COUNT, _show)
+MEASURE = MeasureKind(COUNT, _show, spends=True, cellwise=lambda _dataset: True)

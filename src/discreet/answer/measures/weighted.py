@@ -30,6 +30,7 @@ from discreet.errors import BadRequest
 from discreet.model.measure import Measure
 from discreet.model.sampling_design import SamplingDesign
 from discreet.model.shape import Dimension, plain_outputs
+from discreet.model.told import told
 from discreet.records.design_columns import stored_sums
 from discreet.records.tabulate import tabulate
 from discreet.survey.design import SurveyDesign
@@ -52,7 +53,7 @@ if TYPE_CHECKING:
     from discreet.protect.noisy_cells import NoisyCells
 
 
-def _show(question: Question, exact: ExactTable, cells: NoisyCells) -> Shown:
+def _show(question: Question, exact: ExactTable | None, cells: NoisyCells) -> Shown:
     """The weighted table of a shape whose sample counts have their noise."""
     survey = _declared(question.dataset)
     design = survey_design(question.dataset, survey)
@@ -77,13 +78,20 @@ def _about_errors(dataset: Dataset) -> tuple[str, ...]:
     if _errors_are_public(dataset):
         return ()
     return (
-        "Relative standard errors are made of noisy counts and of the design effect of the cell, which is computed from "
-        "the weights of the people in it and rounded up, by chance, to a rung of a ladder; they are rounded up once more.",
+        told(
+            "Relative standard errors are made of noisy counts and of the design effect of the cell, "
+            "which is computed from the weights of the people in it and rounded up, by chance, to a rung "
+            "of a ladder; they are rounded up once more."
+        ),
     )
 
 
 def _effects(
-    question: Question, exact: ExactTable, cells: NoisyCells, strata: Strata | None, design: SurveyDesign
+    question: Question,
+    exact: ExactTable | None,
+    cells: NoisyCells,
+    strata: Strata | None,
+    design: SurveyDesign,
 ) -> NDArray[np.float64]:
     """The design effect of each cell."""
     dataset, declared = question.dataset, declared_effects(cells.noisy, design)
@@ -93,6 +101,8 @@ def _effects(
             if strata is None
             else np.maximum(declared, strata.effects(_declared(dataset), cells.noisy))
         )
+    if exact is None:
+        raise ValueError("errors from exact weights need the records")
     without_noise = _fixed_point(
         _declared(dataset), exact.counts, None if strata is None else strata.exact(), design
     )
@@ -116,6 +126,11 @@ def _weights_of(exact: ExactTable) -> NDArray[np.int64]:
 def _sums(dataset: Dataset) -> tuple[str, ...]:
     """What is added up in the same pass, for the errors."""
     return () if _errors_are_public(dataset) or _declared(dataset).design.grouped else stored_sums(dataset)
+
+
+def _cellwise(dataset: Dataset) -> bool:
+    """Not where strata are counted one by one, or where the errors of small cells are those of the whole table."""
+    return _errors_are_public(dataset) and _declared(dataset).form != "public-strata"
 
 
 def cautions_on(dataset: Dataset) -> tuple[str, ...]:
@@ -143,16 +158,20 @@ def _refuse(dataset: Dataset) -> BadRequest | None:
     if dataset.survey is not None:
         return None
     return BadRequest(
-        f'The dataset "{dataset.id}" has no survey weights that are described.',
-        "Ask for the measure count; a custodian adds [survey] to dataset.toml.",
+        told('The dataset "{id}" has no survey weights that are described.', id=dataset.id),
+        told("Ask for the measure count; a custodian adds [survey] to dataset.toml."),
     )
 
 
 def _about(dataset: Dataset) -> str:
     survey = _declared(dataset)
-    return (
-        f"a sample of {survey.sample_size:,} weighted to {float(survey.population_size):,.0f} {dataset.unit}; "
-        f"{survey.design.in_words or f'design effect {float(1 + survey.relative_variance):.2f}'}"
+    effect = told("design effect {effect:.2f}", effect=float(1 + survey.relative_variance))
+    return told(
+        "a sample of {sample:,} weighted to {population:,.0f} {unit}; {design}",
+        sample=survey.sample_size,
+        population=float(survey.population_size),
+        unit=dataset.unit,
+        design=survey.design.in_words or effect,
     )
 
 
@@ -206,14 +225,14 @@ class Strata:
 
     Args:
         cells: The noisy counts and the law of their noise.
-        counts: The exact counts. Secret.
+        counts: The exact counts, where they were counted. Secret.
         codes: The strata in the order of that axis.
         axis: The strata's axis in the table that is shown; None where it shows none.
         shown: Which strata each place along that axis holds; without an axis, those of every cell.
     """
 
     cells: NoisyCells
-    counts: NDArray[np.int64]
+    counts: NDArray[np.int64] | None
     codes: tuple[str, ...]
     axis: int | None
     shown: list[tuple[int, ...]]
@@ -226,6 +245,8 @@ class Strata:
 
     def exact(self) -> Strata:
         """The same without noise. Secret."""
+        if self.counts is None:
+            raise ValueError("nothing was counted")
         return replace(self, cells=replace(self.cells, noisy=self.counts))
 
     def _by_place(self, figure: Callable[[list[int]], NDArray[Any]]) -> NDArray[Any]:
@@ -262,22 +283,24 @@ def _by_strata(question: Question, survey: Survey) -> Strata:
         dimensions=(*(d for d in shape.dimensions if d.name != stratum.name), strata),
         filters=tuple(f for f in shape.filters if f.name != stratum.name),
     )
-    exact = tabulate(stored.engine, finer)
-    cells = protector.protect(exact)
+    cells, counts = protector.stored(finer), None
+    if cells is None:
+        exact = tabulate(stored.engine, finer)
+        cells, counts = protector.protect(exact), exact.counts
     axis = next((n for n, d in enumerate(shape.dimensions) if d.name == stratum.name), None)
     if axis is None:
         hidden = {f.name: f.members for f in shape.filters}
         inside = [hidden.get(stratum.name, everything)]
-        return Strata(cells, exact.counts, tuple(stratum.codes), None, inside)
-    return Strata(cells, exact.counts, tuple(stratum.codes), axis, list(shape.dimensions[axis].members()))
+        return Strata(cells, counts, tuple(stratum.codes), None, inside)
+    return Strata(cells, counts, tuple(stratum.codes), axis, list(shape.dimensions[axis].members()))
 
 
 MEASURE = MeasureKind(
     Measure(
         "weighted",
-        label=lambda dataset: f"{dataset.unit.capitalize()} represented",
-        title=lambda dataset: f"Estimated {dataset.unit}",
-        subject="The sample count behind an estimate, by itself,",
+        label=lambda dataset: told("{unit:capital} represented", unit=dataset.unit),
+        title=lambda dataset: told("Estimated {unit}", unit=dataset.unit),
+        subject=told("The sample count behind an estimate, by itself,"),
         has_errors=True,
         refuse=_refuse,
         about=_about,
@@ -286,4 +309,5 @@ MEASURE = MeasureKind(
     counted=_counted_by_strata,
     weights=True,
     sums=_sums,
+    cellwise=_cellwise,
 )
