@@ -1,0 +1,204 @@
+"""A publication: a signed list of files, each named by the SHA-256 of its content.
+
+    publication.json     the pointer: which list holds now, its signature (Ed25519), the public key
+    files/SHA256         the list itself, and for each dataset its description, its noise and its tables
+
+The pointer is replaced last, and by one rename. Files are never changed. Whoever reads checks the signature of the list,
+and the hash of every file before anything of it is used: a damaged, foreign or swapped file is refused.
+
+Comes from: `publishing` (written), a `Place` (read). Goes to: `doors`.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, field
+from hashlib import sha256
+from typing import TYPE_CHECKING, Any
+
+from discreet.errors import PublicationUnusable, SignatureUnusable
+from discreet.publish.packed import packed, unpacked
+from discreet.records.signing import PublicKey
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from discreet.publish.place import Place
+    from discreet.records.signing import SigningKey
+
+POINTER = "publication.json"
+FORMAT, VERSION = "discreet-publication", 1
+#: What is signed begins so: a signature of something else is none of a publication.
+_SIGNED = b"discreet publication 1\n"
+
+
+@dataclass(frozen=True, slots=True)
+class FileRef:
+    """A file by its content."""
+
+    sha256: str
+    bytes: int
+
+    @property
+    def name(self) -> str:
+        """Where it stands."""
+        return f"files/{self.sha256}"
+
+    def as_json(self) -> dict[str, Any]:
+        """As the list has it."""
+        return {"sha256": self.sha256, "bytes": self.bytes}
+
+
+def ref_to(content: bytes) -> FileRef:
+    """The name of a content."""
+    return FileRef(sha256(content).hexdigest(), len(content))
+
+
+@dataclass(frozen=True, slots=True)
+class PublishedDataset:
+    """One dataset of a publication.
+
+    Args:
+        digest: The version.
+        parts: The file of its description and documents.
+        noise: The file of its noise.
+        boundaries: The files of shapes, by variable.
+        universe: The file of the noisy residuals of a joint universe; None where tables are published.
+        tables: The requests that were published, each with its file.
+    """
+
+    digest: str
+    parts: FileRef
+    noise: FileRef
+    boundaries: Mapping[str, FileRef] = field(default_factory=dict)
+    universe: FileRef | None = None
+    tables: tuple[tuple[dict[str, Any], FileRef], ...] = ()
+
+    def files(self) -> Iterator[FileRef]:
+        """All its files."""
+        yield from (self.parts, self.noise, *self.boundaries.values())
+        yield from () if self.universe is None else (self.universe,)
+        yield from (ref for _, ref in self.tables)
+
+    def as_json(self) -> dict[str, Any]:
+        """As the list has it."""
+        return {
+            "digest": self.digest,
+            "parts": self.parts.as_json(),
+            "noise": self.noise.as_json(),
+            "boundaries": {name: ref.as_json() for name, ref in sorted(self.boundaries.items())},
+            "universe": None if self.universe is None else self.universe.as_json(),
+            "tables": [{"request": request, **ref.as_json()} for request, ref in self.tables],
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Publication:
+    """What the signed list says.
+
+    Args:
+        datasets: By id.
+        options: Who publishes, and under which licence, where the workspace says so.
+    """
+
+    datasets: Mapping[str, PublishedDataset]
+    options: Mapping[str, str] = field(default_factory=dict)
+
+    def content(self) -> bytes:
+        """The list as a file, always the same for the same publication."""
+        datasets = {name: each.as_json() for name, each in sorted(self.datasets.items())}
+        return packed(
+            {"format": FORMAT, "version": VERSION, "options": dict(self.options), "datasets": datasets}
+        )
+
+
+def write_pointer(place: Place, publication: Publication, key: SigningKey) -> bool:
+    """Write the list and then the pointer to it; whether the pointer is another than before."""
+    content = publication.content()
+    listed = ref_to(content)
+    pointer = {
+        "format": FORMAT,
+        "version": VERSION,
+        "list": listed.as_json(),
+        "public_key": key.public.text,
+        "signature": key.sign(_SIGNED + content).hex(),
+    }
+    text = (json.dumps(pointer, indent=1) + "\n").encode("ascii")
+    if place.size(POINTER) == len(text) and place.read(POINTER) == text:
+        return False
+    if place.size(listed.name) != listed.bytes:
+        place.write(listed.name, content)
+    place.write(POINTER, text)
+    return True
+
+
+def read_publication(place: Place, trusted: PublicKey | None) -> tuple[Publication, PublicKey]:
+    """The publication of a place, and whose signature it has.
+
+    Args:
+        place: Where it stands.
+        trusted: The key that must have signed it; None takes the pointer's own, which tells damage and no forgery.
+
+    Raises:
+        PublicationUnusable: There is none, or it is damaged.
+        SignatureUnusable: Another key signed it, or nothing did.
+    """
+    try:
+        pointer = json.loads(place.read(POINTER))
+        listed = FileRef(**pointer["list"])
+        key, signature = PublicKey(pointer["public_key"]), bytes.fromhex(pointer["signature"])
+    except (ValueError, KeyError, TypeError, AttributeError):
+        raise _damaged(POINTER) from None
+    if trusted is not None and key != trusted:
+        raise SignatureUnusable(
+            f"The publication is signed by the key {key.fingerprint[:16]}, and {trusted.fingerprint[:16]} is trusted.",
+            "Give the public key of the office that published it, or get the publication from that office.",
+        )
+    content = read_file(place, listed)
+    key.verify(signature, _SIGNED + content)
+    return _parsed(content), key
+
+
+def read_file(place: Place, ref: FileRef) -> bytes:
+    """A file of a publication, if it is the one that was signed.
+
+    Raises:
+        PublicationUnusable: It is missing, damaged or another.
+    """
+    content = place.read(ref.name)
+    if ref_to(content) != ref:
+        raise _damaged(ref.name)
+    return content
+
+
+def _parsed(content: bytes) -> Publication:
+    try:
+        document = unpacked(content)
+        if document["format"] != FORMAT or document["version"] != VERSION:
+            raise PublicationUnusable(
+                f"The publication has the format {document['format']!r} {document['version']!r}.",
+                "Serve it with the version of Discreet that wrote it, or a later one.",
+            )
+        datasets = {name: _dataset(each) for name, each in document["datasets"].items()}
+        return Publication(datasets, document["options"])
+    except (ValueError, KeyError, TypeError, AttributeError):
+        raise _damaged("the list of files") from None
+
+
+def _dataset(entry: Mapping[str, Any]) -> PublishedDataset:
+    universe = entry["universe"]
+    return PublishedDataset(
+        entry["digest"],
+        FileRef(**entry["parts"]),
+        FileRef(**entry["noise"]),
+        {name: FileRef(**ref) for name, ref in entry["boundaries"].items()},
+        None if universe is None else FileRef(**universe),
+        tuple((each["request"], FileRef(each["sha256"], each["bytes"])) for each in entry["tables"]),
+    )
+
+
+def _damaged(name: str) -> PublicationUnusable:
+    return PublicationUnusable(
+        f"{name!r} of the publication is damaged, or is not what was signed.",
+        "Publish again, or copy the publication again from where it was published.",
+    )
