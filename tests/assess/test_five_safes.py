@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from discreet import privacy
-from discreet.answer.door import Doors
+from discreet.answer.doors import Doors
 from discreet.assess.five_safes import NOTICE, five_safes
 from discreet.workspace.ledger_place import accounts_of
 from discreet.workspace.options import read_options

@@ -4,31 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from discreet.answer.door import Door
-from discreet.assess import assess
 from discreet.assess.page import MARKER, grid, picture, write_page
-from discreet.assess.report import report
 from discreet.errors import BadRequest
-from discreet.model.request import TableRequest
 
 
-@pytest.fixture(scope="module")
-def found(town_workspace):
-    request = TableRequest("town", rows=("sex",), columns=("job",), filters=(("area", ("N2", "S3")),))
-    return assess(
-        Door(town_workspace.stored("town")),
-        request,
-        families=["laplace", "pram", "current"],
-        epsilons=[0.5, 1],
-        reps=10,
-    )
-
-
-@pytest.fixture(scope="module")
-def html(found):
-    return report(found)
-
-
+@pytest.mark.slow
 def test_a_page_is_written_whole_for_its_owner_and_over_nothing_else(tmp_path, html):
     path = tmp_path / "report.html"
     write_page(html, path)

@@ -6,11 +6,9 @@ from html.parser import HTMLParser
 import numpy as np
 import pytest
 
-from discreet.answer.door import Door
-from discreet.assess import Subject, assess, assess_subject, cases_of
+from discreet.assess import Subject, assess_subject, cases_of
 from discreet.assess.assessment import CONFIDENTIAL, OUTSIDE_DP
 from discreet.assess.report import report
-from discreet.model.request import TableRequest
 
 VOID = {"meta", "br", "link", "img", "input", "hr"}
 
@@ -29,23 +27,6 @@ class Balanced(HTMLParser):
 
     def handle_endtag(self, tag):
         assert self.open.pop() == tag
-
-
-@pytest.fixture(scope="module")
-def found(town_workspace):
-    request = TableRequest("town", rows=("sex",), columns=("job",), filters=(("area", ("N2", "S3")),))
-    return assess(
-        Door(town_workspace.stored("town")),
-        request,
-        families=["laplace", "pram", "current"],
-        epsilons=[0.5, 1],
-        reps=10,
-    )
-
-
-@pytest.fixture(scope="module")
-def html(found):
-    return report(found)
 
 
 def test_it_is_marked_confidential_at_the_top_and_at_the_foot(html):

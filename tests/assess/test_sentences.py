@@ -3,24 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
-import pytest
 
-from discreet.answer.door import Door
-from discreet.assess import Subject, assess, assess_subject, cases_of
+from discreet.assess import Subject, assess_subject, cases_of
 from discreet.assess.sentences import conclusion, summary
-from discreet.model.request import TableRequest
-
-
-@pytest.fixture(scope="module")
-def found(town_workspace):
-    request = TableRequest("town", rows=("sex",), columns=("job",), filters=(("area", ("N2", "S3")),))
-    return assess(
-        Door(town_workspace.stored("town")),
-        request,
-        families=["laplace", "pram", "current"],
-        epsilons=[0.5, 1],
-        reps=10,
-    )
 
 
 def test_sentences_say_what_a_reader_would_conclude():

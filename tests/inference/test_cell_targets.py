@@ -8,7 +8,7 @@ from fastapi.testclient import TestClient
 from scipy.stats import binomtest
 
 import discreet
-from discreet.answer.door import Doors
+from discreet.answer.doors import Doors
 from discreet.answer.pipeline import release_table
 from discreet.errors import BadRequest
 from discreet.inference import cell_targets
@@ -45,9 +45,11 @@ def with_status(release, place, status):
 
 
 def test_a_variable_that_is_not_named_means_its_total(release):
-    assert cell_codes(release, "sex=1") == cell_codes(release, {"sex": "1"}) == ("1", "_T")
-    assert cell_codes(release, {}) == ("_T", "_T")
-    assert cell_codes(release, ["1", "_T"]) == ("1", "_T")
+    assert (
+        cell_codes(release.dimensions, "sex=1") == cell_codes(release.dimensions, {"sex": "1"}) == ("1", "_T")
+    )
+    assert cell_codes(release.dimensions, {}) == ("_T", "_T")
+    assert cell_codes(release.dimensions, ["1", "_T"]) == ("1", "_T")
 
 
 def test_every_interval_is_that_of_its_cell(release):

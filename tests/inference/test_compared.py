@@ -6,7 +6,7 @@ from itertools import product
 import numpy as np
 import pytest
 
-from discreet.answer.door import open_doors
+from discreet.answer.doors import open_doors
 from discreet.errors import BadRequest, VersionClosed
 from discreet.inference.cell_targets import every_interval
 from discreet.inference.compared import compare

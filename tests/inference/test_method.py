@@ -3,6 +3,7 @@ import pytest
 
 from discreet.inference.hierarchical_model import HierarchicalModel
 from discreet.inference.method import chosen_method, p_value, reason
+from discreet.inference.noise_by_cell import by_cell
 from discreet.inference.null_law import NullLaw, null_law
 from discreet.inference.ratios import ratios
 from discreet.noise import laplace
@@ -30,6 +31,15 @@ def law(mean, doubt, variance, df, crowded=False):
 )
 def test_the_first_method_that_holds_is_taken(known, cells, method, draws):
     assert chosen_method(known, NOISE, cells, 499, "poisson") == (method, draws)
+
+
+@pytest.mark.parametrize(
+    ("epsilon", "method", "draws"), [(1, "bootstrap", 499), (0.1, "bootstrap", 99), (0.01, "moments", 499)]
+)
+def test_the_wider_the_laws_the_less_is_drawn(epsilon, method, draws):
+    """Wrong alternative: the work counted by the window through which a wide law is looked at, whatever its width."""
+    noise = by_cell(laplace(epsilon=epsilon, m=int(30 / epsilon)), (5, 2))
+    assert chosen_method(law(9.5, 2.0, 20, 8), noise, 10, 499, "poisson") == (method, draws)
 
 
 @pytest.mark.parametrize(

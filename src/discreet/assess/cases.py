@@ -19,7 +19,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from discreet.errors import BadRequest, InfeasibleDesign, nearest
+from discreet.errors import BadRequest, InfeasibleDesign
+from discreet.model.nearest import nearest
 from discreet.noise import families as registry
 from discreet.noise.files import read_noise_table
 from discreet.noise.kept_zero import with_kept_zero

@@ -58,6 +58,8 @@ class Expected:
         false_zero_share: The same as a share of cells with people; by true count 1, ..., `SMALL` beside it.
         false_zero_by_count: For each small count that occurs, the chance that it is shown as zero.
         false_people: Expected number of empty cells that are shown with people.
+        bias: Expected sum of all cells as shown, less the true sum.
+        existence: Of the cells shown with people, the share that has people; None where none is shown.
         shown_small: Expected number of cells shown with 1 to `SMALL` people.
         confirmation: For 0, 1, ..., `SMALL`: of the cells so shown, the share that is; None if never shown.
         confirmation_small: Of the cells shown with 1 to `SMALL`, the share that has exactly the shown number.
@@ -77,6 +79,8 @@ class Expected:
     false_zero_share: float
     false_zero_by_count: tuple[float | None, ...]
     false_people: float
+    bias: float
+    existence: float | None
     shown_small: float
     confirmation: tuple[float | None, ...]
     confirmation_small: float | None
@@ -88,6 +92,7 @@ class _Cell(NamedTuple):
     moments: NDArray[np.float64]
     hellinger: float
     stays: float
+    bias: float
     shown: NDArray[np.float64]
 
 
@@ -130,6 +135,8 @@ def expected(counts: NDArray[np.int64], noise: NoiseTable, *, clip: bool = True)
         false_zero_share=false_zeros / occupied if occupied else 0.0,
         false_zero_by_count=tuple(_at(values, shown[:, 0], count) for count in range(1, SMALL + 1)),
         false_people=float(times[~full] @ (1 - shown[~full, 0])),
+        bias=float(times @ np.array([cell.bias for cell in cells])),
+        existence=_existence(times, shown[:, 0], full),
         shown_small=float((times @ shown)[1:].sum()),
         confirmation=tuple(_confirmed(values, times, shown, [v]) for v in range(SMALL + 1)),
         confirmation_small=_confirmed(values, times, shown, list(range(1, SMALL + 1))),
@@ -145,7 +152,19 @@ def _cell(count: int, row: NoiseRow, *, clip: bool) -> _Cell:
     losses = np.array([np.abs(seen - count), (seen - count).astype(np.float64) ** 2, roots])
     shown = np.array([law[bounded == value].sum() for value in range(SMALL + 1)])
     moments = np.column_stack([losses @ law, losses**2 @ law])
-    return _Cell(moments, float(0.5 * roots**2 @ law), float(law[seen == count].sum()), shown)
+    return _Cell(
+        moments,
+        float(0.5 * roots**2 @ law),
+        float(law[seen == count].sum()),
+        float((seen - count) @ law),
+        shown,
+    )
+
+
+def _existence(times: NDArray[np.int64], empty: NDArray[np.float64], full: NDArray[np.bool_]) -> float | None:
+    """Of the cells shown above zero, the expected share with people."""
+    shown = times * (1 - empty)
+    return float(shown[full].sum() / shown.sum()) if shown.sum() > 0 else None
 
 
 def _at(values: NDArray[np.int64], chances: NDArray[np.float64], count: int) -> float | None:

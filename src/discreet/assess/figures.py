@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from discreet.assess.expectation import SMALL
-from discreet.errors import BadRequest, nearest
+from discreet.errors import BadRequest
 from discreet.inference.likelihood_ratio import LEVEL
+from discreet.model.nearest import nearest
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -29,7 +29,8 @@ from discreet.model.request import TableRequest
 from discreet.workspace.ledger_place import accounts_of, has_ledger
 
 if TYPE_CHECKING:
-    from discreet.answer.door import Door, Doors
+    from discreet.answer.door import Door
+    from discreet.answer.doors import Doors
     from discreet.workspace.options import Options
     from discreet.workspace.workspace import StoredDataset
 

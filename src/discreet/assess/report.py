@@ -104,7 +104,7 @@ def utility_table(found: Assessment) -> str:
     """How far releases are from the truth."""
     headers = [
         "case", "l1 a cell", "l2 a cell", "l3 a cell", "Hellinger", "total variation of MLEs", "false zeros",
-        "empty cells shown with people",
+        "empty cells shown with people", "people truly there", "bias of the sum",
     ]  # fmt: skip
     lines = []
     for o in found.outcomes:
@@ -112,7 +112,17 @@ def utility_table(found: Assessment) -> str:
         means = [f"{moments.mean / cells:.3g}" for moments in (e.l1, e.l2, e.l3)]
         zeros = f"{e.false_zeros:.1f} ({e.false_zero_share:.1%})"
         simulations = [simulated(o, "hellinger"), simulated(o, "total_variation")]
-        lines.append([o.case.label, *means, *simulations, zeros, f"{e.false_people:.1f}"])
+        lines.append(
+            [
+                o.case.label,
+                *means,
+                *simulations,
+                zeros,
+                f"{e.false_people:.1f}",
+                _share(e.existence),
+                f"{e.bias:+,.1f}",
+            ]
+        )
     return grid("Means over releases; the smaller, the more useful.", headers, lines)
 
 

@@ -15,8 +15,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from discreet.errors import BadRequest, nearest
+from discreet.errors import BadRequest
 from discreet.model.declared_dp import declared_dp
+from discreet.model.nearest import nearest
 from discreet.model.request import canonical
 from discreet.model.shape import table_shape
 from discreet.model.universe import margin_zeros

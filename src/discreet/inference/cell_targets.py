@@ -11,7 +11,7 @@ not named means its total. A label will do for a code. Several cells are a sum. 
 
 The cells of `of` may be the parts of the whole, the given cells among them, or one total that holds them. Under `dp` such a
 total may be the sum of the very base cells of its parts. It then has their noise, and the rest is taken in its place.
-Weighted tables are about the population (`weighted_interval`).
+Weighted tables are about the population (`weighted_interval`); cells of a joint table share noise (`joint_interval`).
 
 Comes from: a `Release` of counts or weighted counts. Goes to: `api`, `cli`, `server`.
 """
@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from discreet.errors import BadRequest, nearest
+from discreet.errors import BadRequest
 from discreet.inference.intervals import (
     DEFAULT_LEVEL,
     Interval,
@@ -35,6 +35,7 @@ from discreet.inference.intervals import (
     share_interval,
     sum_interval,
 )
+from discreet.inference.joint_interval import joint_quotient, joint_sum
 from discreet.inference.picked_cells import cell_members, cell_place, picked, rest_of
 from discreet.inference.weighted_interval import (
     WeightedInterval,
@@ -43,8 +44,10 @@ from discreet.inference.weighted_interval import (
     weighted_sum,
 )
 from discreet.model.grammar import split, unescape
+from discreet.model.nearest import nearest
 from discreet.model.noise_law import depends_on_count
 from discreet.model.release import NOT_APPLICABLE
+from discreet.model.told import Text, told
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -65,7 +68,7 @@ _TOTAL = "_T"
 _MOST_DIGITS = 6
 
 
-def cell_codes(release: Release, cell: Cell) -> Codes:
+def cell_codes(dimensions: Sequence[Dimension], cell: Cell) -> Codes:
     """The codes of a cell in the order of the dimensions.
 
     Raises:
@@ -73,13 +76,13 @@ def cell_codes(release: Release, cell: Cell) -> Codes:
     """
     if isinstance(cell, str):
         cell = _read(cell)
-    names = [dimension.name for dimension in release.dimensions]
+    names = [dimension.name for dimension in dimensions]
     if not isinstance(cell, Mapping):
         return tuple(cell)
     for name in cell:
         if name not in names:
-            raise BadRequest(f'The table has no variable "{name}".', nearest(name, names))
-    return tuple(_code(dimension, cell.get(dimension.name, _TOTAL)) for dimension in release.dimensions)
+            raise BadRequest(told('The table has no variable "{name}".', name=name), nearest(name, names))
+    return tuple(_code(dimension, cell.get(dimension.name, _TOTAL)) for dimension in dimensions)
 
 
 def interval_of(
@@ -98,30 +101,26 @@ def interval_of(
         BadRequest: Cells that are not there, have no value, or share people or noise.
     """
     if not cells:
-        raise BadRequest("No cell is named.", "Name one, as in sex=1,age=20-24.")
+        raise BadRequest(told("No cell is named."), told("Name one, as in sex=1,age=20-24."))
     one, whole, others, base, their_whole = (
-        [cell_codes(release, cell) for cell in group] for group in (cells, of, minus, over, minus_of)
+        [cell_codes(release.dimensions, cell) for cell in group]
+        for group in (cells, of, minus, over, minus_of)
     )
     if (base and (whole or others)) or (their_whole and not (whole and others)):
         raise BadRequest(
-            "A ratio, a share and a difference are asked for at once.",
-            "Give `over`; or `of`, `minus` or both. `minus_of` needs both.",
+            told("A ratio, a share and a difference are asked for at once."),
+            told("Give `over`; or `of`, `minus` or both. `minus_of` needs both."),
         )
     if release.measure.has_errors:
         return _weighted(release, one, whole, others, base, their_whole, level)
     if whole and others:
-        raise BadRequest("A share and a difference are asked for at once.", "Give `of` or `minus`.")
+        raise BadRequest(
+            told("A share and a difference are asked for at once."), told("Give `of` or `minus`.")
+        )
     for codes in (*one, *whole, *others, *base):
         _refuse_other_numbers(release, codes)
-    if others:
-        return _difference(picked(release, *one), picked(release, *others), level)
-    if base:
-        return ratio_interval(picked(release, *one), picked(release, *base), level=level)
-    if whole:
-        return _share(release, one, whole, level)
-    if len(one) == 1:
-        return _of_one(release, one[0], level)
-    return sum_interval(picked(release, *one), level=level)
+    found = _apart if release.unrounded is None else _joint
+    return found(release, one, whole, others, base, level)
 
 
 def every_interval(
@@ -160,8 +159,8 @@ def refuse_no_counts(release: Release) -> None:
     additivity = release.request.additivity or release.dataset.protection.additivity
     if not release.measure.is_count or additivity != "independent":
         raise BadRequest(
-            "The numbers shown are no counts with noise of their own.",
-            "Ask for the measure count with additivity=independent.",
+            told("The numbers shown are no counts with noise of their own."),
+            told("Ask for the measure count with additivity=independent."),
         )
 
 
@@ -185,9 +184,11 @@ def interval_texts(found: Interval, *, share: bool, ratio: bool, minus: bool) ->
     digits = 1
     while share and 0 < 100 * (found.high - found.low) < 10 ** (1 - digits) and digits < _MOST_DIGITS:
         digits += 1
-    pattern = f"{{:.{digits}f}} {'points' if minus else '%'}" if share else "{:,.4g}" if ratio else "{:,.0f}"
+    spec = f".{digits}f" if share else ",.4g" if ratio else ",.0f"
+    template = f"{{x:{spec}}}" + (" {points}" if share and minus else " %" if share else "")
     one, low, high = (
-        pattern.format(100 * x if share else x) for x in (found.estimate, found.low, found.high)
+        Text(template, {"x": 100 * x if share else x, "points": told("points")})
+        for x in (found.estimate, found.low, found.high)
     )
     return one, low, high
 
@@ -197,9 +198,9 @@ def error_text(found: Interval) -> str:
     if not isinstance(found, WeightedInterval):
         return ""
     error = found.relative_standard_error
-    return (
-        "no relative standard error" if error is None else f"relative standard error {error:g} %, rounded up"
-    )
+    if error is None:
+        return told("no relative standard error")
+    return told("relative standard error {error:g} %, rounded up", error=error)
 
 
 def every_document(release: Release, level: float = DEFAULT_LEVEL) -> dict[str, Any]:
@@ -241,7 +242,9 @@ def _read(text: str) -> dict[str, str]:
     for part in split(text, ","):
         name, *code = split(part, "=", limit=1)
         if not code or not unescape(name) or unescape(name) in found:
-            raise BadRequest(f'The cell "{text}" cannot be read.', "Write it as sex=1,age=20-24.")
+            raise BadRequest(
+                told('The cell "{text}" cannot be read.', text=text), told("Write it as sex=1,age=20-24.")
+            )
         found[unescape(name)] = unescape(code[0])
     return found
 
@@ -258,9 +261,12 @@ def _code(dimension: Dimension, code: str) -> str:
         return code if code in codes else same[0]
     if code == _TOTAL:
         raise BadRequest(
-            f'The table has no total of "{name}".', f"Give a code of it, such as {name}={codes[0]}."
+            told('The table has no total of "{name}".', name=name),
+            told("Give a code of it, such as {name}={code}.", name=name, code=codes[0]),
         )
-    raise BadRequest(f'"{code}" is no code of "{name}" in this table.', nearest(code, codes))
+    raise BadRequest(
+        told('"{code}" is no code of "{name}" in this table.', code=code, name=name), nearest(code, codes)
+    )
 
 
 def _refuse_other_numbers(release: Release, codes: Codes) -> None:
@@ -269,14 +275,53 @@ def _refuse_other_numbers(release: Release, codes: Codes) -> None:
     shown = release.missing[place] or release.before_clipping[place] == release.noisy[place]
     if not release.measure.is_count or not shown:
         raise BadRequest(
-            "The value shown is no count with noise of its own.",
-            "Ask for the measure count with additivity=independent.",
+            told("The value shown is no count with noise of its own."),
+            told("Ask for the measure count with additivity=independent."),
         )
 
 
 def _of_one(release: Release, codes: Codes, level: float) -> Interval:
     cell = picked(release, codes)
     return law_interval(int(cell.counts[0]), cell.laws[0], level)
+
+
+def _apart(
+    release: Release,
+    one: list[Codes],
+    whole: list[Codes],
+    others: list[Codes],
+    base: list[Codes],
+    level: float,
+) -> Interval:
+    """Of a table whose cells have noise of their own, or sums of it."""
+    if others:
+        return _difference(picked(release, *one), picked(release, *others), level)
+    if base:
+        return ratio_interval(picked(release, *one), picked(release, *base), level=level)
+    if whole:
+        return _share(release, one, whole, level)
+    if len(one) == 1:
+        return _of_one(release, one[0], level)
+    return sum_interval(picked(release, *one), level=level)
+
+
+def _joint(
+    release: Release,
+    one: list[Codes],
+    whole: list[Codes],
+    others: list[Codes],
+    base: list[Codes],
+    level: float,
+) -> Interval:
+    """The same of a joint table, whose cells share noise with known covariances."""
+    if whole:
+        _rest(release, one, whole)
+        return joint_quotient(release, one, whole, level, share=True)
+    return (
+        joint_quotient(release, one, base, level, share=False)
+        if base
+        else joint_sum(release, one, others, level)
+    )
 
 
 def _weighted(
@@ -312,16 +357,18 @@ def _rest(release: Release, part: list[Codes], whole: list[Codes]) -> list[Codes
     rest = [codes for codes in whole if codes not in part]
     if len(rest) + len(part) == len(whole):
         if not rest:
-            raise BadRequest("The part is the whole.", "Give `of` more cells than the part has.")
+            raise BadRequest(told("The part is the whole."), told("Give `of` more cells than the part has."))
         return rest
     if len(whole) != 1:
         raise BadRequest(
-            "The cells of the share are not among the cells that they are a share of.",
-            "Name all parts of the whole in `of`, or one total that holds them.",
+            told("The cells of the share are not among the cells that they are a share of."),
+            told("Name all parts of the whole in `of`, or one total that holds them."),
         )
     outer, *inner = (cell_members(release, cell_place(release, codes)) for codes in (*whole, *part))
     if not all(members[name] <= outer[name] for members in inner for name in members):
-        raise BadRequest("A cell of the share does not lie in the whole.", "Name a total that holds it.")
+        raise BadRequest(
+            told("A cell of the share does not lie in the whole."), told("Name a total that holds it.")
+        )
     return None
 
 

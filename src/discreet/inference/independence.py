@@ -31,6 +31,7 @@ from discreet.inference.observed import observed
 from discreet.inference.ratios import naive_ratios, ratios
 from discreet.model.one_line import one_line
 from discreet.model.release import Release
+from discreet.model.told import told
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -103,8 +104,8 @@ def independence_test(
     seen = observed(table, noise)
     if seen.counts.ndim != 2 or min(seen.counts.shape) < 2:
         raise BadRequest(
-            "The test of independence needs two variables, each with at least two categories.",
-            "Choose one variable for the rows and one for the columns.",
+            told("The test of independence needs two variables, each with at least two categories."),
+            told("Choose one variable for the rows and one for the columns."),
         )
     found = run_test(
         seen.batch,
@@ -131,7 +132,9 @@ def independence_tests(
     """
     counts = whole_numbers(tables)
     if counts.ndim != 3 or min(counts.shape[1:]) < 2:
-        raise BadRequest("Many tables are one array of tables x rows x columns.", "Check its shape.")
+        raise BadRequest(
+            told("Many tables are one array of tables x rows x columns."), told("Check its shape.")
+        )
     model = HierarchicalModel.of(_MAIN_EFFECTS, np.ones(counts.shape[1:]))
     noise = by_cell(noise, counts.shape[1:])
     found = ratios(counts, noise, model, total)
@@ -150,8 +153,10 @@ def independence_tests(
 
 
 def _words(table: Release | ArrayLike, *, full: bool) -> str:
-    kind = "independent" if full else "independent where both can occur"
+    first: str = told("rows")
+    second: str = told("columns")
     if isinstance(table, Release):
         first, second = (dimension.label for dimension in table.dimensions)
-        return f"{first} and {second} are {kind}"
-    return f"rows and columns are {kind}"
+    if full:
+        return told("{first} and {second} are independent", first=first, second=second)
+    return told("{first} and {second} are independent where both can occur", first=first, second=second)

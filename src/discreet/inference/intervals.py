@@ -30,6 +30,7 @@ from discreet.inference.noise_sum import NoiseSum, noise_sum
 from discreet.inference.picked_cells import PickedCells, refuse_shared_noise
 from discreet.inference.quotient import least_share
 from discreet.model.noise_law import depends_on_count
+from discreet.model.told import told
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -91,8 +92,8 @@ def _by_one_law(
     high = np.where(cells >= least, cells - least, cells - law.first)
     if (high < 0).any():
         raise BadRequest(
-            f"The count {cells[high < 0][0]} cannot be released with this noise.",
-            "Give the law that belongs to it.",
+            told("The count {count} cannot be released with this noise.", count=cells[high < 0][0]),
+            told("Give the law that belongs to it."),
         )
     return np.maximum(cells - most, 0), high
 
@@ -204,7 +205,9 @@ def share_interval(
     (0.278, 0.32)
     """
     if (rest is None) == (whole is None):
-        raise BadRequest("A share needs the rest or the whole, and not both.", "Give one of them.")
+        raise BadRequest(
+            told("A share needs the rest or the whole, and not both."), told("Give one of them.")
+        )
     alpha = _half(level)
     one, two = _two_sums(part, rest if whole is None else whole, noise)
     inside = 0 if whole is None else 1
@@ -231,7 +234,9 @@ def _two_sums(
 
 def _half(level: float) -> float:
     if not 0 < level < 1:
-        raise BadRequest(f"The level is {level}.", "It lies between 0 and 1, as in 0.95.")
+        raise BadRequest(
+            told("The level is {level}.", level=level), told("It lies between 0 and 1, as in 0.95.")
+        )
     return (1 - level) / 2
 
 

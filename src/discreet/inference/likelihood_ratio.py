@@ -20,6 +20,7 @@ from scipy.special import chdtrc
 from discreet.inference.association import CramersV
 from discreet.inference.noise_by_cell import NoiseByCell
 from discreet.model.one_line import one_line
+from discreet.model.told import joined, told
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -78,21 +79,22 @@ class LikelihoodRatio:
     def why(self) -> str:
         """Why the naive test says something else, in a sentence or two."""
         if self.spread == 0:
-            return "The counts carry no noise: both tests are the same up to how the p-value is found."
-        cause = (
+            return told("The counts carry no noise: both tests are the same up to how the p-value is found.")
+        cause = told(
             "The naive test takes the released counts for exact. Their noise (standard deviation up to "
-            f"{self.spread:.1f}) then looks like a departure from the hypothesis, the more so the smaller the "
-            "counts; the noise-aware test knows how large it is."
+            "{spread:.1f}) then looks like a departure from the hypothesis, the more so the smaller the "
+            "counts; the noise-aware test knows how large it is.",
+            spread=self.spread,
         )
-        return f"{cause} {self._verdict()}"
+        return joined([cause, self._verdict()])
 
     def _verdict(self) -> str:
         aware, naive = self.p_value <= LEVEL, self.naive.p_value <= LEVEL
         if naive and not aware:
-            return "Here the naive test would reject at 5 %, and the noise alone can explain that."
+            return told("Here the naive test would reject at 5 %, and the noise alone can explain that.")
         if aware and not naive:
-            return "Here the noise had hidden a departure that the noise-aware test rejects at 5 %."
-        return "Here both reject at 5 %." if aware else "Here neither rejects at 5 %."
+            return told("Here the noise had hidden a departure that the noise-aware test rejects at 5 %.")
+        return told("Here both reject at 5 %.") if aware else told("Here neither rejects at 5 %.")
 
     def document(self) -> dict[str, Any]:
         """The outcome as JSON."""

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from discreet.errors import BadRequest, nearest
+from discreet.errors import BadRequest
 from discreet.inference.bootstrap import REPLICATES, SEED
 from discreet.inference.hierarchical_model import HierarchicalModel
 from discreet.inference.likelihood_ratio import LikelihoodRatio, NaiveTest, chi_square, spread_of
@@ -22,7 +22,9 @@ from discreet.inference.noise_by_cell import by_cell
 from discreet.inference.null_law import null_law
 from discreet.inference.observed import observed
 from discreet.inference.ratios import naive_ratios, ratios
+from discreet.model.nearest import nearest
 from discreet.model.release import Release
+from discreet.model.told import told
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -92,7 +94,7 @@ def run_test(
     found = ratios(batch, noise, hypothesis, total)
     naive, naive_df = naive_ratios(batch, hypothesis)
     law = null_law(found, hypothesis, noise)
-    notes = () if found.converged[0] else ("The maximum of the likelihood was not reached in time.",)
+    notes = () if found.converged[0] else (told("The maximum of the likelihood was not reached in time."),)
     chosen, p = "chi-square", 1.0
     if found.df[0]:
         cells = int(hypothesis.possible.sum())
@@ -121,8 +123,8 @@ def run_test(
 def _nothing_left(hypothesis: HierarchicalModel) -> str:
     """Why there are no degrees of freedom: the model restricts nothing, or too few cells have people."""
     if hypothesis.degrees_of_freedom(hypothesis.possible) == 0:
-        return "Nothing is left to test (df 0): the model fits every table."
-    return (
+        return told("Nothing is left to test (df 0): the model fits every table.")
+    return told(
         "Nothing is left to test (df 0): the released people stand in one row or one column, and all others may "
         "be empty. Take a larger group or coarser categories."
     )

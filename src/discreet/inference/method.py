@@ -16,11 +16,12 @@ import numpy as np
 
 from discreet.inference.bootstrap import bootstrap_p_values
 from discreet.inference.likelihood_ratio import chi_square
+from discreet.inference.noise_by_cell import NoiseByCell
 from discreet.inference.ratios import counts_behind
+from discreet.model.told import joined, told
 
 if TYPE_CHECKING:
     from discreet.inference.hierarchical_model import HierarchicalModel
-    from discreet.inference.noise_by_cell import NoiseByCell
     from discreet.inference.null_law import NullLaw
     from discreet.inference.ratios import Ratios
     from discreet.noise.table import NoiseTable
@@ -42,7 +43,8 @@ def chosen_method(
         return "chi-square", replicates
     if law.reliable[0]:
         return "moments", replicates
-    work = cells * counts_behind(noise, given=model == "multinomial")
+    # Wide laws are looked at through windows, and the wider they are the more steps a fit takes.
+    work = cells * (noise.width if isinstance(noise, NoiseByCell) else counts_behind(noise))
     for draws in (replicates, min(replicates, _FEW_REPLICATES)):
         if work * draws <= _PATIENCE[model]:
             return "bootstrap", draws
@@ -77,25 +79,36 @@ def p_value(
 def reason(method: str, law: NullLaw, replicates: int) -> str:
     """Why the p-value comes from there, in a sentence or two."""
     mean, variance, freedom = float(law.mean[0]), float(law.variance[0]), int(law.df[0])
-    plain = f"{freedom} and {2 * freedom}"
     if law.chi_square_holds[0]:
-        said = f"The statistic has nearly the mean and the variance of the chi-square law, {plain}."
-    else:
-        said = (
-            "Small counts or the noise give the statistic a mean and a variance of its own: "
-            f"{mean:.1f} and {variance:.1f}, not {plain}."
+        said = told(
+            "The statistic has nearly the mean and the variance of the chi-square law, {freedom} and {twice}.",
+            freedom=freedom,
+            twice=2 * freedom,
         )
-    return f"{said} {_what_is_done(method, law, replicates)}".rstrip()
+    else:
+        said = told(
+            "Small counts or the noise give the statistic a mean and a variance of its own: "
+            "{mean:.1f} and {variance:.1f}, not {freedom} and {twice}.",
+            mean=mean,
+            variance=variance,
+            freedom=freedom,
+            twice=2 * freedom,
+        )
+    return joined([said, _what_is_done(method, law, replicates)])
 
 
 def _what_is_done(method: str, law: NullLaw, replicates: int) -> str:
     if method == "bootstrap":
-        return f"The p-value comes from at most {replicates} tables drawn from the hypothesis."
+        return told(
+            "The p-value comes from at most {replicates} tables drawn from the hypothesis.",
+            replicates=replicates,
+        )
     if method == "chi-square":
-        return "" if law.chi_square_holds[0] else "The chi-square law does not hold: choose another method."
+        wrong = told("The chi-square law does not hold: choose another method.")
+        return "" if law.chi_square_holds[0] else wrong
     if law.reliable[0]:
-        return "The p-value comes from a multiple of a chi-square law with this mean and variance."
-    return (
+        return told("The p-value comes from a multiple of a chi-square law with this mean and variance.")
+    return told(
         "The p-value comes from a multiple of a chi-square law with these; so few people are expected that it errs on "
         'the safe side. The method "bootstrap" is better, and takes its time.'
     )

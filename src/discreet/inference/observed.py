@@ -18,6 +18,7 @@ from discreet.errors import BadRequest
 from discreet.inference.channel import whole_numbers
 from discreet.inference.noise_by_cell import NoiseByCell, by_cell, of_cells
 from discreet.model.release import NOT_APPLICABLE, WITHHELD, Release
+from discreet.model.told import told
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -58,27 +59,31 @@ def observed(table: Release | ArrayLike, noise: CellLaw | NoiseByCell | None = N
     if isinstance(table, Release):
         return _released(table)
     if noise is None:
-        raise BadRequest("A plain array has no noise table.", "Give `noise`, the law of its noise.")
+        raise BadRequest(
+            told("A plain array has no noise table."), told("Give `noise`, the law of its noise.")
+        )
     counts = whole_numbers(table)
     if isinstance(noise, NoiseByCell) and noise.kind.shape != counts.shape:
-        raise BadRequest("The laws do not fit the table.", "Give the law of each of its cells.")
+        raise BadRequest(told("The laws do not fit the table."), told("Give the law of each of its cells."))
     return _checked(Observed(counts, by_cell(noise, counts.shape), np.ones(counts.shape, dtype=np.bool_)))
 
 
 def _released(release: Release) -> Observed:
     if release.request.measure != "count":
         raise BadRequest(
-            "The noise of weighted counts has no table to be tested by.", "Ask for the measure count."
+            told("The noise of weighted counts has no table to be tested by."),
+            told("Ask for the measure count."),
         )
     inner = np.ix_(*(_leaves(dimension) for dimension in release.dimensions))
     status = release.status[inner]
     if (status == WITHHELD).any():
         raise BadRequest(
-            "Some cells of the table are withheld.", "Choose categories of which every cell is released."
+            told("Some cells of the table are withheld."),
+            told("Choose categories of which every cell is released."),
         )
     possible = status != NOT_APPLICABLE
     possible &= ~release.law.impossible[inner]
-    return _checked(Observed(release.noisy[inner], of_cells(release.law, inner), possible))
+    return _checked(Observed(release.noisy[inner], of_cells(release.law.for_tests(), inner), possible))
 
 
 def _leaves(dimension: Dimension) -> list[int]:
@@ -90,8 +95,9 @@ def _leaves(dimension: Dimension) -> list[int]:
 def _checked(found: Observed) -> Observed:
     if found.counts.size > MOST_CELLS:
         raise BadRequest(
-            f"The table has {found.counts.size:,} cells.", f"A test takes at most {MOST_CELLS:,}: group some."
+            told("The table has {size:,} cells.", size=found.counts.size),
+            told("A test takes at most {most_cells:,}: group some.", most_cells=MOST_CELLS),
         )
     if not found.possible.any():
-        raise BadRequest("No cell of this table can occur.", "Choose other categories.")
+        raise BadRequest(told("No cell of this table can occur."), told("Choose other categories."))
     return found

@@ -18,6 +18,7 @@ import numpy as np
 from discreet.errors import BadRequest
 from discreet.model.one_line import one_line
 from discreet.model.release import NOT_APPLICABLE, WITHHELD
+from discreet.model.told import told
 from discreet.noise.sum_law import SumLaw
 from discreet.noise.table import NO_NOISE
 
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
 
     from discreet.model.noise_law import CellLaw
     from discreet.model.release import Release
+    from discreet.model.shape import Dimension
 
     #: The base categories of each variable.
     Members = Mapping[str, frozenset[int]]
@@ -60,7 +62,14 @@ def picked(release: Release, *cells: Sequence[str]) -> PickedCells:
         BadRequest: A cell that is not there or is withheld, or two that share people.
     """
     if release.request.measure != "count" or not cells:
-        raise BadRequest("There is no count to take.", "Give codes of cells of a table of counts.")
+        raise BadRequest(
+            told("There is no count to take."), told("Give codes of cells of a table of counts.")
+        )
+    if release.unrounded is not None:
+        raise BadRequest(
+            told("The cells of a joint table share noise, and their laws by themselves do not tell of sums."),
+            told("Ask for the interval of the table: it knows their covariances."),
+        )
     places = [cell_place(release, codes) for codes in cells]
     members = [cell_members(release, place) for place in places]
     refuse_shared_people(combinations(members, 2))
@@ -113,19 +122,32 @@ def cell_place(release: Release, codes: Sequence[str]) -> tuple[int, ...]:
     Raises:
         BadRequest: It is not there, or it is withheld.
     """
-    lists = [dimension.codes for dimension in release.dimensions]
-    if len(codes) != len(lists) or any(code not in known for code, known in zip(codes, lists, strict=True)):
-        raise BadRequest(
-            f"There is no cell ({', '.join(map(repr, codes))}).",
-            f"Give one code each of {', '.join(d.name for d in release.dimensions)}, such as "
-            f"{', '.join(repr(known[0]) for known in lists)}.",
-        )
-    place = tuple(known.index(code) for code, known in zip(codes, lists, strict=True))
+    place = place_of(release.dimensions, codes)
     if release.status[place] == WITHHELD:
         raise BadRequest(
-            f"The cell ({', '.join(map(repr, codes))}) is withheld and has no value.", "Choose another."
+            told("The cell ({codes:comma}) is withheld and has no value.", codes=tuple(map(repr, codes))),
+            told("Choose another."),
         )
     return place
+
+
+def place_of(dimensions: Sequence[Dimension], codes: Sequence[str]) -> tuple[int, ...]:
+    """Where a cell stands along the variables of a table.
+
+    Raises:
+        BadRequest: It is not there.
+    """
+    lists = [dimension.codes for dimension in dimensions]
+    if len(codes) != len(lists) or any(code not in known for code, known in zip(codes, lists, strict=True)):
+        raise BadRequest(
+            told("There is no cell ({codes:comma}).", codes=tuple(map(repr, codes))),
+            told(
+                "Give one code each of {names:comma}, such as {known:comma}.",
+                names=tuple(d.name for d in dimensions),
+                known=tuple(repr(known[0]) for known in lists),
+            ),
+        )
+    return tuple(known.index(code) for code, known in zip(codes, lists, strict=True))
 
 
 def cell_members(release: Release, place: tuple[int, ...]) -> Members:
@@ -138,6 +160,6 @@ def refuse_shared_people(pairs: Iterable[tuple[Members, Members]]) -> None:
     for one, two in pairs:
         if all(one[name] & two[name] for name in one.keys() & two.keys()):
             raise BadRequest(
-                "Two of the cells share people, and under dp perhaps the same noise.",
-                "Take cells that do not overlap; for a share give the rest in place of the whole.",
+                told("Two of the cells share people, and under dp perhaps the same noise."),
+                told("Take cells that do not overlap; for a share give the rest in place of the whole."),
             )

@@ -27,6 +27,7 @@ from discreet.inference.noise_by_cell import NoiseByCell, by_cell
 from discreet.inference.plain_fit import plain_fit
 from discreet.inference.poisson_likelihood import PoissonLikelihood
 from discreet.inference.wide_poisson import WidePoisson
+from discreet.model.told import told
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -126,8 +127,12 @@ def _released_zero(noise: NoiseTable) -> int:
 def _refuse_large(cells: int, width: int) -> None:
     if cells**2 * width > _MOST_GIVEN:
         raise BadRequest(
-            f"The multinomial model of {cells:,} cells with noise that spans {width:,} is too large.",
-            "Use the Poisson model: with so much noise a known total changes little.",
+            told(
+                "The multinomial model of {cells:,} cells with noise that spans {width:,} is too large.",
+                cells=cells,
+                width=width,
+            ),
+            told("Use the Poisson model: with so much noise a known total changes little."),
         )
 
 

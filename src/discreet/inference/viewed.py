@@ -10,6 +10,7 @@ error of the base is at most 25 % as well, as for ratios (`weighted_interval`).
     rank    1 + how many rows have a larger number in the same column and layer
     top     categories of the first row variable by their number in the total of all other variables
     empty   a category of a row variable with which every number shown is 0 or cannot occur
+    sort    categories of the first row variable by label, or by their number in one column; parts stay below their whole
 
 Totals and categories that hold others of the table are not ranked and not counted in `top`. Withheld numbers are not empty.
 
@@ -18,6 +19,7 @@ Comes from: a `Release` and a `View`. Goes to: the faces, as another `Release`.
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from math import prod
 from typing import TYPE_CHECKING
@@ -25,12 +27,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from discreet.errors import BadRequest
-from discreet.inference.cell_targets import cell_codes, every_interval
-from discreet.inference.picked_cells import cell_place
+from discreet.inference.cell_targets import cell_codes
+from discreet.inference.picked_cells import cell_place, place_of
 from discreet.inference.weighted_interval import MOST_BASE_ERROR
 from discreet.model.cut import cut_places
 from discreet.model.error_ladder import WHOLE
+from discreet.model.grammar import escape
 from discreet.model.release import NOT_APPLICABLE, Derived
+from discreet.model.told import told
 from discreet.model.view import BASES
 from discreet.noise.added_law import AddedLaw
 
@@ -42,6 +46,7 @@ if TYPE_CHECKING:
     from discreet.model.cut import Places
     from discreet.model.noise_law import CellLaw
     from discreet.model.release import Release
+    from discreet.model.request import TableRequest
     from discreet.model.shape import Dimension
     from discreet.model.view import View
 
@@ -49,6 +54,14 @@ if TYPE_CHECKING:
 BASE_LEVEL = 0.975
 #: After the point: noisy counts mean no more.
 DIGITS = 1
+_DIGITS = re.compile(r"([0-9]{1,15})")
+
+
+_BASE = {
+    "row": told("the row total"),
+    "column": told("the column total"),
+    "table": told("the total of the table"),
+}
 
 
 def viewed(release: Release, view: View) -> Release:
@@ -59,18 +72,44 @@ def viewed(release: Release, view: View) -> Release:
     """
     if not view:
         return release
+    check_view(view, release.request, release.dimensions)
     columns = [percentages(release, view.percent)] if view.percent else []
     columns += [ranks(release)] if view.rank else []
-    names = {dimension.name.casefold() for dimension in release.dimensions}
-    for column in columns:
-        if column.name in names:
-            raise BadRequest(
-                f'The table has a variable "{column.name}": a second column of this name would be ambiguous.',
-                f"Leave {column.name} out.",
-            )
     release = replace(release, derived=tuple(columns), view=view)
     release = _without_empty(release) if view.hide_empty else release
-    return _top(release, view.top) if view.top else release
+    release = _top(release, view.top) if view.top else release
+    return _sorted(release, view.sort) if view.sort else release
+
+
+def check_view(view: View, request: TableRequest, dimensions: tuple[Dimension, ...]) -> None:
+    """Refuse a view that a table cannot have by its shape: before it is counted, and before anything is charged.
+
+    Args:
+        view: What is to be shown.
+        request: The table.
+        dimensions: Its variables, in the order of the arrays' axes.
+
+    Raises:
+        BadRequest: The table has no rows, not the total or the cell that is needed, or a variable of a column's name.
+    """
+    names = {dimension.name.casefold() for dimension in dimensions}
+    for name in [name for name, shown in (("percent", view.percent), ("rank", view.rank)) if shown]:
+        if name in names:
+            raise BadRequest(
+                told(
+                    'The table has a variable "{name}": a second column of this name would be ambiguous.',
+                    name=name,
+                ),
+                told("Leave {name} out.", name=name),
+            )
+    if view.percent in BASES:
+        _total_places(dimensions, _summed(request, view.percent))
+    elif view.percent:
+        place_of(dimensions, cell_codes(dimensions, view.percent))
+    if view.rank or view.top or view.hide_empty or view.sort:
+        rows = _rows(request, dimensions)
+    if view.top:
+        _total_places(dimensions, [d.name for d in dimensions if d is not rows[0]])
 
 
 def percentages(release: Release, percent: str) -> Derived:
@@ -83,20 +122,22 @@ def percentages(release: Release, percent: str) -> Derived:
 
 
 def percent_limits(
-    release: Release, percent: str, level: float
+    shown: Release, limits: tuple[NDArray[np.int64], NDArray[np.int64]]
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Between which limits the true percentage of every cell lies, at least at this level; NaN where there is none.
+    """Between which limits the true percentage of every cell lies; NaN where there is none.
 
-    The interval of the cell and that of its base hold together with a chance of at least `level` (Bonferroni), whatever
-    their noise has in common; the limits are the quotients of their ends. Of a part of its base 100 at most.
+    The interval of the cell and that of its base hold together at a level (`both_level`, Bonferroni), whatever their
+    noise has in common; the limits are the quotients of their ends. Of a part of its base 100 at most.
 
-    Raises:
-        BadRequest: The level is no chance, or the numbers have no intervals of their own.
+    Args:
+        shown: The table with its percentages.
+        limits: The intervals of all its numbers (`every_interval`) at `both_level`; -1 where there is none.
     """
-    base = _base(release, percent)
-    low, high = every_interval(release, both_level(level))
-    least, most = every_interval(base, both_level(level))
-    none = release.missing | ~above_noise(base) | (low < 0) | (least <= 0)
+    (low, high), percent = limits, shown.view.percent
+    (derived,) = [column for column in shown.derived if column.name == "percent"]
+    base = np.ix_(*_base_places(shown, percent))
+    least, most = low[base], high[base]
+    none = derived.missing | (low < 0) | (least <= 0)
     cap = 100.0 if percent in BASES else np.inf
     first = np.where(none, np.nan, 100 * low / np.maximum(most, 1))
     last = np.where(none, np.nan, np.minimum(100 * high / np.maximum(least, 1), cap))
@@ -110,7 +151,9 @@ def both_level(level: float) -> float:
         BadRequest: The level is no chance.
     """
     if not 0 < level < 1:
-        raise BadRequest(f"The level is {level}.", "It lies between 0 and 1, as in 0.95.")
+        raise BadRequest(
+            told("The level is {level}.", level=level), told("It lies between 0 and 1, as in 0.95.")
+        )
     return 1 - (1 - level) / 2
 
 
@@ -155,7 +198,7 @@ def _most_parts(release: Release) -> NDArray[np.int64]:
 
 def ranks(release: Release) -> Derived:
     """The place of each number among the rows of its column and layer, 1 for the largest; equal numbers share one."""
-    rows = _rows(release)
+    rows = _rows(release.request, release.dimensions)
     height = prod(dimension.length for dimension in rows)
     numbers = release.before_clipping.reshape(height, -1)
     ranked = ~release.missing.reshape(height, -1) & _leaf_rows(rows)[:, None]
@@ -164,69 +207,78 @@ def ranks(release: Release) -> Derived:
         mine = numbers[among, column]
         places[among, column] = 1 + mine.size - np.searchsorted(np.sort(mine), mine, side="right")
     shape = release.values.shape
-    meaning = "The rank among the rows of its column, 1 for the largest; totals and rows that hold others have none."
+    meaning = told(
+        "The rank among the rows of its column, 1 for the largest; totals and rows that hold others have none."
+    )
     return Derived("rank", meaning, places.reshape(shape), ~ranked.reshape(shape))
 
 
 def _base(release: Release, percent: str) -> Release:
     """The bases: a cut of the release with length 1 along every variable whose total, or one category, is taken."""
+    return cut_places(replace(release, derived=()), _base_places(release, percent))
+
+
+def _base_places(release: Release, percent: str) -> Places:
+    """Where the bases stand."""
     if percent in BASES:
-        places = _total_places(release, _summed(release, percent))
-    else:
-        at = cell_place(release, cell_codes(release, percent))
-        places = tuple(np.array([place]) for place in at)
-    return cut_places(replace(release, derived=()), places)
+        return _total_places(release.dimensions, _summed(release.request, percent))
+    at = cell_place(release, cell_codes(release.dimensions, percent))
+    return tuple(np.array([place]) for place in at)
 
 
-def _summed(release: Release, word: str) -> tuple[str, ...]:
+def _summed(request: TableRequest, word: str) -> tuple[str, ...]:
     """The variables over which the base is a total."""
-    request = release.request
     names = {"row": request.columns, "column": request.rows, "table": request.rows + request.columns}[word]
     if not names:
         raise BadRequest(
-            f"The table has one {'column' if word == 'row' else 'row'}: every percent of the {word} would be 100.",
-            f"Take percent={'column' if word == 'row' else 'row'}.",
+            told("The table has one column: every percent of the row would be 100.")
+            if word == "row"
+            else told("The table has one row: every percent of the column would be 100."),
+            told("Take percent={word}.", word="column" if word == "row" else "row"),
         )
     return names
 
 
-def _total_places(release: Release, names: Iterable[str]) -> Places:
+def _total_places(dimensions: Iterable[Dimension], names: Iterable[str]) -> Places:
     """The total of these variables, every place of the others."""
     wanted = set(names)
     return tuple(
         np.array([_total(dimension)]) if dimension.name in wanted else np.arange(dimension.length)
-        for dimension in release.dimensions
+        for dimension in dimensions
     )
 
 
 def _total(dimension: Dimension) -> int:
     if not dimension.total:
         raise BadRequest(
-            f'The table has no total of "{dimension.name}".', "Ask for the table with its totals."
+            told('The table has no total of "{name}".', name=dimension.name),
+            told("Ask for the table with its totals."),
         )
     return len(dimension.outputs)
 
 
 def _percent_meaning(release: Release, percent: str) -> str:
     """What is divided by what, and where there is none."""
-    if percent in BASES:
-        base = f"the {percent} total" if percent != "table" else "the total of the table"
-        base += " of its layer" if percent == "table" and release.request.layers else ""
+    if percent == "table" and release.request.layers:
+        base = told("the total of the table of its layer")
+    elif percent in BASES:
+        base = _BASE[percent]
     else:
-        codes = cell_codes(release, percent)
-        labels = (d.labels[d.codes.index(c)] for d, c in zip(release.dimensions, codes, strict=True))
-        base = f"the cell {', '.join(labels)}"
-    signed = "" if release.signed is None else ", of the signed numbers"
-    return (
-        f"Percent of {base}{signed}, rounded to one decimal; none where that number is withheld, negative, zero or "
-        "not above its noise."
+        codes = cell_codes(release.dimensions, percent)
+        labels = tuple(d.labels[d.codes.index(c)] for d, c in zip(release.dimensions, codes, strict=True))
+        base = told("the cell {labels:comma}", labels=labels)
+    return told(
+        "Percent of {base}{signed}, rounded to one decimal; none where that number is withheld, negative, zero or "
+        "not above its noise.",
+        base=base,
+        signed="" if release.signed is None else told(", of the signed numbers"),
     )
 
 
-def _rows(release: Release) -> tuple[Dimension, ...]:
-    rows = release.dimensions[: len(release.request.rows)]
+def _rows(request: TableRequest, dimensions: tuple[Dimension, ...]) -> tuple[Dimension, ...]:
+    rows = dimensions[: len(request.rows)]
     if not rows:
-        raise BadRequest("The table has no rows.", "Put a variable in the rows.")
+        raise BadRequest(told("The table has no rows."), told("Put a variable in the rows."))
     return rows
 
 
@@ -249,13 +301,15 @@ def _without_empty(release: Release) -> Release:
     """The release without the categories of row variables with which nothing is shown but 0."""
     empty = np.where(release.missing, release.status == NOT_APPLICABLE, release.values == 0)
     places = [np.arange(dimension.length) for dimension in release.dimensions]
-    for axis, dimension in enumerate(_rows(release)):
+    for axis, dimension in enumerate(_rows(release.request, release.dimensions)):
         others = tuple(other for other in range(empty.ndim) if other != axis)
         kept = ~empty.all(axis=others)
         kept[len(dimension.outputs) :] = True
         places[axis] = np.flatnonzero(kept)
         if not places[axis].size:
-            raise BadRequest(f'Every category of "{dimension.name}" is empty.', "Show empty rows.")
+            raise BadRequest(
+                told('Every category of "{name}" is empty.', name=dimension.name), told("Show empty rows.")
+            )
     shown = cut_places(release, tuple(places))
     if shown is release:
         return release
@@ -263,7 +317,7 @@ def _without_empty(release: Release) -> Release:
         shown,
         notes=(
             *shown.notes,
-            "Rows are left out whose released numbers are all 0; there may be people in them.",
+            told("Rows are left out whose released numbers are all 0; there may be people in them."),
         ),
     )
 
@@ -271,16 +325,68 @@ def _without_empty(release: Release) -> Release:
 def _top(release: Release, most: int) -> Release:
     """The release with the largest categories of its first row variable, the largest first, and its total."""
     first, *others = release.dimensions
-    _rows(release)
-    whole = cut_places(replace(release, derived=()), _total_places(release, [d.name for d in others]))
+    names = [dimension.name for dimension in others]
+    whole = cut_places(replace(release, derived=()), _total_places(release.dimensions, names))
     numbers = whole.before_clipping.ravel()
     found = np.flatnonzero(_leaves(first) & ~whole.missing.ravel())
     chosen = found[np.argsort(-numbers[found], kind="stable")][:most]
     if not chosen.size:
-        raise BadRequest(f'No category of "{first.name}" has a number.', "Leave top out.")
+        raise BadRequest(
+            told('No category of "{name}" has a number.', name=first.name), told("Leave top out.")
+        )
     places = np.concatenate([chosen, np.arange(len(first.outputs), first.length)])
     shown = cut_places(release, (places, *(np.arange(dimension.length) for dimension in others)))
     if shown is release:
         return release
     note = f'Of "{first.label}" the {chosen.size} with the largest released numbers are shown; noise can change which.'
     return replace(shown, notes=(*shown.notes, note))
+
+
+def _sorted(release: Release, sort: str) -> Release:
+    """The release with the categories of its first row variable in another order; its total stays last."""
+    first, *others = release.dimensions
+    order, turn = sort.removeprefix("-"), -1 if sort.startswith("-") else 1
+    by_label = order == "label"
+    keys = _label_places(first) if by_label else _numbers_in(release, "" if order == "value" else order)
+    places = _in_order(first, turn * keys)
+    shown = cut_places(release, (places, *(np.arange(dimension.length) for dimension in others)))
+    if by_label:
+        return shown
+    note = f'"{first.label}" stands in the order of released numbers; noise can change it.'
+    return replace(shown, notes=(*shown.notes, note))
+
+
+def _label_places(dimension: Dimension) -> NDArray[np.float64]:
+    """The place of each label in the alphabet, in which numbers count as such: "Area 2" before "Area 10"."""
+    keys = [
+        [(0, int(part), "") if part.isdecimal() else (1, 0, part) for part in _DIGITS.split(label.casefold())]
+        for label in dimension.labels
+    ]
+    places = {place: number for number, place in enumerate(sorted(range(len(keys)), key=keys.__getitem__))}
+    return np.array([places[place] for place in range(len(keys))], dtype=np.float64)
+
+
+def _numbers_in(release: Release, column: str) -> NDArray[np.float64]:
+    """The numbers of the first row variable in one column, or the percentages of the row that stand there; NaN for none."""
+    first = release.dimensions[0]
+    cell = ",".join(filter(None, (f"{first.name}={escape(first.codes[0])}", column)))
+    codes = cell_codes(release.dimensions, cell)[1:]
+    others = [d.codes.index(code) for d, code in zip(release.dimensions[1:], codes, strict=True)]
+    here = tuple(np.array(each) for each in (np.arange(first.length), *others))
+    numbers, missing = release.before_clipping, release.missing
+    if release.view.percent == "row":
+        numbers, missing = release.derived[0].values, release.derived[0].missing
+    return np.where(missing[here], np.nan, numbers[here].astype(np.float64))
+
+
+def _in_order(dimension: Dimension, keys: NDArray[np.float64]) -> NDArray[np.int64]:
+    """Places by their keys, each followed by the places that it holds; equal keys as declared, none last."""
+    parts: dict[int, list[int]] = {}
+    for place in np.argsort(keys[: len(dimension.outputs)], kind="stable").tolist():
+        parts.setdefault(dimension.outputs[place].parent, []).append(place)
+    found, waiting = [], parts.get(-1, [])[::-1]
+    while waiting:
+        place = waiting.pop()
+        found.append(place)
+        waiting += parts.get(place, [])[::-1]
+    return np.array([*found, *range(len(dimension.outputs), dimension.length)], dtype=np.int64)

@@ -37,6 +37,7 @@ from discreet.inference.intervals import Interval
 from discreet.inference.picked_cells import cell_members, cell_place, refuse_shared_people
 from discreet.model.error_ladder import NO_ERROR, WHOLE, rounded_up
 from discreet.model.release import NOT_APPLICABLE
+from discreet.model.told import told
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -117,9 +118,11 @@ class Bounded:
         """
         if self.value <= 0 or self.error > MOST_BASE_ERROR * self.value:
             raise BadRequest(
-                "The base is too uncertain to divide by: its relative standard error may be above "
-                f"{100 * MOST_BASE_ERROR:g} %.",
-                "Take a larger one, such as a total.",
+                told(
+                    "The base is too uncertain to divide by: its relative standard error may be above {most:g} %.",
+                    most=100 * MOST_BASE_ERROR,
+                ),
+                told("Take a larger one, such as a total."),
             )
         return self
 
@@ -200,12 +203,14 @@ def weighted_limits(release: Release, level: float) -> tuple[NDArray[np.int64], 
 def _quantile(release: Release, level: float) -> float:
     """Of the normal law, where the table has errors at all."""
     if not 0 < level < 1:
-        raise BadRequest(f"The level is {level}.", "Give a chance between 0 and 1, as in 0.95.")
+        raise BadRequest(
+            told("The level is {level}.", level=level), told("Give a chance between 0 and 1, as in 0.95.")
+        )
     additivity = release.request.additivity or release.dataset.protection.additivity
     if additivity != "independent":
         raise BadRequest(
-            "The numbers were changed to add up and have no relative standard errors of their own.",
-            "Ask with additivity=independent.",
+            told("The numbers were changed to add up and have no relative standard errors of their own."),
+            told("Ask with additivity=independent."),
         )
     return NormalDist().inv_cdf((1 + level) / 2)
 
@@ -217,8 +222,8 @@ def _total(release: Release, place: tuple[int, ...], quantile: float) -> Bounded
     error = NO_ERROR if release.errors is None else int(release.errors[place])
     if error < 0:
         raise BadRequest(
-            "The cell has no relative standard error of its own.",
-            "Choose a cell with more people, or add up cells that have one.",
+            told("The cell has no relative standard error of its own."),
+            told("Choose a cell with more people, or add up cells that have one."),
         )
     value = float(release.values[place])
     return Bounded(value, value * error / WHOLE, *total_limits(value, error / WHOLE, quantile))
@@ -245,7 +250,7 @@ def _rest_in(release: Release, part: Sequence[Codes], whole: Codes) -> list[tupl
         return []
     axis = varied.pop()
     dimension = release.dimensions[axis]
-    parts, members = dimension.wholes().get(top[axis], []), dimension.members()
+    parts, members = dimension.wholes.get(top[axis], []), dimension.members()
     inside = {place[axis] for place in places}
     complete = {base for at in parts for base in members[at]} >= set(members[top[axis]])
     if not complete or not inside <= set(parts):

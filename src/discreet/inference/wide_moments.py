@@ -22,7 +22,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 from scipy.fft import irfft, next_fast_len, rfft
-from scipy.signal import fftconvolve
 from scipy.special import gammaln
 
 from discreet.inference.cell_moments import POINTS, CellMoments, Parts, even_means, joined
@@ -74,10 +73,18 @@ def _far(law: Law, mean: float) -> Parts:
     reach = 9 * np.sqrt(mean) + 30
     counts = np.arange(int(max(0.0, mean - reach)), int(mean + reach) + 1)
     poisson = np.exp(counts * np.log(mean) - mean - gammaln(counts + 1.0))
-    chance = np.maximum(fftconvolve(poisson, law.chances), TINY)
+    chance = np.maximum(_of_sum(poisson, law.chances), TINY)
     parts = _summed(chance[None], np.log(chance.max()))
     # The largest chance changes slowly with x, which is left out: its part of the slopes would not be.
     return replace(parts, slope=np.zeros(1), bend=np.zeros(1))
+
+
+def _of_sum(first: Floats, second: Floats) -> Floats:
+    """The law of a sum; as `scipy.signal.fftconvolve`, whose import takes 30 MB."""
+    size = first.size + second.size - 1
+    length = next_fast_len(size, real=True)
+    summed: Floats = irfft(rfft(first, length) * rfft(second, length), length)[:size]
+    return summed
 
 
 def _reach(mean: float) -> float:

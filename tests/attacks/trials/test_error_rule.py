@@ -22,6 +22,7 @@ def chances_of_the_truth(people, form):
     return np.array([chance[0] for chance in found if chance is not None])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("form", [AVERAGE, STRATA, f"{AVERAGE}+no-design"])
 def test_the_rule_never_excludes_the_truth(form):
     found = chances_of_the_truth(sample(7), form)

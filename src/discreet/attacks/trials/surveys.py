@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pyarrow as pa
 
-from discreet.answer.door import open_doors
+from discreet.answer.doors import open_doors
 from discreet.answer.measures.weighted import survey_design
 from discreet.attacks.interface import Answer
 from discreet.attacks.knowledge import UNPROTECTED, noise_table

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pyarrow as pa
 
-from discreet.answer.door import open_doors
+from discreet.answer.doors import open_doors
 from discreet.answer.load import load_dataset
 from discreet.attacks.interface import Answer, answer_of
 from discreet.attacks.knowledge import CELLKEY, DESCRIBED, DP, UNPROTECTED, Knowledge, noise_table, plan_of
@@ -183,8 +183,13 @@ def _protection(protection: str, budget: Budget) -> list[str]:
     if protection == DP:
         tables = ", ".join(_quoted(table) for table in budget.tables)
         lines += ['method = "dp"', "[protection.noise]", 'family = "laplace"']
-        lines += ["[protection.universe]", f"tables = [{tables}]"]
-        lines += ["[protection.budget]", 'family = "invented"', f"epsilon = {budget.epsilon!r}"]
+        lines += ["[protection.universe]", 'margins = "own"', f"tables = [{tables}]"]
+        lines += [
+            "[protection.budget]",
+            "calibrate = false",
+            'family = "invented"',
+            f"epsilon = {budget.epsilon!r}",
+        ]
         # An attack on weak noise must be able to succeed: nothing is refused for doing too little.
         lines += [f"cap_epsilon = {budget.versions * budget.epsilon!r}", "max_exact = 0.999999"]
         lines += [f"delta = {budget.delta!r}", f'neighbours = "{budget.neighbours}"']

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from discreet.answer.door import open_doors
+from discreet.answer.doors import open_doors
 from discreet.answer.load import load_dataset
 from discreet.attacks.knowledge import CELLKEY, DP, UNPROTECTED
 from discreet.attacks.success import root_mean_square, share

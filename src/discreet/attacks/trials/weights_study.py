@@ -34,7 +34,8 @@ from discreet.attacks.trials.surveys import (
 )
 from discreet.attacks.weight_reading import CELL_AVERAGE, OVERALL_AVERAGE, STEPS
 from discreet.attacks.weights import COUNT, WEIGHTED, Experience, attack, look
-from discreet.errors import BadRequest, nearest
+from discreet.errors import BadRequest
+from discreet.model.nearest import nearest
 from discreet.model.request import TableRequest
 
 if TYPE_CHECKING:

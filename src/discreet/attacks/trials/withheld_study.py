@@ -24,7 +24,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from discreet.answer.door import open_doors
+from discreet.answer.doors import open_doors
 from discreet.answer.question import unlock
 from discreet.answer.verdicts import verdict_on
 from discreet.attacks.interface import Notebook

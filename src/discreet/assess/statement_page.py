@@ -1,0 +1,124 @@
+"""The auditor's statement as a page: made from the signed document alone, which it holds.
+
+A page is the same text wherever it is made from the same document by the same program. So whoever checks a page makes it
+again and compares: words that were changed are found, as well as numbers.
+
+Comes from: `workspace/upkeep/statement.py`. Goes to: a file; `discreet ledger verify` reads it again.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from html import escape
+from typing import TYPE_CHECKING, Any
+
+from discreet import __version__
+from discreet.assess.page import grid, page, sentences
+from discreet.errors import SignatureUnusable
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+
+NOTICE = "Statement of a privacy ledger for its auditor. It is signed: check it with discreet ledger verify."
+_HELD = re.compile(r'<script type="application/json" id="statement">(.*?)</script>', re.DOTALL)
+_CHARGES = ["Entry", "When (UTC)", "For", "Paid by"]
+
+
+def statement_html(document: Mapping[str, Any]) -> str:
+    """The page of a statement; the document stands in it."""
+    chain = document["chain"]
+    facts = [
+        ["made", document["made"]],
+        ["program", document["program"]],
+        [
+            "chain",
+            f"{chain['entries']} entries since {chain['begun'][:19]}, {chain['taken_as_found']} taken as found",
+        ],
+        ["head of the chain", chain["head"]],
+        ["public key", "".join(document["public_key"].split("-----")[2].split())],
+        ["signature", " ".join(re.findall(".{1,32}", document["signature"]))],
+    ]
+    others = [list(each.values()) for each in document["without_a_budget"]]
+    body = [
+        "<h1>Statement of a privacy ledger</h1>",
+        grid("The statement", ["What", "Value"], facts, words=frozenset({1})),
+        *(_budget(each) for each in document["budgets"]),
+        grid("Loaded without a budget", ["Dataset", "Lineage", "Method"], others) if others else "",
+        "<h2>What this rests on</h2>" + sentences(document["assumptions"]),
+        "<h2>What a check of this statement does not tell</h2>" + sentences(document["not_checked"]),
+        f'<script type="application/json" id="statement">{_held(document)}</script>',
+    ]
+    return page("Statement of a privacy ledger", NOTICE, "\n".join(body))
+
+
+def read_statement(path: Path) -> tuple[dict[str, Any], str]:
+    """A statement from a file of either kind, and what is said of the page around it; empty for JSON.
+
+    Raises:
+        SignatureUnusable: It is none, or the page does not show what was signed.
+    """
+    try:
+        text = path.read_text("utf-8")
+        held = _HELD.search(text)
+        document = json.loads(held[1] if held else text)
+    except (OSError, ValueError):
+        raise SignatureUnusable(
+            f"{path.name!r} is no statement of a ledger.",
+            "Give a file that `discreet ledger statement` wrote.",
+        ) from None
+    return document, _of_page(document, text) if held else ""
+
+
+def _of_page(document: dict[str, Any], text: str) -> str:
+    program = document.get("program") if isinstance(document, dict) else None
+    if program != f"discreet {__version__}":
+        return f"The words of the page were not compared: it was made by {program}."
+    try:
+        again = statement_html(document)
+    except (KeyError, TypeError, AttributeError, IndexError):
+        again = ""
+    if again != text:
+        raise SignatureUnusable(
+            "The page does not show what was signed: its words or numbers were changed.",
+            "Ask whoever signed it for the page or for the JSON.",
+        )
+    return "The page shows what was signed, word for word."
+
+
+def _held(document: Mapping[str, Any]) -> str:
+    """The document as JSON that no page can take for its own end."""
+    return json.dumps(document, indent=1).replace("<", "\\u003c")
+
+
+def _budget(budget: Mapping[str, Any]) -> str:
+    amounts = list(budget["cap"])
+    lines = [[name, *(budget[name][amount] for amount in amounts)] for name in ("cap", "spent", "left")]
+    charges = [
+        [
+            str(each["entry"]),
+            each["at"][:19].replace("T", " "),
+            f"{_asked(each)} of {each['dataset']}, version {each['version']}",
+            each["paid_by"],
+            *(each[amount] for amount in amounts),
+        ]
+        for each in budget["charges"]
+    ]
+    named = ", ".join(f"{each['dataset']} ({each['lineage']})" for each in budget["lineages"])
+    versions = ", ".join(f"{each['dataset']} {each['version']}" for each in budget["versions"])
+    return "\n".join(
+        [
+            f"<h2>Budget {escape(budget['name'])}</h2><p>{escape(budget['promise'])}</p>",
+            f"<p>Rule of composition: {escape(budget['rule'])}. Neighbours: {escape(budget['neighbours'])}. "
+            f"Datasets (lineages): {escape(named or 'none')}. Versions: {escape(versions or 'none')}.</p>",
+            grid("Cap and spent", ["", *amounts], lines),
+            grid("Charges", [*_CHARGES, *amounts], charges, words=frozenset({2})),
+        ]
+    )
+
+
+def _asked(charge: Mapping[str, Any]) -> str:
+    if charge["for"] == "universe":
+        return "everything declared"
+    return ", ".join(" x ".join(margin) or "the total" for margin in charge["margins"])

@@ -1,0 +1,25 @@
+"""An assessment of a small table, and its report."""
+
+import pytest
+
+from discreet.answer.door import Door
+from discreet.assess import assess
+from discreet.assess.report import report
+from discreet.model.request import TableRequest
+
+
+@pytest.fixture(scope="session")
+def found(town_workspace):
+    request = TableRequest("town", rows=("sex",), columns=("job",), filters=(("area", ("N2", "S3")),))
+    return assess(
+        Door(town_workspace.stored("town")),
+        request,
+        families=["laplace", "pram", "current"],
+        epsilons=[0.5, 1],
+        reps=10,
+    )
+
+
+@pytest.fixture(scope="session")
+def html(found):
+    return report(found)
