@@ -8,10 +8,13 @@ import shutil
 import threading
 from pathlib import Path
 
+import pandas as pd
 import pytest
 import uvicorn
+from playwright.sync_api import expect
+from tests.browser.waiting import settled
 
-from discreet.answer.door import Doors
+from discreet.answer.doors import Doors
 from discreet.server.app import create_app, listen
 from discreet.workspace.demo import dp_census_batches, dp_census_description
 from discreet.workspace.load import load_dataset
@@ -27,6 +30,7 @@ def _fixtures_of_the_server():
     return module
 
 
+expect.set_options(timeout=30_000)  # as long as all other waiting
 _server = _fixtures_of_the_server()
 small_folder = _server.small_folder
 small_workspace = _server.small_workspace
@@ -46,12 +50,79 @@ def chromium():
         browser.close()
 
 
+AREAS = 15_000
+
+
+def areas_description():
+    """Fifteen thousand areas in thirty regions, and sex."""
+    regions = ", ".join(f'{{ code = "R{r:02}", label = "Region {r}" }}' for r in range(30))
+    areas = ", ".join(
+        f'{{ code = "A{n:05}", label = "Area {n}", parent = "R{n // 500:02}" }}' for n in range(AREAS)
+    )
+    return f"""
+id = "areas"
+label = "Fifteen thousand areas"
+id_column = "id"
+[[variable]]
+name = "region"
+label = "Region"
+categories = [{regions}]
+[[variable]]
+name = "area"
+label = "Small area"
+categories = [{areas}]
+[[variable]]
+name = "sex"
+label = "Sex"
+categories = [{{ code = "1", label = "Male" }}, {{ code = "2", label = "Female" }}]
+[[hierarchy]]
+name = "places"
+levels = ["region", "area"]
+geography = true
+"""
+
+
+def areas_records():
+    """Two people in each area."""
+    places = [n // 2 for n in range(2 * AREAS)]
+    return pd.DataFrame(
+        {
+            "id": [str(n) for n in range(2 * AREAS)],
+            "region": [f"R{place // 500:02}" for place in places],
+            "area": [f"A{place:05}" for place in places],
+            "sex": [str(1 + n % 2) for n in range(2 * AREAS)],
+        }
+    )
+
+
+def _crowd():
+    """A dataset of 600 places and 9 kinds: a table of it is larger than a page draws at once."""
+    import numpy as np
+    import pandas as pd
+
+    places = [{"code": f"p{number:04}", "label": f"Place {number}"} for number in range(1, 601)]
+    kinds = [{"code": f"k{number}", "label": f"Kind {number}"} for number in range(1, 10)]
+    blocks = _server._variable("place", "Place", places) + _server._variable("kind", "Kind", kinds)
+    random = np.random.default_rng(14)
+    records = pd.DataFrame(
+        {
+            "id": [str(number) for number in range(30_000)],
+            "place": random.choice([each["code"] for each in places], 30_000),
+            "kind": random.choice([each["code"] for each in kinds], 30_000),
+        }
+    )
+    head = 'id = "crowd"\nlabel = "A crowd"\nunit = "persons"\nid_column = "id"\nversion = "1"\n'
+    return head + blocks + "[protection]\nmax_cells = 20000\n", records
+
+
 @pytest.fixture(scope="session")
 def browsed_workspace(small_folder, tmp_path_factory):
-    """The small workspace with one dataset under `dp` beside the others."""
+    """The small workspace with one dataset under `dp` and one of 15,000 areas beside the others."""
     folder = tmp_path_factory.mktemp("browsed") / "workspace"
     shutil.copytree(small_folder, folder)
     load_dataset(folder, dp_census_description(3000), dp_census_batches(3000))
+    load_dataset(folder, areas_description(), areas_records())
+    load_dataset(folder, *_crowd())
     return Workspace(folder, threads=1)
 
 
@@ -72,7 +143,10 @@ def base_url(browsed_workspace, small_settings):
 
 @pytest.fixture
 def open_page(chromium, base_url):
-    """Open an address in a context of its own; scripts are off unless they are asked for."""
+    """Open an address in a context of its own; scripts are off unless they are asked for.
+
+    With scripts, the modules of the page have come.
+    """
     contexts = []
 
     def opened(address, *, scripts=False, **options):
@@ -80,7 +154,7 @@ def open_page(chromium, base_url):
         contexts.append(context)
         page = context.new_page()
         page.goto(base_url + address)
-        return page
+        return settled(page) if scripts else page
 
     yield opened
     for context in contexts:

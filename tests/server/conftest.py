@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from fastapi.testclient import TestClient
 
-from discreet.answer.door import Doors
+from discreet.answer.doors import Doors
 from discreet.server.app import create_app
 from discreet.workspace.load import load_dataset
 from discreet.workspace.options import Options, read_options
@@ -188,12 +188,18 @@ class WatchedWorkspace:
     def ids(self):
         return self.workspace.ids()
 
+    def has(self, dataset_id):
+        return self.workspace.has(dataset_id)
+
     def stored(self, dataset_id, version=""):
         stored = self.workspace.stored(dataset_id, version)
         return replace(stored, engine=self.engines[dataset_id], **self.changes)
 
     def asker(self, key):
         return None
+
+    def mark(self, dataset_id):
+        return self.workspace.mark(dataset_id)
 
 
 @pytest.fixture
@@ -255,8 +261,14 @@ class BrokenWorkspace:
     def __init__(self, exception):
         self.exception = exception
 
+    def mark(self, dataset_id):
+        return dataset_id
+
     def ids(self):
         return ["people"]
+
+    def has(self, dataset_id):
+        return dataset_id == "people"
 
     def stored(self, dataset_id, version=""):
         raise self.exception

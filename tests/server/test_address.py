@@ -4,7 +4,7 @@ import re
 import pytest
 from fastapi.testclient import TestClient
 
-from discreet.answer.door import Doors
+from discreet.answer.doors import Doors
 from discreet.errors import BadOption
 from discreet.server.address import Address, here, link, public_address
 from discreet.server.app import create_app
@@ -87,7 +87,10 @@ def test_what_people_copy_has_the_public_address_whatever_the_host(below):
     assert f"curl '{PUBLIC}/api/datasets/people/table?rows=sex" in " ".join(page.texts("code"))
     (address,) = page.texts("p", class_="address")
     assert address.partition("&version=")[0] == f"{PUBLIC}/datasets/people?rows=sex"
-    assert json.loads(page.all("script")[0]["text"])["url"] == f"{PUBLIC}/datasets/people"
+    assert (
+        json.loads(page.all("script", type="application/ld+json")[0]["text"])["url"]
+        == f"{PUBLIC}/datasets/people"
+    )
     assert not re.search(r"127\.0\.0\.1|testserver", text)
 
 

@@ -2,6 +2,8 @@ import asyncio
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
+from starlette.requests import Request
+from starlette.responses import Response
 
 from discreet import __version__
 from discreet.server import answer
@@ -44,7 +46,9 @@ def test_the_tag_depends_on_layout_format_and_version_and_on_nothing_else(client
     assert client.get(TABLE + "&format=csv").headers["etag"] != tag
     assert client.get("/api/datasets/people/table?rows=age&columns=sex").headers["etag"] != tag
     monkeypatch.setattr(answer, "__version__", __version__ + ".1")
-    assert client.get(TABLE).headers["etag"] != tag
+    assert (
+        client.get(TABLE, headers={"accept-language": "fr"}).headers["etag"] != tag
+    )  # a key of its own at the front
 
 
 def test_head_has_the_headers_of_get_and_no_body(client):
@@ -79,3 +83,22 @@ def test_a_refusal_has_no_tag_and_cannot_become_304(client):
     response = client.get("/api/datasets/people/table?rows=sexx", headers={"if-none-match": "*"})
     assert response.status_code == 400
     assert "etag" not in response.headers
+
+
+@pytest.mark.parametrize(("path", "made"), [("/datasets/people", 2), ("/api/datasets/people/table", 1)])
+def test_a_page_for_an_account_is_neither_kept_nor_taken(client, path, made):
+    """A page may speak to whoever asks; a document is the same for everybody who may ask for it."""
+    calls = []
+    scope = {
+        "type": "http",
+        "method": "GET",
+        "path": path,
+        "query_string": b"",
+        "headers": [],
+        "app": client.app,
+    }
+    for account in (True, False):
+        request = Request(scope | {"discreet.account": account, "server": ("x", 80), "scheme": "http"})
+        tag = answer.strong_tag("account", path)
+        answer.conditional(request, tag, lambda: calls.append(1) or Response(b"a"), lasting=True)
+    assert len(calls) == made

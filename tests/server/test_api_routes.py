@@ -7,7 +7,7 @@ import pytest
 from fastapi.testclient import TestClient
 
 import discreet
-from discreet.answer.door import open_doors
+from discreet.answer.doors import open_doors
 from discreet.answer.notes import mandatory_note
 from discreet.answer.pipeline import release_table
 from discreet.model.request import request_from_text
@@ -182,3 +182,28 @@ def test_an_account_is_told_its_charge_and_the_document_is_the_same_for_everybod
     assert paid.content == free.content
     again = discreet.open(folder, key=key).table("town", rows=["sex"], columns=["job"], layers=["area"])
     assert again.charged is None
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "rows=sex&totals=no&percent=column",
+        "rows=sex&percent=row",
+        "rows=sex&percent=sex=9",
+        "columns=sex&rank=yes",
+        "rows=sex&columns=age&totals=no&top=1",
+    ],
+)
+def test_a_view_that_a_table_cannot_have_is_refused_before_anything_is_counted(
+    query, watched_client, watched
+):
+    """By GET, HEAD and a dry run alike. Wrong alternative: to count and charge first, and refuse then."""
+    address = f"/api/datasets/people/table?{query}"
+    for answer in (
+        watched_client.get(address),
+        watched_client.head(address),
+        watched_client.get(f"{address}&dry_run=1"),
+        watched_client.get(f"/datasets/people?{query}"),
+    ):
+        assert answer.status_code == 400
+    assert watched.engines["people"].calls == 0

@@ -17,7 +17,7 @@ import sys
 from pathlib import Path
 from discreet.server.app import serve
 from discreet.workspace.options import read_options
-from discreet.answer.door import open_doors
+from discreet.answer.doors import open_doors
 folder = Path(sys.argv[1])
 serve(open_doors(folder), read_options(folder, port=int(sys.argv[2])))
 """

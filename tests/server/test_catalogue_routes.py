@@ -3,7 +3,7 @@ import shutil
 import pytest
 from fastapi.testclient import TestClient
 
-from discreet.answer.door import open_doors
+from discreet.answer.doors import open_doors
 from discreet.server.app import create_app
 from discreet.workspace.load import load_dataset
 from discreet.workspace.options import read_options
@@ -44,4 +44,5 @@ def test_a_new_version_is_a_new_entry_and_another_tag(small_folder, tmp_path):
     assert "1970" not in before.text
     load_dataset(folder, people_description().replace('version = "7"', 'version = "8"'), people_records())
     after = client.get("/feed.atom", headers={"if-none-match": before.headers["etag"]})
-    assert (after.status_code, "version 8" in after.text, "version 7" in after.text) == (200, True, False)
+    assert (after.status_code, "version 8" in after.text, "version 7" in after.text) == (200, True, True)
+    assert after.text.count("<entry>") == before.text.count("<entry>") + 1

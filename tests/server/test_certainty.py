@@ -6,10 +6,13 @@ import numpy as np
 import pytest
 
 from discreet.answer.pipeline import release_table
+from discreet.inference.cell_targets import every_interval
 from discreet.inference.intervals import cell_interval
+from discreet.inference.viewed import both_level, percent_limits, viewed
 from discreet.model.request import request_from_text
+from discreet.model.view import View
 from discreet.noise import laplace, maxent, pram
-from discreet.server.certainty import MOST_LINES, _split, certainty
+from discreet.server.certainty import MOST_LINES, _split, cell_limits, certainty, share_limits
 
 PAGE = "/datasets/people"
 
@@ -20,14 +23,12 @@ def released(workspace, **parts):
 
 def test_every_number_shown_has_the_interval_of_its_own_value(small_workspace):
     release = released(small_workspace, rows=["district"], columns=["sex"])
-    sure = certainty(release)
-    shown = set(release.values[release.status == 0].tolist())
-    assert set(sure.titles) == shown
+    sure, (low, high) = certainty(release), cell_limits(release)
     reach = 0
-    for number in shown:
-        found = cell_interval(number, release.law.table)
-        assert sure.titles[number] == f"95 %: {int(found.low):,} to {int(found.high):,}"
-        reach = max(reach, number - found.low, found.high - number)
+    for place, value in np.ndenumerate(release.values):
+        found = cell_interval(int(value), release.law.table)
+        assert (low[place], high[place]) == (found.low, found.high)
+        reach = max(reach, value - found.low, found.high - value)
     assert sure.within == reach
 
 
@@ -55,18 +56,21 @@ def test_sums_and_fitted_numbers_have_no_noise_of_their_own_and_nothing_is_said(
     small_workspace, client, additivity
 ):
     assert certainty(released(small_workspace, rows=["sex"], columns=["age"], additivity=additivity)) is None
-    assert "How sure each count is" not in client.get(f"{PAGE}?rows=sex&additivity={additivity}").text
+    assert cell_limits(released(small_workspace, rows=["sex"], additivity=additivity)) is None
+    assert "Each count by itself" not in client.get(f"{PAGE}?rows=sex&additivity={additivity}").text
 
 
 def test_the_page_says_it_once_lists_small_numbers_and_titles_every_count(client, small_workspace):
     text = client.get(f"{PAGE}?rows=sex&columns=job").text
     release = released(small_workspace, rows=["sex"], columns=["job"])
     sure = certainty(release)
-    assert f"within ±{sure.within} of the true one with a probability of at least 95 %" in text
-    assert "How sure each count is" in text
+    assert f"within ±{sure.within} of the true one with a probability of at least 95\u00a0%" in text
+    assert "Each count by itself" in text
     titles = re.findall(r'<td[^>]* title="(95 %: [\d,]+ to [\d,]+)">([\d,]+)</td>', text)
     assert len(titles) == release.cells
-    assert all(sure.titles[int(number.replace(",", ""))] == title for title, number in titles)
+    for title, number in titles:
+        found = cell_interval(int(number.replace(",", "")), release.law.table)
+        assert title == f"95 %: {int(found.low):,} to {int(found.high):,}"
 
 
 def test_cells_without_a_number_have_no_interval(client):
@@ -76,18 +80,25 @@ def test_cells_without_a_number_have_no_interval(client):
 
 
 def test_equal_numbers_have_equal_intervals_whatever_lies_behind_them(small_workspace):
-    """A title is a function of the number: it can tell nothing that the number does not."""
-    one = certainty(released(small_workspace, rows=["district"]))
-    two = certainty(released(small_workspace, rows=["district"], columns=["origin"]))
-    common = set(one.titles) & set(two.titles)
-    assert len(common) > 3
-    assert all(one.titles[number] == two.titles[number] for number in common)
+    """An interval is a function of the number: it can tell nothing that the number does not."""
+    seen = {}
+    for columns in ([], ["origin"]):
+        release = released(small_workspace, rows=["district"], columns=columns)
+        low, high = cell_limits(release)
+        for value, *limits in zip(release.values.ravel().tolist(), low.ravel(), high.ravel(), strict=True):
+            assert seen.setdefault(value, limits) == limits
+    assert len(seen) > 3
 
 
-def test_a_large_table_has_the_sentence_and_no_titles(small_workspace):
-    release = released(small_workspace, rows=["district"], columns=["origin", "job"], layers=["age"])
-    assert release.cells > 2000
-    sure = certainty(release)
-    assert sure.titles == {}
-    assert sure.within >= 1
-    assert np.isfinite(sure.within)
+def test_a_percentage_has_limits_that_hold_those_of_the_api_and_end_in_one_decimal(small_workspace, client):
+    """Wrong: to round a limit inwards, so that the interval holds less often than is said."""
+    whole = released(small_workspace, rows=["age"], columns=["sex"])
+    assert share_limits(whole) is None
+    shown = viewed(whole, View("row", sort="-value"))
+    low, high = share_limits(shown)
+    exact = percent_limits(shown, every_interval(shown, both_level(0.95)))
+    assert (low <= exact[0]).all()
+    assert (high >= exact[1]).all()
+    assert (high - low <= exact[1] - exact[0] + 0.2).all()
+    text = client.get(f"{PAGE}?rows=age&columns=sex&percent=row&sort=-value").text
+    assert f"; share: {low[0, 0]:.1f} to {high[0, 0]:.1f} %" in text

@@ -1,7 +1,7 @@
 import pytest
 from fastapi.testclient import TestClient
 
-from discreet.answer.door import open_doors
+from discreet.answer.doors import open_doors
 from discreet.server.app import create_app
 from discreet.workspace.ledger_place import accounts_of
 from discreet.workspace.options import read_options

@@ -3,7 +3,7 @@ import shutil
 import pytest
 from fastapi.testclient import TestClient
 
-from discreet.answer.door import Doors
+from discreet.answer.doors import Doors
 from discreet.errors import WorkspaceUnusable
 from discreet.server.app import create_app
 from discreet.server.datasets import usable

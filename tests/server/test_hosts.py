@@ -1,7 +1,7 @@
 import pytest
 from fastapi.testclient import TestClient
 
-from discreet.answer.door import Doors
+from discreet.answer.doors import Doors
 from discreet.errors import BadOption
 from discreet.server.app import create_app
 from discreet.server.hosts import trusted_names

@@ -3,7 +3,7 @@ import itertools
 import pytest
 from fastapi.testclient import TestClient
 
-from discreet.answer.door import Doors, open_doors
+from discreet.answer.doors import Doors, open_doors
 from discreet.answer.load import load_dataset
 from discreet.formats import formats
 from discreet.server.app import create_app
@@ -23,10 +23,10 @@ def chosen(page):
 
 def test_the_landing_page_has_a_card_for_each_dataset(client):
     page = Page(client.get("/"))
-    assert page.texts("h2") == ["<b>Hostile</b> & \u202elabels\u202c", "People of Smallville"]
-    assert "/datasets/people" in [link["href"] for link in page.all("a")]
+    assert page.texts("h3") == ["<b>Hostile</b> & \u202elabels\u202c", "People of Smallville"]
+    assert "/datasets/people" in [link.get("href") for link in page.all("a")]
     text = client.get("/").text
-    for words in ("persons", "All residents", "Smallville Statistics", "2026-01-01", "Country of birth"):
+    for words in ("All residents", "Smallville Statistics", "2026-01-01", "Country of birth"):
         assert words in text
 
 
@@ -57,31 +57,18 @@ def test_the_note_the_promise_and_what_is_counted_are_on_the_page(client):
     assert "Country of birth: Country 2, Country 3" in text
 
 
-def test_the_same_table_is_offered_as_downloads_and_code(client):
+def test_the_same_table_is_offered_as_downloads(client):
     page = Page(client.get("/datasets/people?rows=sex&columns=age&filter=origin=2"))
-    links = [link for link in page.all("a", class_="button") if "download=1" in link["href"]]
+    links = [link for link in page.all("a") if "download=1" in link.get("href", "")]
     assert len(links) == len(formats())
     for link in links:
         response = client.get(link["href"])
         assert response.status_code == 200
         assert response.headers["content-disposition"].startswith("attachment")
-    assert {"CSV", "JSON-stat", "Test independence"} <= set(page.texts("a", class_="button"))
-    code = page.texts("pre")
-    assert 'discreet.open("http://testserver")' in code[1]  # not the reader's own workspace
-    assert code[0].startswith("curl 'http://testserver/api/datasets/people/table?rows=sex&columns=age")
-    assert 'catalogue.table("people", rows=["sex"], columns=["age"], filters={"origin": ["2"]})' in code[1]
-    assert (
-        code[2]
-        == "discreet table http://testserver/datasets/people --rows sex --columns age --filter origin=2 --format csv"
-    )
-    assert (
-        "Persons by sex and age. People of Smallville, version 7"
-        in client.get("/datasets/people?rows=sex&columns=age").text
-    )
 
 
 def test_regions_that_scroll_can_be_reached_and_are_named(client):
-    page = Page(client.get("/datasets/people?rows=sex&layers=region"))
+    page = Page(client.get("/datasets/people?rows=sex&layers=region&layer=all"))
     regions = page.all("div", role="region")
     assert [e["aria-label"] for e in regions] == [
         f"Persons by sex and region: {r}" for r in ("North", "South", "Total")
@@ -107,28 +94,27 @@ def test_a_refusal_is_a_friendly_box_and_the_form_stays_filled_in(client, query,
     assert words in response.text
     assert response.headers["cache-control"] == "no-store"
     page = Page(response)
-    assert page.all("div", role="alert")
-    assert "See why there is no table" in response.text
+    assert page.all("p", role="alert")
     assert not page.all("table")
     if query.startswith("rows=sex&"):
         assert chosen(page)[0] == "sex"
 
 
-def test_a_table_beyond_the_page_is_not_counted_and_offered_for_download(watched, watched_client):
-    response = watched_client.get("/datasets/people?rows=district&columns=origin,age")
-    assert response.status_code == 200
-    assert "980 cells" not in response.text
-    larger = watched_client.get("/datasets/people?rows=district&columns=origin,age,region")
-    assert "2,940 cells; a page shows at most 1,000" in larger.text
+def test_a_table_beyond_the_page_is_counted_once_for_all_its_parts(watched, watched_client):
+    """Wrong: to count the table anew for every part, or to offer its download only."""
+    address = "/datasets/people?rows=district&columns=origin,age,region"
+    first = watched_client.get(address)
+    assert "Part 1 of 4" in first.text
+    assert "Part 4 of 4" in watched_client.get(f"{address}&page=4").text
+    assert watched_client.get(address.replace("people?", "people/block?")).status_code == 200
     assert watched.engines["people"].calls == 1
-    links = [link["href"] for link in Page(larger).all("a", class_="button")]
-    assert any(link.endswith("format=csv&download=1") for link in links)
+    assert watched_client.get(f"{address}&page=5").status_code == 400
 
 
 def test_the_codes_of_a_variable_have_a_page(client):
     page = Page(client.get("/datasets/people/variables/district"))
-    assert len(page.all("tr")) == 49
-    assert page.texts("th", scope="row")[0] == "D01"
+    assert len(page.all("input", type="checkbox")) == 48
+    assert page.texts("code")[0] == "D01"
     missing = client.get("/datasets/people/variables/distric")
     assert (missing.status_code, "Did you mean &#34;district&#34;?" in missing.text) == (404, True)
 
@@ -145,7 +131,7 @@ def test_a_workspace_without_datasets_says_what_to_do(tmp_path):
 def test_a_hostile_host_is_text_too(client):
     response = client.get("/datasets/people?rows=sex", headers={"host": 'x"><script>alert(1)</script>'})
     assert response.status_code == 421
-    assert not Page(response).all("script")
+    assert [e["text"] for e in Page(response).all("script")] == [""]
 
 
 def test_a_link_with_a_tracking_parameter_still_leads_to_the_landing_page(client):
@@ -165,20 +151,19 @@ least = 1000000
 """
 
 
-def test_a_table_too_large_for_a_page_is_offered_only_if_its_download_is_allowed(small_folder, tmp_path):
+def test_a_large_table_that_a_rule_on_counts_refuses_is_shown_in_no_part(tmp_path):
     query = "rows=district&columns=age,job"
-    address = f"/datasets/people?{query}"
-
-    def client_of(folder):
-        return TestClient(create_app(open_doors(folder), read_options(folder, page_cells=100)))
-
-    assert "Too large for a page" in client_of(small_folder).get(address).text
     load_dataset(tmp_path, people_description() + STRICT, people_records())
-    strict = client_of(tmp_path)
-    assert strict.get(f"/api/datasets/people/table?{query}").status_code == 403
-    page = strict.get(address)
-    assert page.status_code == 403
-    assert "Download" not in page.text
+    strict = TestClient(create_app(open_doors(tmp_path), read_options(tmp_path, page_cells=100)))
+    for what in (
+        "/api/datasets/people/table",
+        "/datasets/people",
+        "/datasets/people/block",
+        "/datasets/people/print",
+    ):
+        refused = strict.get(f"{what}?{query}")
+        assert refused.status_code == 403
+        assert "Download" not in refused.text
 
 
 def test_a_view_is_on_the_page_in_its_links_and_in_its_form(client):

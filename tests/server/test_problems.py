@@ -4,7 +4,7 @@ import pytest
 from fastapi.testclient import TestClient
 from starlette.exceptions import HTTPException
 
-from discreet.answer.door import Doors
+from discreet.answer.doors import Doors
 from discreet.errors import SecretUnusable, all_errors
 from discreet.server.app import create_app
 

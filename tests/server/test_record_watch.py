@@ -1,5 +1,6 @@
 """While a server serves, all stored records are compared with their seals; what fails is not served any more."""
 
+import json
 import logging
 import shutil
 import threading
@@ -7,7 +8,7 @@ import threading
 import pytest
 from fastapi.testclient import TestClient
 
-from discreet.answer.door import open_doors
+from discreet.answer.doors import open_doors
 from discreet.server import record_watch
 from discreet.server.app import create_app
 from discreet.server.record_watch import RecordWatch
@@ -77,5 +78,6 @@ def test_it_reads_no_faster_than_it_says(doors, monkeypatch):
     watch = RecordWatch(doors)
     monkeypatch.setattr(watch._stopped, "wait", waited.append)
     watch.round()
-    (path,) = doors.folder.glob("datasets/town/*/data.duckdb")
-    assert sum(waited) == pytest.approx(path.stat().st_size / record_watch.BYTES_A_SECOND)
+    (seal,) = doors.folder.glob("datasets/town/*/records.seal")
+    sealed = sum((seal.parent / name).stat().st_size for name in json.loads(seal.read_text()))
+    assert sum(waited) == pytest.approx(sealed / record_watch.BYTES_A_SECOND)

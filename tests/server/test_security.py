@@ -9,7 +9,7 @@ import pytest
 from fastapi.testclient import TestClient
 from starlette.responses import Response
 
-from discreet.answer.door import Doors, open_doors
+from discreet.answer.doors import Doors, open_doors
 from discreet.noise.table import NoiseRow, NoiseTable
 from discreet.records.engine import AggregateQuery
 from discreet.server.app import create_app
@@ -46,8 +46,8 @@ def test_every_response_has_the_headers(client, address):
     assert "server" not in headers
 
 
-def test_the_policy_allows_no_script_no_frame_and_no_foreign_form():
-    assert CONTENT_SECURITY_POLICY.startswith("default-src 'none'; style-src 'self';")
+def test_the_policy_allows_no_foreign_script_no_frame_and_no_foreign_form():
+    assert CONTENT_SECURITY_POLICY.startswith("default-src 'none'; script-src 'self'; connect-src 'self';")
     for rule in ("form-action 'self'", "base-uri 'none'", "frame-ancestors 'none'"):
         assert rule in CONTENT_SECURITY_POLICY
     assert "unsafe" not in CONTENT_SECURITY_POLICY
@@ -131,12 +131,18 @@ class CanaryWorkspace:
     def ids(self):
         return ["people"]
 
+    def has(self, dataset_id):
+        return dataset_id == "people"
+
     def stored(self, dataset_id, version=""):
         stored = self.workspace.stored(dataset_id)
         return replace(stored, protector=replace(stored.protector, noise=CANARY_NOISE))
 
     def asker(self, key):
         return None
+
+    def mark(self, dataset_id):
+        return dataset_id
 
 
 def _exact(workspace, *names):

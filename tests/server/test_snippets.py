@@ -82,16 +82,19 @@ def test_names_and_ranges_are_asked_for_again_from_code(small_workspace):
 
 def test_a_view_and_a_version_are_in_every_call():
     asked = TableRequest("people", ("age",), ("sex",))
-    also = [*View("sex=1,age=_T", rank=True, top=5, hide_empty=True).to_query(), ("version", "ab12")]
+    also = [
+        *View("sex=1,age=_T", rank=True, top=5, hide_empty=True, sort="-value").to_query(),
+        ("version", "ab12"),
+    ]
     words = shlex.split(snippets.command(asked, BASE, also))
     assert words[words.index("--percent") : -2] == [
-        "--percent", "sex=1,age=_T", "--rank", "--top", "5", "--hide-empty", "--version", "ab12",
+        "--percent", "sex=1,age=_T", "--rank", "--top", "5", "--hide-empty", "--sort", "-value", "--version", "ab12",
     ]  # fmt: skip
     call = ast.parse(snippets.python(asked, BASE, also)).body[2].value
     passed = {keyword.arg: ast.literal_eval(keyword.value) for keyword in call.keywords}
     assert passed == {
         "rows": ["age"], "columns": ["sex"], "percent": "sex=1,age=_T", "rank": True, "top": 5,
-        "hide_empty": True, "version": "ab12",
+        "hide_empty": True, "sort": "-value", "version": "ab12",
     }  # fmt: skip
     query = urlsplit(snippets.page_path(asked, also)).query
     assert parse_qsl(query)[2:] == also

@@ -6,16 +6,21 @@ import time
 import urllib.error
 import urllib.request
 from http.client import IncompleteRead
+from pathlib import Path
 
 import pytest
 import uvicorn
 
 import discreet.formats as registry
-from discreet.answer.door import Doors
+from discreet.answer.doors import Doors
 from discreet.formats import Format, register
 from discreet.model.pieces import PIECE
+from discreet.server import streaming
 from discreet.server.app import create_app, listen
 from discreet.workspace.options import read_options
+from discreet_studies.bench.serve import free_port
+
+from . import large_server
 
 TABLE = "/api/datasets/people/table?rows=sex&format="
 PIECES = [bytes([65 + number]) * PIECE for number in range(4)]
@@ -31,6 +36,7 @@ def broken(release):
 @pytest.fixture(autouse=True)
 def _toys(monkeypatch):
     registry.formats()
+    monkeypatch.setattr(streaming, "WHOLE", PIECE)
     monkeypatch.setattr(registry._REGISTRY, "_members", dict(registry._REGISTRY._members))
     for name, pieces in (("long", lambda _: PIECES), ("broken", broken), ("short", lambda _: [b"a", b"b"])):
         register(Format(name, name, name, name, "application/x-toy", pieces))
@@ -99,3 +105,15 @@ def test_a_refusal_is_a_problem_and_no_half_document(client, monkeypatch):
     answer = client.get(f"{TABLE}xlsx")
     assert answer.status_code == 400
     assert "Take the format parquet or csv" in answer.json()["advice"]
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not Path("/proc/self/clear_refs").exists(), reason="the peak is read from Linux")
+def test_a_million_cells_take_less_than_twice_their_arrays_from_question_to_last_byte(tmp_path):
+    """Counting included, in a fresh server. Wrong alternative: one aggregate of all cells."""
+    large_server.load_large(tmp_path)
+    ratio, answer = large_server.peak_ratio(tmp_path, free_port())
+    worse, same = large_server.peak_ratio(tmp_path, free_port(), whole=True)
+    assert answer == same
+    assert answer.count(b"\n") == 1 + large_server.CELLS
+    assert ratio < 2 < worse, (ratio, worse)

@@ -3,11 +3,11 @@
 import pytest
 from fastapi.testclient import TestClient
 
-from discreet.answer.door import open_doors
+from discreet.answer.doors import open_doors
 from discreet.inference.compared import compare
 from discreet.model.request import request_from_text
 from discreet.server.app import create_app
-from discreet.server.version_routes import COMPARE_PARAMETERS
+from discreet.server.comparison import COMPARE_PARAMETERS
 from discreet.workspace.options import read_options
 
 API, PAGE, QUERY = "/api/datasets/town", "/datasets/town", "rows=sex&columns=age"
@@ -103,3 +103,59 @@ def test_every_parameter_of_a_comparison_is_described(client):
     names = [p["name"] for p in described["parameters"] if p["in"] == "query"]
     assert sorted(names) == sorted(COMPARE_PARAMETERS)
     assert "410" in described["responses"]
+
+
+PX, PX_QUERY = "/api/pxweb/v2", "valueCodes[sex]=*&valueCodes[age]=*"
+
+
+def px_values(client, address):
+    """The numbers of PxWebApi, by codes in the order of our own table."""
+    return client.get(PX + address).json()["value"]
+
+
+def test_pxweb_answers_the_version_that_is_asked_for_and_saved_queries_keep_it(client, doors):
+    """Wrong alternative: a saved query that answers from whatever version is served now."""
+    old, new = (px_values(client, f"/tables/town/data?{PX_QUERY}&version={word}") for word in ("1", "2"))
+    assert sorted(map(str, old)) == sorted(
+        map(str, doors.door("town", version="1").release(REQUEST).values.ravel())
+    )
+    assert old != new == px_values(client, f"/tables/town/data?{PX_QUERY}")
+    selection = {"selection": [{"variableCode": name, "valueCodes": ["*"]} for name in ("sex", "age")]}
+    assert client.post(f"{PX}/tables/town/data?version=1", json=selection).json()["value"] == old
+    for address, body in (("?version=1", {}), ("", {"version": "1"})):
+        saved = client.post(
+            f"{PX}/savedqueries{address}", json={"tableId": "town", "selection": selection, **body}
+        )
+        assert saved.json()["savedQuery"]["version"] == doors.door("town", version="1").digest[:16]
+        assert px_values(client, f"/savedqueries/{saved.json()['id']}/data") == old
+    later = client.post(f"{PX}/savedqueries", json={"tableId": "town", "selection": selection})
+    assert "version" not in later.json()["savedQuery"]
+    assert px_values(client, f"/savedqueries/{later.json()['id']}/data") == new
+
+
+def test_sdmx_answers_the_version_that_is_asked_for(client, doors):
+    texts = {
+        word: client.get(f"/api/sdmx/data/town-sex-age?version={word}&format=sdmx-csv").text for word in "12"
+    }
+    assert texts["1"] != texts["2"] == client.get("/api/sdmx/data/town-sex-age?format=sdmx-csv").text
+    for word, text in texts.items():
+        assert doors.door("town", version=word).digest in text
+
+
+@pytest.mark.parametrize(
+    "address",
+    [
+        f"{PX}/tables/town?",
+        f"{PX}/tables/town/metadata?",
+        f"{PX}/tables/town/defaultselection?",
+        f"{PX}/tables/town/data?",
+        f"{PX}/codelists/vs_town_area?",
+        "/api/sdmx/data/town-sex?",
+        "/api/sdmx/dataflow?",
+        "/api/sdmx/datastructure/all/town?",
+    ],
+)
+def test_a_closed_or_unknown_version_is_not_answered_by_pxweb_and_sdmx_either(client, address):
+    assert client.get(f"{address}version=1").status_code == 200
+    assert client.get(f"{address}version=0").status_code == 410
+    assert client.get(f"{address}version=none").status_code == 404

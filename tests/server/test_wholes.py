@@ -5,7 +5,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from discreet.answer.door import Doors
+from discreet.answer.doors import Doors
 from discreet.errors import Refused, TableNotReleased
 from discreet.model.request import request_from_text
 from discreet.server.wholes import Wholes

@@ -18,6 +18,8 @@ from urllib.parse import urlsplit
 
 from discreet.errors import BadOption
 
+#: Addresses below these are for programs: they answer with documents, not pages.
+FOR_PROGRAMS = ("/api/", "/openapi.json", "/.well-known", "/feed.atom")
 _PATH = re.compile(r"(/[A-Za-z0-9._~-]+)*/?\Z")
 
 
@@ -59,6 +61,15 @@ def link(path: str) -> str:
 def own_path(path: str) -> str:
     """The path of a request without the root."""
     return path.removeprefix(here().root)
+
+
+def is_for_programs(path: str) -> bool:
+    """Whether a path of ours answers with documents and not with pages.
+
+    >>> is_for_programs("/api/datasets"), is_for_programs("/api")
+    (True, False)
+    """
+    return path.startswith(FOR_PROGRAMS)
 
 
 def public_address(url: str | None) -> Address | None:

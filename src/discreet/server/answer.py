@@ -3,9 +3,12 @@
 A release never changes: it is a pure function of the stored version and the canonical request. So its strong
 ETag follows from the question alone,
 
-    ETag = SHA-256(digest, canonical request with its layout, format, version of Discreet, root of the links),
+    ETag = SHA-256(digest, canonical request with its layout, format, version of Discreet, root of the links, language)
+    of a page also its own address,
 
-and a reader who has the table already gets 304 before a single record is read.
+and a reader who has the table already gets 304 before a single record is read. An answer that lasts (it was allowed
+to anybody who may ask, and charged to nobody) is kept under its ETag (`kept_answers`): the question is checked for whoever
+asks, and then nothing is counted.
 
 Comes from: `query`. Goes to: `api_routes` and `pages`.
 """
@@ -14,42 +17,62 @@ from __future__ import annotations
 
 import hashlib
 import json
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from starlette.responses import Response
+from starlette.responses import Response, StreamingResponse
 
 from discreet import __version__
 from discreet.errors import UnknownCategory
-from discreet.server.address import here
+from discreet.server.address import here, is_for_programs, own_path
+from discreet.server.front import ACCOUNT, SLIP
+from discreet.server.kept_answers import KeptAnswer
 from discreet.server.query import explain_plus, read_word
+from discreet.server.transfer import is_head
+from discreet.server.words import speech
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from starlette.requests import Request
 
-    from discreet.answer.door import Door, Doors
+    from discreet.answer.door import Door
+    from discreet.answer.doors import Doors
     from discreet.answer.question import Question
     from discreet.model.request import TableRequest
+    from discreet.server.kept_answers import KeptAnswers
 
-#: Anybody may keep a copy, and asks whether it still holds: a new version may have been loaded.
+#: Anybody may keep a copy, and asks whether it still holds: a new version may have been loaded. Of an answer to an account
+#: `access/identity` makes it private.
 CACHE_CONTROL = "public, max-age=0, must-revalidate"
 
 
-def asked_door(doors: Doors, request: Request, dataset_id: str, key: str | None = None) -> Door:
+def as_json(document: Any, status: int = 200) -> Response:
+    """A document as a response."""
+    text = json.dumps(document, ensure_ascii=False, allow_nan=False)
+    return Response(text.encode(), status, media_type="application/json; charset=utf-8")
+
+
+def asked_door(doors: Doors, request: Request, dataset_id: str) -> Door:
     """The door of the version that an address names; of the one that is served, where it names none."""
-    return doors.door(dataset_id, key, read_word(request.query_params, "version"))
+    return doors.door(dataset_id, version=read_word(request.query_params, "version"))
 
 
-def check(door: Door, request: TableRequest) -> Question:
+def check(
+    door: Door, request: TableRequest, how: Callable[[TableRequest], Question] | None = None
+) -> Question:
     """Check a request against its dataset and the rules of shape; nothing is counted yet.
+
+    Args:
+        door: Of the dataset.
+        request: What is asked.
+        how: What checks it, if it is not the door's own way.
 
     Raises:
         BadRequest, UnknownVariable, UnknownCategory: The request cannot be read.
         Refused: A rule does not allow it.
     """
     try:
-        return door.check(request)
+        return (how or door.check)(request)
     except UnknownCategory as error:
         raise explain_plus(error, request) from None
 
@@ -57,7 +80,9 @@ def check(door: Door, request: TableRequest) -> Question:
 def tag_of(question: Question, *presentation: object) -> str:
     """The ETag of the answer to a question in one presentation."""
     asked = question.request
-    return strong_tag(question.digest, asked.dataset, asked.to_query(), *presentation)
+    return strong_tag(
+        question.digest, question.dataset.wording, asked.dataset, asked.to_query(), *presentation
+    )
 
 
 def strong_tag(*parts: object) -> str:
@@ -66,14 +91,16 @@ def strong_tag(*parts: object) -> str:
     >>> strong_tag("digest", "csv") == strong_tag("digest", "csv") != strong_tag("digest", "json")
     True
     """
-    text = json.dumps([__version__, here().root, *parts], ensure_ascii=True)
+    text = json.dumps([__version__, here().root, *_spoken_at(), *parts], ensure_ascii=True)
     return f'"{hashlib.sha256(text.encode()).hexdigest()[:32]}"'
 
 
-def bearer(request: Request) -> str | None:
-    """The API key of a request: `Authorization: Bearer KEY`."""
-    kind, _, key = request.headers.get("authorization", "").partition(" ")
-    return key.strip() if kind.lower() == "bearer" else None
+def _spoken_at() -> list[object]:
+    """The language and, of a page, its own address: the menu of languages names it, and links keep a chosen language."""
+    now = speech()
+    if is_for_programs(own_path(now.path)):
+        return [now.language.code, now.chosen]
+    return [now.language.code, now.chosen, here().base, now.path, now.query]
 
 
 def conditional(
@@ -82,6 +109,8 @@ def conditional(
     respond: Callable[[], Response],
     *,
     metered: bool = False,
+    lasting: bool = False,
+    shared: bool = True,
     vary: str = "",
 ) -> Response:
     """304 when the reader's copy is this one; otherwise make the response and tag it.
@@ -91,22 +120,37 @@ def conditional(
         tag: The strong ETag of the answer.
         respond: Makes the answer.
         metered: Whether it may be charged to the account that asks: then no copy is kept.
+        lasting: Whether it is a pure function of what its tag was made of: then the server keeps it under its tag.
+        shared: Whether that is the version and the request alone: then it may leave again before it is asked anew.
         vary: The request's headers that chose the answer, beside the address.
     """
-    headers = {"etag": tag, "cache-control": _cache_control(request, metered=metered)}
+    headers = {"etag": tag, "cache-control": "private, no-store" if metered else CACHE_CONTROL}
     headers |= {"vary": vary} if vary else {}
     if _has(request.headers.get("if-none-match", ""), tag):
         return Response(status_code=304, headers=headers)
-    response = respond()
+    own_page = bool(request.scope.get(ACCOUNT)) and not is_for_programs(own_path(request.url.path))
+    lasting = (
+        lasting and not metered and not is_head(request) and not own_page
+    )  # a page may speak to an account
+    response = _document(request.app.state.kept, tag, respond) if lasting else respond()
     response.headers.update(headers)
+    if lasting and shared and SLIP in request.scope:
+        request.scope[SLIP].lasts = True
     return response
 
 
-def _cache_control(request: Request, *, metered: bool) -> str:
-    """Who may keep a copy; what was asked with a key is for the asker alone."""
-    if metered:
-        return "private, no-store"
-    return CACHE_CONTROL if bearer(request) is None else CACHE_CONTROL.replace("public", "private")
+def _document(kept: KeptAnswers, tag: str, respond: Callable[[], Response]) -> Response:
+    """The document under a tag: made once, by one thread, and kept where it is whole."""
+    with kept.alone(tag):
+        found = kept.find_document(tag)
+        if found is not None:
+            again = Response(found.body)
+            again.raw_headers = list(found.headers)
+            return again
+        response = respond()
+        if response.status_code == 200 and not isinstance(response, StreamingResponse):
+            kept.keep_document(tag, KeptAnswer(tuple(response.raw_headers), bytes(response.body)))
+        return response
 
 
 def _has(if_none_match: str, tag: str) -> bool:

@@ -172,7 +172,7 @@ class VersionsDocument:
 
 
 @dataclass(frozen=True, slots=True)
-class MeasuredDocument:
+class DifferenceDocument:
     """A number of two versions with its limits; null where there is none."""
 
     estimate: float | None
@@ -187,8 +187,8 @@ class ComparedCellDocument:
     codes: list[str]
     value: float | None
     other: Annotated[float | None, Field(alias="with")]
-    difference: MeasuredDocument
-    ratio: MeasuredDocument
+    difference: DifferenceDocument
+    ratio: DifferenceDocument
 
 
 @dataclass(frozen=True, slots=True)
@@ -216,7 +216,7 @@ class DeclaredTableDocument:
 
 
 @dataclass(frozen=True, slots=True)
-class GroupDocument:
+class GroupOfBudgetDocument:
     """What is promised to several persons together."""
 
     persons: int
@@ -254,7 +254,7 @@ class BudgetFiguresDocument:
     spent: AmountDocument
     left: AmountDocument
     cautions: list[str]
-    groups: list[GroupDocument]
+    groups: list[GroupOfBudgetDocument]
 
 
 @dataclass(frozen=True, slots=True)

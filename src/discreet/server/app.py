@@ -8,20 +8,39 @@ from __future__ import annotations
 import errno
 import socket
 import sys
+from functools import partial
 from typing import TYPE_CHECKING
 
 import uvicorn
+from anyio.to_thread import current_default_thread_limiter
 from fastapi import FastAPI
 from starlette.middleware import Middleware
-from starlette.staticfiles import StaticFiles
 
 from discreet import __version__
 from discreet.errors import BadOption
+from discreet.ledger.key_book import KeyBook
+from discreet.server.access.buckets import Buckets
+from discreet.server.access.gate import RequestGate
+from discreet.server.access.identity import Identity, Refusals
+from discreet.server.access.proxies import BehindProxies, read_networks
+from discreet.server.access.quotas import Quotas
+from discreet.server.access.sign_in import sign_in_of
 from discreet.server.address import public_address
 from discreet.server.api_routes import api_router
+from discreet.server.assets import asset_routes
+from discreet.server.audit.layer import Audit, Routed
 from discreet.server.catalogue_routes import catalogue_router
+from discreet.server.connections import Connections
 from discreet.server.cross_origin import CrossOrigin
+from discreet.server.custodian import custodian_router
+from discreet.server.front import Front
+from discreet.server.health import Health
 from discreet.server.hosts import TrustedHosts, trusted_names
+from discreet.server.in_flight import THREADS, Budget, InFlight, admit
+from discreet.server.kept_answers import KeptAnswers
+from discreet.server.languages import Languages
+from discreet.server.memory import take_less_memory
+from discreet.server.metrics import forget_metrics
 from discreet.server.openapi import install_openapi
 from discreet.server.pages import page_router
 from discreet.server.problems import install
@@ -30,78 +49,145 @@ from discreet.server.pxweb.routes import pxweb_router
 from discreet.server.record_watch import RecordWatch
 from discreet.server.sdmx.routes import sdmx_router
 from discreet.server.security import LastResort, Limits, SecurityHeaders
-from discreet.server.templating import STATIC
+from discreet.server.state import METRICS, State, open_state, state_place
 from discreet.server.transfer import Compressed, HeadAsGet, Ranges
+from discreet.server.warm_up import warm_up
+from discreet.server.workers import supervise
 
 if TYPE_CHECKING:
-    from discreet.answer.door import Doors
+    from collections.abc import Awaitable, Callable
+
+    from discreet.answer.doors import Doors
     from discreet.workspace.options import Options
 
-#: What is longer is cut off by the server; what is shorter and still too long gets a 414 that says so.
-LONGEST_REQUEST = 65_536
 #: Tables that are still being sent when the server is stopped get this long.
 SECONDS_TO_FINISH = 5
 
 
-def create_app(doors: Doors, options: Options) -> FastAPI:
+def create_app(doors: Doors, options: Options, state: State | None = None) -> FastAPI:
     """The web application over the doors of one workspace.
+
+    Args:
+        doors: Of the workspace.
+        options: Of the workspace.
+        state: What the server keeps beside it; by default nothing is written.
 
     Raises:
         BadOption: `public_url` or `trusted_hosts` cannot be used.
     """
     public = public_address(options.public_url)
+    book, sign_in = KeyBook(doors.register, doors.register_mark), sign_in_of(options)
+    state, kept = state or State(), KeptAnswers.of(options)
+    calls = Buckets(options.pxweb_calls, state.shared, "pxweb")
+    health = (doors, state.log, state.metrics, options.metrics_addresses)
+    doors = doors.behind(RequestGate(options.access, admit))
     app = FastAPI(
         title="Discreet",
         version=__version__,
         docs_url=None,
         redoc_url=None,
         redirect_slashes=False,
-        middleware=[
+        middleware=[  # from the outside in: who asks, whether and how often they may, and then what is kept
+            Middleware(Health, *health),
+            Middleware(BehindProxies, read_networks(options.trusted_proxies, "trusted_proxies")),
+            Middleware(Audit, state.addresses, state.log, state.metrics.observe),
+            Middleware(Identity, book, sign_in),
+            Middleware(Quotas, state.shared, state.addresses, options),
+            Middleware(Front, kept, doors.mark),
             Middleware(SecurityHeaders),
             Middleware(HeadAsGet),
             Middleware(TrustedHosts, public, trusted_names(options, public)),
             Middleware(CrossOrigin),
+            Middleware(Languages),
             Middleware(Limits),
+            Middleware(Refusals),
+            Middleware(InFlight, Budget(options.cells_in_flight)),
             Middleware(Compressed),
             Middleware(Ranges),
             Middleware(LastResort),
             Middleware(AnyCase),
+            Middleware(Routed),
         ],
     )
+    app.state.kept = kept
     install(app)
-    app.include_router(api_router(doors))
-    app.include_router(pxweb_router(doors, options))
+    app.include_router(api_router(doors, options.nonzero_cells))
+    app.include_router(
+        pxweb_router(doors, options, lambda address: calls.take(state.addresses.hashed(address)))
+    )
     app.include_router(sdmx_router(doors))
     app.include_router(page_router(doors, options))
     app.include_router(catalogue_router(doors, options))
-    app.mount("/static", StaticFiles(directory=STATIC), name="static")
+    app.include_router(custodian_router(state))
+    app.routes.extend(asset_routes())
     install_openapi(app)
     return app
 
 
-def serve(doors: Doors, options: Options) -> None:
-    """Serve until Ctrl-C.
+def serve(doors: Doors, options: Options, announce: Callable[[str], None] = lambda _address: None) -> None:
+    """Serve until Ctrl-C, with as many processes as the options say.
+
+    Args:
+        doors: Of the workspace.
+        options: Of the workspace.
+        announce: Told the address as soon as it is served.
 
     Raises:
         BadOption: An option cannot be used, or the address cannot be listened on.
     """
-    app = create_app(doors, options)
+    take_less_memory()
+    create_app(doors, options)  # what cannot be used is said before anybody listens
+    place = state_place(doors, options)
+    if place is not None:
+        forget_metrics(place / METRICS)
     listening = listen(options.host, options.port)
-    config = uvicorn.Config(
-        app,
-        log_config=None,
-        access_log=False,
-        server_header=False,
-        h11_max_incomplete_event_size=LONGEST_REQUEST,
-        timeout_graceful_shutdown=SECONDS_TO_FINISH,
-    )
+    address = options.public_url or _address(listening)
+
+    def told() -> None:
+        print(f"Discreet is serving {address}", file=sys.stderr, flush=True)  # noqa: T201 - the one line
+        announce(address)
+
     try:
-        with RecordWatch(doors):
-            _Announced(config, options.public_url or _address(listening)).run(sockets=[listening])
+        if options.workers > 1:
+            doors.prepare(wait=True)  # compiled code is then in memory once
+            doors.close()  # each process opens what it needs
+            supervise(partial(_work, doors.opener(), options, listening), options.workers, told)
+        else:
+            serve_here(doors, options, listening, told)
     except KeyboardInterrupt:
         pass
     finally:
         listening.close()
+        doors.close()
+
+
+def serve_here(doors: Doors, options: Options, listening: socket.socket, ready: Callable[[], object]) -> None:
+    """Serve in this process, on a socket that listens, until a signal; `ready` is called when it answers."""
+    take_less_memory()  # again where this process is no fork
+    with open_state(doors, options) as state, RecordWatch(doors):
+        app = create_app(doors, options, state)
+        config = uvicorn.Config(
+            app,
+            http=Connections.of(options).protocol(),
+            ws="none",
+            log_config=None,
+            access_log=False,
+            server_header=False,
+            proxy_headers=False,  # `access/proxies` reads them, of those who are trusted
+            timeout_keep_alive=options.idle_seconds,
+            timeout_graceful_shutdown=SECONDS_TO_FINISH,
+        )
+        _Announced(config, partial(warm_up, app, doors), ready).run(sockets=[listening])
+
+
+def _work(
+    opener: Callable[[], Doors], options: Options, listening: socket.socket, ready: Callable[[], object]
+) -> None:
+    """What one of several processes does."""
+    doors = opener()
+    try:
+        serve_here(doors, options, listening, ready)
+    finally:
         doors.close()
 
 
@@ -123,15 +209,19 @@ def listen(host: str, port: int) -> socket.socket:
 
 
 class _Announced(uvicorn.Server):
-    """Says where it serves as soon as it does, in one line on standard error."""
+    """Warms up before it listens, and says when it answers."""
 
-    def __init__(self, config: uvicorn.Config, address: str) -> None:
+    def __init__(
+        self, config: uvicorn.Config, warm: Callable[[], Awaitable[None]], ready: Callable[[], object]
+    ) -> None:
         super().__init__(config)
-        self._address = address
+        self._warm, self._ready = warm, ready
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        current_default_thread_limiter().total_tokens = THREADS
+        await self._warm()
         await super().startup(sockets)
-        print(f"Discreet is serving {self._address}", file=sys.stderr, flush=True)  # noqa: T201 - the one line
+        self._ready()
 
 
 def _address(listening: socket.socket) -> str:

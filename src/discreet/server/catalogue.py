@@ -28,12 +28,15 @@ if TYPE_CHECKING:
 
     from discreet.answer.door import Door
     from discreet.formats import Format
+    from discreet.model.variable import Variable
     from discreet.workspace.options import Options
 
 CONTEXT = {
     "dcat": "http://www.w3.org/ns/dcat#",
     "dct": "http://purl.org/dc/terms/",
     "foaf": "http://xmlns.com/foaf/0.1/",
+    "rdfs": "http://www.w3.org/2000/01/rdf-schema#",
+    "vcard": "http://www.w3.org/2006/vcard/ns#",
     "xsd": "http://www.w3.org/2001/XMLSchema#",
 }
 _MEDIA_TYPES = "http://www.iana.org/assignments/media-types/"
@@ -70,12 +73,14 @@ def schema_org(door: Door, options: Options) -> dict[str, Any]:
         "description": _about(door),
         "identifier": door.digest,
         "version": dataset.version,
-        "temporalCoverage": dataset.reference_date,
+        "temporalCoverage": dataset.about.temporal or dataset.reference_date,
+        "spatialCoverage": dataset.about.spatial,
+        "keywords": list(dataset.about.keywords),
         "creditText": dataset.source,
-        "license": options.licence,
-        "publisher": {"@type": "Organization", "name": _publisher(door, options)},
+        "license": _licence(door, options),
+        "publisher": _organisation(door, options),
         "isAccessibleForFree": True,
-        "variableMeasured": [variable.label for variable in dataset.variables],
+        "variableMeasured": [_measured(variable) for variable in dataset.variables],
         "includedInDataCatalog": {"@type": "DataCatalog", "url": f"{here().base}/"},
         "distribution": [
             {
@@ -103,7 +108,12 @@ def _dcat_dataset(door: Door, loaded: str, options: Options) -> dict[str, Any]:
         "dct:accessRights": {"@id": _PUBLIC},
         "dct:modified": {"@type": "xsd:dateTime", "@value": loaded} if loaded else None,
         "dcat:version": dataset.version,
-        "dcat:keyword": [variable.label for variable in dataset.variables],
+        "dcat:keyword": [*dataset.about.keywords, *(variable.label for variable in dataset.variables)],
+        "dct:spatial": {"@type": "dct:Location", "rdfs:label": dataset.about.spatial}
+        if dataset.about.spatial
+        else None,
+        "dct:temporal": _period(dataset.about.temporal or dataset.reference_date),
+        "dcat:contactPoint": _contact(dataset.about.contact),
         "dcat:landingPage": {"@id": page},
         "dcat:distribution": [_distribution(door, form, address, options) for form, address in _files(door)],
     }
@@ -117,7 +127,7 @@ def _distribution(door: Door, form: Format, address: str, options: Options) -> d
         "dcat:accessURL": {"@id": _page(door)},
         "dcat:downloadURL": {"@id": address} if address else None,
         "dcat:mediaType": {"@id": _MEDIA_TYPES + media_type(form)},
-        "dct:license": {"@id": options.licence} if options.licence else None,
+        "dct:license": {"@id": licence} if (licence := _licence(door, options)) else None,
     }
     return _known(told)
 
@@ -137,14 +147,15 @@ def _service(ids: Sequence[str]) -> dict[str, Any]:
 def _files(door: Door) -> list[tuple[Format, str]]:
     """Every format with the address of the first table in it; empty where that table needs another question."""
     dataset = door.dataset
+    offered = [form for form in formats() if form.installed and not form.is_picture]
     rows, columns = default_axes(dataset)
     asked = TableRequest(dataset.id, rows, columns, measure=default_measure(dataset))
     try:
-        first = door.check(asked).request
+        first = door.check(door.start(asked)).request
     except DiscreetError:
-        return [(form, "") for form in formats() if form.installed]
+        return [(form, "") for form in offered]
     base = here().base
-    return [(form, base + snippets.api_path(first, form.name)) for form in formats() if form.installed]
+    return [(form, base + snippets.api_path(first, form.name)) for form in offered]
 
 
 def _about(door: Door) -> str:
@@ -152,7 +163,48 @@ def _about(door: Door) -> str:
 
 
 def _publisher(door: Door, options: Options) -> str:
-    return options.publisher or door.dataset.source or _UNNAMED
+    return door.dataset.about.publisher or options.publisher or door.dataset.source or _UNNAMED
+
+
+def _licence(door: Door, options: Options) -> str:
+    return door.dataset.about.licence or options.licence or ""
+
+
+def _organisation(door: Door, options: Options) -> dict[str, Any]:
+    contact = door.dataset.about.contact
+    kind = "email" if "@" in contact else "url"
+    named = {"@type": "Organization", "name": _publisher(door, options)}
+    return named | ({"contactPoint": {"@type": "ContactPoint", kind: contact}} if contact else {})
+
+
+def _measured(variable: Variable) -> str | dict[str, Any]:
+    """A variable: its label, or what more is told of it."""
+    told = {"description": variable.description, "sameAs": variable.classification}
+    known = {name: text for name, text in told.items() if text}
+    return {"@type": "PropertyValue", "name": variable.label, **known} if known else variable.label
+
+
+def _contact(contact: str) -> dict[str, Any] | None:
+    if not contact:
+        return None
+    place = (
+        {"vcard:hasEmail": {"@id": f"mailto:{contact}"}}
+        if "@" in contact
+        else {"vcard:hasURL": {"@id": contact}}
+    )
+    return {"@type": "vcard:Kind", "vcard:fn": contact, **place}
+
+
+def _period(temporal: str) -> dict[str, Any] | None:
+    """A date, or two with a slash between them, as a period of time."""
+    if not temporal:
+        return None
+    start, _, end = temporal.partition("/")
+    dates = {"dcat:startDate": start, "dcat:endDate": end or start}
+    return {
+        "@type": "dct:PeriodOfTime",
+        **{name: {"@type": "xsd:date", "@value": date} for name, date in dates.items()},
+    }
 
 
 def _agent(name: str) -> dict[str, Any]:

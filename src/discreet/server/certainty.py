@@ -15,22 +15,23 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from discreet.errors import BadRequest
+from discreet.inference.cell_targets import every_interval
 from discreet.inference.intervals import cell_intervals
+from discreet.inference.viewed import both_level, percent_limits
 from discreet.model.noise_law import depends_on_count
 from discreet.noise.added_law import AddedLaw
 from discreet.noise.table import NO_NOISE, NoiseTable
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
 
     from discreet.model.noise_law import CellLaw
     from discreet.model.release import Release
+    from discreet.server.grid import Limits, Shares
 
 LEVEL = 0.95
 #: The most numbers that are listed one by one.
 MOST_LINES = 12
-#: Beyond so many cells a page is large enough without an interval in every one.
-MOST_TITLES = 2_000
 #: More kinds of noise than this in one table are not worked out for a page.
 MOST_LAWS = 40
 
@@ -44,7 +45,6 @@ class Certainty:
         percent: The level in percent.
         small: Numbers shown whose interval is not that of the larger ones: number, lowest, highest.
         below, above: How far the interval of any larger number reaches; None where it varies.
-        titles: The interval of each number shown, in words; empty for a large table.
     """
 
     within: int
@@ -52,7 +52,6 @@ class Certainty:
     small: tuple[tuple[int, int, int], ...]
     below: int | None
     above: int | None
-    titles: Mapping[int, str]
 
 
 def certainty(release: Release) -> Certainty | None:
@@ -65,6 +64,27 @@ def certainty(release: Release) -> Certainty | None:
     return _by_number(release, laws[0]) if len(laws) == 1 else None
 
 
+def cell_limits(release: Release) -> Limits | None:
+    """The smallest and the largest true count of every cell, negative where none is told; None where no cell has any."""
+    try:
+        return every_interval(release, LEVEL)
+    except BadRequest:  # numbers that were made to add up, or a law too wide for inference
+        return None
+
+
+def share_limits(release: Release) -> Shares | None:
+    """The smallest and the largest true percentage of every cell, outwards to one decimal; None without percentages."""
+    try:
+        low, high = (
+            percent_limits(release, every_interval(release, both_level(LEVEL)))
+            if release.view.percent
+            else (None, None)
+        )
+    except BadRequest:  # as above
+        return None
+    return None if low is None or high is None else (np.floor(10 * low) / 10, np.ceil(10 * high) / 10)
+
+
 def _by_number(release: Release, law: CellLaw) -> Certainty | None:
     """Where the noise depends on the count, each number shown has an interval of its own."""
     shown = np.unique(release.noisy[release.status == 0])
@@ -74,10 +94,8 @@ def _by_number(release: Release, law: CellLaw) -> Certainty | None:
         return None
     lines = [*zip(shown.tolist(), low.tolist(), high.tolist(), strict=True)]
     small, below, above = _split(lines, law)
-    few = release.cells <= MOST_TITLES
-    titles = {number: f"95 %: {first:,} to {last:,}" for number, first, last in lines} if few else {}
     within = max(max(number - first, last - number) for number, first, last in lines)
-    return Certainty(within, round(100 * LEVEL), small, below, above, titles)
+    return Certainty(within, round(100 * LEVEL), small, below, above)
 
 
 def _has_own_noise(release: Release) -> bool:
@@ -93,7 +111,7 @@ def _widest(laws: Sequence[CellLaw]) -> Certainty | None:
     if not 0 < len(laws) <= MOST_LAWS:
         return None
     within = max(law.laws[0].half_width(LEVEL) for law in laws)
-    return Certainty(within, round(100 * LEVEL), (), None, None, {})
+    return Certainty(within, round(100 * LEVEL), (), None, None)
 
 
 def _split(

@@ -8,10 +8,11 @@ from __future__ import annotations
 import logging
 from typing import TYPE_CHECKING
 
-from discreet.errors import DiscreetError
+from discreet.errors import DiscreetError, UnknownVersion
 
 if TYPE_CHECKING:
-    from discreet.answer.door import Door, Doors
+    from discreet.answer.door import Door
+    from discreet.answer.doors import Doors
 
 log = logging.getLogger("discreet.server")
 
@@ -27,6 +28,8 @@ def usable(doors: Doors) -> list[Door]:
     for dataset_id in doors.ids():
         try:
             found.append(doors.door(dataset_id))
+        except UnknownVersion as error:  # doors of a version that not every dataset has
+            failures.append(error)
         except DiscreetError as error:
             log.error("The dataset %s is left out: %s", dataset_id, error)  # noqa: TRY400 - the message is complete
             failures.append(error)

@@ -5,10 +5,11 @@ Comes from: a `Door`. Goes to: `api_routes` as JSON, and OpenAPI as schemas.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING
 
 from discreet.server.address import link
+from discreet.server.spoken import asked_dataset
 
 if TYPE_CHECKING:
     from discreet.answer.door import Door
@@ -27,12 +28,19 @@ class CategoryDocument:
 
 @dataclass(frozen=True, slots=True)
 class VariableDocument:
-    """One variable with its categories in order."""
+    """One variable with its categories in order, and the address of their shapes."""
 
     name: str
     label: str
+    description: str
+    topic: str
     geography: bool
     categories: list[CategoryDocument]
+    universe: str
+    notes: str
+    source: str
+    classification: str
+    boundaries: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,6 +106,19 @@ class ListDocument:
 
 
 @dataclass(frozen=True, slots=True)
+class AboutDocument:
+    """Who publishes a dataset, under which licence, and when it changes; empty where nothing is told."""
+
+    publisher: str
+    licence: str
+    contact: str
+    keywords: list[str]
+    spatial: str
+    temporal: str
+    next_update: str
+
+
+@dataclass(frozen=True, slots=True)
 class DatasetDocument:
     """A dataset in full."""
 
@@ -110,6 +131,7 @@ class DatasetDocument:
     reference_date: str
     version: str
     digest: str
+    about: AboutDocument
     note: str
     variables: list[VariableDocument]
     hierarchies: list[HierarchyDocument]
@@ -148,7 +170,7 @@ def summary(dataset: Dataset) -> SummaryDocument:
 
 def description(door: Door) -> DatasetDocument:
     """A dataset with all its variables and what protects it."""
-    dataset = door.dataset
+    dataset = asked_dataset(door.dataset)
     return DatasetDocument(
         id=dataset.id,
         label=dataset.label,
@@ -159,6 +181,7 @@ def description(door: Door) -> DatasetDocument:
         reference_date=dataset.reference_date,
         version=dataset.version,
         digest=door.digest,
+        about=AboutDocument(**{**asdict(dataset.about), "keywords": list(dataset.about.keywords)}),
         note=door.note(),
         variables=[_variable(variable, dataset) for variable in dataset.variables],
         hierarchies=[
@@ -172,7 +195,20 @@ def description(door: Door) -> DatasetDocument:
 
 def _variable(variable: Variable, dataset: Dataset) -> VariableDocument:
     categories = [CategoryDocument(c.code, c.label, c.parent) for c in variable.categories]
-    return VariableDocument(variable.name, variable.label, variable.name in dataset.geography, categories)
+    shapes = variable.name in dataset.boundaries
+    return VariableDocument(
+        variable.name,
+        variable.label,
+        variable.description,
+        variable.topic,
+        variable.name in dataset.geography,
+        categories,
+        variable.universe,
+        variable.notes,
+        variable.source,
+        variable.classification,
+        link(f"/api/datasets/{dataset.id}/boundaries/{variable.name}") if shapes else None,
+    )
 
 
 def _code_list(code_list: CodeList) -> CodeListDocument:

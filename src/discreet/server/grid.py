@@ -1,35 +1,43 @@
 """A release as the grid of a page: header cells with their spans, groups of rows, one grid a layer.
 
-The release's axes are rows, columns, layers; each is the product of its variables, the last running fastest.
+The release's axes are rows, columns, layers; each is the product of its variables, the last running fastest. A `Layout`
+gives any rectangle of the table: all of it to a small page, a window of it to a large one, some columns to a sheet of paper.
+Its rows are those of the first layer, then those of the second, and so on.
+
 The outer row variables become headings of groups of rows, so that one narrow column of labels stands beside
 the numbers however many variables there are; the column variables become header rows with spans.
 
-Comes from: a `Release`. Goes to: `templates/_grid.html`.
+Comes from: a `Release`. Goes to: `templates/_grid.html`, `blocks`, `paper`.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import partial
-from itertools import product
+from functools import cached_property
+from itertools import groupby
 from math import prod
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from discreet.model.release import STATUS_MEANING, STATUSES, UNRELIABLE
-from discreet.model.variable import TOTAL
+from discreet.model.grammar import split
+from discreet.model.release import STATUS_MEANING, STATUSES
+from discreet.server.grid_cells import cell_of, derived_texts
+from discreet.server.grid_lines import Line, lines_of
+from discreet.server.words import listed, say
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Iterator, Sequence
 
     from numpy.typing import NDArray
 
-    from discreet.model.release import Derived, Release
+    from discreet.model.release import Release
     from discreet.model.shape import Dimension
+    from discreet.server.grid_cells import Cell
 
     Axis = tuple[Dimension, ...]
-    Cells = tuple[tuple[str, str, tuple[str, ...], str], ...]
+    Limits = tuple[NDArray[np.int64], NDArray[np.int64]]
+    Shares = tuple[NDArray[np.float64], NDArray[np.float64]]
 
 #: A label of so many characters fits the narrow column on one line.
 SHORT_LABEL = 18
@@ -37,22 +45,24 @@ SHORT_LABEL = 18
 
 @dataclass(frozen=True, slots=True)
 class Header:
-    """One header cell over columns: its label, how many columns it heads, and how it looks."""
+    """One header cell over columns: its label, how many columns it heads, how it looks, the column's name."""
 
     label: str
     span: int
     total: bool
     starts_group: bool
+    cell: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One row: its label and its cells, each as text, its look's class, what is said of its error, its interval."""
+    """One row: its label, its cells, and its name."""
 
     label: str
     total: bool
-    cells: Cells
+    cells: tuple[Cell, ...]
     depth: int = 0
+    cell: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +79,7 @@ class Layer:
 
     label: tuple[str, ...]
     groups: tuple[RowGroup, ...]
+    cell: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,167 +110,174 @@ class Grid:
         """The number of columns with numbers."""
         return sum(header.span for header in self.headers[0])
 
+    @property
+    def nested(self) -> bool:
+        """Whether rows stand below others, or below headings."""
+        return any(
+            group.heading or any(row.depth for row in group.rows)
+            for layer in self.layers
+            for group in layer.groups
+        )
 
-def grid(release: Release, intervals: Mapping[int, str] | None = None) -> Grid:
-    """Lay a release out.
+
+@dataclass(frozen=True)
+class Layout:
+    """A release laid out in rows, columns and layers.
 
     Args:
         release: What is shown.
-        intervals: For a count with its noise, the interval of the true count in words.
+        limits: The smallest and largest true count of every cell, negative where nothing is said; None for none.
+        shares: The smallest and largest true percentage of every cell, NaN where nothing is said; None for none.
+        naming: A word of `NAMINGS`.
     """
-    rows, columns, layers = _axes(release)
-    lengths = [prod(d.length for d in axis) for axis in (rows, columns, layers)]
-    values = release.values.reshape(lengths).transpose(2, 0, 1).tolist()
-    status = release.status.reshape(lengths).transpose(2, 0, 1).tolist()
-    errors = _shown(release, release.errors).reshape(lengths).transpose(2, 0, 1).tolist()
-    shares = _shown(release, release.noise_shares).reshape(lengths).transpose(2, 0, 1).tolist()
-    signed = release.before_clipping.reshape(lengths).transpose(2, 0, 1).tolist()
-    unit = release.dataset.unit[:1].upper() + release.dataset.unit[1:]
-    classes = _column_classes(columns)
-    beside = [_texts(column).reshape(lengths).transpose(2, 0, 1).tolist() for column in release.derived]
 
-    cell = partial(_cell, intervals or {})
+    release: Release
+    limits: Limits | None = None
+    naming: str = "labels"
+    shares: Shares | None = None
 
-    def layer(label: tuple[str, ...], *arrays: list[list[Any]]) -> Layer:
-        cells = [tuple(map(cell, *line, classes)) for line in zip(*arrays, strict=True)]
-        return Layer(label, _groups(rows, cells, unit))
+    @cached_property
+    def axes(self) -> tuple[Axis, Axis, Axis]:
+        """The variables of the rows, the columns and the layers."""
+        request = self.release.request
+        by_name = {dimension.name: dimension for dimension in self.release.dimensions}
+        rows, columns, layers = (
+            tuple(by_name[name] for name in names)
+            for names in (request.rows, request.columns, request.layers)
+        )
+        return rows, columns, layers
 
+    @cached_property
+    def lengths(self) -> tuple[int, int, int]:
+        """How many rows, columns and layers there are."""
+        rows, columns, layers = (prod(d.length for d in axis) for axis in self.axes)
+        return rows, columns, layers
+
+    def rows(self, places: range) -> list[Line]:
+        """Some rows of a layer; those of the second layer follow those of the first, with its labels before theirs."""
+        height = self.lengths[0]
+        if not self.axes[0]:
+            inner = [Line((_unit(self.release),), "", (False,), 0, first=True)] * len(places)
+        else:
+            inner = lines_of(self.axes[0], (place % height for place in places), self.naming)
+        outer = lines_of(self.axes[2], (place // height for place in places), self.naming)
+        return [
+            Line(
+                (*one.labels, *two.labels),
+                _joined(two.cell, one.cell),
+                (*one.totals, *two.totals),
+                two.depth,
+                two.first,
+            )
+            for one, two in zip(outer, inner, strict=True)
+        ]
+
+    def columns(self, places: range) -> list[Line]:
+        """Some columns."""
+        if not self.axes[1]:
+            return [
+                Line((_unit(self.release) if self.axes[0] else say("Number"),), "", (False,), 0, first=False)
+            ]
+        return lines_of(self.axes[1], places, self.naming)
+
+    def layer(self, place: int) -> Line:
+        """One layer."""
+        return lines_of(self.axes[2], [place], self.naming)[0]
+
+    def cells(self, rows: range, columns: range) -> list[tuple[Cell, ...]]:
+        """The cells of some rows and columns, row by row."""
+        height = self.lengths[0]
+        place = np.arange(rows.start, rows.stop)[:, None]
+        here = place % height, np.arange(columns.start, columns.stop)[None, :], place // height
+        release, none = self.release, [[-1] * len(columns)] * len(rows)
+        arrays: list[NDArray[np.generic] | None] = [release.values, release.before_clipping, release.status]
+        arrays += [release.errors, release.noise_shares, *(self.limits or (None, None))]
+        arrays += self.shares or (None, None)
+        blocks = [none if a is None else a.reshape(self.lengths)[here].tolist() for a in arrays]
+        blocks += [derived_texts(column, here, self.lengths) for column in release.derived]
+        looks = [line.look for line in self.columns(columns)]
+        return [tuple(map(cell_of, *line, looks)) for line in zip(*blocks, strict=True)]
+
+
+def grid(layout: Layout, rows: range | None = None, columns: range | None = None) -> Grid:
+    """Lay some rows and columns of a release out; all of them by default.
+
+    Args:
+        layout: The release.
+        rows: Of all layers, one below the other.
+        columns: Of every layer.
+    """
+    height, width, depth = layout.lengths
+    rows, columns = rows or range(height * depth), columns or range(width)
+    across = layout.columns(columns)
     return Grid(
-        row_title=_listed(rows),
-        column_title=_listed(columns),
-        headers=_headers(columns) if columns else ((Header(unit if rows else "Number", 1, False, False),),),
-        layers=tuple(map(layer, _labels(layers), values, signed, status, errors, shares, *beside)),
-        legend=_legend(release),
+        row_title=_listed(layout.axes[0]),
+        column_title=_listed(layout.axes[1]),
+        headers=headers(across),
+        layers=tuple(_layers(layout, rows, columns)),
+        legend=_legend(layout.release),
     )
 
 
-def _axes(release: Release) -> tuple[Axis, Axis, Axis]:
-    request = release.request
-    by_name = {dimension.name: dimension for dimension in release.dimensions}
-
-    def axis(names: tuple[str, ...]) -> Axis:
-        return tuple(by_name[name] for name in names)
-
-    return axis(request.rows), axis(request.columns), axis(request.layers)
-
-
-def _labels(axis: Axis) -> list[tuple[str, ...]]:
-    """The labels of every place along an axis."""
-    return list(product(*(dimension.labels for dimension in axis)))
+def _layers(layout: Layout, rows: range, columns: range) -> Iterator[Layer]:
+    height = layout.lengths[0]
+    for place in range(rows.start // height, (rows.stop - 1) // height + 1):
+        mine = range(max(rows.start, place * height), min(rows.stop, (place + 1) * height))
+        line = layout.layer(place)
+        lines = layout.rows(mine)
+        found = zip(lines, layout.cells(mine, columns), strict=True)
+        yield Layer(line.labels, tuple(_groups(found, len(line.labels))), line.cell)
 
 
-def _totals(dimension: Dimension) -> list[bool]:
-    return [code == TOTAL for code in dimension.codes]
-
-
-def _groups(rows: Axis, cells: list[Cells], unit: str) -> tuple[RowGroup, ...]:
+def _groups(rows: Iterable[tuple[Line, tuple[Cell, ...]]], outer: int) -> Iterator[RowGroup]:
     """Rows by the last row variable, under the headings of the ones before."""
-    if not rows:
-        return (RowGroup((), (Row(unit, False, cells[0]),)),)
-    inner = rows[-1]
-    groups = []
-    for place, heading in enumerate(_labels(rows[:-1])):
-        lines = cells[place * inner.length : (place + 1) * inner.length]
-        depths = [output.depth for output in inner.outputs] + [0] * inner.total
-        groups.append(RowGroup(heading, tuple(map(Row, inner.labels, _totals(inner), lines, depths))))
-    return tuple(groups)
+    for _, found in groupby(rows, key=lambda row: split(row[0].cell, ",")[: len(row[0].labels) - outer - 1]):
+        lines = list(found)
+        rows_of = (Row(line.labels[-1], line.total, cells, line.depth, line.cell) for line, cells in lines)
+        yield RowGroup(lines[0][0].labels[outer:-1], tuple(rows_of))
 
 
-def _headers(columns: Axis) -> tuple[tuple[Header, ...], ...]:
+def headers(columns: Sequence[Line]) -> tuple[tuple[Header, ...], ...]:
     """One header row a variable; each category spans all that stands below it."""
-    levels = []
-    for depth, dimension in enumerate(columns):
-        span = prod(d.length for d in columns[depth + 1 :])
-        repeats = prod(d.length for d in columns[:depth])
-        grouped = len(columns) > 1
-        level = [
-            Header(label, span, total, grouped and (depth < len(columns) - 1 or place == 0))
-            for place, (label, total) in enumerate(zip(dimension.labels, _totals(dimension), strict=True))
-        ]
-        levels.append(tuple(level * repeats))
-    return tuple(levels)
+    levels = len(columns[0].labels)
+    return tuple(tuple(_level(columns, depth, last=depth == levels - 1)) for depth in range(levels))
 
 
-def _column_classes(columns: Axis) -> tuple[str, ...]:
-    """The classes of each column's cells: `t` in a total, `g` where a group of columns starts."""
-    if not columns:
-        return ("",)
-    inner = columns[-1]
-    one_group = [
-        " ".join(name for name, holds in (("t", total), ("g", place == 0 and len(columns) > 1)) if holds)
-        for place, total in enumerate(_totals(inner))
-    ]
-    return tuple(one_group * prod(d.length for d in columns[:-1]))
+def _level(columns: Sequence[Line], depth: int, *, last: bool) -> Iterator[Header]:
+    if last:
+        for line in columns:
+            yield Header(line.labels[-1], 1, line.total, line.first, line.cell)
+        return
+    for _, found in groupby(columns, key=lambda line: split(line.cell, ",")[: depth + 1]):
+        lines = list(found)
+        yield Header(lines[0].labels[depth], len(lines), lines[0].totals[depth], starts_group=True)
 
 
-def _shown(release: Release, tenths: NDArray[np.int64] | None) -> NDArray[np.int64]:
-    """Errors or shares in tenths of a percent; negative where none is shown."""
-    if tenths is None:
-        return np.full(release.values.shape, -1, dtype=np.int64)
-    return np.where(release.missing, -1, tenths)
+def _joined(*cells: str) -> str:
+    return ",".join(filter(None, cells))
 
 
-def _texts(column: Derived) -> NDArray[np.object_]:
-    """Percentages or ranks for the eye; a dash where a percentage has no base."""
-    if column.name == "percent":
-        texts = [f"{number(value)} %" for value in column.values.ravel().tolist()]
-    else:
-        texts = [f"{column.name} {number(value)}" for value in column.values.ravel().tolist()]
-    none = "\N{EN DASH} %" if column.name == "percent" else ""
-    return np.where(column.missing.ravel(), none, np.array(texts, dtype=object))
-
-
-def _cell(
-    intervals: Mapping[int, str], value: int, signed: int, status: int, error: int, share: int, *rest: str
-) -> tuple[str, str, tuple[str, ...], str]:
-    """A number with separators for the eye, or the letter of why there is none, and what stands below it.
-
-    The rest is what was derived from it, and its look.
-    """
-    *beside, look = rest
-    errors = (f"RSE {error // 10}.{error % 10} %", f"noise {_whole(share)} %") if error >= 0 else ()
-    notes = tuple(filter(None, (*beside, *errors)))
-    if not status:
-        raised = f"before it was raised to zero: {number(signed)}" if signed < value == 0 else ""
-        return number(value), look, notes, "; ".join(filter(None, (intervals.get(signed, ""), raised)))
-    mark = f"[{STATUSES[status]}]"
-    if status == UNRELIABLE:
-        return f"{number(value)} {mark}", look, notes, ""
-    return mark, f"{look} s".strip(), (), ""
-
-
-def number(value: float) -> str:
-    """A number for the eye: separators, and a real minus sign.
-
-    >>> number(-1234)
-    '−1,234'
-    """
-    return f"{value:,}".replace("-", "\N{MINUS SIGN}")
-
-
-def _whole(share: int) -> str:
-    """Tenths of a percent as whole percent; what is there at all is never called nothing.
-
-    >>> _whole(0), _whole(4), _whole(125)
-    ('0', '<1', '13')
-    """
-    return "<1" if 0 < share < 10 else str((share + 5) // 10)
+def _unit(release: Release) -> str:
+    unit = release.dataset.unit
+    return unit[:1].upper() + unit[1:]
 
 
 def _listed(axis: Axis) -> str:
     """The variables of an axis, outer first, as in "Region and sex"."""
-    names = [axis[0].label, *(dimension.label.lower() for dimension in axis[1:])] if axis else [""]
-    return names[0] if len(names) == 1 else ", ".join(names[:-1]) + " and " + names[-1]
+    return listed(dimension.label for dimension in axis)
 
 
 def _legend(release: Release) -> tuple[tuple[str, str], ...]:
-    present = [STATUSES[number] for number in np.unique(release.status) if number]
+    present = [STATUSES[status] for status in np.unique(release.status) if status]
     legend = [(f"[{letter}]", STATUS_MEANING[letter]) for letter in present]
     if release.errors is not None:
         legend += [
-            ("RSE", "Relative standard error, of sampling and of the noise together, rounded up"),
-            ("noise", "The noise's share of that error's variance, rounded up; the rest is sampling"),
+            (say("RSE"), say("Relative standard error, of sampling and of the noise together, rounded up")),
+            (
+                say("noise"),
+                say("The noise's share of that error's variance, rounded up; the rest is sampling"),
+            ),
         ]
-    symbols = {"percent": "%"}
+    symbols = {"percent": "%", "rank": say("rank")}
     legend += [(symbols.get(column.name, column.name), column.meaning) for column in release.derived]
     return tuple(legend)

@@ -27,6 +27,7 @@ from starlette.datastructures import Headers
 from starlette.requests import Request
 
 from discreet.errors import BadOption, UntrustedHost
+from discreet.model.told import told
 from discreet.server.address import HERE, Address
 from discreet.server.problems import problem_response
 
@@ -142,7 +143,11 @@ def _below(scope: Scope, root: str) -> Scope:
 
 def _refusal(host: str) -> UntrustedHost:
     return UntrustedHost(
-        f"The request is for the host {host[:100]!r}, and this server does not answer for it.",
-        "Ask for the address that was given to you. Whoever runs the server names its hosts with the option "
-        "trusted_hosts, or its address with public_url.",
+        told(
+            "The request is for the host {host!r}, and this server does not answer for it.", host=host[:100]
+        ),
+        told(
+            "Ask for the address that was given to you. Whoever runs the server names its hosts with the "
+            "option trusted_hosts, or its address with public_url."
+        ),
     )

@@ -12,12 +12,17 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from discreet.errors import BadRequest
+from discreet.model.told import Text, told
+from discreet.server.in_flight import TESTED, TESTED_UNDER_DP, take
 
 if TYPE_CHECKING:
     from discreet.answer.door import Door
     from discreet.answer.question import Question
     from discreet.inference.likelihood_ratio import LikelihoodRatio
     from discreet.model.release import Release
+
+#: Cells of a table that is tested under `dp`: for anybody, and for accounts.
+MOST_TESTED, MOST_FOR_ACCOUNTS = 1_500, 10_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,10 +79,33 @@ def two_way_release(door: Door, question: Question) -> Release:
     """
     if not is_two_way(question):
         raise BadRequest(
-            "The test of independence needs two variables, each with at least two categories.",
-            "Choose one variable for the rows and one for the columns.",
+            told("The test of independence needs two variables, each with at least two categories."),
+            told("Choose one variable for the rows and one for the columns."),
         )
+    _refuse_long(door, question)
     return door.answer(question)
+
+
+def _refuse_long(door: Door, question: Question) -> None:
+    """Under `dp` a test looks at many possible counts of each cell: what would take seconds is for accounts.
+
+    Raises:
+        BadRequest: By the shape.
+    """
+    if question.dataset.protection.method != "dp":
+        take(question.cells * TESTED)
+        return
+    most = MOST_TESTED if door.account is None else MOST_FOR_ACCOUNTS
+    if question.cells > most:
+        raise BadRequest(
+            told(
+                "The table has {cells:,} cells; under dp a table of at most {most:,} is tested.",
+                cells=question.cells,
+                most=most,
+            ),
+            told("Choose coarser categories. Whoever asks with a key may test more cells."),
+        )
+    take(question.cells * TESTED_UNDER_DP)
 
 
 def independence_document(found: LikelihoodRatio) -> IndependenceDocument:
@@ -94,13 +122,18 @@ def independence_document(found: LikelihoodRatio) -> IndependenceDocument:
 def verdict(found: LikelihoodRatio) -> str:
     """What the test says, in one sentence."""
     if not found.converged:
-        return "The computation did not come to an end; do not rely on the result."
+        return told("The computation did not come to an end; do not rely on the result.")
     if not found.df:
-        return "Nothing can be said: too few rows or columns have people in them."
-    p = "less than 0.0001" if found.p_value < 0.0001 else f"{found.p_value:.4f}"
+        return told("Nothing can be said: too few rows or columns have people in them.")
+    p: str = Text("{p:.4f}", {"p": found.p_value})
+    if found.p_value < 0.0001:
+        p = told("less than {p:.4f}", p=0.0001)
     if found.p_value <= 0.05:
-        return (
-            f"Such a table would be rare if the two were independent (p-value {p}): noise and chance do not "
-            "explain it."
+        return told(
+            "Such a table would be rare if the two were independent (p-value {p}): noise and chance do not "
+            "explain it.",
+            p=p,
         )
-    return f"The table is compatible with independence (p-value {p}): noise and chance can explain it."
+    return told(
+        "The table is compatible with independence (p-value {p}): noise and chance can explain it.", p=p
+    )

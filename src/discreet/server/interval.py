@@ -15,6 +15,8 @@ from typing import TYPE_CHECKING, Any
 from discreet.errors import BadRequest
 from discreet.inference.cell_targets import every_document, interval_document, interval_of
 from discreet.inference.intervals import DEFAULT_LEVEL
+from discreet.model.told import Text, joined, told
+from discreet.server.in_flight import LIMITS, take
 from discreet.server.query import TABLE_PARAMETERS, read_word
 
 if TYPE_CHECKING:
@@ -49,7 +51,7 @@ def read_interval(query: QueryParams) -> AskedInterval:
     level = read_level(query)
     cells, of, over, minus, minus_of = (tuple(filter(None, query.getlist(name))) for name in _CELLS)
     if not cells and (of or over or minus or minus_of):
-        raise BadRequest("`of`, `over` and `minus` need a cell.", "Add cell=, as in cell=sex=1.")
+        raise BadRequest(told("`of`, `over` and `minus` need a cell."), told("Add cell=, as in cell=sex=1."))
     return AskedInterval(cells, of, over, minus, minus_of, level)
 
 
@@ -63,7 +65,9 @@ def read_level(query: QueryParams) -> float:
     try:
         return float(text) if text else DEFAULT_LEVEL
     except ValueError:
-        raise BadRequest(f'The level is "{text}".', "It lies between 0 and 1, as in 0.95.") from None
+        raise BadRequest(
+            told('The level is "{text}".', text=text), told("It lies between 0 and 1, as in 0.95.")
+        ) from None
 
 
 def asked_interval(release: Release, asked: AskedInterval) -> Interval:
@@ -76,5 +80,58 @@ def asked_interval(release: Release, asked: AskedInterval) -> Interval:
 def interval_answer(release: Release, asked: AskedInterval) -> dict[str, Any]:
     """The interval as JSON, or those of all cells."""
     if not asked.cells:
+        take(release.cells * LIMITS)
         return every_document(release, asked.level)
     return interval_document(asked_interval(release, asked))
+
+
+_KINDS = {
+    "number": (told("Number."), told("the true number")),
+    "ratio": (told("Ratio."), told("the true ratio")),
+    "share": (told("Share."), told("the true share")),
+    "difference": (told("Difference."), told("the true number")),
+    "of shares": (told("Difference of shares."), told("the true difference")),
+}
+
+
+def interval_in_words(
+    asked: AskedInterval, texts: tuple[str, str, str], error: str, *, weighted: bool
+) -> str:
+    """What was found, for a page: the estimate, its limits, and how sure they are.
+
+    Args:
+        asked: Which interval.
+        texts: The estimate and the limits.
+        error: The relative standard error in words; empty for counts.
+        weighted: Whether the limits allow for sampling, too.
+    """
+    true = _KINDS[_kind(asked)][1]
+    percent = 100 * asked.level
+    chance = told("about {percent:g} %", percent=percent)
+    if not weighted:
+        chance = told("at least {percent:g} %", percent=percent)
+    sentence = told(
+        "{estimate} by the released numbers{error}; {true} lies between {low} and {high}, with a probability of "
+        "{chance}.",
+        estimate=texts[0],
+        error=Text(", {error}", {"error": error}) if error else "",
+        true=true,
+        low=texts[1],
+        high=texts[2],
+        chance=chance,
+    )
+    both, alone = told("It allows for sampling and noise together."), told("It allows for the noise alone.")
+    return joined([sentence, both if weighted else alone])
+
+
+def _kind(asked: AskedInterval) -> str:
+    if asked.over:
+        return "ratio"
+    if asked.minus:
+        return "of shares" if asked.of else "difference"
+    return "share" if asked.of else "number"
+
+
+def interval_heading(asked: AskedInterval) -> str:
+    """Of what the interval is, for a page."""
+    return _KINDS[_kind(asked)][0]

@@ -5,28 +5,27 @@ Comes from: `Doors.methodology`. Goes to: `api_routes`, `pages`; `discreet metho
 
 from __future__ import annotations
 
-import json
 from typing import TYPE_CHECKING, Annotated, Any
 
-from fastapi import Path, Query, Request
+from fastapi import Query, Request
 from markupsafe import Markup
 from starlette.responses import HTMLResponse, Response
 
 from discreet.server.address import link
-from discreet.server.answer import conditional, strong_tag
+from discreet.server.answer import as_json, conditional, strong_tag
+from discreet.server.assets import FINGERPRINT, STYLESHEET
 from discreet.server.methodology_document import MethodologyDocument, NoisePlanDocument, NoiseTableDocument
-from discreet.server.openapi import problem_responses
+from discreet.server.openapi import DatasetId, problem_responses
 from discreet.server.query import refuse_unknown
-from discreet.server.templating import FINGERPRINT, STATIC, render
+from discreet.server.templating import render
 
 if TYPE_CHECKING:
     from fastapi import APIRouter
 
-    from discreet.answer.door import Doors
+    from discreet.answer.doors import Doors
 
 TEMPLATE = "methodology.html"
 _STATUSES = (400, 404, 410, 414, 503)
-DatasetId = Annotated[str, Path(description="The dataset's id.", examples=["census"])]
 VersionName = Annotated[
     str,
     Query(
@@ -37,7 +36,7 @@ VersionName = Annotated[
 
 def methodology_html(document: dict[str, Any]) -> str:
     """The methodology as one file: no script, and nothing from elsewhere."""
-    style = Markup((STATIC / "discreet.css").read_text("utf-8"))  # noqa: S704 - our own file
+    style = Markup(STYLESHEET)  # noqa: S704 - our own file
     return render(TEMPLATE, layout="standalone.html", style=style, doc=document)
 
 
@@ -52,8 +51,8 @@ def add_methodology_api(router: APIRouter, doors: Doors) -> None:
     def methodology(request: Request, dataset_id: DatasetId, version: VersionName = "") -> Response:
         """How the numbers of a dataset are made, what is promised and what is not."""
         refuse_unknown(request.query_params, ("version",))
-        text = json.dumps(_document(doors, dataset_id, version), ensure_ascii=False, allow_nan=False)
-        return conditional(request, strong_tag("methodology", text), lambda: _json(text))
+        document = _document(doors, dataset_id, version)
+        return conditional(request, strong_tag("methodology", document), lambda: as_json(document))
 
     @router.get(
         "/datasets/{dataset_id}/noise",
@@ -78,7 +77,8 @@ def add_methodology_page(router: APIRouter, doors: Doors) -> None:
     def methodology(request: Request, dataset_id: str, version: str = "") -> Response:
         """How the numbers of a dataset are made, for people."""
         refuse_unknown(request.query_params, ("version",))
-        text = render(TEMPLATE, layout="base.html", doc=_document(doors, dataset_id, version))
+        document = _document(doors, dataset_id, version)
+        text = render(TEMPLATE, layout="base.html", doc=document, asked_version=version)
         return conditional(request, strong_tag("methodology", FINGERPRINT, text), lambda: HTMLResponse(text))
 
 

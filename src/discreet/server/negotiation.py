@@ -3,7 +3,8 @@
     text/csv                      csv
     text/html,*/*;q=0.8           html, as browsers ask
     */*, or no header             json
-    image/png                     406, with the list of what there is
+    image/png                     png, a chart
+    image/gif                     406, with the list of what there is
 
 Of the ranges that match a format the most specific one gives its quality. The highest quality wins, then the more
 specific match, then the order in which formats are offered.

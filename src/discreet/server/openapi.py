@@ -9,8 +9,9 @@ Comes from: `formats`, `query`, `documents`. Goes to: /openapi.json.
 from __future__ import annotations
 
 from http import HTTPStatus
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
+from fastapi import Path
 from fastapi.openapi.utils import get_openapi
 from pydantic import TypeAdapter
 
@@ -18,12 +19,14 @@ from discreet import __version__
 from discreet.answer.measures import measures
 from discreet.formats import formats
 from discreet.inference.intervals import DEFAULT_LEVEL
-from discreet.model.measure import DEFAULT_MEASURE
+from discreet.model.picture import THEMES
 from discreet.model.protection import ADDITIVITY
+from discreet.pictures.charts import charts
 from discreet.server.answer_documents import DryRunDocument, JsonStatDocument
 from discreet.server.documents import ProblemDocument
 from discreet.server.negotiation import DEFAULT_FORMAT, media_type
 from discreet.server.problems import PROBLEM_JSON
+from discreet.server.words import languages
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -41,9 +44,6 @@ PERHAPS_A_KEY: list[dict[str, list[str]]] = [{}, {"key": []}]
 #: What only an account may ask for.
 A_KEY: list[dict[str, list[str]]] = [{"key": []}]
 
-#: What the address of a table answers in JSON: the table, or what a dry run says of it.
-_TABLE_DOCUMENTS = (JsonStatDocument, DryRunDocument)
-
 _PROBLEMS = {
     400: "The request cannot be read; `code` says why and `advice` what to do.",
     401: "The API key is missing or not accepted.",
@@ -51,17 +51,30 @@ _PROBLEMS = {
     404: "There is no such dataset or version, or it has no budget.",
     406: "`Accept` names no format of the table; `advice` lists those that there are.",
     410: "The version is not answered beside the one that is served; `detail` says why.",
+    413: "The body is longer than the server reads.",
     414: "The query is longer than the server reads.",
+    429: "Too many calls; `Retry-After` says when to come back.",
     503: "The server cannot answer at the moment; nothing is ever answered unprotected.",
 }
 
 
+DatasetId = Annotated[str, Path(description="The dataset's id.", examples=["census"])]
 _LEVEL: dict[str, Any] = {
     "name": "level",
     "in": "query",
     "description": "The chance to cover the true value, at least.",
     "schema": {"type": "number", "default": DEFAULT_LEVEL},
 }
+
+
+#: The types that `component` named, whose schemas the description needs.
+_NAMED: dict[type, None] = {}
+
+
+def component(kind: type) -> dict[str, str]:
+    """The schema of a document that stands beside other formats."""
+    _NAMED[kind] = None
+    return {"$ref": f"#/components/schemas/{kind.__name__}"}
 
 
 def problem_responses(*statuses: int) -> dict[int | str, dict[str, Any]]:
@@ -73,7 +86,8 @@ def problem_responses(*statuses: int) -> dict[int | str, dict[str, Any]]:
 def table_responses() -> dict[int | str, dict[str, Any]]:
     """What a table's address answers: a document in one of the formats, not modified, or a problem."""
     content: dict[str, Any] = {}
-    for form in _offered():
+    # JSON first: programs that make clients take the first, and get an object in place of a text.
+    for form in sorted(_offered(), key=lambda form: form.name != DEFAULT_FORMAT):
         content.setdefault(media_type(form), {"schema": _schema(form)})
     headers = {
         "ETag": {"description": "Names this release in this format for ever.", "schema": {"type": "string"}}
@@ -93,7 +107,7 @@ def _offered() -> list[Format]:
 def _schema(form: Format) -> dict[str, Any]:
     """What a document of a format is, to OpenAPI: an object, text or bytes."""
     if form.name == DEFAULT_FORMAT:
-        return {"anyOf": [{"$ref": f"#/components/schemas/{kind.__name__}"} for kind in _TABLE_DOCUMENTS]}
+        return {"anyOf": [component(kind) for kind in (JsonStatDocument, DryRunDocument)]}
     if media_type(form).endswith("json"):
         return {"type": "object", "description": f"A {form.summary} dataset."}
     return {"type": "string"} if form.is_text else {"type": "string", "format": "binary"}
@@ -121,13 +135,13 @@ def request_parameters() -> list[dict[str, Any]]:
         _choice(
             "measure",
             [measure.name for measure in measures()],
-            DEFAULT_MEASURE,
-            "People counted, or people represented by survey weights.",
+            None,
+            "People counted, or people represented by survey weights; the dataset's first by default.",
         ),
         _choice(
             "additivity",
             list(ADDITIVITY),
-            "independent",
+            None,
             "How totals relate to their parts; the dataset's own way by default.",
         ),
         _names(
@@ -141,20 +155,38 @@ def request_parameters() -> list[dict[str, Any]]:
 
 def version_parameter(name: str = "version") -> dict[str, Any]:
     """The query parameter that names a version."""
-    return _text(name, "The version: 8 letters or more of its digest, or its declared name; else the newest.")
+    return text_parameter(
+        name, "The version: 8 letters or more of its digest, or its declared name; else the newest."
+    )
 
 
 def view_parameters() -> list[dict[str, Any]]:
     """The query parameters that say what stands beside the numbers, and which rows are shown."""
     return [
-        _text("percent", "Percent of the `row`, `column` or `table` total, or of a cell: `sex=1,age=_T`."),
+        text_parameter(
+            "percent", "Percent of the `row`, `column` or `table` total, or of a cell: `sex=1,age=_T`."
+        ),
         _choice("rank", ["yes", "no"], "no", "The rank of each number among the rows of its column."),
         {
-            **_text("top", "How many categories of the first row variable, the largest first."),
+            **text_parameter("top", "How many categories of the first row variable, the largest first."),
             "schema": {"type": "integer", "minimum": 1, "maximum": 999_999_999},
         },
         _choice("hide_empty", ["yes", "no"], "no", "Leave out rows whose numbers are all 0."),
+        text_parameter(
+            "sort",
+            "Sort rows by `label`, `value` or a column such as `sex=1`; `-` before it turns the order.",
+        ),
     ]
+
+
+def picture_parameters() -> list[dict[str, Any]]:
+    """The query parameters that say what a picture shows."""
+    kinds = "; ".join(f"`{chart.name}` is for {chart.summary}" for chart in charts())
+    chart = text_parameter(
+        "chart", f"With `format=svg` or `png`: the kind of chart. {kinds}. Without it what fits best."
+    )
+    chart["schema"] = {"type": "string", "enum": [chart.name for chart in charts()]}
+    return [chart, _choice("theme", list(THEMES), THEMES[0], "With `format=svg` or `png`: the colours.")]
 
 
 def compare_parameters() -> list[dict[str, Any]]:
@@ -183,7 +215,14 @@ def table_parameters() -> list[dict[str, Any]]:
     return [
         *request_parameters(),
         *view_parameters(),
+        *picture_parameters(),
         _choice("dry_run", ["0", "1"], "0", "1: only the size and what the rules say, as JSON."),
+        _choice(
+            "nonzero",
+            ["yes", "no"],
+            "no",
+            "List only cells that are not 0, of wide tables too; with a format that has lines, such as csv.",
+        ),
         _choice(
             "format",
             [form.name for form in _offered()],
@@ -192,7 +231,18 @@ def table_parameters() -> list[dict[str, Any]]:
             + ". Without it `Accept` decides.",
         ),
         _choice("download", ["0", "1"], "0", "1: sent as a file to save."),
+        language_parameter(),
     ]
+
+
+def language_parameter() -> dict[str, Any]:
+    """The query parameter that names the language of labels."""
+    return {
+        **text_parameter(
+            "lang", "The language of labels and sentences, where the dataset has them; its own without it."
+        ),
+        "schema": {"type": "string", "enum": list(languages())},
+    }
 
 
 def install_openapi(app: FastAPI) -> None:
@@ -215,10 +265,13 @@ def _document(app: FastAPI) -> dict[str, Any]:
         "key": {"type": "http", "scheme": "bearer", "description": "The API key of an account."}
     }
     schemas["Problem"] = TypeAdapter(ProblemDocument).json_schema()
-    schemas |= _schemas(_TABLE_DOCUMENTS)
+    schemas |= _schemas(list(_NAMED))
     for operations in document["paths"].values():
         for operation in operations.values():
             operation["responses"].pop(str(int(HTTPStatus.UNPROCESSABLE_ENTITY)), None)
+            operation.setdefault("security", PERHAPS_A_KEY)
+            for status, problem in problem_responses(401, 429).items():
+                operation["responses"].setdefault(str(status), problem)
     return document
 
 
@@ -237,7 +290,8 @@ def _names(name: str, meaning: str, example: list[str]) -> dict[str, Any]:
     return parameter | {"style": "form", "explode": True} | ({"example": example} if example else {})
 
 
-def _text(name: str, meaning: str) -> dict[str, Any]:
+def text_parameter(name: str, meaning: str) -> dict[str, Any]:
+    """A query parameter that is a text."""
     return {
         "name": name,
         "in": "query",
@@ -247,6 +301,6 @@ def _text(name: str, meaning: str) -> dict[str, Any]:
     }
 
 
-def _choice(name: str, choices: list[str], default: str, meaning: str) -> dict[str, Any]:
-    schema = {"type": "string", "enum": choices, "default": default}
+def _choice(name: str, choices: list[str], default: str | None, meaning: str) -> dict[str, Any]:
+    schema = {"type": "string", "enum": choices, **({} if default is None else {"default": default})}
     return {"name": name, "in": "query", "required": False, "description": meaning, "schema": schema}

@@ -14,28 +14,52 @@ from urllib.parse import parse_qsl
 from fastapi import APIRouter, Request
 from starlette.responses import RedirectResponse, Response
 
-from discreet.errors import BadRequest, DiscreetError, NotFound, Refused, nearest
+from discreet.errors import BadRequest, DiscreetError, NotFound, Refused, UnknownVersion, VersionClosed
 from discreet.inference.cell_targets import error_text, interval_texts, refuse_no_counts
 from discreet.inference.independence import independence_test
-from discreet.inference.viewed import viewed
+from discreet.inference.viewed import check_view
+from discreet.model.told import told
 from discreet.server import snippets
 from discreet.server.address import here, link
 from discreet.server.answer import asked_door, check, conditional, strong_tag, tag_of
+from discreet.server.assets import FINGERPRINT
+from discreet.server.audit.entry import note_refusal
+from discreet.server.builder.outlook import outlook
+from discreet.server.builder.routes import also_of, builder_router
 from discreet.server.catalogue import schema_org
-from discreet.server.certainty import certainty
-from discreet.server.datasets import usable
-from discreet.server.form import filled_form, form_parameters, is_raw, read_form
-from discreet.server.grid import grid
+from discreet.server.comparison import add_comparison_page
+from discreet.server.embed import add_embed
+from discreet.server.form import filled_form, form_parameters, is_raw, read_form, readable_request
 from discreet.server.independence import is_two_way, two_way_release, verdict
-from discreet.server.interval import INTERVAL_PARAMETERS, asked_interval, read_interval
+from discreet.server.interval import (
+    INTERVAL_PARAMETERS,
+    asked_interval,
+    interval_heading,
+    interval_in_words,
+    read_interval,
+)
+from discreet.server.keep import ways_to_keep
+from discreet.server.landing import add_landing
+from discreet.server.layouts import Layouts
 from discreet.server.methodology import add_methodology_page
 from discreet.server.problems import explanations, public
+from discreet.server.programmers import add_programmers
 from discreet.server.query import TABLE_PARAMETERS, asked_version, read_table, read_view, refuse_unknown
-from discreet.server.templating import FINGERPRINT, page
+from discreet.server.reading import read_reading
+from discreet.server.result import shown_table
+from discreet.server.seeing import seeing
+from discreet.server.spoken import spoken_dataset, spoken_release
+from discreet.server.table_routes import table_router
+from discreet.server.templating import page
+from discreet.server.words import say
 
 if TYPE_CHECKING:
-    from discreet.answer.door import Door, Doors
+    from starlette.datastructures import QueryParams
+
+    from discreet.answer.door import Door
+    from discreet.answer.doors import Doors
     from discreet.answer.question import Question
+    from discreet.model.dataset import Dataset
     from discreet.server.interval import AskedInterval
     from discreet.workspace.options import Options
 
@@ -43,15 +67,7 @@ if TYPE_CHECKING:
 def page_router(doors: Doors, options: Options) -> APIRouter:
     """The routes of the pages."""
     router = APIRouter(include_in_schema=False)
-
-    @router.get("/")
-    def landing(request: Request) -> Response:
-        """All datasets, as cards."""
-        found = usable(doors)
-        tag = strong_tag("landing", FINGERPRINT, [door.digest for door in found])
-        return conditional(
-            request, tag, lambda: page("landing.html", datasets=[door.dataset for door in found])
-        )
+    layouts = Layouts()
 
     @router.get("/datasets/{dataset_id}")
     def table_builder(request: Request, dataset_id: str) -> Response:
@@ -60,7 +76,7 @@ def page_router(doors: Doors, options: Options) -> APIRouter:
         try:  # where a version is not answered, the form of the one that is served remains
             door = asked_door(doors, request, dataset_id)
             refuse_unknown(query, form_parameters(door.dataset))
-            question, also = check(door, read_form(door.dataset, query)), _also(request)
+            question, also = check(door, read_form(door.dataset, query, door.start)), _page_also(request)
         except DiscreetError as error:
             return _refused(request, door, error)
         if is_raw(query):
@@ -70,9 +86,16 @@ def page_router(doors: Doors, options: Options) -> APIRouter:
                 {"cache-control": "no-store"},
             )
         told = here().base, options.page_cells, options.publisher, options.licence
-        tag = tag_of(question, "page", FINGERPRINT, *told, door.budget_left(), also)
+        left = door.budget_left()
+        tag = tag_of(question, "page", FINGERPRINT, *told, left, also)
         try:
-            return conditional(request, tag, lambda: _table_page(request, door, question, options))
+            return conditional(
+                request,
+                tag,
+                lambda: _table_page(request, door, question, options, layouts),
+                lasting=question.lasting,
+                shared=left is None,  # what is left changes as others spend
+            )
         except (Refused, BadRequest) as error:
             return _refused(request, door, error)
 
@@ -84,18 +107,9 @@ def page_router(doors: Doors, options: Options) -> APIRouter:
         question = check(door, read_table(door.dataset, request.query_params))
         base, also = here().base, asked_version(request.query_params)
         tag = tag_of(question, "independence-page", FINGERPRINT, base, also)
-        return conditional(request, tag, lambda: _independence_page(door, question, base, also))
-
-    @router.get("/datasets/{dataset_id}/variables/{name}")
-    def code_list(request: Request, dataset_id: str, name: str) -> Response:
-        """The codes of one variable, to look up and copy."""
-        door = asked_door(doors, request, dataset_id)
-        names = [variable.name for variable in door.dataset.variables]
-        if name not in names:
-            raise NotFound(f'The dataset "{dataset_id}" has no variable "{name}".', nearest(name, names))
-        variable = door.dataset.variable(name)
-        tag = strong_tag("codes", FINGERPRINT, door.digest, name)
-        return conditional(request, tag, lambda: page("codes.html", dataset=door.dataset, variable=variable))
+        return conditional(
+            request, tag, lambda: _independence_page(door, question, base, also), lasting=question.lasting
+        )
 
     @router.get("/datasets/{dataset_id}/budget")
     def budget(request: Request, dataset_id: str) -> Response:
@@ -105,8 +119,14 @@ def page_router(doors: Doors, options: Options) -> APIRouter:
         response.headers["cache-control"] = "no-store"
         return response
 
+    add_landing(router, doors)
+    add_programmers(router, doors, options)
+    add_embed(router, doors)
+    router.include_router(table_router(doors, layouts))
+    router.include_router(builder_router(doors))
     _add_interval_page(router, doors)
     add_methodology_page(router, doors)
+    add_comparison_page(router, doors, options)
     _add_error_pages(router)
     return router
 
@@ -122,7 +142,9 @@ def _add_interval_page(router: APIRouter, doors: Doors) -> None:
         question = check(door, read_table(door.dataset, request.query_params))
         asked, also = read_interval(request.query_params), asked_version(request.query_params)
         tag = tag_of(question, "interval-page", FINGERPRINT, str(asked), also)
-        return conditional(request, tag, lambda: _interval_page(door, question, asked, also))
+        return conditional(
+            request, tag, lambda: _interval_page(door, question, asked, also), lasting=question.lasting
+        )
 
 
 def _add_error_pages(router: APIRouter) -> None:
@@ -141,86 +163,81 @@ def _add_error_pages(router: APIRouter) -> None:
         kinds = explanations()
         if code not in kinds:
             raise NotFound(
-                "There is no error of this code.", f"All codes are listed under {link('/errors')}."
+                told("There is no error of this code."),
+                told("All codes are listed under {link}.", link=link("/errors")),
             )
         tag = strong_tag("error", FINGERPRINT, code)
         kind, meaning = kinds[code]
         return conditional(request, tag, lambda: page("error_meaning.html", kind=kind, meaning=meaning))
 
 
-def _table_page(request: Request, door: Door, question: Question, options: Options) -> Response:
-    """The page with its table, or with downloads only when the table is too large for a page."""
-    base, asked, also = here().base, question.request, _also(request)
-    release = None
-    if question.cells <= options.page_cells:
-        release = viewed(door.answer(question), read_view(request.query_params))
-    if release is None:
-        door.refuse_unreleased(asked)
-    sure = None if release is None else certainty(release)
-    told = {} if release is None else {"notes": release.notes, "promise": release.promise}
+def _table_page(
+    request: Request, door: Door, question: Question, options: Options, layouts: Layouts
+) -> Response:
+    """The page with its table."""
+    asked = question.request
+    view, reading = read_view(request.query_params), read_reading(request.query_params)
+    check_view(view, asked, question.shape.dimensions)
+    layout = layouts.layout(door, question, view, reading.labels)
+    table = shown_table(layout, reading, asked_version(request.query_params), options.page_cells)
+    kept = [*view.to_query(), *asked_version(request.query_params)]
+    sight = seeing(reading, layout.release, kept)
     return page(
         "table.html",
-        **_frame(request, door, question) | told,
+        **_frame(request, door, question) | table,
         error=None,
-        title=question.title if release is None else release.title,
-        grid=None if release is None else grid(release, sure.titles if sure else None),
-        certainty=sure,
-        cells=question.cells,
-        page_cells=options.page_cells,
-        facts=snippets.facts(question.dataset, asked),
-        downloads=snippets.downloads(asked, also),
+        title=layout.release.title,
+        seeing=sight,
+        facts=snippets.facts(spoken_dataset(question.dataset), asked),
+        keep=ways_to_keep(
+            question, view.to_query(), reading.to_query(), asked_version(request.query_params), sight.chart
+        ),
         interval=snippets.interval_path(asked, asked_version(request.query_params)),
         independence=snippets.independence_path(asked, asked_version(request.query_params))
         if is_two_way(question)
         else None,
+        comparison=snippets.comparison_path(asked, asked_version(request.query_params)),
         newest=snippets.page_path(asked, read_view(request.query_params).to_query()),
-        permalink=base + snippets.page_path(asked, _naming_version(request, question)),
-        codes={
-            "From a shell": snippets.curl(asked, base, also),
-            "In Python": snippets.python(asked, base, also),
-            "On the command line": snippets.command(asked, base, also),
-        },
-        citation=snippets.citation(question, base, read_view(request.query_params).to_query()),
         json_ld=schema_org(door, options),
     )
 
 
-def _also(request: Request) -> list[tuple[str, str]]:
-    """The view and the version that an address names, as parameters of further links."""
+def _readable_also(query: QueryParams) -> list[tuple[str, str]]:
+    """The view and the version; nothing where they cannot be read."""
+    try:
+        return also_of(query)
+    except BadRequest:
+        return []
+
+
+def _page_also(request: Request) -> list[tuple[str, str]]:
+    """The view, how the page is read and the version, as parameters of its own address."""
     query = request.query_params
-    return [*read_view(query).to_query(), *asked_version(query)]
-
-
-def _naming_version(request: Request, question: Question) -> list[tuple[str, str]]:
-    """The view, and the version that answered: a link that shows the same numbers for as long as it is kept."""
-    return [*read_view(request.query_params).to_query(), snippets.named_version(question.digest)]
+    return [*read_view(query).to_query(), *read_reading(query).to_query(), *asked_version(query)]
 
 
 def _budget_page(door: Door) -> Response:
     """The promise, the price of every table, and what is left."""
-    found, dataset = door.budget(), door.dataset
+    found, dataset = door.budget(), spoken_dataset(door.dataset)
     return page(
         "budget.html",
         dataset=dataset,
         found=found,
         left=door.budget_left(),
         promise=door.promise(),
-        labels=[
-            " x ".join(dataset.variable(name).label for name in table["variables"])
-            for table in found["tables"]
-        ],
+        tables=_labelled(dataset, found["tables"]),
         largest=max(table["epsilon"] for table in found["tables"]),
     )
 
 
-def _instead(request: Request, door: Door) -> tuple[str, str] | None:
-    """The title and address of the nearest table that is allowed."""
-    found = door.suggestion(read_form(door.dataset, request.query_params))
-    return (
-        None
-        if found is None
-        else (found[0], snippets.page_path(found[1], asked_version(request.query_params)))
-    )
+def _labelled(dataset: Dataset, tables: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The tables of a budget with their labels, the sharpest first, then by label."""
+
+    def label(table: dict[str, Any]) -> str:
+        return " × ".join(dataset.variable(name).label for name in table["variables"])
+
+    told = [{**table, "label": label(table)} for table in tables]
+    return sorted(told, key=lambda table: (-table["epsilon"], len(table["variables"]), table["label"]))
 
 
 def _independence_page(door: Door, question: Question, base: str, also: snippets.Also) -> Response:
@@ -230,19 +247,19 @@ def _independence_page(door: Door, question: Question, base: str, also: snippets
     first, second = (dimension.label for dimension in question.shape.dimensions)
     return page(
         "independence.html",
-        dataset=question.dataset,
+        dataset=spoken_dataset(question.dataset),
         digest=question.digest,
         first=first,
         second=second,
         title=question.title,
-        facts=snippets.facts(question.dataset, asked),
+        facts=snippets.facts(spoken_dataset(question.dataset), asked),
         found=found,
         verdict=verdict(found),
         table=snippets.page_path(asked, also),
         json=f"/api{snippets.independence_path(asked, also)}",
         codes={
-            "In Python": snippets.python_test(asked, base, also),
-            "On the command line": snippets.command_test(asked, base, also),
+            say("In Python"): snippets.python_test(asked, base, also),
+            say("On the command line"): snippets.command_test(asked, base, also),
         },
     )
 
@@ -253,44 +270,52 @@ def _interval_page(door: Door, question: Question, asked: AskedInterval, also: s
     weighted = release.measure.has_errors
     if not weighted:
         refuse_no_counts(release)
-    found = texts = None
+    found, said = None, ""
     if asked.cells:
         found = asked_interval(release, asked)
         texts = interval_texts(found, share=bool(asked.of), ratio=bool(asked.over), minus=bool(asked.minus))
+        said = interval_in_words(asked, texts, error_text(found), weighted=weighted)
     return page(
         "interval.html",
-        dataset=question.dataset,
+        dataset=spoken_dataset(question.dataset),
         digest=question.digest,
         title=question.title,
         table=snippets.page_path(question.request, also),
         parameters=[*parse_qsl(question.request.permalink), *also],
-        dimensions=release.dimensions,
+        dimensions=spoken_release(release).dimensions,
         asked=asked,
         found=found,
-        texts=texts,
-        error="" if found is None else error_text(found),
+        kind=interval_heading(asked),
+        said=said,
         weighted=weighted,
     )
 
 
 def _refused(request: Request, door: Door, error: DiscreetError) -> Response:
     """The form as it was left, and why there is no table."""
+    note_refusal(error)
     shown = public(error)
-    instead = _instead(request, door) if isinstance(error, Refused) else None
-    frame = _frame(request, door, None)
-    response = page("table.html", status=shown.http_status, **frame, error=shown, title="", instead=instead)
+    frame = _frame(request, door, None, error)
+    response = page("table.html", status=shown.http_status, **frame, error=shown, title="")
     response.headers["cache-control"] = "no-store"
     return response
 
 
-def _frame(request: Request, door: Door, question: Question | None) -> dict[str, Any]:
+def _frame(
+    request: Request, door: Door, question: Question | None, error: DiscreetError | None = None
+) -> dict[str, Any]:
     """What the page has with and without a table."""
-    asked = None if question is None else question.request
+    query, dataset = request.query_params, spoken_dataset(door.dataset)
+    asked = readable_request(door.dataset, query) if question is None else question.request
+    also = _readable_also(query)
+    if isinstance(error, UnknownVersion | VersionClosed):  # the form asks the version that is served
+        also = [item for item in also if item[0] != "version"]
     return {
-        "dataset": door.dataset,
+        "dataset": dataset,
         "digest": door.digest,
-        "form": filled_form(door.dataset, request.query_params, asked),
-        "notes": [door.note("" if asked is None else asked.additivity)],
+        "form": filled_form(dataset, query, asked, also, door.offer),
+        "outlook": outlook(door, asked, also, error, counting=True),
+        "notes": [door.note("" if question is None else asked.additivity)],
         "promise": door.promise(),
         "left": door.budget_left(),
     }

@@ -18,10 +18,22 @@ from typing import TYPE_CHECKING, Any
 from fastapi.exceptions import RequestValidationError
 from starlette.exceptions import HTTPException
 from starlette.responses import Response
+from starlette.routing import Match
 
-from discreet.errors import BadRequest, DiscreetError, MethodNotAllowed, NotFound, Refused, all_errors
+from discreet.errors import (
+    BadRequest,
+    Busy,
+    DiscreetError,
+    MethodNotAllowed,
+    NotFound,
+    Refused,
+    TooManyCalls,
+    all_errors,
+)
+from discreet.model.told import told
 from discreet.rules.registry import kinds
-from discreet.server.address import link, own_path
+from discreet.server.address import is_for_programs, link, own_path
+from discreet.server.audit.entry import note_refusal
 from discreet.server.templating import page
 
 if TYPE_CHECKING:
@@ -29,8 +41,6 @@ if TYPE_CHECKING:
     from starlette.requests import Request
 
 PROBLEM_JSON = "application/problem+json"
-#: Addresses below these are for programs: their errors are documents, not pages.
-_FOR_PROGRAMS = ("/api", "/openapi.json", "/.well-known", "/feed.atom")
 log = logging.getLogger("discreet.server")
 
 
@@ -43,12 +53,12 @@ def install(app: FastAPI) -> None:
 
 def public(error: DiscreetError) -> DiscreetError:
     """The error as a reader may see it: the state of the server is told to its log only."""
-    if error.http_status < 500 or type(error) is DiscreetError:
+    if error.http_status < 500 or type(error) is DiscreetError or isinstance(error, Busy):
         return error
     log.error("%s: %s", error.code, error)
     return type(error)(
-        "The server cannot answer at the moment.",
-        "Whoever runs it finds the reason in its log; try again later.",
+        told("The server cannot answer at the moment."),
+        told("Whoever runs it finds the reason in its log; try again later."),
     )
 
 
@@ -67,6 +77,7 @@ def problem_document(error: DiscreetError, instance: str) -> dict[str, Any]:
 
 def problem_response(request: Request, error: DiscreetError) -> Response:
     """An error as a document or a page, by who asks at this address."""
+    note_refusal(error)
     shown = public(error)
     if _for_programs(request):
         document = problem_document(shown, request.url.path)
@@ -77,6 +88,8 @@ def problem_response(request: Request, error: DiscreetError) -> Response:
     response.headers["cache-control"] = "no-store"
     if shown.http_status == 401:
         response.headers["www-authenticate"] = 'Bearer realm="discreet"'
+    if isinstance(error, TooManyCalls | Busy):
+        response.headers["retry-after"] = str(error.retry_after)
     return response
 
 
@@ -97,7 +110,7 @@ def meaning(kind: type[object]) -> str:
         return (
             "Something unexpected happened on the server. Its log has the number of the incident and no more."
         )
-    return (inspect.getdoc(kind) or "").replace("`", "")
+    return " ".join((inspect.getdoc(kind) or "").replace("`", "").split())
 
 
 def _on_discreet(request: Request, error: Exception) -> Response:
@@ -111,7 +124,10 @@ def _on_validation(request: Request, error: Exception) -> Response:
     first = error.errors()[0]
     name = first["loc"][-1]
     return problem_response(
-        request, BadRequest(f'The parameter "{name}" cannot be read.', f"{first['msg']}.")
+        request,
+        BadRequest(
+            told('The parameter "{name}" cannot be read.', name=name), told("{first}.", first=first["msg"])
+        ),
     )
 
 
@@ -119,27 +135,39 @@ def _on_http(request: Request, error: Exception) -> Response:
     """What Starlette itself refuses: an address or a method that does not exist."""
     assert isinstance(error, HTTPException)  # noqa: S101 - what the handler is registered for
     if error.status_code == 404:
-        return problem_response(request, NotFound("There is nothing at this address.", _where_to_go(request)))
+        return problem_response(
+            request, NotFound(told("There is nothing at this address."), _where_to_go(request))
+        )
     if error.status_code == 405:
-        allowed = _allowed(error)
-        refusal = MethodNotAllowed(f"{request.method} is not offered here.", f"Use {' or '.join(allowed)}.")
+        allowed = _allowed(request)
+        refusal = MethodNotAllowed(
+            told("{method} is not offered here.", method=request.method),
+            told("Use {allowed:or}.", allowed=tuple(allowed)),
+        )
         response = problem_response(request, refusal)
         response.headers["allow"] = ", ".join(allowed)
         return response
-    return problem_response(request, BadRequest("The request cannot be read.", "Check the address."))
+    return problem_response(
+        request, BadRequest(told("The request cannot be read."), told("Check the address."))
+    )
 
 
-def _allowed(error: HTTPException) -> list[str]:
-    """The methods of an address; HEAD is answered wherever GET is."""
-    methods = {name.strip() for name in (error.headers or {}).get("Allow", "GET").split(",")}
-    return sorted(methods | ({"HEAD"} if "GET" in methods else set()))
+def _allowed(request: Request) -> list[str]:
+    """The methods of an address, of all its routes; HEAD is answered wherever GET is."""
+    return [
+        method
+        for method, asked in (("GET", "GET"), ("HEAD", "GET"), ("POST", "POST"))
+        if any(
+            route.matches({**request.scope, "method": asked})[0] is Match.FULL for route in request.app.routes
+        )
+    ]
 
 
 def _for_programs(request: Request) -> bool:
-    return own_path(request.url.path).startswith(_FOR_PROGRAMS)
+    return is_for_programs(own_path(request.url.path))
 
 
 def _where_to_go(request: Request) -> str:
     if _for_programs(request):
         return f"The API starts at {link('/api/datasets')} and is described at {link('/openapi.json')}."
-    return "Check the address, or start from the list of datasets."
+    return told("Check the address, or start from the list of datasets.")

@@ -11,8 +11,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from discreet.answer.measures import default_measure
-from discreet.errors import BadRequest, UnknownCategory, nearest
+from discreet.errors import BadRequest, UnknownCategory
+from discreet.model.nearest import nearest
+from discreet.model.picture import THEMES, Picture
 from discreet.model.request import request_from_text
+from discreet.model.told import told
 from discreet.model.view import View, read_top
 
 if TYPE_CHECKING:
@@ -46,7 +49,7 @@ def refuse_unknown(query: QueryParams, known: Iterable[str]) -> None:
     for name in query:
         if name not in allowed:
             advice = nearest(name, allowed) if allowed else "This address takes no parameters."
-            raise BadRequest(f'There is no parameter "{name}" here.', advice)
+            raise BadRequest(told('There is no parameter "{name}" here.', name=name), advice)
 
 
 def read_table(dataset: Dataset, query: QueryParams) -> TableRequest:
@@ -73,7 +76,13 @@ def read_view(query: QueryParams) -> View:
         rank=read_yes_no(query, "rank", default=False),
         top=read_top(read_word(query, "top")),
         hide_empty=read_yes_no(query, "hide_empty", default=False),
+        sort=read_word(query, "sort"),
     )
+
+
+def read_picture(query: QueryParams) -> Picture:
+    """What a query string wants to be drawn."""
+    return Picture(read_word(query, "chart"), read_word(query, "theme") or THEMES[0])
 
 
 def asked_version(query: QueryParams) -> list[tuple[str, str]]:
@@ -86,7 +95,9 @@ def read_word(query: QueryParams, name: str) -> str:
     """A parameter that is one word, given at most once; empty where it is not given."""
     given = [text for text in query.getlist(name) if text]
     if len(given) > 1:
-        raise BadRequest(f"{name} is given {len(given)} times.", "Give it once.")
+        raise BadRequest(
+            told("{name} is given {given} times.", name=name, given=len(given)), told("Give it once.")
+        )
     return given[0] if given else ""
 
 
@@ -96,11 +107,17 @@ def read_yes_no(query: QueryParams, name: str, *, default: bool) -> bool:
     if not given:
         return default
     if len(given) > 1 or given[0] not in _ANSWERS:
-        raise BadRequest(f'{name} is "{", ".join(given)}".', "Write yes or no.")
+        raise BadRequest(
+            told('{name} is "{given:comma}".', name=name, given=tuple(given)), told("Write yes or no.")
+        )
     return _ANSWERS[given[0]]
 
 
 def explain_plus(error: UnknownCategory, request: TableRequest) -> UnknownCategory:
     """A plus that was not encoded arrives as a blank: say so where that is the likely mistake."""
     blank = any(" " in code for _, groups in request.groups for group in groups for code in group)
-    return UnknownCategory(error.message, f"{error.advice} In a URL, write + as %2B.") if blank else error
+    return (
+        UnknownCategory(error.message, told("{advice} In a URL, write + as %2B.", advice=error.advice))
+        if blank
+        else error
+    )

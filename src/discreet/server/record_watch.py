@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Self
 from discreet.errors import DiscreetError
 
 if TYPE_CHECKING:
-    from discreet.answer.door import Doors
+    from discreet.answer.doors import Doors
 
 #: Seconds from the end of one round to the next.
 BETWEEN_ROUNDS = 3600.0
@@ -43,6 +43,7 @@ class RecordWatch:
         self._thread = threading.Thread(target=self._watch, name="record-watch", daemon=True)
 
     def __enter__(self) -> Self:
+        self._doors.prepare()  # what counts large tables is made while nobody waits for it
         self._thread.start()
         return self
 

@@ -16,6 +16,7 @@ from starlette.datastructures import MutableHeaders
 from starlette.requests import Request
 
 from discreet.errors import BodyTooLarge, DiscreetError, RequestTooLong
+from discreet.model.told import told
 from discreet.server.problems import problem_response
 
 if TYPE_CHECKING:
@@ -25,8 +26,8 @@ MAX_QUERY_BYTES = 16_384
 #: Enough for every code of a large table; what is longer is not read.
 MAX_BODY_BYTES = 1_048_576
 CONTENT_SECURITY_POLICY = (
-    "default-src 'none'; style-src 'self'; img-src 'self' data:; form-action 'self'; base-uri 'none'; "
-    "frame-ancestors 'none'"
+    "default-src 'none'; script-src 'self'; connect-src 'self'; style-src 'self'; img-src 'self' data:; "
+    "form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
 )
 HEADERS = {
     "content-security-policy": CONTENT_SECURITY_POLICY,
@@ -38,7 +39,7 @@ log = logging.getLogger("discreet.server")
 
 
 class SecurityHeaders:
-    """Adds the headers to every response."""
+    """Adds the headers to every response; one that has a policy of its own keeps it (`embed`)."""
 
     def __init__(self, app: ASGIApp) -> None:
         self.app = app
@@ -48,7 +49,9 @@ class SecurityHeaders:
 
         async def with_headers(message: Message) -> None:
             if message["type"] == "http.response.start":
-                MutableHeaders(scope=message).update(HEADERS)
+                headers = MutableHeaders(scope=message)
+                for name, value in HEADERS.items():
+                    headers.setdefault(name, value)
             await send(message)
 
         await self.app(scope, receive, with_headers if scope["type"] == "http" else send)
@@ -66,8 +69,8 @@ class Limits:
             await self.app(scope, receive, send)
         elif len(scope.get("query_string", b"")) > MAX_QUERY_BYTES:
             error = RequestTooLong(
-                f"The query has more than {MAX_QUERY_BYTES:,} bytes.",
-                "Filter on a coarser level, or download the whole table and filter it yourself.",
+                told("The query has more than {max_query_bytes:,} bytes.", max_query_bytes=MAX_QUERY_BYTES),
+                told("Filter on a coarser level, or download the whole table and filter it yourself."),
             )
             await problem_response(Request(scope), error)(scope, receive, send)
         elif scope["method"] == "GET":
@@ -86,8 +89,8 @@ class Limits:
             more = message.get("more_body", False)
         if len(body) > MAX_BODY_BYTES:
             error = BodyTooLarge(
-                f"The body has more than {MAX_BODY_BYTES:,} bytes.",
-                "Ask for a coarser level, or for several tables.",
+                told("The body has more than {max_body_bytes:,} bytes.", max_body_bytes=MAX_BODY_BYTES),
+                told("Ask for a coarser level, or for several tables."),
             )
             await problem_response(Request(scope), error)(scope, receive, send)
             return
@@ -121,7 +124,7 @@ class LastResort:
             log.error("%s, incident %s", type(exception).__name__, incident)  # noqa: TRY400 - no traceback: it quotes values
             if scope["type"] == "http" and not started:
                 error = DiscreetError(
-                    f"The incident is noted as {incident}.",
-                    "Try again; if it happens again, tell whoever runs this server that number.",
+                    told("The incident is noted as {incident}.", incident=incident),
+                    told("Try again; if it happens again, tell whoever runs this server that number."),
                 )
                 await problem_response(Request(scope), error)(scope, receive, send)

@@ -1,22 +1,21 @@
-"""The same table elsewhere: its address, `curl`, Python, the command line, and how to cite it.
+"""The same table elsewhere: its addresses, and the calls of other programs that ask for it.
 
-Comes from: a canonical `TableRequest`. Goes to: the table's page.
+Comes from: a canonical `TableRequest`. Goes to: `keep`, and the other pages.
 """
 
 from __future__ import annotations
 
 import json
 import shlex
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 from urllib.parse import urlencode
 
 from discreet.answer.measures import measure_kind
-from discreet.formats import formats
 from discreet.model import provenance
 from discreet.model.grammar import write_filter
 from discreet.model.measure import DEFAULT_MEASURE
 from discreet.model.release import filter_in_words
+from discreet.server.words import day, say
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -34,14 +33,6 @@ LONGEST_STEM = 120
 _SWITCHES = {"rank", "hide_empty"}
 
 
-@dataclass(frozen=True, slots=True)
-class Download:
-    """A link to a file."""
-
-    label: str
-    href: str
-
-
 def page_path(request: TableRequest, also: Also = ()) -> str:
     """The address of the table's page.
 
@@ -57,27 +48,28 @@ def api_path(request: TableRequest, form: str, also: Also = ()) -> str:
     return f"/api/datasets/{request.dataset}/table?{_query(request, also)}&format={form}"
 
 
+def table_path(request: TableRequest, what: str, also: Also = ()) -> str:
+    """The address of something else about the table: its blocks, the sheets to print."""
+    return f"/datasets/{request.dataset}/{what}?{_query(request, also)}"
+
+
 def independence_path(request: TableRequest, also: Also = ()) -> str:
     """The address of the page that tests the table for independence."""
-    return f"/datasets/{request.dataset}/test/independence?{_query(request, also)}"
+    return table_path(request, "test/independence", also)
 
 
 def interval_path(request: TableRequest, also: Also = ()) -> str:
     """The address of the page that says how sure sums, shares and differences of the table are."""
-    return f"/datasets/{request.dataset}/interval?{_query(request, also)}"
+    return table_path(request, "interval", also)
+
+
+def comparison_path(request: TableRequest, also: Also = ()) -> str:
+    """The address of the page that compares two versions of the table."""
+    return f"/datasets/{request.dataset}/compare?{_query(request, also)}"
 
 
 def _query(request: TableRequest, also: Also) -> str:
     return urlencode([*request.to_query(), *also], safe=",=")
-
-
-def downloads(request: TableRequest, also: Also = ()) -> list[Download]:
-    """A link for every format that can be written here."""
-    return [
-        Download(form.label, api_path(request, form.name, also) + "&download=1")
-        for form in formats()
-        if form.installed
-    ]
 
 
 def file_stem(request: TableRequest) -> str:
@@ -96,9 +88,47 @@ def file_stem(request: TableRequest) -> str:
     return "-".join(words)[:LONGEST_STEM]
 
 
+def embed_path(request: TableRequest, also: Also = ()) -> str:
+    """The address of the table alone, for a frame on another page."""
+    return f"/embed{page_path(request, also)}"
+
+
 def curl(request: TableRequest, base: str, also: Also = ()) -> str:
     """The call of the API from a shell."""
     return f"curl {shlex.quote(base + api_path(request, 'csv', also))}"
+
+
+def r(request: TableRequest, base: str, also: Also = ()) -> str:
+    """The call from R, without a package; codes stay text, as docs/how-to/from-r.md says."""
+    return (
+        f'address <- "{base + api_path(request, "csv", also)}"\n'
+        'table <- read.csv(address, colClasses = "character", na.strings = character(), encoding = "UTF-8")\n'
+        'table$value <- as.numeric(ifelse(table$value == "", NA, table$value))\n'
+        "table"
+    )
+
+
+def javascript(request: TableRequest, base: str, also: Also = ()) -> str:
+    """The call from a browser or Node; the note of the answer is to be shown beside it."""
+    return (
+        f'const answer = await fetch("{base + api_path(request, "json", also)}");\n'
+        "const table = await answer.json();\n"
+        "if (!answer.ok) throw new Error(`${table.detail} ${table.advice}`);\n"
+        "console.log(table.label, table.value, table.note[0]);"
+    )
+
+
+def power_query(request: TableRequest, base: str, also: Also = ()) -> str:
+    """The query for Excel's Power Query; codes stay text, and numbers are read the same in every country."""
+    return (
+        "let\n"
+        f'    Answer = Web.Contents("{base + api_path(request, "csv", also)}"),\n'
+        '    Lines = Csv.Document(Answer, [Delimiter = ",", Encoding = 65001, QuoteStyle = QuoteStyle.Csv]),\n'
+        "    Named = Table.PromoteHeaders(Lines, [PromoteAllScalars = true]),\n"
+        '    Typed = Table.TransformColumnTypes(Named, {{"value", type number}}, "en-US")\n'
+        "in\n"
+        "    Typed"
+    )
 
 
 def command(request: TableRequest, base: str, also: Also = ()) -> str:
@@ -224,15 +254,22 @@ def citation(question: Question, base: str, also: Also = ()) -> str:
 
 def facts(dataset: Dataset, request: TableRequest) -> list[tuple[str, str]]:
     """What is counted, of whom and when: the lines under a table's title."""
-    lines = [("Counted", dataset.unit), ("Population", dataset.population)]
-    lines += [("Only", filter_in_words(dataset, name, codes, 8)) for name, codes in request.filters]
-    lines += [("Reference date", dataset.reference_date)]
-    lines += [("Weights", _weights(dataset, request))] if dataset.weight_column else []
+    lines = [(say("Counted"), dataset.unit), (say("Population"), dataset.population)]
+    lines += [(say("Only"), filter_in_words(dataset, name, codes, 8)) for name, codes in request.filters]
+    lines += [(say("Reference date"), day(dataset.reference_date))]
+    about = dataset.about
+    lines += [
+        (say("Publisher"), about.publisher),
+        (say("Licence"), about.licence),
+        (say("Contact"), about.contact),
+    ]
+    lines += [(say("Area covered"), about.spatial), (say("Next update"), day(about.next_update))]
+    lines += [(say("Weights"), _weights(dataset, request))] if dataset.weight_column else []
     return [(name, text) for name, text in lines if text]
 
 
 def _weights(dataset: Dataset, request: TableRequest) -> str:
-    return measure_kind(request.measure).measure.about(dataset) or "not applied: records are counted"
+    return measure_kind(request.measure).measure.about(dataset) or say("not applied: records are counted")
 
 
 def _listed(texts: tuple[str, ...]) -> str:

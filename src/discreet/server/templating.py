@@ -5,32 +5,19 @@ Comes from: `templates/`. Goes to: `pages` and `problems`.
 
 from __future__ import annotations
 
-import hashlib
-from pathlib import Path
 from typing import Any
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from markupsafe import Markup, escape
 from starlette.responses import HTMLResponse
 
 from discreet import __version__
 from discreet.privacy.claim import up
 from discreet.server.address import here
-from discreet.server.text import isolated, plain
-
-HERE = Path(__file__).parent
-TEMPLATES = HERE / "templates"
-STATIC = HERE / "static"
-
-
-def _fingerprint() -> str:
-    """What the pages are made of, as a hash: it names the stylesheet's version and enters the ETags."""
-    digest = hashlib.sha256()
-    for path in sorted([*TEMPLATES.iterdir(), *STATIC.iterdir()]):
-        digest.update(path.name.encode() + b"\0" + path.read_bytes())
-    return digest.hexdigest()[:12]
-
-
-FINGERPRINT = _fingerprint()
+from discreet.server.assets import FINGERPRINT, TEMPLATES
+from discreet.server.carried import carried, menu
+from discreet.server.text import isolated, plain, plain_lines
+from discreet.server.words import day, language, number, say, say_number, spoken, written
 
 
 def _environment() -> Environment:
@@ -40,10 +27,39 @@ def _environment() -> Environment:
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
+        finalize=spoken,
     )
-    environment.filters |= {"plain": plain, "bdi": isolated, "up": up}
-    environment.globals |= {"version": __version__, "fingerprint": FINGERPRINT, "root": lambda: here().root}
+    environment.filters |= {
+        "plain": plain,
+        "bdi": isolated,
+        "up": up,
+        "day": day,
+        "number": number,
+        "written": written,
+        "plain_lines": plain_lines,
+    }
+    environment.globals |= {
+        "version": __version__,
+        "fingerprint": FINGERPRINT,
+        "root": lambda: here().root,
+        "asset": lambda path: f"{here().root}/static/{FINGERPRINT}/{path}",
+        "languages": menu,
+        "language": language,
+        "_": _say,
+        "number_of": say_number,
+        "number": number,
+    }
     return environment
+
+
+def _say(text: str, **values: Any) -> str:
+    """A text with its values; where one of them is HTML, so is the text, and all others are escaped."""
+    if not any(hasattr(value, "__html__") for value in values.values()):
+        return say(text, **values)
+    safe = {
+        name: escape(spoken(value)) if isinstance(value, str) else value for name, value in values.items()
+    }
+    return Markup(say(text, **safe))  # noqa: S704 - the text is ours, and its values are escaped
 
 
 _ENVIRONMENT = _environment()
@@ -56,4 +72,4 @@ def page(template: str, *, status: int = 200, **context: Any) -> HTMLResponse:
 
 def render(template: str, **context: Any) -> str:
     """The text of a page."""
-    return _ENVIRONMENT.get_template(template).render(context)
+    return carried(_ENVIRONMENT.get_template(template).render(context))

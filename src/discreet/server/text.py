@@ -14,6 +14,8 @@ import re
 
 from markupsafe import Markup, escape
 
+from discreet.server.words import spoken
+
 _CONTROL = re.compile("[\x00-\x1f\x7f-\x9f\ud800-\udfff]")
 _POP_EMBEDDING, _POP_ISOLATE = "\u202c", "\u2069"
 #: What opens a bidirectional context, and what closes it.
@@ -30,7 +32,12 @@ def plain(text: object) -> str:
     >>> plain("\u202eabc").endswith("\u202c")
     True
     """
-    return _closed(_CONTROL.sub("\ufffd", str(text)))
+    return _closed(_CONTROL.sub("\ufffd", str(spoken(text))))
+
+
+def plain_lines(text: str) -> str:
+    """Lines of text for a place that holds no markup."""
+    return "\n".join(plain(line) for line in text.split("\n"))
 
 
 def isolated(text: object) -> Markup:

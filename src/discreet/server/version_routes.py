@@ -3,35 +3,28 @@
     GET /api/datasets/{id}/versions
     GET /api/datasets/{id}/compare?version=..&with=..&rows=..&columns=..&level=..
 
-Both versions of a comparison are asked through their doors: one that is closed answers 410.
-
-Comes from: the reader's programs. Goes to: `answer`, `inference/compared.py`.
+Comes from: the reader's programs. Goes to: `answer`, `comparison`.
 """
 
 from __future__ import annotations
 
-import json
 from dataclasses import asdict
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING
 
-from fastapi import Path, Request
-from starlette.responses import Response
+from fastapi import Request  # noqa: TC002 - FastAPI reads the annotations of routes
+from starlette.responses import Response  # noqa: TC002 - FastAPI reads the annotations of routes
 
 from discreet.errors import BadRequest
-from discreet.inference.compared import compare
-from discreet.server.answer import asked_door, bearer, check, conditional, strong_tag, tag_of
+from discreet.server.answer import as_json, conditional, strong_tag
 from discreet.server.answer_documents import ComparedDocument, VersionsDocument
-from discreet.server.interval import read_level
-from discreet.server.openapi import PERHAPS_A_KEY, compare_parameters, problem_responses
-from discreet.server.query import TABLE_PARAMETERS, read_table, read_word, refuse_unknown
+from discreet.server.comparison import read_comparison
+from discreet.server.openapi import PERHAPS_A_KEY, DatasetId, compare_parameters, problem_responses
+from discreet.server.query import refuse_unknown
 
 if TYPE_CHECKING:
     from fastapi import APIRouter
 
-    from discreet.answer.door import Doors
-
-COMPARE_PARAMETERS = (*TABLE_PARAMETERS, "with", "level")
-DatasetId = Annotated[str, Path(description="The dataset's id.", examples=["census"])]
+    from discreet.answer.doors import Doors
 
 
 def add_version_routes(router: APIRouter, doors: Doors) -> None:
@@ -47,7 +40,7 @@ def add_version_routes(router: APIRouter, doors: Doors) -> None:
         refuse_unknown(request.query_params, ())
         found = [asdict(facts) for facts in doors.versions(dataset_id)]
         document = {"dataset": dataset_id, "versions": found}
-        return conditional(request, strong_tag("versions", document), lambda: _json(document))
+        return conditional(request, strong_tag("versions", document), lambda: as_json(document))
 
     @router.get(
         "/datasets/{dataset_id}/compare",
@@ -57,22 +50,8 @@ def add_version_routes(router: APIRouter, doors: Doors) -> None:
     )
     def comparison(request: Request, dataset_id: DatasetId) -> Response:
         """One table in two versions: both numbers of each cell, their difference and their ratio."""
-        query, key = request.query_params, bearer(request)
-        refuse_unknown(query, COMPARE_PARAMETERS)
-        door = asked_door(doors, request, dataset_id, key)
-        level, word = read_level(query), read_word(query, "with")
-        if not word:
+        wanted = read_comparison(doors, request, dataset_id)
+        if wanted is None:
             raise BadRequest("No version is named to compare with.", "Add with=, as in with=1.")
-        other, asked = doors.door(dataset_id, key, word), read_table(door.dataset, query)
-        questions = check(door, asked), check(other, asked)
-        return conditional(
-            request,
-            tag_of(questions[0], "compare", other.digest, questions[1].request.to_query(), level),
-            lambda: _json(compare(door.answer(questions[0]), other.answer(questions[1]), level).document()),
-            metered=any(question.metered for question in questions),
-        )
-
-
-def _json(document: dict[str, Any]) -> Response:
-    text = json.dumps(document, ensure_ascii=False, allow_nan=False)
-    return Response(text.encode(), media_type="application/json; charset=utf-8")
+        tag = wanted.tag("compare")
+        return conditional(request, tag, lambda: as_json(wanted.answer().document()), metered=wanted.metered)

@@ -27,9 +27,9 @@ if TYPE_CHECKING:
     from discreet.model.release import Release
 
 #: How many cells are kept in all, at 17 to 51 bytes each; one larger table is kept alone.
-MOST_CELLS = 4_000_000
+MOST_CELLS = 500_000
 
-Key = tuple[str, str, str]
+Key = tuple[str, str, str, str]
 
 
 class Wholes:
@@ -49,7 +49,7 @@ class Wholes:
         """
         if question.metered:
             return door.answer(question)
-        key = (question.digest, question.dataset.id, question.request.permalink)
+        key = (question.digest, question.dataset.wording, question.dataset.id, question.request.permalink)
         with self._lock:
             making = self._making.setdefault(key, Lock())
         try:

@@ -9,7 +9,7 @@ import pytest
 import uvicorn
 from starlette.testclient import TestClient
 
-from discreet.answer.door import Doors
+from discreet.answer.doors import Doors
 from discreet.server.app import create_app, listen
 from discreet.workspace.load import load_dataset
 from discreet.workspace.options import read_options

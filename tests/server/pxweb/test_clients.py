@@ -13,7 +13,7 @@ from pxweb import PxApi
 from pxweb._internal import client as pxweb_client
 from pyjstat import pyjstat
 
-from discreet.answer.door import Doors, open_doors
+from discreet.answer.doors import Doors, open_doors
 from discreet.model.request import request_from_text
 from discreet.server.app import create_app
 from discreet.workspace.ledger_place import accounts_of, open_ledger

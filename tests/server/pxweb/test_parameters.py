@@ -14,7 +14,8 @@ def test_names_are_read_in_any_case_and_variables_as_they_are():
 
 
 @pytest.mark.parametrize(
-    "text", ["colour=red", "valuecodes=1", "outputformat[sex]=csv", "valuecodes[sex=1", "lang=sv"]
+    "text",
+    ["colour=red", "valuecodes=1", "outputformat[sex]=csv", "valuecodes[sex=1", "valuecodes[]=1", "lang=sv"],
 )
 def test_what_has_no_meaning_is_refused(text):
     """Wrong alternative: to pass over it, and answer another question than was asked."""

@@ -3,7 +3,8 @@
 import pytest
 
 from discreet.errors import UnknownDataset
-from discreet.server.pxweb.service import Service, as_json, selection_document
+from discreet.server.answer import as_json
+from discreet.server.pxweb.service import Service, selection_document
 from discreet.server.pxweb.wanted import Wanted
 from discreet.server.wholes import Wholes
 

@@ -27,7 +27,8 @@ def test_a_query_and_a_body_say_the_same():
     "body",
     [
         [],
-        {"selection": {}, "placement": []},
+        {"selection": {}},
+        {"selection": [], "placement": "sex"},
         {"selection": [{"valueCodes": ["1"]}]},
         {"selection": [{"variableCode": "sex", "valueCodes": "1"}]},
         {"selection": [{"variableCode": "sex", "valueCodes": [1]}]},
@@ -37,8 +38,13 @@ def test_a_query_and_a_body_say_the_same():
     ],
 )
 def test_a_body_of_another_shape_is_refused(body):
-    if body == {"selection": {}, "placement": []}:  # empty, whatever its type: nothing is selected
-        assert wanted_from_body(body) == Wanted()
-        return
     with pytest.raises(BadRequest, match="cannot be read"):
         wanted_from_body(body)
+
+
+@pytest.mark.parametrize(
+    "body", [None, {}, {"selection": [], "placement": []}, {"selection": None, "placement": {}}]
+)
+def test_nothing_is_selected_by_what_is_empty(body):
+    """R writes [] for an empty object."""
+    assert wanted_from_body(body) == Wanted()

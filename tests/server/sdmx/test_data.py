@@ -5,7 +5,7 @@ import io
 
 import pytest
 
-from discreet.answer.door import Doors
+from discreet.answer.doors import Doors
 from discreet.errors import TooManyVariables
 from discreet.server.sdmx.data import document, negotiated, read_query
 from discreet.server.sdmx.flows import open_flow

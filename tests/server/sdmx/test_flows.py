@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from discreet.answer.door import Doors
+from discreet.answer.doors import Doors
 from discreet.errors import NotFound
 from discreet.model.sdmx import flow_of
 from discreet.server.sdmx.data import document, negotiated, read_query

@@ -2,7 +2,7 @@
 
 import pytest
 
-from discreet.answer.door import Doors
+from discreet.answer.doors import Doors
 from discreet.errors import BadRequest, UnknownCategory
 from discreet.server.sdmx.flows import named_flow
 from discreet.server.sdmx.key import read_key, table_variables

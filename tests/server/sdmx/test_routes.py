@@ -15,7 +15,7 @@ import sdmx
 import uvicorn
 from fastapi.testclient import TestClient
 
-from discreet.answer.door import Doors, open_doors
+from discreet.answer.doors import Doors, open_doors
 from discreet.server.app import create_app, listen
 from discreet.workspace.demo import census_batches, census_description
 from discreet.workspace.ledger_place import accounts_of, open_ledger
@@ -170,7 +170,7 @@ def test_a_copy_holds_without_a_count(watched_client, watched):
     before = watched.engines["people"].calls
     tag = first.headers["etag"]
     again = watched_client.get("/api/sdmx/data/people-sex/1", headers={"if-none-match": tag})
-    assert (again.status_code, again.headers["vary"]) == (304, "Accept, Accept-Encoding")
+    assert (again.status_code, again.headers["vary"]) == (304, "Accept, Accept-Encoding, Authorization")
     assert watched_client.get("/api/sdmx/data/people").status_code == 403
     assert watched.engines["people"].calls == before
     for other in ("/api/sdmx/data/people-sex/2", "/api/sdmx/data/people-sex/1?format=sdmx-csv"):

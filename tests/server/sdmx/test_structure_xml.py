@@ -5,7 +5,7 @@ from xml.etree import ElementTree as ET
 import pytest
 from tests.server.conftest import HOSTILE
 
-from discreet.answer.door import Doors
+from discreet.answer.doors import Doors
 from discreet.server.sdmx.structure_xml import structure_message
 from discreet.server.sdmx.structures import Query, find_structures
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from discreet.answer.door import Doors
+from discreet.answer.doors import Doors
 from discreet.errors import BadRequest, NotFound
 from discreet.server.sdmx.structures import CodeListOf, Query, find_structures
 

@@ -14,9 +14,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from discreet.errors import BadRequest, TooManyCells, UnknownFormat, nearest
+from discreet.errors import BadRequest, TooManyCells, UnknownFormat
 from discreet.formats import formats, named_format
 from discreet.model.cut import cut
+from discreet.model.nearest import nearest
 from discreet.server.pxweb.contents import contents_name
 from discreet.server.pxweb.csv_lines import WORDS, Csv, read_csv
 from discreet.server.pxweb.metadata import described_dimensions, px_extension, roles

@@ -14,7 +14,7 @@ from fastapi.routing import APIRoute
 from starlette.requests import Request  # noqa: TC002 - FastAPI reads the annotation of `read_body`
 from starlette.responses import Response
 
-from discreet.errors import BodyTooLarge, DiscreetError, TooManyCalls
+from discreet.errors import BodyTooLarge, DiscreetError
 from discreet.server.problems import PROBLEM_JSON, problem_response
 
 if TYPE_CHECKING:
@@ -75,8 +75,6 @@ def problem(request: Request, error: DiscreetError) -> Response:
     document |= {"title": document["code"], "detail": f"{document['detail']} {document['advice']}".strip()}
     response = Response(json.dumps(document).encode(), told.status_code, media_type=PROBLEM_JSON)
     response.headers.update({k: v for k, v in told.headers.items() if not k.startswith("content-")})
-    if isinstance(error, TooManyCalls):
-        response.headers["retry-after"] = str(error.retry_after)
     return response
 
 

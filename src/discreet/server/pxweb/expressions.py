@@ -14,7 +14,8 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from discreet.errors import BadRequest, UnknownCategory, nearest
+from discreet.errors import BadRequest, UnknownCategory
+from discreet.model.nearest import nearest
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

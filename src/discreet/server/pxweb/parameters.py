@@ -7,7 +7,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from discreet.errors import BadRequest, nearest
+from discreet.errors import BadRequest
+from discreet.model.nearest import nearest
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -35,7 +36,8 @@ def read_parameters(query: QueryParams, known: Iterable[str] = ()) -> Parameters
     for name, text in query.multi_items():
         start, bracket, rest = name.partition("[")
         plain = start.lower() + (bracket + rest if bracket else "")
-        if (f"{start.lower()}[]" if bracket and rest.endswith("]") else plain) not in allowed:
+        general = f"{start.lower()}[]" if bracket and rest.endswith("]") else plain
+        if general not in allowed or plain.endswith("[]"):
             raise BadRequest(f'There is no parameter "{name}" here.', nearest(plain, allowed))
         found.setdefault(plain, []).append(text)
     language = word(found, "lang").lower()

@@ -17,18 +17,20 @@ from starlette.responses import Response  # noqa: TC002 - FastAPI reads the anno
 
 from discreet.errors import BadRequest, NotFound
 from discreet.model.cut import cut_dimension
+from discreet.server.answer import as_json
 from discreet.server.datasets import usable
-from discreet.server.pxweb import data
+from discreet.server.openapi import text_parameter
+from discreet.server.pxweb import data, openapi
 from discreet.server.pxweb.code_lists import code_list_document, code_lists, dimension_of
 from discreet.server.pxweb.contents import contents_of
 from discreet.server.pxweb.data_routes import add_data, add_saved_queries
+from discreet.server.pxweb.documents import PxCodeList, PxConfig, PxSelected, PxStat, PxTable, PxTables
 from discreet.server.pxweb.exchange import PREFIX, PxWebRoute
 from discreet.server.pxweb.metadata import link, metadata_document
 from discreet.server.pxweb.parameters import flag, read_parameters, word
-from discreet.server.pxweb.rate import Buckets
 from discreet.server.pxweb.saved import unpack
 from discreet.server.pxweb.selection import any_case, named_list, select
-from discreet.server.pxweb.service import Service, as_json, base, selection_document
+from discreet.server.pxweb.service import Service, base, selection_document
 from discreet.server.pxweb.tables import (
     LARGEST_PAGE,
     PAGE_SIZE,
@@ -41,26 +43,28 @@ from discreet.server.pxweb.wanted import Wanted, wanted_from_query
 from discreet.server.wholes import Wholes
 
 if TYPE_CHECKING:
-    from discreet.answer.door import Door, Doors
+    from collections.abc import Callable
+
+    from discreet.answer.door import Door
+    from discreet.answer.doors import Doors
     from discreet.server.pxweb.parameters import Parameters
     from discreet.workspace.options import Options
 
 TableId = Annotated[str, Path(description="The dataset's id.", examples=["census"])]
 
 
-def pxweb_router(doors: Doors, options: Options) -> APIRouter:
-    """The routes under /api/pxweb/v2."""
-    service, buckets = Service(doors, options, Wholes()), Buckets(options.pxweb_calls)
+def pxweb_router(doors: Doors, options: Options, count: Callable[[str], None]) -> APIRouter:
+    """The routes under /api/pxweb/v2; `count` counts the calls of an address, and refuses too many."""
+    service = Service(doors, options, Wholes())
 
     async def take_token(request: Request) -> None:
-        buckets.take(request.client.host if request.client else "")
+        count(request.client.host if request.client else "")
 
     router = APIRouter(
         prefix=PREFIX,
         tags=["pxweb"],
         route_class=PxWebRoute,
         dependencies=[Depends(take_token)],
-        include_in_schema=False,
     )
     _add_tables(router, service)
     add_data(router, service)
@@ -71,13 +75,27 @@ def pxweb_router(doors: Doors, options: Options) -> APIRouter:
 def _add_tables(router: APIRouter, service: Service) -> None:
     """What there is."""
 
-    @router.get("/config")
+    @router.get(
+        "/config",
+        response_model=PxConfig,
+        responses=openapi.problems(),
+        openapi_extra=openapi.taking(),
+    )
     def config(request: Request) -> Response:
         """What a program must know of the server."""
         read_parameters(request.query_params)
         return as_json(config_document(service.options, [door.dataset for door in usable(service.doors)]))
 
-    @router.get("/tables")
+    @router.get(
+        "/tables",
+        response_model=PxTables,
+        responses=openapi.problems(404),
+        openapi_extra=openapi.taking(
+            openapi.QUERY,
+            *openapi.paging(),
+            text_parameter("includeDiscontinued", "Tables that ended, too: there are none."),
+        ),
+    )
     def tables(request: Request) -> Response:
         """The tables in which every word of a query occurs, page by page."""
         known = ("query", "pastdays", "includediscontinued", "pagenumber", "pagesize")
@@ -90,37 +108,61 @@ def _add_tables(router: APIRouter, service: Service) -> None:
         datasets = [door.dataset for door in usable(service.doors)]
         return as_json(tables_document(datasets, word(parameters, "query"), number, size, base()))
 
-    @router.get("/tables/{table_id}")
+    @router.get(
+        "/tables/{table_id}",
+        response_model=PxTable,
+        responses=openapi.problems(404, 410),
+        openapi_extra=openapi.of_version(),
+    )
     def table(request: Request, table_id: TableId) -> Response:
         """One table in a few words."""
-        read_parameters(request.query_params)
-        return as_json({"language": "en", **table_document(service.door(table_id).dataset, base())})
+        door = _asked(service, table_id, read_parameters(request.query_params, ("version",)))
+        return as_json({"language": "en", **table_document(door.dataset, base())})
 
-    @router.get("/tables/{table_id}/metadata")
+    @router.get(
+        "/tables/{table_id}/metadata",
+        response_model=PxStat,
+        responses=openapi.problems(403, 404, 410),
+        openapi_extra=openapi.of_version(
+            openapi.by_variable("codelist", "The code list at which a variable is described."),
+            text_parameter("defaultSelection", "`true`: of what is answered where nothing is selected."),
+            text_parameter("savedQuery", "Of what a saved query selects."),
+            text_parameter("outputFormat", "`json-stat2`, the only one."),
+        ),
+    )
     def metadata(request: Request, table_id: TableId) -> Response:
         """The variables of a table, their values and their code lists."""
-        known = ("defaultselection", "savedquery", "codelist[]", "outputformat")
+        known = ("defaultselection", "savedquery", "codelist[]", "outputformat", "version")
         parameters = read_parameters(request.query_params, known)
         if word(parameters, "outputformat").lower() not in {"", data.DEFAULT_FORMAT}:
             raise BadRequest("Metadata is JSON-stat.", f"Write outputFormat={data.DEFAULT_FORMAT}.")
-        return as_json(_metadata(service.door(table_id), parameters, base()))
+        return as_json(_metadata(_asked(service, table_id, parameters), parameters, base()))
 
-    @router.get("/tables/{table_id}/defaultselection")
+    @router.get(
+        "/tables/{table_id}/defaultselection",
+        response_model=PxSelected,
+        responses=openapi.problems(403, 404, 410),
+        openapi_extra=openapi.of_version(),
+    )
     def default_selection(request: Request, table_id: TableId) -> Response:
         """What is answered where nothing is selected."""
-        read_parameters(request.query_params)
-        door = service.door(table_id)
+        door = _asked(service, table_id, read_parameters(request.query_params, ("version",)))
         return as_json(
             selection_document(door, Wanted(), f"{base()}/tables/{door.dataset.id}/defaultselection")
         )
 
-    @router.get("/codelists/{list_id:path}")
+    @router.get(
+        "/codelists/{list_id:path}",
+        response_model=PxCodeList,
+        responses=openapi.problems(404, 410),
+        openapi_extra=openapi.of_version(),
+    )
     def code_list(request: Request, list_id: str) -> Response:
         """The values of a code list, each with the categories in it."""
-        read_parameters(request.query_params)
+        version = word(read_parameters(request.query_params, ("version",)), "version")
         found = {
             each.id: (door, each)
-            for door in usable(service.doors)
+            for door in usable(service.doors.at(version))
             for variable in door.dataset.variables
             for each in code_lists(door.dataset, variable.name)
         }
@@ -129,6 +171,13 @@ def _add_tables(router: APIRouter, service: Service) -> None:
             raise NotFound(f'There is no code list "{list_id}".', "A table's metadata lists its code lists.")
         door, wanted = found[name]
         return as_json(code_list_document(door, wanted, [link(f"{base()}/codelists/{quote(name)}", "self")]))
+
+
+def _asked(service: Service, table_id: str, parameters: Parameters) -> Door:
+    """The version of a table that an address names, or the saved query in it."""
+    saved = word(parameters, "savedquery")
+    version = word(parameters, "version") or (unpack(saved).version if saved else "")
+    return service.door(table_id, version=version)
 
 
 def _metadata(door: Door, parameters: Parameters, base: str) -> dict[str, Any]:

@@ -26,12 +26,13 @@ LONGEST_ID, LONGEST_QUERY = 4_000, 200_000
 
 @dataclass(frozen=True, slots=True)
 class SavedQuery:
-    """A query: of which table, what of it, in which format."""
+    """A query: of which table and version, what of it, in which format."""
 
     table: str
     wanted: Wanted
     output_format: str = ""
     parameters: tuple[str, ...] = ()
+    version: str = ""
 
     @property
     def id(self) -> str:
@@ -58,6 +59,7 @@ def query_document(query: SavedQuery) -> dict[str, Any]:
         "selection": wanted_document(query.wanted),
         **({"outputFormat": query.output_format} if query.output_format else {}),
         **({"outputFormatParams": list(query.parameters)} if query.parameters else {}),
+        **({"version": query.version} if query.version else {}),
     }
 
 
@@ -69,15 +71,21 @@ def read_query(document: object) -> SavedQuery:
     """
     if not isinstance(document, dict) or not isinstance(document.get("tableId"), str):
         raise BadRequest("The query names no table.", 'Send {"tableId": "census", "selection": {...}}.')
-    form, parameters = document.get("outputFormat") or "", document.get("outputFormatParams") or []
-    if (
-        not isinstance(form, str)
-        or not isinstance(parameters, list)
-        or not all(isinstance(p, str) for p in parameters)
+    form, version = (_text(document, name) for name in ("outputFormat", "version"))
+    parameters = document.get("outputFormatParams")
+    if parameters is not None and not (
+        isinstance(parameters, list) and all(isinstance(p, str) for p in parameters)
     ):
-        raise BadRequest("The output format cannot be read.", 'Send "outputFormat": "csv".')
+        raise BadRequest("The output format cannot be read.", 'Send "outputFormatParams": ["UseCodes"].')
     wanted = wanted_from_body(document.get("selection"))
-    return SavedQuery(document["tableId"], wanted, form, tuple(parameters))
+    return SavedQuery(document["tableId"], wanted, form, tuple(parameters or ()), version)
+
+
+def _text(document: dict[str, Any], name: str) -> str:
+    given = document.get(name)
+    if given is not None and not isinstance(given, str):
+        raise BadRequest(f"{name} cannot be read.", f'Send "{name}" as a text, or leave it out.')
+    return given or ""
 
 
 def unpack(query_id: str) -> SavedQuery:

@@ -16,7 +16,8 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from discreet.errors import BadRequest, DiscreetError, NotFound, UnknownVariable, nearest
+from discreet.errors import BadRequest, DiscreetError, NotFound, UnknownVariable
+from discreet.model.nearest import nearest
 from discreet.model.request import TableRequest
 from discreet.model.variable import TOTAL
 from discreet.server.pxweb.code_lists import code_lists, dimension_of

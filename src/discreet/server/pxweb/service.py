@@ -1,15 +1,12 @@
-"""What the routes of PxWebApi share: the doors, the limits, the whole tables, and how JSON is sent.
+"""What the routes of PxWebApi share: the doors, the limits, the whole tables.
 
 Comes from: the doors and the options. Goes to: `routes`, `data_routes`.
 """
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
-
-from starlette.responses import Response
 
 from discreet.server.address import here
 from discreet.server.pxweb.exchange import PREFIX
@@ -18,7 +15,8 @@ from discreet.server.pxweb.selection import any_case, select, understood
 from discreet.server.pxweb.wanted import Wanted, wanted_document
 
 if TYPE_CHECKING:
-    from discreet.answer.door import Door, Doors
+    from discreet.answer.door import Door
+    from discreet.answer.doors import Doors
     from discreet.server.wholes import Wholes
     from discreet.workspace.options import Options
 
@@ -31,9 +29,9 @@ class Service:
     options: Options
     wholes: Wholes
 
-    def door(self, table_id: str, key: str | None = None) -> Door:
-        """The dataset of a table, its id in any case."""
-        return self.doors.door(any_case(table_id, self.doors.ids()) or table_id, key)
+    def door(self, table_id: str, version: str = "") -> Door:
+        """A version of the dataset of a table, its id in any case."""
+        return self.doors.door(any_case(table_id, self.doors.ids()) or table_id, version=version)
 
 
 def selection_document(door: Door, wanted: Wanted, here: str) -> dict[str, Any]:
@@ -45,9 +43,3 @@ def selection_document(door: Door, wanted: Wanted, here: str) -> dict[str, Any]:
 def base() -> str:
     """Where the API starts."""
     return here().base + PREFIX
-
-
-def as_json(document: dict[str, Any], status: int = 200) -> Response:
-    """A document as a response."""
-    text = json.dumps(document, ensure_ascii=False, allow_nan=False)
-    return Response(text.encode(), status, media_type="application/json; charset=utf-8")

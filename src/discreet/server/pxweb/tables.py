@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any
 
 from discreet import __version__
 from discreet.errors import BadRequest, NotFound
+from discreet.server.access.buckets import WINDOW
 from discreet.server.pxweb.contents import LABEL
 from discreet.server.pxweb.data import DEFAULT_FORMAT, offered
 from discreet.server.pxweb.metadata import link
-from discreet.server.pxweb.rate import WINDOW
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from discreet.errors import BadRequest
 from discreet.server.pxweb.expressions import split_list
@@ -18,6 +18,7 @@ from discreet.server.pxweb.expressions import split_list
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+Kind = TypeVar("Kind")
 _BY_VARIABLE = re.compile(r"(valuecodes|codelist)\[(.+)\]\Z", re.DOTALL)
 
 
@@ -65,8 +66,8 @@ def wanted_from_body(document: object) -> Wanted:
     """
     body = {} if document is None else document
     try:
-        placement = body.get("placement") or {}  # type: ignore[attr-defined]
-        picks = tuple(_pick(entry) for entry in body.get("selection") or [])  # type: ignore[attr-defined]
+        placement = _given(body.get("placement"), dict)  # type: ignore[attr-defined]
+        picks = tuple(_pick(entry) for entry in _given(body.get("selection"), list))  # type: ignore[attr-defined]
         return Wanted(picks, _texts(placement.get("heading")), _texts(placement.get("stub")))
     except (AttributeError, KeyError, TypeError):
         raise BadRequest(
@@ -76,18 +77,26 @@ def wanted_from_body(document: object) -> Wanted:
 
 
 def _pick(entry: Mapping[str, Any]) -> Pick:
-    name, code_list = entry["variableCode"], entry.get("codelist", entry.get("codeList")) or ""
-    if not isinstance(name, str) or not isinstance(code_list, str):
+    name, code_list = entry["variableCode"], _given(entry.get("codelist", entry.get("codeList")), str)
+    if not isinstance(name, str):
         raise TypeError
     return Pick(name, _texts(entry.get("valueCodes")), code_list)
 
 
 def _texts(given: object) -> tuple[str, ...]:
-    if given is None:
-        return ()
-    if not isinstance(given, list) or not all(isinstance(text, str) for text in given):
+    texts = _given(given, list)
+    if not all(isinstance(text, str) for text in texts):
         raise TypeError
-    return tuple(given)
+    return tuple(texts)
+
+
+def _given(value: object, kind: type[Kind]) -> Kind:
+    """A value of a kind; an empty one for null, and for [], which R also writes where it means {}."""
+    if value is None or value == []:
+        return kind()
+    if not isinstance(value, kind):
+        raise TypeError
+    return value
 
 
 def wanted_document(wanted: Wanted) -> dict[str, Any]:

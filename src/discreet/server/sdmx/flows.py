@@ -16,13 +16,15 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from discreet.answer.measures import measures_of
-from discreet.errors import NotFound, UnknownVariable, nearest
+from discreet.errors import NotFound, UnknownVariable
+from discreet.model.nearest import nearest
 from discreet.model.sdmx import Flow, dataset_flow
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from discreet.answer.door import Door, Doors
+    from discreet.answer.door import Door
+    from discreet.answer.doors import Doors
     from discreet.model.dataset import Dataset
     from discreet.model.measure import Measure
 
@@ -64,21 +66,19 @@ class DescribedFlow:
         return "-".join([self.dataset.id, *(names or self.flow.dimensions)[:2]])
 
 
-def open_flow(doors: Doors, reference: str, key: str | None = None) -> tuple[Door, DescribedFlow]:
+def open_flow(doors: Doors, reference: str) -> tuple[Door, DescribedFlow]:
     """The dataflow of a data query, and the door to its dataset.
 
     Args:
         doors: Those of the server.
         reference: `ID`, `AGENCY,ID` or `AGENCY,ID,VERSION`.
-        key: The API key of whoever asks.
 
     Raises:
         NotFound: There is no such dataflow, or not in this version.
-        BadKey: The key is unknown or revoked.
     """
     parts = reference.split(",")
     name = parts[0] if len(parts) == 1 else parts[1]
-    door = doors.door(dataset_of(doors.ids(), name), key)
+    door = doors.door(dataset_of(doors.ids(), name))
     found = named_flow(door, name)
     check_version(found.flow.version, parts[2] if len(parts) > 2 else "latest")
     return door, found

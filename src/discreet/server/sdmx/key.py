@@ -14,7 +14,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from discreet.errors import BadRequest, UnknownCategory, nearest
+from discreet.errors import BadRequest, UnknownCategory
+from discreet.model.nearest import nearest
 from discreet.model.sdmx import sdmx_id
 from discreet.model.variable import TOTAL
 

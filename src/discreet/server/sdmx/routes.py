@@ -16,44 +16,51 @@ from typing import TYPE_CHECKING
 from fastapi import APIRouter, Request
 from starlette.responses import Response
 
-from discreet.errors import BadRequest, UnknownFormat, nearest
+from discreet.errors import BadRequest, UnknownFormat
 from discreet.formats import Format, named_format
+from discreet.model.nearest import nearest
 from discreet.model.pieces import gathered
-from discreet.server.answer import bearer, conditional, strong_tag, tag_of
+from discreet.server.answer import conditional, strong_tag, tag_of
 from discreet.server.datasets import usable
 from discreet.server.query import read_word, refuse_unknown
 from discreet.server.released import headers_only, tell_charges
 from discreet.server.sdmx.data import DATA_FORMATS, document, negotiated, read_query
 from discreet.server.sdmx.flows import open_flow
+from discreet.server.sdmx.openapi import FlowId, Kind, described_data, described_structures
 from discreet.server.sdmx.structure_xml import MEDIA_TYPE, structure_message
 from discreet.server.sdmx.structures import Query, find_structures
 from discreet.server.streaming import document_response
 from discreet.server.transfer import is_head
 
 if TYPE_CHECKING:
-    from discreet.answer.door import Door, Doors
+    from discreet.answer.door import Door
+    from discreet.answer.doors import Doors
     from discreet.server.sdmx.data import DataQuery
 
 _STRUCTURE_PARAMETERS = ("references", "detail")
-_DATA_PARAMETERS = ("format", "detail", "dimensionAtObservation")
+_DATA_PARAMETERS = ("format", "detail", "dimensionAtObservation", "version")
 
 
 def sdmx_router(doors: Doors) -> APIRouter:
-    """The routes under /api/sdmx; SDMX describes them itself, so that OpenAPI does not."""
-    router = APIRouter(prefix="/api/sdmx", include_in_schema=False)
+    """The routes under /api/sdmx."""
+    router = APIRouter(prefix="/api/sdmx", tags=["sdmx"])
 
-    @router.get("/data/{flow}")
-    @router.get("/data/{flow}/{key}")
-    @router.get("/data/{flow}/{key}/{provider}")
-    def data(request: Request, flow: str) -> Response:
+    @router.get("/data/{flow}", response_class=Response, **described_data())
+    @router.get("/data/{flow}/{key}", response_class=Response, **described_data("key"))
+    @router.get("/data/{flow}/{key}/{provider}", response_class=Response, **described_data("key", "provider"))
+    def data(request: Request, flow: FlowId) -> Response:
         """Values of a dataflow: the cells of one protected table that a key names."""
         return _data(doors, request, flow)
 
-    @router.get("/{kind}")
-    @router.get("/{kind}/{agency}")
-    @router.get("/{kind}/{agency}/{id}")
-    @router.get("/{kind}/{agency}/{id}/{version}")
-    def structure(request: Request, kind: str) -> Response:
+    @router.get("/{kind}", response_class=Response, **described_structures())
+    @router.get("/{kind}/{agency}", response_class=Response, **described_structures("agency"))
+    @router.get("/{kind}/{agency}/{id}", response_class=Response, **described_structures("agency", "id"))
+    @router.get(
+        "/{kind}/{agency}/{id}/{version}",
+        response_class=Response,
+        **described_structures("agency", "id", "version"),
+    )
+    def structure(request: Request, kind: Kind) -> Response:
         """Dataflows, data structures, concepts and code lists, as SDMX-ML."""
         return _structure(doors, request, kind)
 
@@ -61,12 +68,13 @@ def sdmx_router(doors: Doors) -> APIRouter:
 
 
 def _structure(doors: Doors, request: Request, kind: str) -> Response:
-    refuse_unknown(request.query_params, _STRUCTURE_PARAMETERS)
+    refuse_unknown(request.query_params, (*_STRUCTURE_PARAMETERS, "version"))
+    doors = doors.at(read_word(request.query_params, "version"))
     parts = {name: text for name, text in request.path_params.items() if name in {"id", "version"}}
     words = {name: read_word(request.query_params, name) for name in _STRUCTURE_PARAMETERS}
     query = Query(kind, **parts, **{name: word for name, word in words.items() if word})
     found = find_structures(doors, query)
-    tag = strong_tag("sdmx", str(query), [door.digest for door in usable(doors)])
+    tag = strong_tag("sdmx", str(query), [door.edition for door in usable(doors)])
     return conditional(request, tag, lambda: Response(structure_message(found), media_type=MEDIA_TYPE))
 
 
@@ -76,7 +84,8 @@ def _data(doors: Doors, request: Request, flow: str) -> Response:
         if read_word(request.query_params, name) not in {"", only}:
             raise BadRequest(f"{name} is offered as {only} only.", f"Write {name}={only}, or leave it out.")
     form = _format(request)
-    door, described = open_flow(doors, flow, bearer(request))
+    doors = doors.at(read_word(request.query_params, "version"))
+    door, described = open_flow(doors, flow)
     query = read_query(door, described, request.path_params.get("key", "all"))
     tag = tag_of(query.question, form.name, described.flow.reference, sorted(query.wanted.items()))
     response = conditional(

@@ -14,7 +14,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from discreet.errors import BadRequest, NotFound, nearest
+from discreet.errors import BadRequest, NotFound
+from discreet.model.nearest import nearest
 from discreet.model.sdmx import CONF_STATUS, OBS_STATUS, sdmx_id, structure_version
 from discreet.model.variable import TOTAL
 from discreet.server.datasets import usable
@@ -23,7 +24,7 @@ from discreet.server.sdmx.flows import ALL, DescribedFlow, check_version, datase
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from discreet.answer.door import Doors
+    from discreet.answer.doors import Doors
     from discreet.model.dataset import Dataset
 
 #: The kinds of structures, and how deep each lies.

@@ -1,0 +1,1 @@
+"""Who asks, what they may see, and how much they may ask: identity, gate, quotas."""

@@ -1,0 +1,127 @@
+"""What is noted of one request while it is answered: the questions in their canonical form, and why it was refused.
+
+The note stands in a context variable for the time of a request. Doors write into it what they are asked (`NotedDoor`),
+so that every question of every route is noted: a canonical request is public, as all of a dataset's description is.
+No answer, no count and no key comes here.
+
+Comes from: `layer`, doors, `problems`. Goes to: the log, metrics.
+"""
+
+from __future__ import annotations
+
+from contextvars import ContextVar
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
+
+from discreet.answer.door import Door
+from discreet.errors import DiscreetError, Refused
+from discreet.server.tracing import span
+
+if TYPE_CHECKING:
+    from discreet.answer.dry_run import Attempt
+    from discreet.answer.question import Question
+    from discreet.model.release import Release
+    from discreet.model.request import TableRequest
+
+#: A page asks a handful of questions; more are counted and not written.
+MOST_ASKED = 20
+
+
+@dataclass(slots=True)
+class Entry:
+    """The note of one request.
+
+    Args:
+        route: The address as the application has it, without what stands in its places.
+        code: Why it was refused; empty if it was not.
+        metered: Whether something was asked that is counted or charged by account: nobody may keep the answer.
+        asked: By dataset and canonical request, what became of the question.
+    """
+
+    route: str = ""
+    code: str = ""
+    metered: bool = False
+    asked: dict[tuple[str, str], dict[str, Any]] = field(default_factory=dict)
+
+    def note(self, request: TableRequest, digest: str, **found: Any) -> None:
+        """Note a question, without the names that somebody gave to groups; the first note of one holds."""
+        request = replace(request, names=())
+        key = (request.dataset, request.permalink)
+        if len(self.asked) < MOST_ASKED:
+            self.asked.setdefault(
+                key,
+                {"dataset": request.dataset, "version": digest[:8], "request": request.permalink, **found},
+            )
+
+
+ENTRY: ContextVar[Entry | None] = ContextVar("ENTRY", default=None)
+
+
+def note_refusal(error: DiscreetError) -> None:
+    """Note why the request that is being answered is refused."""
+    entry = ENTRY.get()
+    if entry is not None and not entry.code:
+        entry.code = error.code
+
+
+def is_metered() -> bool:
+    """Whether the request that is being answered asks something that is counted or charged by account."""
+    entry = ENTRY.get()
+    return entry is not None and entry.metered
+
+
+class NotedDoor(Door):
+    """A door that notes what it is asked."""
+
+    __slots__ = ()
+
+    def check(self, request: TableRequest) -> Question:
+        """Check a request, and note it with what the rules say."""
+        with span("check"), _Noting(self, request):
+            question = super().check(request)
+        entry = ENTRY.get()
+        if entry is not None:
+            entry.metered = entry.metered or question.metered
+            entry.note(question.request, self.digest, cells=question.cells)
+        return question
+
+    def answer(self, asked: Question) -> Release:
+        """Charge, count, protect and release; rules on counts may still refuse."""
+        with span("answer"):
+            return super().answer(asked)
+
+    def dry_run(self, request: TableRequest) -> dict[str, Any]:
+        """What would become of a request, noted as such."""
+        with _Noting(self, request):
+            found = super().dry_run(request)
+        self._note_only(request, "" if found.get("allowed", True) else "refused")
+        return found
+
+    def foresee(self, request: TableRequest) -> Attempt:
+        """What would become of a request, noted as such."""
+        with _Noting(self, request):
+            found = super().foresee(request)
+        self._note_only(request, found.refusal.code if found.refusal is not None else "")
+        return found
+
+    def _note_only(self, request: TableRequest, code: str) -> None:
+        entry = ENTRY.get()
+        if entry is not None:
+            refused = {"refused": code} if code else {}
+            entry.note(self.read(request).request, self.digest, dry=True, **refused)
+
+
+class _Noting:
+    """Notes a request that is refused while it is checked."""
+
+    def __init__(self, door: Door, request: TableRequest) -> None:
+        self._door, self._request = door, request
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
+        entry = ENTRY.get()
+        if entry is not None and isinstance(error, Refused):
+            asked = self._door.read(self._request).request
+            entry.note(asked, self._door.digest, refused=error.code)

@@ -1,0 +1,287 @@
+"""The log of requests: JSON lines, one chain for each process, written in pieces, turned over by size and day.
+
+    log/requests-00-000001.jsonl     the first process; its file number 1
+    log/requests-00.head             where its chain has come to and where it begins, sealed
+    log/requests-00.lock             held while a process writes this chain
+
+Lines are collected and written every `SECONDS_BETWEEN` seconds, or as soon as `MOST_WAITING` wait; the system brings them
+to the disk. A process that is killed loses what it had not written, a machine that falls what the system had not.
+The first line of a file carries the chain on from the file before. Files whose last line is older than `log_days` are
+removed, and the head says where the chain now begins. A chain whose end was cut off while no server ran is carried on
+from its head, so that the gap stays visible.
+
+If the log cannot be written, the option `log_failure` decides: `go-on` answers, counts the lines that were lost and
+writes their number when it can; `stop` answers 503.
+
+Comes from: `layer`. Goes to: files; `verify` and `server/watch` read them.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import os
+import threading
+import time
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any, Self
+
+from discreet.errors import BadOption
+from discreet.server.audit.chain import Link, follows, forge, seal
+from discreet.workspace.disk import held_alone
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+PREFIX = "requests"
+SECONDS_BETWEEN, MOST_WAITING, MOST_KEPT = 1.0, 512, 20_000
+MOST_PROCESSES = 100
+FAILURES = ("go-on", "stop")
+_DAY = 86_400.0
+log = logging.getLogger("discreet.server")
+
+
+@dataclass(frozen=True, slots=True)
+class LogRules:
+    """How the log is kept.
+
+    Args:
+        failure: What happens where it cannot be written, one of `FAILURES`.
+        most_bytes: A file that is larger is turned over.
+        days: Files are removed after so many days.
+    """
+
+    failure: str = FAILURES[0]
+    most_bytes: int = 64_000_000
+    days: int = 90
+
+    def __post_init__(self) -> None:
+        if self.failure not in FAILURES:
+            raise BadOption(
+                f"The option log_failure is {self.failure!r}.", f"Give one of: {', '.join(FAILURES)}."
+            )
+
+
+@dataclass(frozen=True, slots=True)
+class Head:
+    """What is known of a chain beside its lines.
+
+    Args:
+        file: The number of the file that is written.
+        link: Its last line.
+        first_file: The oldest file that is kept.
+        first: What stands before its first line.
+    """
+
+    file: int = 0
+    link: Link = Link()  # noqa: RUF009 - frozen
+    first_file: int = 1
+    first: Link = Link()  # noqa: RUF009 - frozen
+
+    def text(self, key: bytes) -> str:
+        """The head as it is written, sealed."""
+        fields = [self.file, self.link.seq, self.link.mac, self.first_file, self.first.seq, self.first.mac]
+        return json.dumps({"head": fields, "mac": seal(key, "head", json.dumps(fields))}) + "\n"
+
+
+def read_head(path: Path, key: bytes) -> Head | None:
+    """The head of a chain; None where there is none, or it is not one of ours."""
+    try:
+        document = json.loads(path.read_text("utf-8"))
+        fields = document["head"]
+        if seal(key, "head", json.dumps(fields)) != document["mac"]:
+            return None
+        file, seq, mac, first_file, first_seq, first_mac = fields
+    except (OSError, ValueError, KeyError, TypeError):
+        return None
+    return Head(file, Link(seq, mac), first_file, Link(first_seq, first_mac))
+
+
+def chain_files(folder: Path, process: str) -> list[Path]:
+    """The files of a chain, the oldest first."""
+    return sorted(folder.glob(f"{PREFIX}-{process}-*.jsonl"))
+
+
+class RequestLog:
+    """The chain of this process.
+
+    Args:
+        folder: Where logs stand.
+        key: Of the seals.
+        rules: How it is kept.
+        on_lost: Told how many lines were lost, for metrics.
+    """
+
+    def __init__(
+        self, folder: Path, key: bytes, rules: LogRules, on_lost: Callable[[int], None] = lambda _lines: None
+    ) -> None:
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        self._folder, self._key, self.rules = folder, key, rules
+        self._waiting: list[dict[str, Any]] = []
+        self._room, self._writing, self._stopped = threading.Lock(), threading.Lock(), threading.Event()
+        self._wake = threading.Event()
+        self._process, self._lock = _claim(folder)
+        self._head = _resumed(folder, self._process, key, read_head(self._path(".head"), key) or Head())
+        self._opened_on, self._size = "", rules.most_bytes  # the first line opens a new file
+        self.lost, self.failed, self._on_lost = 0, False, on_lost
+        self._thread = threading.Thread(target=self._run, name="request-log", daemon=True)
+
+    def __enter__(self) -> Self:
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_exception: object) -> None:
+        self.close()
+
+    def add(self, fields: dict[str, Any]) -> None:
+        """Put a line into the log; it is written soon."""
+        with self._room:
+            if len(self._waiting) < MOST_KEPT:
+                self._waiting.append(fields)
+            else:
+                self._lose(1)
+            many = len(self._waiting) >= MOST_WAITING
+        if many:
+            self._wake.set()
+
+    def flush(self) -> None:
+        """Write what waits."""
+        with self._writing:
+            with self._room:
+                lines, self._waiting = self._waiting, []
+            try:
+                self._write(lines)
+                self.failed = False
+            except OSError as error:
+                self._keep_again(lines)
+                if not self.failed:
+                    log.error("The log of requests cannot be written: %s", type(error).__name__)  # noqa: TRY400
+                self.failed = True
+
+    def close(self) -> None:
+        """Write what waits and let go of the chain."""
+        self._stopped.set()
+        self._wake.set()
+        if self._thread.is_alive():
+            self._thread.join()
+        self.flush()
+        self._lock.release()
+
+    def _run(self) -> None:
+        while not self._stopped.is_set():
+            self._wake.wait(SECONDS_BETWEEN)
+            self._wake.clear()
+            self.flush()
+
+    def _keep_again(self, lines: list[dict[str, Any]]) -> None:
+        with self._room:
+            self._waiting = lines + self._waiting
+            self._lose(max(0, len(self._waiting) - MOST_KEPT))
+            del self._waiting[MOST_KEPT:]
+
+    def _lose(self, lines: int) -> None:
+        self.lost += lines
+        self._on_lost(lines)
+
+    def _write(self, lines: list[dict[str, Any]]) -> None:
+        if not lines:
+            return
+        head, text = self._head, ""
+        if self._size >= self.rules.most_bytes or self._opened_on != _today():
+            head, text = self._turn_over(head)
+        if self.lost:
+            text, head = self._more(text, head, {"lost": self.lost})
+        for fields in lines:
+            text, head = self._more(text, head, fields)
+        _append(self._file(head.file), text)
+        self._size += len(text)
+        self._head, self.lost = head, 0
+        self._write_head()
+
+    def _more(self, text: str, head: Head, fields: dict[str, Any]) -> tuple[str, Head]:
+        line, link = forge(self._key, head.link, fields)
+        return f"{text}{line}\n", Head(head.file, link, head.first_file, head.first)
+
+    def _turn_over(self, head: Head) -> tuple[Head, str]:
+        """The head of a new file, and its first line."""
+        self._remove_old()
+        head = Head(self._head.file + 1, self._head.link, self._head.first_file, self._head.first)
+        while self._file(head.file).exists():  # another program's, or one that the head does not know
+            head = Head(head.file + 1, head.link, head.first_file, head.first)
+        self._size, self._opened_on = 0, _today()
+        text, head = self._more(
+            "", head, {"log": 1, "at": now(), "process": self._process, "file": head.file}
+        )
+        return head, text
+
+    def _remove_old(self) -> None:
+        """Remove files that are old, and remember where the chain now begins."""
+        from discreet.server.audit.verify import last_link  # noqa: PLC0415 - they know each other
+
+        for path in chain_files(self._folder, self._process):
+            number = int(path.stem.rpartition("-")[2])
+            if number >= self._head.file or time.time() - path.stat().st_mtime < self.rules.days * _DAY:
+                return
+            link = last_link(path)
+            if link is None:
+                return
+            self._head = Head(self._head.file, self._head.link, number + 1, link)
+            self._write_head()
+            path.unlink()
+
+    def _write_head(self) -> None:
+        aside = self._path(".head-new")
+        aside.write_text(self._head.text(self._key), "utf-8")
+        aside.replace(self._path(".head"))
+
+    def _file(self, number: int) -> Path:
+        return self._folder / f"{PREFIX}-{self._process}-{number:06}.jsonl"
+
+    def _path(self, suffix: str) -> Path:
+        return self._folder / f"{PREFIX}-{self._process}{suffix}"
+
+
+def _append(path: Path, text: str) -> None:
+    """Write all of a text at the end of a file, or none of it."""
+    before = path.stat().st_size if path.exists() else 0
+    try:
+        with path.open("a", encoding="ascii") as file:
+            file.write(text)
+    except OSError:
+        if path.exists():
+            os.truncate(path, before)
+        raise
+
+
+def _resumed(folder: Path, process: str, key: bytes, head: Head) -> Head:
+    """The head with the lines that were written after it: a process may be ended between the two."""
+    for path in chain_files(folder, process):
+        number = int(path.stem.rpartition("-")[2])
+        if number < head.file:
+            continue
+        with path.open(encoding="ascii", errors="replace") as file:
+            for line in file:
+                link = follows(key, head.link, line.rstrip("\n")) if line.endswith("\n") else None
+                if link is not None:
+                    head = Head(number, link, head.first_file, head.first)
+    return head
+
+
+def now() -> str:
+    """The time as the log tells it."""
+    return datetime.now(UTC).isoformat(timespec="milliseconds")
+
+
+def _today() -> str:
+    return datetime.now(UTC).strftime("%Y-%m-%d")
+
+
+def _claim(folder: Path) -> tuple[str, Any]:
+    """The first chain that no other process writes."""
+    for number in range(MOST_PROCESSES):
+        lock = held_alone(folder / f"{PREFIX}-{number:02}.lock")
+        if lock is not None:
+            return f"{number:02}", lock
+    raise BadOption("More processes write the log than there are chains.", f"Use at most {MOST_PROCESSES}.")

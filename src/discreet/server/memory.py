@@ -1,0 +1,50 @@
+"""Memory that a server does not need: libraries take it for what a server never does.
+
+    pandas     Arrow imports it to ask whether a list is a frame of it: 60 MB a process. It is told that there is none
+    arenas     the C library keeps free memory apart for each of up to 8 threads a core; two keep as much as is used
+
+Nothing that is answered depends on either.
+
+Comes from: `app.serve`. Goes to: the process, before it answers.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import sys
+from contextlib import suppress
+
+import pyarrow as pa
+
+#: `M_ARENA_MAX` of the C library.
+_ARENA_MAX = -8
+ARENAS = 2
+
+
+def take_less_memory() -> None:
+    """Let this process take less."""
+    arrow_without_pandas()
+    if sys.platform == "linux":
+        with suppress(AttributeError, OSError):  # another C library has no such setting
+            ctypes.CDLL(None).mallopt(_ARENA_MAX, ARENAS)
+
+
+def arrow_without_pandas() -> None:
+    """Let Arrow look for pandas once and find none; whoever imports pandas later finds it."""
+    if "pandas" in sys.modules:
+        return
+    hiding = _NoPandas()
+    sys.meta_path.insert(0, hiding)
+    try:
+        pa.array([0])
+    finally:
+        sys.meta_path.remove(hiding)
+
+
+class _NoPandas:
+    """Finds no pandas, and leaves everything else to others."""
+
+    def find_spec(self, name: str, _path: object = None, _target: object = None) -> None:
+        """Refuse it by name."""
+        if name == "pandas":
+            raise ModuleNotFoundError(name)

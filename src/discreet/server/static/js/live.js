@@ -1,0 +1,115 @@
+// @ts-check
+// A page that changes in place. Every state of a page is an address, and the server draws it. A link or form with
+// data-live is fetched instead of followed; the parts of the new page (data-part="result") replace the old ones, the address
+// bar follows, and back, reload and undo are the browser's own.
+
+/** @type {AbortController | null} */
+let waiting = null;
+/** @type {(root: ParentNode) => void} */
+let enhance = () => {};
+
+/** @param {ParentNode} page @returns {Map<string, HTMLElement>} */
+function parts(page) {
+  const found = /** @type {NodeListOf<HTMLElement>} */ (page.querySelectorAll("[data-part]"));
+  return new Map([...found].map((part) => [part.dataset.part ?? "", part]));
+}
+
+/** What a reader opened and typed in a part stays in its successor.
+ * @param {HTMLElement} old @param {HTMLElement} part */
+function keepPlace(old, part) {
+  for (const details of old.querySelectorAll("details[id]:not(.menu)")) {
+    const same = part.querySelector(`#${CSS.escape(details.id)}`);
+    if (same instanceof HTMLDetailsElement && details instanceof HTMLDetailsElement) same.open = details.open;
+  }
+  for (const field of /** @type {NodeListOf<HTMLInputElement>} */ (old.querySelectorAll("input[data-keep]"))) {
+    const same = part.querySelector(`#${CSS.escape(field.id)}`);
+    if (same instanceof HTMLInputElement) same.value = field.value;
+  }
+  const top = old.scrollTop;
+  queueMicrotask(() => part.scrollTo(0, top));
+}
+
+/** Put the parts of another page in place; false where it has other parts than this one.
+ * @param {Document} next */
+function replaced(next) {
+  const here = parts(document);
+  const there = parts(next);
+  if (here.size === 0 || here.size !== there.size || [...here.keys()].some((name) => !there.has(name))) return false;
+  const focused = document.activeElement?.id ?? "";
+  for (const [name, part] of there) {
+    const old = here.get(name);
+    if (old) keepPlace(old, part);
+    old?.replaceWith(part);
+    enhance(part);
+  }
+  const languages = next.querySelector(".languages");
+  if (languages) document.querySelector(".languages")?.replaceWith(languages);
+  document.title = next.title;
+  if (focused) document.getElementById(focused)?.focus({ preventScroll: true });
+  return true;
+}
+
+/** Show the page at an address without leaving this one. A newer call ends an older one.
+ * @param {string} address
+ * @param {{ push?: boolean }} [options] push: whether "back" returns to what is shown now. */
+export async function show(address, { push = true } = {}) {
+  waiting?.abort();
+  const mine = new AbortController();
+  waiting = mine;
+  document.documentElement.toggleAttribute("data-busy", true);
+  try {
+    const response = await fetch(address, { signal: mine.signal, headers: { accept: "text/html" } });
+    const next = new DOMParser().parseFromString(await response.text(), "text/html");
+    if (mine.signal.aborted) return;
+    if (push) history.pushState({ step: (history.state?.step ?? 0) + 1 }, "", response.url);
+    if (!replaced(next)) location.assign(response.url);
+    else document.dispatchEvent(new CustomEvent("shown", { detail: { push } }));
+  } catch (error) {
+    if (!mine.signal.aborted) location.assign(address);
+  } finally {
+    if (waiting === mine) document.documentElement.toggleAttribute("data-busy", false);
+  }
+}
+
+/** The address that a form asks for: what it holds, without empty fields.
+ * @param {HTMLFormElement} form */
+export function addressOf(form) {
+  const pairs = [...new FormData(form)].filter(([, value]) => typeof value === "string" && value !== "");
+  const query = new URLSearchParams(/** @type {string[][]} */ (pairs)).toString();
+  return form.action.split("?")[0] + (query ? `?${query}` : "");
+}
+
+/** Hand what was put into the page by a panel to its modules.
+ * @param {ParentNode} part */
+export function enhancePart(part) {
+  enhance(part);
+}
+
+/** Say something to those who listen to the page.
+ * @param {string} text */
+export function announce(text) {
+  const place = document.getElementById("said");
+  if (place) place.textContent = text;
+}
+
+/** @param {(root: ParentNode) => void} enhancePart */
+export function start(enhancePart) {
+  enhance = enhancePart;
+  enhance(document);
+  addEventListener("popstate", () => show(location.href, { push: false }));
+  document.addEventListener("click", (event) => {
+    const link = /** @type {HTMLElement} */ (event.target).closest?.("a[data-live]");
+    const plain = !event.defaultPrevented && event.button === 0 && !(event.metaKey || event.ctrlKey || event.shiftKey || event.altKey);
+    if (plain && link instanceof HTMLAnchorElement ) {
+      event.preventDefault();
+      show(link.href);
+    }
+  });
+  document.addEventListener("submit", (event) => {
+    const form = event.target;
+    if (form instanceof HTMLFormElement && form.matches("[data-live]")) {
+      event.preventDefault();
+      show(addressOf(form));
+    }
+  });
+}

@@ -1,0 +1,1 @@
+"""The watch of requests: detectors that read the log, and what follows from what they find."""

@@ -1,0 +1,274 @@
+"""What attacks look like in the questions alone: five detectors, each for one way of asking.
+
+    recodes      many groupings of one variable: the same people in other words, to average the noise away
+    near-equal   one pair after another of groups that differ by the same few categories: their difference, again and again
+    areas        pairs of sets of areas that differ by one area: of one set with many others, or by one area again and again
+    refusals     most of what is asked is refused: somebody feels for the edge of the rules
+    slivers      both of two declared lists that are equal but for a category, in one table after another
+
+A detector sees canonical requests and the public description. It sees no answer and no count: what it finds tells nothing
+about people, and it cannot be used to learn anything. For each new request it gives events; a score is the largest number of
+different events of one kind that somebody has in the window. What each catches, and how often it is wrong on ordinary
+readers, is measured: docs/how-to/watch-requests.md.
+
+Comes from: `watch`. Goes to: `thresholds`.
+Source: Rinott et al. (2018), sections 2.2 and 8; Fraser and Wooton (2005) on differencing; Asghar and Kaafar (2020) on
+averaging in table builders; docs/methods/attack-averaging.md, docs/methods/attack-bob.md.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import numpy as np
+
+from discreet.model.levels import level_groups, level_names
+from discreet.model.told import told
+from discreet.rules.close_groups import close_groups
+from discreet.rules.places import finer
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Hashable, Iterator
+
+    from discreet.model.dataset import Dataset
+    from discreet.model.request import TableRequest
+
+Known = TypeVar("Known")
+#: An event: of which kind, and which one.
+Event = tuple["Hashable", "Hashable"]
+#: Two groups are near-equal if they differ by at most this share of the larger one.
+NEAR = 1 / 3
+#: Sets of fewer areas are compared by readers every day.
+FEWEST_AREAS = 3
+#: A group of fewer categories is near-equal to others by its size alone.
+FEWEST_IN_SLIVER = 4
+#: How many contexts are remembered of one who asks.
+MOST_CONTEXTS = 5_000
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """One question, as the log has it.
+
+    Args:
+        dataset: What it is about.
+        request: The canonical request.
+        refused: Whether it was refused.
+    """
+
+    dataset: Dataset
+    request: TableRequest
+    refused: bool = False
+
+
+@dataclass(slots=True)
+class Memory:
+    """What is remembered of one who asks: per context of a variable the groups that were asked for."""
+
+    groups: OrderedDict[Hashable, set[frozenset[str]]] = field(default_factory=OrderedDict)
+    #: By context the variables of which groups were asked for in it.
+    grouped: OrderedDict[Hashable, dict[str, None]] = field(default_factory=OrderedDict)
+    #: The questions themselves, without a group more.
+    asked: OrderedDict[Hashable, None] = field(default_factory=OrderedDict)
+    lists: OrderedDict[Hashable, set[str]] = field(default_factory=OrderedDict)
+    allowed: int = 0
+    refused: int = 0
+
+    def forget(self) -> None:
+        """Keep no more than is affordable."""
+        kept: OrderedDict[Any, Any]
+        for kept in (self.groups, self.grouped, self.asked, self.lists):
+            while len(kept) > MOST_CONTEXTS:
+                kept.popitem(last=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Detector:
+    """A way of asking that is watched for.
+
+    Args:
+        name: Its name, in `[watch]` and in alerts.
+        sentence: What an alert of it means.
+        thresholds: Scores from which on there is an alert, a slowing down, a stop; 0 for never.
+        events: What a new question adds.
+    """
+
+    name: str
+    sentence: str
+    thresholds: tuple[int, int, int]
+    events: Callable[[Asked, Memory], Iterator[Event]]
+
+
+def _recodes(asked: Asked, _memory: Memory) -> Iterator[Event]:
+    """Unions of one's own: groups, and filters on several categories that no declared list has; not of areas.
+
+    Readers tick areas one by one, which makes many unions: `areas` looks at these.
+    """
+    for name, groups in asked.request.groups:
+        if any(len(group) > 1 for group in groups):
+            yield (asked.dataset.id, name), groups
+    for name, codes in asked.request.filters:
+        own = len(codes) > 1 and name not in asked.dataset.geography
+        if own and frozenset(codes) not in _declared(asked.dataset, name):
+            yield (asked.dataset.id, name), codes
+
+
+def _near_equal(asked: Asked, memory: Memory) -> Iterator[Event]:
+    for name, context, one, other in _pairs(asked, memory):
+        apart = one ^ other
+        if name not in asked.dataset.geography and 0 < len(apart) <= NEAR * max(len(one), len(other)):
+            yield (asked.dataset.id, name, apart), (context, one, other)
+
+
+def _areas(asked: Asked, memory: Memory) -> Iterator[Event]:
+    """Pairs that share a set, or the area by which they differ: ticking areas one by one makes neither."""
+    for name, context, one, other in _pairs(asked, memory):
+        few = min(len(one), len(other)) < FEWEST_AREAS
+        if name in asked.dataset.geography and len(one ^ other) == 1 and not few:
+            for kind in (one, other, one ^ other):
+                yield (asked.dataset.id, name, kind), (context, one, other)
+
+
+def _refusals(asked: Asked, memory: Memory) -> Iterator[Event]:
+    """A refused question counts while refused ones are at least half of what was asked."""
+    if asked.refused and memory.refused >= memory.allowed:
+        yield asked.dataset.id, asked.request.identity
+
+
+def _slivers(asked: Asked, memory: Memory) -> Iterator[Event]:
+    for base, level, context in _lists_seen(asked):
+        for one, other in _sliver_lists(asked.dataset, base):
+            if level in (one, other) and {one, other} <= memory.lists.get((base, context), set()):
+                yield (asked.dataset.id, base, one, other), context
+
+
+DETECTORS = (
+    Detector("recodes", told("Many groupings of one variable."), (15, 45, 0), _recodes),
+    Detector(
+        "near-equal",
+        told("Many pairs of groups that differ by the same few categories."),
+        (8, 24, 0),
+        _near_equal,
+    ),
+    Detector("areas", told("Many pairs of sets of areas that differ by one area."), (8, 24, 0), _areas),
+    Detector("refusals", told("Most of what is asked is refused."), (25, 75, 0), _refusals),
+    Detector(
+        "slivers",
+        told("Both of two lists that are equal but for a category, in many tables."),
+        (4, 12, 0),
+        _slivers,
+    ),
+)
+
+
+def remember(asked: Asked, memory: Memory) -> None:
+    """Put a question into the memory; the detectors look at it afterwards."""
+    memory.refused += asked.refused
+    memory.allowed += not asked.refused
+    for name, context, groups in _populations(asked.request):
+        memory.groups.setdefault((name, context), set()).update(groups)
+        memory.groups.move_to_end((name, context))
+        memory.grouped.setdefault(context, {})[name] = None
+    for base, level, context in _lists_seen(asked):
+        memory.lists.setdefault((base, context), set()).add(level)
+    memory.asked[asked.request.identity] = None
+    memory.forget()
+
+
+def _populations(request: TableRequest) -> Iterator[tuple[str, Hashable, set[frozenset[str]]]]:
+    """For each variable that is filtered or grouped: the rest of the question, and the groups that it shows of it."""
+    filters, groups = dict(request.filters), dict(request.groups)
+    for name in filters.keys() | groups.keys():
+        rest = replace(
+            request,
+            filters=tuple(item for item in request.filters if item[0] != name),
+            groups=tuple(item for item in request.groups if item[0] != name),
+        )
+        shown = groups.get(name) or (filters[name],)
+        yield name, rest.identity, {frozenset(codes) for codes in shown}
+
+
+def _pairs(asked: Asked, memory: Memory) -> Iterator[tuple[str, Hashable, frozenset[str], frozenset[str]]]:
+    """Every pair of groups of one variable with the rest of the question the same, of which the new question has one."""
+    for name, context, groups in _populations(asked.request):
+        known = memory.groups.get((name, context), set())
+        whole = {frozenset(asked.dataset.variable(name).codes)} if context in memory.asked else set()
+        for one in groups:
+            for other in (known | whole) - {one}:
+                yield name, context, *_ordered(one, other)
+    own = asked.request.identity
+    for name in memory.grouped.get(own, {}):
+        whole_group = frozenset(asked.dataset.variable(name).codes)
+        for other in memory.groups.get((name, own), set()):
+            yield name, own, *_ordered(whole_group, other)
+
+
+def _ordered(one: frozenset[str], other: frozenset[str]) -> tuple[frozenset[str], frozenset[str]]:
+    return (one, other) if (len(one), sorted(one)) <= (len(other), sorted(other)) else (other, one)
+
+
+def _lists_seen(asked: Asked) -> Iterator[tuple[str, str, Hashable]]:
+    """For each variable of the table its finest variable, the lists at which it is shown, and the rest of the question."""
+    levels = dict(asked.request.levels)
+    for name in asked.request.variables:
+        below = finer(asked.dataset, name)
+        base = next((v.name for v in reversed(asked.dataset.variables) if v.name in below), name)
+        rest = replace(
+            asked.request,
+            rows=tuple(each for each in asked.request.variables if each != name),
+            columns=(),
+            layers=(),
+            levels=tuple(item for item in asked.request.levels if item[0] != name),
+        )
+        for level in levels.get(name, (name,)):
+            yield base, level, rest.identity
+
+
+def _declared(dataset: Dataset, name: str) -> frozenset[frozenset[str]]:
+    """The unions of a variable's categories that its description declares."""
+    return _known(dataset, ("declared", name), lambda: _work_out_declared(dataset, name))
+
+
+def _work_out_declared(dataset: Dataset, name: str) -> frozenset[frozenset[str]]:
+    codes = dataset.variable(name).codes
+    return frozenset(
+        frozenset(codes[place] for place in group.members)
+        for level in level_names(dataset, name)
+        for group in level_groups(dataset, name, level)
+    )
+
+
+def _sliver_lists(dataset: Dataset, base: str) -> tuple[tuple[str, str], ...]:
+    """The pairs of declared lists of a variable that have groups which are equal but for one category."""
+    return _known(dataset, ("slivers", base), lambda: _work_out_slivers(dataset, base))
+
+
+def _work_out_slivers(dataset: Dataset, base: str) -> tuple[tuple[str, str], ...]:
+    sizes = {
+        (level, group.code): len(group.members)
+        for level in level_names(dataset, base)
+        for group in level_groups(dataset, base, level)
+    }
+    each = np.ones(len(dataset.variable(base)), dtype=np.int64)
+    found = {
+        (one, other): None
+        for one, code, other, close, _ in close_groups(dataset, base, each, 2)
+        if min(sizes.get((one, code), 0), sizes.get((other, close), 0)) >= FEWEST_IN_SLIVER - 1
+    }
+    return tuple(found)
+
+
+_KNOWN: dict[Hashable, Any] = {}
+
+
+def _known(dataset: Dataset, what: tuple[str, str], work_out: Callable[[], Known]) -> Known:
+    """What follows from a description, worked out once for each version."""
+    key = (dataset.id, dataset.version, dataset.wording, len(dataset.code_lists), *what)
+    if key not in _KNOWN:
+        if len(_KNOWN) > 1_000:
+            _KNOWN.clear()
+        _KNOWN[key] = work_out()
+    found: Known = _KNOWN[key]
+    return found

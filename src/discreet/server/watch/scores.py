@@ -1,0 +1,92 @@
+"""The scores of everybody who asks: how many different events of one kind each detector has seen of them in the window.
+
+Comes from: `watch`, or a log that is read again. Goes to: `watch`, which compares them with thresholds.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from discreet.server.watch.detectors import DETECTORS, Memory, remember
+
+if TYPE_CHECKING:
+    from collections.abc import Hashable, Iterator
+
+    from discreet.server.watch.detectors import Asked
+
+#: Of so many people something is remembered; who was not heard of longest is forgotten.
+MOST_WATCHED = 10_000
+#: Of one person so many questions.
+MOST_QUESTIONS = 20_000
+
+
+@dataclass(frozen=True, slots=True)
+class Score:
+    """What a detector says of somebody.
+
+    Args:
+        detector: Which.
+        score: How many events of one kind there are.
+        kind: What the events have in common.
+    """
+
+    detector: str
+    score: int
+    kind: Hashable
+
+
+@dataclass(slots=True)
+class _Watched:
+    """What is known of one who asks."""
+
+    memory: Memory = field(default_factory=Memory)
+    seen: OrderedDict[Hashable, None] = field(default_factory=OrderedDict)
+    events: dict[tuple[str, Hashable], OrderedDict[Hashable, float]] = field(default_factory=dict)
+
+
+class Scores:
+    """The scores of all who ask.
+
+    Args:
+        seconds: The window.
+    """
+
+    def __init__(self, seconds: float) -> None:
+        self._seconds = seconds
+        self._people: OrderedDict[str, _Watched] = OrderedDict()
+
+    def is_new(self, who: str, question: Hashable) -> bool:
+        """Whether somebody asks a question for the first time; asking again tells nothing new."""
+        watched = self._people.setdefault(who, _Watched())
+        self._people.move_to_end(who)
+        if len(self._people) > MOST_WATCHED:
+            self._people.popitem(last=False)
+        if question in watched.seen:
+            return False
+        watched.seen[question] = None
+        if len(watched.seen) > MOST_QUESTIONS:
+            watched.seen.popitem(last=False)
+        return True
+
+    def see(self, who: str, asked: Asked, at: float) -> Iterator[Score]:
+        """Add a new question, and give every score that rose by it."""
+        watched = self._people.setdefault(who, _Watched())
+        remember(asked, watched.memory)
+        for detector in DETECTORS:
+            risen = {}
+            for kind, event in detector.events(asked, watched.memory):
+                events = watched.events.setdefault((detector.name, kind), OrderedDict())
+                if event not in events:
+                    events[event] = at
+                    risen[kind] = self._count(events, at)
+            if risen:
+                kind = max(risen, key=lambda each: risen[each])
+                yield Score(detector.name, risen[kind], kind)
+
+    def _count(self, events: OrderedDict[Hashable, float], now: float) -> int:
+        """The events in the window; older ones are forgotten."""
+        while events and next(iter(events.values())) < now - self._seconds:
+            events.popitem(last=False)
+        return len(events)

@@ -1,0 +1,197 @@
+"""Keeping a table in a real browser: files that open, code that is copied, a frame elsewhere, tables that are saved."""
+
+import io
+import threading
+from functools import partial
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+
+import openpyxl
+import pandas as pd
+import pyarrow.parquet as pq
+import pytest
+from playwright.sync_api import expect
+
+from .test_page import AXE, PHONE
+from .waiting import settled
+
+pytestmark = pytest.mark.browser
+
+TABLE = "/datasets/people?rows=sex&columns=age"
+
+
+def downloaded(page, label):
+    with page.expect_download() as download:
+        page.locator(".downloads").get_by_role("link", name=label, exact=True).click()
+    return Path(download.value.path()).read_bytes()
+
+
+def test_downloads_open_and_agree(open_page):
+    page = open_page(TABLE, scripts=True)
+    tidy = pd.read_csv(io.BytesIO(downloaded(page, "CSV")), dtype={"sex": str})
+    parquet = pq.read_table(io.BytesIO(downloaded(page, "Parquet"))).to_pandas()
+    book = openpyxl.load_workbook(io.BytesIO(downloaded(page, "Excel")), read_only=True)
+    sheet = pd.DataFrame(book["data"].values)
+    assert tidy["value"].tolist() == parquet["value"].tolist()
+    shown = [int(text.replace(",", "")) for text in page.locator("table.grid td").all_inner_texts()]
+    assert tidy["value"].tolist() == shown
+    assert set(shown) <= set(sheet.to_numpy().ravel())
+
+
+def test_code_is_copied_and_the_module_is_fetched_when_its_panel_opens(open_page):
+    page = open_page(TABLE, scripts=True, permissions=["clipboard-read", "clipboard-write"])
+    fetched = []
+    page.on("request", lambda request: fetched.append(request.url))
+    assert not any(url.endswith("copy.js") for url in fetched)
+    page.locator("summary", has_text="Get this table from code").click()
+    button = page.get_by_role("button", name="Copy: Python")
+    button.click()
+    page.locator("#said", has_text="Copied").wait_for(state="attached")
+    assert sum(url.endswith("copy.js") for url in fetched) == 1
+    copied = page.evaluate("navigator.clipboard.readText()")
+    assert copied.startswith("import discreet\n\ncatalogue = discreet.open(")
+    page.locator("summary", has_text="curl").click()
+    assert not page.get_by_role("button", name="Copy: Python").is_visible(), "one language at a time"
+
+
+def test_saved_tables_survive_a_reload_and_are_listed_exported_and_removed(open_page, tmp_path):
+    page = open_page(TABLE, scripts=True)
+    page.locator("summary", has_text="Save in this browser").click()
+    page.get_by_label("Save this table as").fill("My <b>table</b>")
+    page.get_by_role("button", name="Save", exact=True).click()
+    assert page.url.endswith(TABLE), "nothing was sent"
+    page.reload()
+    page.locator("summary", has_text="Save in this browser").click()
+    page.get_by_role("link", name="My <b>table</b>").wait_for()
+    with page.expect_download() as download:
+        page.get_by_role("button", name="Export as a file").click()
+    kept = tmp_path / "tables.json"
+    download.value.save_as(kept)
+    page.get_by_role("button", name="Remove").click()
+    assert page.get_by_text("Nothing is saved yet.").is_visible()
+    page.locator("input[type=file]").set_input_files(kept)
+    page.get_by_role("link", name="My <b>table</b>").wait_for()
+    page.goto(page.url.split("/datasets/")[0] + "/")
+    page.get_by_role("link", name="My <b>table</b>").click()
+    assert page.url.endswith(TABLE)
+
+
+def test_an_imported_file_adds_no_address_of_another_site(open_page, tmp_path):
+    """To take any address would make a list of ours a way to other sites, or to scripts."""
+    page = open_page(TABLE, scripts=True)
+    page.locator("summary", has_text="Save in this browser").click()
+    page.locator("[data-module=saved]").wait_for()  # its module is here
+    for bad in (
+        '"x"',
+        '[{"name": "a", "address": "javascript:alert(1)"}]',
+        '[{"name": "a", "address": "//evil.example/"}]',
+    ):
+        (tmp_path / "bad.json").write_text(bad)
+        page.locator("input[type=file]").set_input_files(tmp_path / "bad.json")
+        page.locator("#said", has_text="no saved tables").wait_for(state="attached")
+        assert page.locator("[data-list] li").count() == 0
+
+
+class ForeignPage(BaseHTTPRequestHandler):
+    """A page of another site, with whatever it frames."""
+
+    def __init__(self, body, *args):
+        self.body = body
+        super().__init__(*args)
+
+    def do_GET(self):
+        self.send_response(200)
+        self.send_header("content-type", "text/html")
+        self.end_headers()
+        self.wfile.write(self.body.encode())
+
+    def log_message(self, *args):
+        """Nothing is printed."""
+
+
+@pytest.fixture
+def foreign():
+    """Serves a body as a page of another origin."""
+    servers = []
+
+    def serve(body):
+        server = ThreadingHTTPServer(("127.0.0.1", 0), partial(ForeignPage, body))
+        servers.append(server)
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        return f"http://localhost:{server.server_port}/"
+
+    yield serve
+    for server in servers:
+        server.shutdown()
+        server.server_close()
+
+
+def test_the_frame_shows_the_table_on_another_site_and_other_pages_refuse_to_be_framed(
+    open_page, base_url, foreign
+):
+    page = open_page(TABLE, scripts=True)
+    page.locator("summary", has_text="Link, cite, embed").click()
+    frame = page.get_by_role("region", name="Show it on another page").inner_text()
+    told = []
+    page.on("console", lambda message: told.append(message.text))
+    page.goto(foreign(f"<!doctype html><p>News</p>{frame}<iframe src='{base_url}{TABLE}'></iframe>"))
+    shown = page.frame_locator("iframe").first
+    shown.locator("table.grid tbody td").first.wait_for()
+    assert shown.locator("h1").inner_text() == "Persons by sex and age"
+    assert shown.locator("script").count() == 0
+    assert "Smallville Statistics" in shown.locator("main").inner_text()
+    assert page.locator("iframe").first.get_attribute("title") == "Persons by sex and age"
+    assert any("frame-ancestors" in text for text in told), "the page itself is not to be framed"
+    with page.context.expect_page() as opened:
+        shown.get_by_role("link", name="Open this table").click()
+    assert opened.value.url.endswith(TABLE)
+
+
+def test_search_finds_datasets_while_typing_and_without_scripts(open_page):
+    page = open_page("/", scripts=True)
+    assert page.locator(".card").count() > 2
+    page.get_by_role("searchbox").press_sequentially("smallville birth")
+    page.wait_for_url("**/?search=smallville+birth")
+    expect(page.locator("#said")).to_contain_text("1 dataset has")
+    assert page.locator(".card h3").all_inner_texts() == ["People of Smallville"]
+    assert page.evaluate("document.activeElement.id") == "search"
+    plain = open_page("/")
+    plain.get_by_role("searchbox").fill("smallville")
+    plain.get_by_role("button", name="Search").click()
+    assert plain.locator(".card h3").all_inner_texts() == ["People of Smallville"]
+
+
+def test_the_live_table_changes_in_place(open_page):
+    page = open_page("/?search=smallville", scripts=True)
+    before = page.locator(".live table").inner_text()
+    page.evaluate("window.here = true")
+    page.locator(".choices a:not([aria-current])").first.click()
+    page.locator(".choices a[aria-current]").first.wait_for()
+    page.wait_for_url("**/?search=smallville&by=*")
+    assert page.evaluate("window.here"), "the page was not left"
+    assert page.locator(".live table").inner_text() != before
+    assert page.locator(".card").count() == 1
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("address", ["/?search=country", "/api", f"/embed{TABLE}", TABLE])
+def test_axe_finds_nothing_with_all_panels_open(open_page, address, scheme):
+    page = open_page(address, scripts=True, color_scheme=scheme, viewport=PHONE)
+    page.evaluate(
+        "document.querySelectorAll('details:not([name])').forEach(details => (details.open = true))"
+    )
+    page.evaluate("new Promise(done => setTimeout(done))")  # the page has seen that they are open
+    settled(page)
+    assert page.evaluate("document.documentElement.scrollWidth <= document.documentElement.clientWidth")
+    page.evaluate(AXE)
+    violations = page.evaluate("axe.run().then(result => result.violations)")
+    assert [(v["id"], [node["html"][:120] for node in v["nodes"][:3]]) for v in violations] == []
+
+
+@pytest.mark.parametrize("address", ["/", TABLE])
+def test_a_first_page_is_small_and_takes_few_requests(chromium, base_url, address):
+    from discreet_studies.bench.page import loaded
+
+    found = loaded(chromium, base_url + address)
+    assert found["requests"] <= 8
+    assert found["kilobytes"] <= 100

@@ -1,0 +1,315 @@
+"""Reading a table in a real browser: order, percentages, layers, levels, intervals, a window over a large one, paper."""
+
+import csv
+import io
+import re
+
+import pypdf
+import pytest
+
+from .test_page import AXE, PHONE
+from .waiting import settled, until
+
+pytestmark = pytest.mark.browser
+
+#: 6,010 cells: six times what the fixture's page draws at once.
+LARGE = "/datasets/crowd?rows=place&columns=kind"
+
+
+def lines(page):
+    """The rows of the table as text."""
+    return [
+        line.split("\t") for line in page.locator("table.grid").first.locator("tbody tr").all_inner_texts()
+    ]
+
+
+def ready(page):
+    """The page once its scripts have taken over the table."""
+    page.locator("table[role=grid]").first.wait_for()
+    return page
+
+
+def part_shown(page, click):
+    """What follows a click that changes the page, in place where it has scripts."""
+    before = page.url
+    scripts = page.locator("html[data-ready]").count()
+    click()
+    until(page, lambda: page.url != before)
+    page.wait_for_load_state()
+    if scripts:
+        settled(page)
+
+
+def clean(page):
+    page.evaluate(AXE)
+    violations = page.evaluate("axe.run().then(result => result.violations)")
+    return [(v["id"], [node["html"][:160] for node in v["nodes"][:3]]) for v in violations]
+
+
+@pytest.mark.parametrize("scripts", [False, True])
+def test_one_click_changes_order_percentages_names_and_axes(open_page, scripts):
+    page = open_page("/datasets/people?rows=district&columns=sex", scripts=scripts)
+    tools = page.locator(".tools")
+    part_shown(page, lambda: tools.get_by_role("link", name="Largest first").click())
+    totals = [int(line[-1]) for line in lines(page)[:-1]]
+    assert totals == sorted(totals, reverse=True)
+    part_shown(page, lambda: page.locator("thead").get_by_role("link", name="Female").click())
+    women = [int(line[2]) for line in lines(page)[:-1]]
+    assert women == sorted(women, reverse=True)
+    part_shown(page, lambda: tools.get_by_role("link", name="Row %").click())
+    assert "all of sex" in page.locator(".base").inner_text()
+    assert re.search(r"\d+\.\d %", page.locator("td").first.inner_text())
+    part_shown(page, lambda: tools.get_by_role("link", name="Codes").click())
+    assert re.fullmatch(r"D\d\d", page.locator("tbody th").first.inner_text())
+    part_shown(page, lambda: tools.get_by_role("link", name="Hide empty").click())
+    assert "hide_empty=yes" in page.url
+    shown = [[int(cell.split("\n")[0]) for cell in line[1:]] for line in lines(page)[:-1]]
+    assert all(any(numbers) for numbers in shown)
+    part_shown(page, lambda: tools.get_by_role("link", name="Swap").click())
+    assert "rows=sex&columns=district" in page.url
+    assert page.locator("tbody th").first.inner_text() == "1"
+    part_shown(page, page.go_back)
+    assert "rows=district" in page.url
+
+
+def test_a_layer_is_chosen_by_the_selector_alone(open_page):
+    page = open_page("/datasets/people?rows=sex&columns=age&layers=origin", scripts=True)
+    page.locator("[data-without]").wait_for(state="detached")
+    assert page.locator("table.grid").count() == 1
+    part_shown(page, lambda: page.get_by_label("Layer", exact=True).select_option("Country 3"))
+    assert "layer=origin" in page.url
+    assert page.get_by_label("Layer", exact=True).input_value() == "origin=3"
+    part_shown(page, lambda: page.get_by_role("link", name="Next layer").click())
+    assert page.get_by_label("Layer", exact=True).input_value() == "origin=4"
+    part_shown(page, lambda: page.get_by_label("Layer", exact=True).select_option("All layers"))
+    assert page.locator("table.grid").count() == 5
+
+
+def test_levels_close_and_open_by_keyboard_and_are_all_open_without_scripts(open_page):
+    address = "/datasets/people?rows=district&columns=sex&levels=district=region,district"
+    assert open_page(address).locator("tbody tr:visible").count() == 51
+    page = ready(open_page(address, scripts=True))
+    north = page.get_by_role("button", name="North")
+    north.focus()
+    page.keyboard.press("Enter")
+    assert north.get_attribute("aria-expanded") == "false"
+    assert page.locator("tbody tr:visible").count() == 51 - 24
+    assert (
+        page.get_by_role("rowheader", name="District 1", exact=True).is_visible()
+        != page.get_by_role("rowheader", name="District 2", exact=True).is_visible()
+    ), "the other region stays open"
+    page.get_by_role("button", name="Close all groups").click()
+    assert page.locator("tbody tr:visible").count() == 3
+    page.get_by_role("button", name="Open all groups").click()
+    assert page.locator("tbody tr:visible").count() == 51
+
+
+def test_a_cell_tells_its_interval_by_keyboard_mouse_and_tap(open_page, base_url):
+    """Wrong: a `title`, which a keyboard and a finger never see."""
+    query = "rows=age&columns=job"
+    page = ready(open_page(f"/datasets/people?{query}", scripts=True))
+    tip = page.locator("#tip")
+    page.locator(".scroll").focus()
+    for _ in range(3):
+        page.keyboard.press("Tab")
+        if page.locator("td:focus").count():
+            break
+    page.keyboard.press("ArrowDown")
+    page.keyboard.press("ArrowRight")
+    known = page.request.get(f"{base_url}/api/datasets/people/interval?{query}&cell=age=15-64,job=2").json()
+    assert page.locator("#tip-text").inner_text() == f"95 %: {known['low']} to {known['high']}"
+    assert page.locator("#tip-place").inner_text() == "15-64 years · Farm"
+    assert page.locator("td:focus").get_attribute("aria-describedby") == "tip-text"
+    page.keyboard.press("Escape")
+    assert not tip.is_visible()
+    page.keyboard.press("ArrowUp")
+    assert "cannot occur" in page.locator("#tip-text").inner_text(), "why there is no number"
+    page.keyboard.press("Control+End")
+    assert page.locator("td:focus").inner_text() == page.locator("td").last.inner_text()
+    page.locator("td").first.hover()
+    assert "95 %" in page.locator("#tip-text").inner_text()
+    phone = open_page(
+        f"/datasets/people?{query}", scripts=True, viewport=PHONE, has_touch=True, is_mobile=True
+    )
+    ready(phone).locator("td").first.tap()
+    assert phone.locator("#tip").is_visible()
+
+
+def test_two_chosen_cells_are_compared_as_the_api_compares_them(open_page, base_url):
+    page = ready(open_page("/datasets/people?rows=age&columns=sex", scripts=True))
+    page.locator("td").nth(3).focus()
+    page.keyboard.press("Enter")
+    page.keyboard.press("ArrowRight")
+    page.keyboard.press("Enter")
+    page.locator("#compare p").nth(1).wait_for()
+    assert page.locator("td[aria-selected=true]").count() == 2
+    for place, word in enumerate(("minus", "over")):
+        known = page.request.get(
+            f"{base_url}/api/datasets/people/interval?rows=age&columns=sex&cell=age=15-64,sex=1&{word}=age=15-64,sex=2"
+        ).json()
+        said = page.locator("#compare p").nth(place).inner_text().replace("\N{MINUS SIGN}", "-")
+        for name in ("estimate", "low", "high"):
+            assert f"{known[name]:.4g}" in said
+    assert page.locator("#sure").get_attribute("open") is not None
+
+
+def numbers(page, base_url, address):
+    """The CSV's value by row and column code."""
+    text = page.request.get(
+        base_url + address.replace("/datasets", "/api/datasets").replace("?", "/table?") + "&format=csv"
+    ).text()
+    return {(line["place"], line["kind"]): line["value"] for line in csv.DictReader(io.StringIO(text))}
+
+
+def in_sight(page):
+    """What the window shows now, by row and column code; nothing while a block of it is on its way."""
+    return page.locator(".windowed").evaluate(
+        """region => {
+          if (region.querySelector("tr[aria-busy]")) return [];
+          const columns = [...region.querySelectorAll("thead th[data-cell]")].map(head => head.dataset.cell.split("=")[1]);
+          return [...region.querySelectorAll("tbody tr")].flatMap(line => [...line.querySelectorAll("td")].map((cell, at) =>
+            [line.querySelector("th").dataset.cell.split("=")[1], columns[at], cell.textContent]));
+        }"""
+    )
+
+
+def test_a_window_over_a_large_table_shows_the_numbers_of_the_download_wherever_it_is(open_page, base_url):
+    """Wrong: rows that are drawn again with the labels of others, or blocks of another table."""
+    page = ready(open_page(LARGE, scripts=True))
+    known = numbers(page, base_url, LARGE)
+    region, table = page.locator(".windowed"), page.locator(".windowed table")
+    assert (table.get_attribute("role"), table.get_attribute("aria-rowcount")) == ("grid", "603")
+    assert table.get_attribute("aria-colcount") == "11"
+    places = []
+
+    def check(*, moved=True):
+        def shown_now():
+            shown = in_sight(page)
+            return shown if shown and not (moved and places and shown[0][0] == places[-1]) else None
+
+        shown = until(page, shown_now)
+        assert 50 < len(shown) < 1000, "only what is in sight is drawn"
+        assert [text.replace(",", "") for _, _, text in shown] == [
+            known[row, column] for row, column, _ in shown
+        ]
+        places.append(shown[0][0])
+
+    check()
+    region.hover()
+    page.mouse.wheel(0, 9000)
+    check()
+    page.locator(".windowed td").nth(80).click()
+    page.keyboard.press("PageDown")
+    check()
+    focused = page.locator(".windowed td:focus")
+    assert focused.count() == 1
+    index = int(focused.locator("xpath=..").get_attribute("aria-rowindex"))
+    page.keyboard.press("ArrowDown")
+    assert (
+        int(page.locator(".windowed td:focus").locator("xpath=..").get_attribute("aria-rowindex"))
+        == index + 1
+    )
+    page.keyboard.press("Control+End")
+    check()
+    assert page.locator(".windowed td:focus").inner_text().replace(",", "") == known["_T", "_T"]
+    assert len(set(places)) == 4
+    page.keyboard.press("ArrowLeft")
+    assert "95 %" in page.locator("#tip-text").inner_text()
+    page.mouse.wheel(0, -12000)
+    check()
+    assert page.locator(".windowed:focus").count() == 1, "the focus is not lost with its row"
+    part_shown(page, lambda: page.locator("thead").get_by_role("link", name="Kind 3").click())
+    check(moved=False)
+    column = [int(text.replace(",", "")) for _, code, text in in_sight(page) if code == "k3"]
+    assert column == sorted(column, reverse=True)
+
+
+def test_printing_a_window_prints_the_whole_table(open_page):
+    page = ready(open_page(LARGE, scripts=True))
+    page.keyboard.press("Control+p")
+    page.wait_for_url("**/datasets/crowd/print?rows=place&columns=kind#now")
+    assert page.locator("td").count() == 6010
+
+
+def test_without_scripts_a_large_table_is_read_part_by_part(open_page, base_url):
+    page = open_page(LARGE)
+    known = numbers(page, base_url, LARGE)
+    first = page.locator("tbody th").first.inner_text()
+    page.get_by_role("link", name="Next part").click()
+    assert page.locator("tbody th").first.inner_text() != first
+    row = page.locator("tbody th").first.inner_text()
+    code = f"p{int(row.split()[1]):04}"
+    shown = page.locator("tbody tr").first.locator("td").all_inner_texts()
+    assert [text.replace(",", "") for text in shown] == [known[code, f"k{k}"] for k in range(1, 10)] + [
+        known[code, "_T"]
+    ]
+
+
+@pytest.mark.parametrize(
+    ("address", "columns"),
+    [
+        ("/datasets/people?rows=sex&columns=district", [f"District {number}" for number in range(1, 49)]),
+        (
+            "/datasets/people/print?rows=origin&columns=district",
+            [f"District {number}" for number in range(1, 49)],
+        ),
+        (
+            "/datasets/crowd/print?rows=place&columns=kind",
+            [*(f"Kind {k}" for k in range(1, 10)), "Place 600"],
+        ),
+    ],
+)
+def test_a_printed_table_has_every_column_the_note_and_the_citation(open_page, address, columns):
+    """Wrong: what fits on the first sheet: 9 of 49 columns."""
+    page = open_page(address)
+    paper = pypdf.PdfReader(io.BytesIO(page.pdf(format="A4")))
+    texts = [re.sub(r"\s+", " ", sheet.extract_text()) for sheet in paper.pages]
+    whole = " ".join(texts)
+    assert [label for label in columns if not re.search(rf"\b{label}\b", whole)] == []
+    assert "randomly adjusted" in whole
+    assert "Totals are adjusted separately" in whole
+    assert "version" in whole.split("Cite as")[1]
+    if "crowd" in address:
+        assert sum("Kind 1" in text for text in texts) > 10, "headers are repeated on every sheet"
+
+
+STATES = {
+    "percent": "/datasets/people?rows=age&columns=sex&percent=row&sort=-sex=1",
+    "levels": "/datasets/people?rows=district&columns=sex&levels=district=region,district",
+    "layers": "/datasets/people?rows=sex&columns=age&layers=region",
+    "large": LARGE,
+    "stacked": "/datasets/people?rows=district&columns=age,origin&layers=region&layer=all",
+    "print": "/datasets/people/print?rows=sex&columns=district",
+}
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("state", STATES)
+def test_axe_finds_nothing_in_any_state_and_no_page_scrolls_sideways(open_page, state, scheme):
+    narrow = {"width": 640, "height": 400} if scheme == "dark" else PHONE  # 1280 pixels at 200 %, and a phone
+    page = open_page(STATES[state], scripts=True, color_scheme=scheme, viewport=narrow)
+    if state != "print":
+        ready(page)
+        if state in {"large", "stacked"}:
+            until(page, lambda: in_sight(page))
+            heights = page.locator(".windowed tbody tr").evaluate_all(
+                "lines => lines.map(line => line.getBoundingClientRect().height)"
+            )
+            assert len(set(heights)) == 1, "a label that wraps would move all rows below it"
+        page.locator("td").nth(1).focus()
+        page.keyboard.press("Enter")
+        page.evaluate("document.querySelectorAll('details').forEach(details => details.open = true)")
+        page.locator("#tip").wait_for()
+    if state == "levels":
+        page.get_by_role("button", name="South").click()
+    if state == "percent":
+        page.locator("td").nth(2).focus()
+        page.keyboard.press("Enter")
+        page.locator("#compare p").nth(1).wait_for()
+    assert clean(page) == []
+    assert page.evaluate("document.documentElement.scrollWidth <= document.documentElement.clientWidth")
+
+
+def test_the_first_rows_are_in_sight_without_scrolling(open_page):
+    page = open_page("/datasets/people?rows=district&columns=sex", viewport={"width": 1366, "height": 768})
+    assert page.locator("tbody tr").nth(4).bounding_box()["y"] < 768

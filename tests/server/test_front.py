@@ -1,0 +1,214 @@
+"""Nobody gets an answer that was made for another request: each part of the key is needed, and the test shows it."""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+import shutil
+import threading
+from dataclasses import replace
+
+import pytest
+from fastapi.testclient import TestClient
+
+from discreet.answer.doors import Doors
+from discreet.server.app import create_app
+from discreet.server.front import Front
+from discreet.server.kept_answers import KeptAnswers
+from discreet.workspace.load import load_dataset
+from discreet.workspace.workspace import Workspace
+
+PAGE = "/datasets/people?rows=sex&columns=age"
+TABLE = "/api/datasets/people/table?rows=sex&columns=age"
+#: Requests that differ in one thing that an answer may depend on, by the part of the key that tells them apart.
+PAIRS = {
+    4: ((TABLE, {}), ("/api/datasets/people/interval?rows=sex&columns=age", {})),
+    5: ((f"{TABLE}&format=csv", {}), (f"{TABLE}&format=json", {})),
+    6: ((PAGE, {"host": "localhost"}), (PAGE, {"host": "127.0.0.1"})),
+    7: ((TABLE, {"accept": "text/csv"}), (TABLE, {"accept": "application/json"})),
+    8: ((TABLE, {"accept-encoding": "gzip"}), (TABLE, {"accept-encoding": "identity"})),
+    9: ((PAGE, {"accept-language": "de"}), (PAGE, {"accept-language": "en"})),
+}
+
+
+def without(part):
+    """A front that forgets a part of the key: the named wrong alternative."""
+
+    class Forgetful(Front):
+        def _asked(self, scope):
+            found = super()._asked(scope)
+            return None if found is None else ((*found[0][:part], "", *found[0][part + 1 :]), found[1])
+
+    return Forgetful
+
+
+def got(client, address, headers):
+    """An answer as it came over the wire, without what depends on the moment."""
+    with client.stream("GET", address, headers=headers) as response:
+        kept = {name: value for name, value in response.headers.items() if name != "date"}
+        return response.status_code, kept, b"".join(response.iter_raw())
+
+
+def is_mixed_up(client, plain, part):
+    """Whether one of a pair gets something else than a server without a cache gives."""
+    asked = [*PAIRS[part], *PAIRS[part]]
+    return any(got(client, *each)[::2] != got(plain, *each)[::2] for each in asked)
+
+
+@pytest.fixture(scope="module")
+def plain(small_workspace, small_settings):
+    """A server that keeps nothing: the slow and obvious one."""
+    return TestClient(create_app(Doors(small_workspace), replace(small_settings, cache_mb=0)))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("part", PAIRS)
+def test_no_request_gets_the_answer_of_another(small_workspace, small_settings, plain, monkeypatch, part):
+    assert not is_mixed_up(TestClient(create_app(Doors(small_workspace), small_settings)), plain, part)
+    monkeypatch.setattr("discreet.server.app.Front", without(part))
+    assert is_mixed_up(TestClient(create_app(Doors(small_workspace), small_settings)), plain, part)
+
+
+ADDRESSES = [
+    TABLE,
+    f"{TABLE}&format=csv",
+    PAGE,
+    "/",
+    "/api/datasets",
+    f"{PAGE}&lang=de",
+    "/api/datasets/people",
+]
+
+
+@pytest.mark.parametrize("encoding", ["identity", "gzip", "br"])
+@pytest.mark.parametrize("address", ADDRESSES)
+def test_a_kept_answer_is_the_answer_and_304_is_304(client, plain, address, encoding):
+    """Byte for byte, headers included, also where the reader has a copy already."""
+    headers = {"accept-encoding": encoding}
+    first, again = got(client, address, headers), got(client, address, headers)
+    assert first == again == got(plain, address, headers)
+    for copies in (first[1]["etag"], f'"other", W/{first[1]["etag"]}', '"other"'):
+        asked = headers | {"if-none-match": copies}
+        assert got(client, address, asked) == got(plain, address, asked), copies
+
+
+def test_a_key_is_looked_at_before_what_is_kept(small_workspace, small_settings, monkeypatch):
+    """A key that nobody has is refused though the table is kept; a front that does not see keys gives it away."""
+
+    def status():
+        client = TestClient(create_app(Doors(small_workspace), small_settings))
+        assert client.get(TABLE).status_code == client.get(TABLE).status_code == 200
+        return client.get(TABLE, headers={"authorization": "Bearer garbage"}).status_code
+
+    assert status() == 401
+    monkeypatch.setattr("discreet.server.front._PASS", frozenset())
+    monkeypatch.setattr("discreet.server.front.ACCOUNT", "nobody")
+    assert status() == 200
+
+
+def test_who_is_known_by_an_outer_layer_is_not_answered_here():
+    """A layer before the front says who asks: that answer is neither taken from here nor kept here."""
+    slips, sent = [], []
+
+    async def app(scope, _receive, send):
+        slips.append("discreet.slip" in scope)
+        await send({"type": "http.response.start", "status": 200, "headers": []})
+
+    async def send(message):
+        sent.append(message)
+
+    scope = {
+        "type": "http",
+        "method": "GET",
+        "path": "/x",
+        "query_string": b"",
+        "headers": [],
+        "http_version": "1.1",
+    }
+    scope |= {"scheme": "http", "server": None}
+    for account, has_slip in (("anna", False), (None, True)):
+        asyncio.run(
+            Front(app, KeptAnswers(1_000), lambda _name: 1)(scope | {"discreet.account": account}, None, send)
+        )
+        assert slips.pop() is has_slip
+
+
+@pytest.mark.slow
+def test_a_new_version_is_served_from_the_moment_it_is_there(
+    small_folder, small_settings, tmp_path, monkeypatch
+):
+    """A load makes all kept answers unreachable; a front without the mark gives old numbers."""
+    from tests.server.conftest import people_description, people_records
+
+    def stale(folder):
+        shutil.copytree(small_folder, folder)
+        client = TestClient(create_app(Doors(Workspace(folder, threads=1)), small_settings))
+        before = client.get(TABLE).content
+        assert client.get(TABLE).content == before
+        load_dataset(
+            folder, people_description().replace('version = "7"', 'version = "8"'), people_records(500)
+        )
+        return client.get(TABLE).content == before
+
+    assert not stale(tmp_path / "right")
+    monkeypatch.setattr("discreet.server.app.Front", without(0))
+    assert stale(tmp_path / "wrong")
+
+
+def test_what_is_refused_or_changes_is_not_kept(client):
+    kept = client.app.state.kept
+    client.get("/nothing")
+    size = kept.size
+    for address in (
+        "/nothing",
+        "/api/datasets/people/table?rows=nothing",
+        "/api/datasets/people/table?dry_run=1&rows=sex",
+    ):
+        client.get(address)
+    assert kept.size == size
+
+
+def test_equal_requests_at_once_are_answered_once():
+    """Thirty readers wait for one answer, without a thread; what does not last is answered to each."""
+    for lasts, calls in ((True, 1), (False, 31)):
+        asked, gate = itertools.count(), asyncio.Event
+
+        async def run(lasts=lasts, asked=asked, gate=gate):
+            opened = gate()
+
+            async def app(scope, _receive, send):
+                next(asked)
+                await opened.wait()
+                scope["discreet.slip"].lasts = lasts if "discreet.slip" in scope else None
+                await send({"type": "http.response.start", "status": 200, "headers": [(b"etag", b'"a"')]})
+                await send({"type": "http.response.body", "body": b"answer"})
+
+            front = Front(_slipped(app), KeptAnswers(1_000_000), lambda _name: 1)
+            bodies = []
+
+            async def one():
+                async def send(message):
+                    bodies.append(message.get("body"))
+
+                scope = {"type": "http", "method": "GET", "path": "/x", "query_string": b"", "headers": []}
+                await front(scope | {"scheme": "http", "server": None, "http_version": "1.1"}, None, send)
+
+            tasks = [asyncio.create_task(one()) for _ in range(31)]
+            await asyncio.sleep(0)
+            opened.set()
+            await asyncio.gather(*tasks)
+            assert bodies.count(b"answer") == 31
+
+        asyncio.run(run())
+        assert next(asked) == calls
+    assert threading.active_count() < 40
+
+
+def _slipped(app):
+    """An application that finds a slip in every request, as routes do."""
+
+    async def wrapped(scope, receive, send):
+        scope.setdefault("discreet.slip", type("Slip", (), {"lasts": False})())
+        await app(scope, receive, send)
+
+    return wrapped

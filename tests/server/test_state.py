@@ -1,0 +1,56 @@
+"""The state of a server: in its folder, or an error that says what to do."""
+
+import shutil
+
+import pytest
+
+from discreet.answer.doors import open_doors
+from discreet.errors import BadOption
+from discreet.server.audit.verify import verify_log
+from discreet.server.state import open_state
+from discreet.workspace.options import read_options
+from discreet.workspace.server_state import own_log_key
+
+
+def test_a_server_writes_into_its_folder_and_without_a_log_less(small_folder, tmp_path, monkeypatch):
+    folder = shutil.copytree(small_folder, tmp_path / "w", ignore=shutil.ignore_patterns("server"))
+    monkeypatch.setenv("DISCREET_STATE", str(tmp_path / "elsewhere"))
+    with open_state(open_doors(folder), read_options(folder)) as state:
+        assert state.folder == tmp_path / "elsewhere"
+        assert state.log is not None
+    with open_state(open_doors(folder), read_options(folder, log="off")) as state:
+        assert state.log is None
+    assert not (folder / "server").exists()
+
+
+@pytest.mark.parametrize("option", [{"log": "perhaps"}, {"log_addresses": "some"}, {"log_failure": "x"}])
+def test_options_that_cannot_be_meant_are_refused(small_folder, option):
+    options = read_options(small_folder, **option)
+    with pytest.raises(BadOption), open_state(open_doors(small_folder), options):
+        pass
+
+
+def test_a_folder_that_cannot_be_written_says_so(small_folder, tmp_path, monkeypatch):
+    (tmp_path / "file").write_text("")
+    monkeypatch.setenv("DISCREET_STATE", str(tmp_path / "file" / "below"))
+    with (
+        pytest.raises(BadOption, match="cannot write"),
+        open_state(open_doors(small_folder), read_options(small_folder)),
+    ):
+        pass
+
+
+def test_a_server_of_a_publication_writes_nothing_unless_a_folder_is_named(
+    small_folder, tmp_path, monkeypatch
+):
+    """To write beside what was signed is the wrong alternative; and there is no secret that could seal a log."""
+    doors = open_doors(small_folder)
+    monkeypatch.setattr(type(doors), "log_key", lambda _doors: None)
+    with open_state(doors, read_options(small_folder)) as state:
+        assert (state.folder, state.log) == (None, None)
+    options = read_options(small_folder, state=str(tmp_path / "state"))
+    for _ in range(2):
+        with open_state(doors, options) as state:
+            state.log.add({"n": 1})
+    found = verify_log(tmp_path / "state" / "log", own_log_key(tmp_path / "state"))
+    assert [each.faults for each in found] == [()]
