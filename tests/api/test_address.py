@@ -75,10 +75,10 @@ def test_a_server_and_its_client_read_the_same_parameters():
 
 def test_the_view_and_the_version_of_an_address_are_told_apart_from_its_table():
     """Wrong: to leave out what a page was asked with, or to read it as a variable's."""
-    view = View("sex=1,age=_T", rank=True, top=3, hide_empty=True)
+    view = View("sex=1,age=_T", rank=True, top=3, hide_empty=True, sort="-age=b")
     query = "&".join(["rows=sex&filter=age=a%2Cb", *(f"{name}={text}" for name, text in view.to_query())])
     assert split_query(f"{query}&version=1") == ("rows=sex&filter=age=a,b", view, "1")
-    for wrong in ("top=x", "rank=maybe", "version=1&version=2", "percent=rows"):
+    for wrong in ("top=x", "rank=maybe", "version=1&version=2", "percent=rows", "sort=x"):
         with pytest.raises(BadRequest):
             split_query(wrong)
 

@@ -82,6 +82,38 @@ def test_a_server_that_asks_for_a_long_wait_is_not_waited_for():
     assert not server.waited
 
 
+def test_a_stream_is_taken_as_it_comes_and_never_kept():
+    taken = []
+
+    def pieces():
+        for piece in (b"one", b"two"):
+            taken.append(piece)
+            yield piece
+
+    server = Server(
+        answer(503), lambda _request: httpx.Response(200, content=pieces(), headers={"etag": "x"})
+    )
+    connection = server.connection()
+    stream = connection.stream("/api")
+    assert next(stream) == b"one"
+    assert taken == [b"one"]  # not the whole of it first
+    assert list(stream) == [b"two"]
+    list(connection.stream("/api"))
+    assert "if-none-match" not in server.asked[-1].headers
+
+
+def test_a_stream_that_is_refused_or_breaks_off_says_so():
+    def breaks():
+        yield b"half"
+        raise httpx.ReadError("gone")
+
+    with pytest.raises(TooManyCells):
+        Server(problem("too-many-cells")).connection().stream("/api")
+    stream = Server(lambda _request: httpx.Response(200, content=breaks())).connection().stream("/api")
+    with pytest.raises(ServerUnusable, match="breaks off"):
+        list(stream)
+
+
 def test_a_date_to_wait_for_may_lie_in_the_past():
     server = Server(answer(503, retry_after="Wed, 21 Oct 2015 07:28:00 GMT"), answer())
     server.connection().fetch("/api")

@@ -10,7 +10,7 @@ import discreet
 from discreet.api.notebook import SHOWN, STYLE, figure, listing
 from discreet.model.shape import Output
 
-STYLESHEET = Path(discreet.__file__).parent / "server/static/discreet.css"
+STYLESHEET = Path(discreet.__file__).parent / "server/static/css/base.css"
 
 
 class Elements(HTMLParser):
@@ -50,12 +50,10 @@ def test_the_note_stands_above_the_numbers_and_all_elements_are_closed(town_rele
 def test_colours_are_those_of_the_page_in_light_and_dark():
     """Wrong: colours of one's own, which drift from the page's."""
     page = STYLESHEET.read_text("utf-8")
-    light, dark = (part[: part.index("}")] for part in page.split(":root {")[1:3])
-    shown_light, shown_dark = STYLE.split("@media (prefers-color-scheme:dark)")
-    for name in ("ink", "muted", "line", "total", "note", "note-line"):
-        for ours, theirs in ((shown_light, light), (shown_dark, dark)):
-            colour = theirs.split(f"--{name}: ")[1].split(";")[0]
-            assert f"--{name}:{colour}" in ours, name
+    for name in ("ink", "muted", "paper", "line", "total", "note", "note-line"):
+        both = page.split(f"--{name}: light-dark(")[1].split(")")[0].split(", ")
+        for ours, colour in zip(STYLE.split("@media (prefers-color-scheme:dark)"), both, strict=True):
+            assert f"--{name}:{colour};" in ours + ";" or f"--{name}:{colour}}}" in ours, name
 
 
 def test_the_style_touches_nothing_but_our_own_figure():

@@ -3,11 +3,12 @@
 import json
 import shutil
 
+import pyarrow as pa
 import pytest
 
 import discreet
 from discreet.api.connection import Answer, Connection
-from discreet.errors import BadKey, BadRequest, DiscreetError, ServerUnusable
+from discreet.errors import BadKey, BadRequest, DiscreetError, ServerUnusable, UnknownVariable
 from discreet.formats import formats
 from discreet.workspace.load import load_dataset
 
@@ -126,6 +127,30 @@ def test_the_command_line_says_the_same_of_an_address(name, run_here, served_fol
     assert run_here("table", f"{place}?{page}#table").stdout == run_here("table", place, *options).stdout
 
 
+def test_cells_that_are_not_0_are_listed_by_a_server_too(run_here, served_folder, address):
+    asked = ("--rows", "age,job", "--columns", "sex", "--nonzero", "--format", "csv")
+    own = run_here("table", "town", *asked, DISCREET_WORKSPACE=str(served_folder))
+    assert own.returncode == 0, own.stderr
+    assert run_here("table", f"{address}/datasets/town", *asked).stdout == own.stdout
+
+
+def test_cells_that_are_not_0_come_from_a_server_as_from_its_workspace(here, there, tmp_path):
+    asked = {"rows": ["age", "job"], "columns": "sex"}
+    own, served = here.nonzero("town", **asked), there.nonzero("town", **asked)
+    assert (served.title, served.notes) == (own.title, own.notes)
+    assert pa.Table.from_batches(served.batches()) == pa.Table.from_batches(own.batches())
+    for name in ("cells.csv", "cells.parquet"):
+        files = [tmp_path / where / name for where in ("here", "there")]
+        for catalogue, file in zip((here, there), files, strict=True):
+            file.parent.mkdir(exist_ok=True)
+            catalogue.nonzero("town", **asked).save(file)
+        assert files[0].read_bytes() == files[1].read_bytes()
+    with pytest.raises(BadRequest, match="needs all cells"):
+        there.nonzero("town", **asked).save(tmp_path / "cells.json")
+    with pytest.raises(UnknownVariable):
+        next(there.nonzero("town", rows="shoe").batches())
+
+
 def test_tests_and_budgets_on_the_command_line_take_an_address(run_here, served_folder, address):
     workspace = {"DISCREET_WORKSPACE": str(served_folder)}
     two = ["--rows", "sex", "--columns", "age", "--json"]
@@ -234,8 +259,9 @@ def test_chosen_rows_of_a_server_are_those_of_its_workspace(here, there):
         assert ask(served) == ask(own)
     whole = there.table("town", rows=["area"], columns=["sex"])
     assert whole.view(percent="area=_T,sex=_T", top=2).to_csv() == own.to_csv()
-    with pytest.raises(BadRequest, match="The server has the law"):
-        whole.percent_intervals("row")
+    own = here.table("town", rows=["area"], columns=["sex"])
+    for percent in ("row", "area=N1,sex=_T"):
+        assert whole.percent_intervals(percent).to_csv() == own.percent_intervals(percent).to_csv()
     with pytest.raises(BadRequest, match="whole tables"):
         served.test_independence()
 
@@ -283,8 +309,8 @@ def test_a_copy_costs_the_server_no_table(there, monkeypatch):
     asked = []
     real = Connection._once
 
-    def once(self, address, headers):
-        found = real(self, address, headers)
+    def once(self, address, headers, read):
+        found = real(self, address, headers, read)
         asked.append((found[0], headers.get("if-none-match", "")))
         return found
 
@@ -324,6 +350,10 @@ def test_a_table_that_is_charged_says_so_and_needs_the_key(town, tmp_path, serve
     with served(folder) as address:
         with pytest.raises(DiscreetError):
             discreet.open(address).table("town-dp", rows=["area"], columns=["job"])
+        impossible = ("--rows", "area", "--columns", "job", "--no-totals", "--percent", "row")
+        for place in (f"{address}/datasets/town-dp", "town-dp"):  # refused before it is charged
+            done = run_here("table", place, *impossible, DISCREET_KEY=key, **workspace)
+            assert "no total" in done.stderr
         table = discreet.open(address, key=key).table("town-dp", rows=["area"], columns=["job"])
         assert "epsilon" in table.charged["sentence"]
         assert table.interval("N1", "0").low >= 0
@@ -353,3 +383,10 @@ def test_the_address_of_a_page_is_no_server():
     with pytest.raises(BadRequest, match="address of a page") as refused:
         discreet.open("https://example.org/stats/datasets/census?rows=sex")
     assert '"https://example.org/stats"' in refused.value.advice
+
+
+def test_a_server_draws_its_tables_and_gives_their_limits_to_a_chart(here, there):
+    asked = {"rows": ["age"], "columns": ["sex"]}
+    own, served = (catalogue.table("town", **asked) for catalogue in (here, there))
+    assert served.to_svg(chart="dots", theme="dark") == own.to_svg(chart="dots", theme="dark")
+    assert served.plot("dots", level=0.9).to_dict() == own.plot("dots", level=0.9).to_dict()

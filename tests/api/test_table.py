@@ -112,6 +112,7 @@ def test_a_view_is_the_same_asked_with_the_table_or_of_it(catalogue):
     assert (limits["percent_low"] <= limits["percent"]).all()
 
 
+@pytest.mark.slow
 def test_versions_are_asked_listed_and_compared(town_versions):
     with discreet.open(town_versions) as catalogue:
         assert [facts.version for facts in catalogue.versions("town")] == ["0", "1", "2"]
@@ -122,3 +123,18 @@ def test_versions_are_asked_listed_and_compared(town_versions):
     assert (difference["difference"] == difference["value"] - difference["other"]).all()
     assert (difference["low"] < difference["difference"]).all()
     assert ratio["ratio"].between(ratio["low"], ratio["high"]).all()
+
+
+@pytest.mark.slow
+def test_a_table_draws_itself_as_a_chart_and_as_files(town_workspace, tmp_path):
+    with discreet.open(town_workspace.folder) as catalogue:
+        table = catalogue.table("town", rows="age", columns="sex")
+    chart = table.plot("dots", level=0.9, theme="dark").to_dict()
+    assert chart["config"]["background"] == "#1B1F23"
+    assert "at least 90 %" in str(chart["title"])
+    assert 'data-chart="grouped"' in table.to_svg()
+    assert 'data-chart="stacked"' in table.to_svg(chart="stacked")
+    table.save(tmp_path / "x.png")
+    assert (tmp_path / "x.png").read_bytes().startswith(b"\x89PNG")
+    with pytest.raises(TypeError, match="takes no chart"):
+        table.to_csv(chart="bars")

@@ -23,7 +23,7 @@ def complete(run_process):
 
 @pytest.mark.slow
 def test_commands_are_completed(complete):
-    assert complete("discreet t") == ["table", "test"]
+    assert complete("discreet t") == ["table", "try", "test"]
     assert complete("discreet att") == ["attack"]
     assert complete("discreet attack b") == ["bob"]
 

@@ -13,4 +13,4 @@ def test_help_shows_every_command_in_its_panel(run_here):
 
 
 def test_a_mistyped_command_is_told_the_nearest(run_here):
-    assert "Did you mean 'table'?" in run_here("tabel").stderr
+    assert "Did you mean 'table'" in run_here("tabel").stderr

@@ -54,6 +54,7 @@ def test_an_unusable_secret_is_ours_to_mend(run_here, town, tmp_path):
     assert "chmod 600" in done.stderr
 
 
+@pytest.mark.slow
 def test_an_unexpected_error_shows_its_kind_and_never_its_text(folder):
     program = (
         "import discreet.answer.pipeline, sys\n"
@@ -76,6 +77,7 @@ def test_every_command_has_help(run_here, command):
     done = run_here(command, "--help")
     assert done.returncode == 0
     assert "Usage" in done.stdout
+    assert "``" not in done.stdout, "a name in brackets is taken for a style, and vanishes"
 
 
 def test_the_version_is_said(run_here):

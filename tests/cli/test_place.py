@@ -32,7 +32,7 @@ def test_an_address_and_a_workspace_are_refused(tmp_path):
 
 
 def test_the_table_of_an_address_is_asked_for_and_nothing_beside_it():
-    place = Place("census", None, None, "rows=sex&totals=no")
+    place = Place("census", None, None, None, "rows=sex&totals=no")
     assert place.request(rows=None, totals=True, measure="count").permalink == "rows=sex&totals=no"
     for given in ({"rows": ["age"]}, {"totals": False}, {"measure": "weighted"}):
         with pytest.raises(BadRequest, match="and so do the options"):

@@ -40,7 +40,8 @@ def _nothing_stays(monkeypatch):
 
 def test_every_module_of_the_folder_is_a_command_in_a_known_panel(brought):
     brought()
-    modules = {path.stem for path in Path(commands.__path__[0]).glob("*.py")} - {"__init__"}
+    files = Path(commands.__path__[0]).glob("*.py")
+    modules = {path.stem.replace("_", "-") for path in files} - {"--init--"}
     assert set(command_names()) == modules
     assert {find_command(name).panel for name in modules} == set(PANELS)
 

@@ -15,9 +15,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 from urllib.parse import parse_qs, parse_qsl, urlencode, urlsplit
 
-from discreet.errors import BadRequest, nearest
+from discreet.errors import BadRequest
+from discreet.model.nearest import nearest
 from discreet.model.request import request_from_text
-from discreet.model.view import VIEW_PARAMETERS, View, read_top
+from discreet.model.view import READING_PARAMETERS, VIEW_PARAMETERS, View, read_top
 
 if TYPE_CHECKING:
     from discreet.model.request import TableRequest
@@ -111,11 +112,13 @@ def split_query(query: str) -> tuple[str, View, str]:
         BadRequest: A view or a version that cannot be read.
 
     >>> split_query("rows=sex&percent=row&version=1")
-    ('rows=sex', View(percent='row', rank=False, top=0, hide_empty=False), '1')
+    ('rows=sex', View(percent='row', rank=False, top=0, hide_empty=False, sort=''), '1')
     """
     words = dict.fromkeys((*VIEW_PARAMETERS, "version"), "")
     table = []
     for name, text in parse_qsl(query, keep_blank_values=True, max_num_fields=1000):
+        if name in READING_PARAMETERS:  # of a page alone
+            continue
         if name not in words:
             table.append((name, text))
         elif words[name]:
@@ -123,7 +126,7 @@ def split_query(query: str) -> tuple[str, View, str]:
         else:
             words[name] = text
     rank, hide_empty = (_yes(name, words[name]) for name in ("rank", "hide_empty"))
-    view = View(words["percent"], rank, read_top(words["top"]), hide_empty)
+    view = View(words["percent"], rank, read_top(words["top"]), hide_empty, words["sort"])
     return urlencode(table, safe=",="), view, words["version"]
 
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Protocol
 
 from discreet.formats import named_format
+from discreet.model.picture import Picture
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -55,7 +56,11 @@ class ComputedHere:
     """Answers that follow from a release which knows the law of its noise."""
 
     def stream(self, release: Release, form: Format) -> Iterator[bytes]:
-        """The table as a document, in pieces."""
+        """The table as a document, in pieces; a picture with the limits of its numbers."""
+        if form.is_picture:
+            from discreet.inference.pictured import pictured
+
+            release = pictured(release, release.picture or Picture())
         return named_format(form.name).stream(release)
 
     def interval(self, release: Release, cells: Cells, level: float, others: Mapping[str, Cells]) -> Interval:

@@ -10,13 +10,16 @@ from __future__ import annotations
 import logging
 import os
 from collections.abc import Iterable, Iterator, Mapping
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
-from discreet.answer.door import Doors, open_doors
+from discreet.answer.door import Door
+from discreet.answer.doors import Doors, open_doors
 from discreet.answer.load import load_dataset
 from discreet.api.address import is_address, read_address
 from discreet.api.answers import COMPUTED_HERE
+from discreet.api.nonzero import NonzeroCells, ServedCells
 from discreet.api.notebook import listing
 from discreet.api.remote import RemoteDoors
 from discreet.api.table import Table
@@ -103,6 +106,7 @@ class Catalogue:
         rank: bool = False,
         top: int = 0,
         hide_empty: bool = False,
+        sort: str = "",
     ) -> Table:
         """A protected table.
 
@@ -125,6 +129,7 @@ class Catalogue:
             rank: Ranks beside the numbers.
             top: How many of the largest rows are shown.
             hide_empty: Leave out rows whose numbers are all 0.
+            sort: The order of rows: by `label`, `value` or a column.
 
         Raises:
             UnknownDataset, UnknownVariable, UnknownCategory: With the nearest match.
@@ -144,8 +149,24 @@ class Catalogue:
             fit_to=fit_to,
         )
         table = Table(self._doors.door(dataset, self._key, version).release(request), self._answers)
-        view = View(percent, rank, top, hide_empty)
-        return table.view(percent=percent, rank=rank, top=top, hide_empty=hide_empty) if view else table
+        if not View(percent, rank, top, hide_empty, sort):
+            return table
+        return table.view(percent=percent, rank=rank, top=top, hide_empty=hide_empty, sort=sort)
+
+    def nonzero(self, dataset: str, *, version: str = "", **parts: Any) -> NonzeroCells | ServedCells:
+        """The cells of a table that are not 0, however wide it is; takes what `table` takes to ask.
+
+        A server is asked when they are read or saved, and refuses then; its `nonzero_cells` says how wide it lists.
+
+        Raises:
+            BadRequest: Its cells cannot be listed, and why: see docs/methods/wide-tables.md.
+            Refused: A rule refuses the table.
+        """
+        door = self._doors.door(dataset, self._key, version)
+        asked = _request(dataset, **parts)
+        if isinstance(door, Door):
+            return NonzeroCells(door.nonzero(door.check_nonzero(asked)))
+        return ServedCells(partial(door.nonzero, asked))
 
     def versions(self, dataset: str) -> list[VersionFacts]:
         """The versions of a dataset, the newest last: `digest`, `version`, `loaded`, `current`, and why it is `closed`."""

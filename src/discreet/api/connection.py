@@ -1,4 +1,4 @@
-"""A connection to a server: GET with retries, an ETag cache, limits, and the server's errors as ours.
+"""A connection to a server: GET with retries, an ETag cache, limits, streams, and the server's errors as ours.
 
 Only documents are read and nothing is ever executed: JSON, or the bytes of a file. A GET may be asked again without harm:
 a table that was charged is free when it is asked for again. Answers are kept by their ETag and used again only after the
@@ -13,10 +13,11 @@ import json
 import time
 import warnings
 from collections import OrderedDict
+from contextlib import closing
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import httpx
 
@@ -26,12 +27,13 @@ from discreet.api.remote_release import reading
 from discreet.errors import BadKey, Refused, ServerUnusable, all_errors
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from discreet.errors import DiscreetError
 
     Query = Sequence[tuple[str, str]]
 
+T = TypeVar("T")
 #: An answer of more bytes, unpacked, is not read to its end.
 LARGEST_ANSWER = 512 * 2**20
 #: How many bytes of answers are kept.
@@ -121,9 +123,9 @@ class Connection:
             DiscreetError: What the server says, as the same class as in a workspace.
             ServerUnusable: No answer, or none of a server of Discreet.
         """
-        address = str(httpx.URL(self.base + path, params=list(query)))
+        address = self._address(path, query)
         kept = None if tag else self._kept.get(address)
-        status, headers, body = self._ask(address, tag or (kept.tag if kept else ""))
+        status, headers, body = self._ask(address, tag or (kept.tag if kept else ""), self._body)
         if status == httpx.codes.NOT_MODIFIED and (tag or kept):
             return kept
         if status != httpx.codes.OK:
@@ -139,10 +141,25 @@ class Connection:
         assert answer is not None  # noqa: S101 - without a tag there is an answer
         return answer
 
+    def stream(self, path: str, query: Query = ()) -> Iterator[bytes]:
+        """Ask for a document that is taken while it comes, of any size; it is not kept.
+
+        Raises:
+            DiscreetError: What the server says, as the same class as in a workspace.
+            ServerUnusable: No answer, or one that breaks off.
+        """
+        status, _, pieces = self._ask(self._address(path, query), "", self._piecewise)
+        if status != httpx.codes.OK:
+            raise problem(status, b"".join(pieces), self.base)
+        return pieces
+
     def close(self) -> None:
         """Let go of the connection and of all kept answers."""
         self._kept.clear()
         self._client.close()
+
+    def _address(self, path: str, query: Query) -> str:
+        return str(httpx.URL(self.base + path, params=list(query)))
 
     def _keep(self, address: str, answer: Answer) -> None:
         """Keep an answer; the oldest go where all are too large together."""
@@ -151,12 +168,14 @@ class Connection:
         while sum(len(each.body) for each in self._kept.values()) > CACHE_BYTES:
             self._kept.popitem(last=False)
 
-    def _ask(self, address: str, tag: str) -> tuple[int, httpx.Headers, bytes]:
+    def _ask(
+        self, address: str, tag: str, read: Callable[[httpx.Response], T]
+    ) -> tuple[int, httpx.Headers, T]:
         """One question, asked again where the server is busy or the connection breaks."""
         headers = {"if-none-match": tag} if tag else {}
         for attempt in range(RETRIES + 1):
             try:
-                status, answered, body = self._once(address, headers)
+                status, answered, body = self._once(address, headers, read)
             except httpx.TransportError as error:
                 if attempt == RETRIES or "[SSL" in str(error):
                     raise _unreachable(self.base, error) from None
@@ -168,14 +187,19 @@ class Connection:
             self._sleep(wait)
         return status, answered, body
 
-    def _once(self, address: str, headers: dict[str, str]) -> tuple[int, httpx.Headers, bytes]:
+    def _once(
+        self, address: str, headers: dict[str, str], read: Callable[[httpx.Response], T]
+    ) -> tuple[int, httpx.Headers, T]:
         try:
-            with self._client.stream("GET", address, headers=headers) as response:
-                if address.startswith("https:") and response.url.scheme != "https":
-                    raise ServerUnusable(
-                        f"{self.base} leads to an address without encryption.", "Tell whoever runs it."
-                    )
-                return response.status_code, response.headers, self._body(response)
+            response = self._client.send(
+                self._client.build_request("GET", address, headers=headers), stream=True
+            )
+            if address.startswith("https:") and response.url.scheme != "https":
+                response.close()
+                raise ServerUnusable(
+                    f"{self.base} leads to an address without encryption.", "Tell whoever runs it."
+                )
+            return response.status_code, response.headers, read(response)
         except httpx.TooManyRedirects:
             raise ServerUnusable(
                 f"{self.base} redirects more than {MOST_REDIRECTS} times.", "Check the address."
@@ -188,14 +212,30 @@ class Connection:
     def _body(self, response: httpx.Response) -> bytes:
         """The unpacked body, up to the limit."""
         body = bytearray()
-        for chunk in response.iter_bytes():
-            body += chunk
-            if len(body) > LARGEST_ANSWER:
-                raise ServerUnusable(
-                    f"{self.base} answers with more than {LARGEST_ANSWER // 2**20} MiB.",
-                    "Ask for a smaller table.",
-                )
+        with closing(response):
+            for chunk in response.iter_bytes():
+                body += chunk
+                if len(body) > LARGEST_ANSWER:
+                    raise ServerUnusable(
+                        f"{self.base} answers with more than {LARGEST_ANSWER // 2**20} MiB.",
+                        "Ask for a smaller table.",
+                    )
         return bytes(body)
+
+    def _piecewise(self, response: httpx.Response) -> Iterator[bytes]:
+        """The unpacked body as it comes; an error is read at once."""
+        return (
+            self._pieces(response) if response.status_code == httpx.codes.OK else iter([self._body(response)])
+        )
+
+    def _pieces(self, response: httpx.Response) -> Iterator[bytes]:
+        try:
+            with closing(response):
+                yield from response.iter_bytes()
+        except (httpx.TransportError, httpx.DecodingError):
+            raise ServerUnusable(
+                f"The answer of {self.base} breaks off.", "Ask again, or for a smaller table."
+            ) from None
 
     def __repr__(self) -> str:
         return f"<Connection to {self.base}>"

@@ -14,6 +14,7 @@ from math import prod
 from typing import TYPE_CHECKING
 
 from discreet.api.layout import beside_texts, cell_text, depths_of, layout_of, legend_of, lists_of
+from discreet.model.provenance import citation
 from discreet.model.variable import TOTAL
 
 if TYPE_CHECKING:
@@ -27,19 +28,20 @@ if TYPE_CHECKING:
 SHOWN = 60
 
 _LIGHT = (
-    "--ink:#16191d;--muted:#525a64;--paper:#fff;--line:#d5dadf;--strong:#8a939d;--total:#eef1f3;"
-    "--note:#fdf6e3;--note-line:#c98a1b"
+    "--ink:#15191e;--muted:#505963;--paper:#ffffff;--line:#dcdfe1;--strong:#87909a;--total:#f1f2f0;"
+    "--note:#fcf6e6;--note-line:#c98a1b"
 )
 _DARK = (
-    "--ink:#e7eaed;--muted:#a9b2bc;--paper:#1b1f23;--line:#363d45;--strong:#6d7782;--total:#252b31;"
-    "--note:#2b2617;--note-line:#d9a441"
+    "--ink:#e8eaed;--muted:#a9b2bc;--paper:#1a1e22;--line:#343b42;--strong:#707b86;--total:#23292e;"
+    "--note:#2a2617;--note-line:#d9a441"
 )
 #: What a part of the figure looks like.
 _RULES = {
-    "": "color-scheme:light dark;margin:0;padding:1em;border:1px solid var(--line);border-radius:4px;"
+    "": "color-scheme:light dark;margin:0;padding:1em;border:1px solid var(--line);border-radius:6px;"
     "background:var(--paper);color:var(--ink);overflow-wrap:anywhere;"
     'font:15px/1.45 Inter,"Source Sans 3","Segoe UI",Roboto,"Helvetica Neue",Arial,sans-serif',
-    "figcaption": "font-size:1.25em;font-weight:650;margin:0 0 .5em;text-align:left;color:inherit",
+    "figcaption": 'font:600 1.45em/1.25 "Iowan Old Style","Palatino Linotype",Palatino,"URW Palladio L",P052,Georgia,serif;'
+    "margin:0 0 .5em;text-align:left;color:inherit",
     "p": "margin:.5em 0;color:var(--muted);font-size:.93em;max-width:80ch",
     "p.note": "color:var(--ink);background:var(--note);border-left:4px solid var(--note-line);"
     "padding:.5em 1em;max-width:none",
@@ -72,14 +74,11 @@ def figure(release: Release) -> str:
     cut = layout.height > SHOWN or prod(d.length for d in layout.top) > SHOWN
     more = "<p>Shown in part; <code>.to_pandas()</code> has all of it.</p>" if cut else ""
     legend = "".join(f"<p>{text}</p>" for text in legend_of(release))
-    dataset = release.dataset
-    source = f"Source: {_text(dataset.source)} " if dataset.source else ""
     return (
         f'{STYLE}<figure class="discreet"><figcaption>{_text(release.title)}</figcaption>'
         f'<p class="note"><strong>Note.</strong> {_text(" ".join(release.notes))}</p>'
         f"<div><table><thead>{_head(release, layout)}</thead><tbody>{_body(release, layout)}</tbody></table></div>"
-        f"{more}{legend}<p>{source}{_text(dataset.label)}, version {_text(dataset.version)}, "
-        f"<code>{_text(release.digest[:8])}</code>.</p></figure>"
+        f"{more}{legend}<p>Cite as: {_text(citation(release))}</p></figure>"
     )
 
 

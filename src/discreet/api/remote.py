@@ -11,6 +11,7 @@ Comes from: `connection.py`. Goes to: `catalogue.py`, the command line.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 from itertools import product
 from math import inf, nan
@@ -21,12 +22,13 @@ import numpy as np
 
 from discreet.api.remote_release import RemoteRelease, read_dataset, read_release, reading
 from discreet.errors import BadRequest, ServerUnusable
+from discreet.model.boundaries import Boundaries
 from discreet.model.grammar import escape
 from discreet.model.one_line import printable
 from discreet.model.view import NO_VIEW
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Sequence
 
     from discreet.api.answers import Cells, Limits
     from discreet.api.connection import Answer, Connection
@@ -93,7 +95,9 @@ class RemoteDoors:
 
     def stream(self, release: Release, form: Format) -> Iterator[bytes]:
         """The table as a document, in the very bytes that the server sends to everybody."""
-        return iter([self._asked(release, "table", [*release.view.to_query(), ("format", form.name)])[0]])
+        drawn = [] if release.picture is None else release.picture.to_query()
+        query = [*release.view.to_query(), ("format", form.name), *drawn]
+        return iter([self._asked(release, "table", query)[0]])
 
     def viewed(self, release: Release, view: View) -> Release:
         """The table with percentages and ranks beside its numbers, or with some of its rows: the server has the law.
@@ -127,7 +131,7 @@ class RemoteDoors:
 
         query = [("level", str(level))]
         for name, group in (("cell", cells), *others.items()):
-            query += [(name, _cell_text(release, cell_codes(release, cell))) for cell in group]
+            query += [(name, _cell_text(release, cell_codes(release.dimensions, cell))) for cell in group]
         if not cells:
             raise BadRequest("No cell is named.", "Name one, as in sex=1,age=20-24.")
         found = self._asked(release, "interval", query)[1]
@@ -214,11 +218,17 @@ class RemoteDoor:
         """The description, and the digest of the version that it is of."""
         document = self.asked("").json()
         with reading():
-            return read_dataset(document), document["digest"]
+            shapes = [each["name"] for each in document["variables"] if each.get("boundaries")]
+            return replace(read_dataset(document), boundaries=_Shapes(self, shapes)), document["digest"]
 
     def asked(self, what: str, query: Sequence[tuple[str, str]] = ()) -> Answer:
         """The server's answer under an address below the dataset's own."""
         return self._connection.fetch(f"{self.path}/{what}".rstrip("/"), self._versioned(query))
+
+    def nonzero(self, request: TableRequest, form: Format) -> Iterator[bytes]:
+        """The cells that are not 0, in the very bytes that the server sends, as they come."""
+        query = [*table_query(request), ("nonzero", "yes"), ("format", form.name)]
+        return self._connection.stream(f"{self.path}/table", self._versioned(query))
 
     def _versioned(self, query: Sequence[tuple[str, str]]) -> list[tuple[str, str]]:
         return [*query, *([("version", self._version)] if self._version else [])]
@@ -238,6 +248,12 @@ class RemoteDoor:
             if found.digest == digest:
                 return found
         raise ServerUnusable(f'The dataset "{self._id}" is being replaced.', "Try again later.")
+
+    def check(self, request: TableRequest, view: View = NO_VIEW) -> None:
+        """Refuse what the server would refuse, before anything is charged."""
+        query = [*table_query(request), *view.to_query(), ("dry_run", "1")]
+        if not self.document("table", query)["allowed"]:
+            self.release(request)
 
     def refuse_replaced(self, release: Release) -> None:
         """Refuse an answer that is of another version than the table.
@@ -275,6 +291,30 @@ class RemoteDoor:
 
     def __repr__(self) -> str:
         return f"<RemoteDoor of {self._id} at {self._connection.base}>"
+
+
+class _Shapes(Mapping[str, Boundaries]):
+    """The boundaries of a dataset, each fetched when a map needs it."""
+
+    def __init__(self, door: RemoteDoor, names: Sequence[str]) -> None:
+        self._door, self._names = door, names
+        self._found: dict[str, Boundaries] = {}
+
+    def __getitem__(self, name: str) -> Boundaries:
+        if name not in self._found:
+            if name not in self._names:
+                raise KeyError(name)
+            self._found[name] = Boundaries(self._door.asked(f"boundaries/{name}").body)
+        return self._found[name]
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._names
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._names)
+
+    def __len__(self) -> int:
+        return len(self._names)
 
 
 def _door_of(connection: Connection, release: Release) -> RemoteDoor:

@@ -95,6 +95,7 @@ def reading() -> Iterator[None]:
     except (
         ValueError,
         TypeError,
+        OSError,
         LookupError,
         AttributeError,
         OverflowError,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from functools import partial
 from itertools import product
 from typing import TYPE_CHECKING, Any
@@ -21,11 +22,12 @@ from discreet.api.layout import (
 )
 from discreet.api.notebook import figure
 from discreet.formats import format_of_file, formats
+from discreet.model.picture import Picture
 from discreet.model.pieces import save
 from discreet.model.view import View
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterator, Sequence
     from pathlib import Path
 
     import pandas as pd
@@ -40,7 +42,6 @@ if TYPE_CHECKING:
     from discreet.inference.likelihood_ratio import LikelihoodRatio
     from discreet.model.release import Release
     from discreet.model.shape import Dimension
-    from discreet.pictures.table import Limits
 
 
 class Table:
@@ -101,7 +102,15 @@ class Table:
         """The Arrow PyCapsule protocol: Polars, DuckDB, pandas and others read the table as it is."""
         return self.to_arrow().__arrow_c_stream__(requested_schema)
 
-    def view(self, *, percent: str = "", rank: bool = False, top: int = 0, hide_empty: bool = False) -> Table:
+    def view(
+        self,
+        *,
+        percent: str = "",
+        rank: bool = False,
+        top: int = 0,
+        hide_empty: bool = False,
+        sort: str = "",
+    ) -> Table:
         """The same table with percentages and ranks beside its numbers, or with some of its rows.
 
         Args:
@@ -109,20 +118,23 @@ class Table:
             rank: The rank of each number among the rows of its column.
             top: How many categories of the first row variable are shown, the largest first.
             hide_empty: Leave out rows whose numbers are all 0.
+            sort: The order of the first row variable: by `label`, `value` or a column, "sex=1"; "-sex=1" descends.
 
         Raises:
             BadRequest: The table has no rows, or not the total that is needed.
         """
-        view = View(percent, rank, top, hide_empty)
+        view = View(percent, rank, top, hide_empty, sort)
         return Table(self._answers.viewed(self.release, view), self._answers)
 
     def percent_intervals(self, percent: str, level: float = 0.95) -> pd.DataFrame:
         """The interval of every percentage: `view(percent=...).to_pandas()` with `percent_low` and `percent_high`."""
-        from discreet.inference.viewed import percent_limits
+        from discreet.inference.viewed import both_level, percent_limits
 
-        frame = self.view(percent=percent).to_pandas()
-        for name, limits in zip(("low", "high"), percent_limits(self.release, percent, level), strict=True):
-            frame[f"percent_{name}"] = limits.ravel()
+        shown = self.view(percent=percent)
+        limits = self._answers.every_interval(self.release, both_level(level))
+        frame = shown.to_pandas()
+        for name, each in zip(("low", "high"), percent_limits(shown.release, limits), strict=True):
+            frame[f"percent_{name}"] = each.ravel()
         return frame
 
     def difference_from(self, other: Table, level: float = 0.95) -> pd.DataFrame:
@@ -150,29 +162,26 @@ class Table:
             frame[column] = numbers.ravel()
         return frame
 
-    def plot(self, *, level: float = 0.95) -> Any:
-        """A chart of a table of one or two variables: bars, each with the interval of the true number.
+    def plot(self, kind: str = "", *, level: float = 0.95, theme: str = "light") -> Any:
+        """A chart of the table, with the interval of each true number where a law is known.
 
         Cells that are withheld are marked as such. Numbers that were made to add up have no interval.
 
         Args:
+            kind: bars, grouped, stacked, lines, pyramid, heat_map, multiples, dots or map; by default what fits best.
             level: Of the intervals.
+            theme: light or dark.
 
         Raises:
-            BadRequest: The table has more variables, or too many categories to read.
+            BadRequest: The table does not fit the kind; the message says why.
             MissingExtra: The extra `pictures` is not installed.
         """
-        from discreet.pictures.table import table_chart
+        from discreet.inference.pictured import pictured
+        from discreet.pictures.charts import draw
+        from discreet.pictures.shown import shown
 
-        return table_chart(self.release, self._limits(level), level)
-
-    def _limits(self, level: float) -> Limits | None:
-        """The limits of every cell, -1 where it has none; None where no interval is known."""
-        release = self.release
-        if (release.request.additivity or release.dataset.protection.additivity) != "independent":
-            return None
-        known = release.measure.has_errors or release.measure.is_count
-        return self._answers.every_interval(release, level) if known else None
+        picture = Picture(kind, theme, level)
+        return draw(shown(pictured(self.release, picture, self._answers.every_interval)))
 
     def __getattr__(self, name: str) -> Callable[..., str | bytes | None]:
         """`to_csv(path)` and so on, one for every format: written to a path, or returned without one."""
@@ -186,10 +195,18 @@ class Table:
 
     def save(self, path: str | Path) -> None:
         """Write to a file in the format that owns its ending."""
-        save(self._answers.stream(self.release, format_of_file(path)), path)
+        save(self._stream(format_of_file(path)), path)
 
-    def _write(self, form: Format, path: str | Path | None = None) -> str | bytes | None:
-        pieces = self._answers.stream(self.release, form)
+    def _stream(self, form: Format, **how: Any) -> Iterator[bytes]:
+        """The document; `chart` and `theme` say how a picture is drawn."""
+        if not form.is_picture:
+            if how:
+                raise TypeError(f"{form.method}() draws nothing and takes no {' or '.join(how)}")
+            return self._answers.stream(self.release, form)
+        return self._answers.stream(replace(self.release, picture=Picture(**how)), form)
+
+    def _write(self, form: Format, path: str | Path | None = None, **how: Any) -> str | bytes | None:
+        pieces = self._stream(form, **how)
         if path is not None:
             save(pieces, path)
             return None

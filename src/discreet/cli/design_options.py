@@ -8,12 +8,15 @@ Comes from: `noise/families`. Goes to: `discreet design`.
 
 from __future__ import annotations
 
+import json
 from inspect import Parameter as Argument
 from inspect import Signature
 from typing import TYPE_CHECKING, Any
 
 import typer
 from typer.core import TyperCommand
+
+from discreet.errors import BadRequest
 
 if TYPE_CHECKING:
     from discreet.noise.family import Parameter
@@ -69,10 +72,12 @@ def _argument(name: str, users: list[tuple[str, Parameter]]) -> Argument:
         None,
         f"--{word}/--no-{word}" if kind is bool else f"--{word}",
         help=_help(users),
-        callback=_keep,
+        callback=_keep_tables if kind is dict else _keep,
         expose_value=False,
     )
-    return Argument(name, Argument.KEYWORD_ONLY, default=option, annotation=kind | None)
+    return Argument(
+        name, Argument.KEYWORD_ONLY, default=option, annotation=(str if kind is dict else kind) | None
+    )
 
 
 def _help(users: list[tuple[str, Parameter]]) -> str:
@@ -86,3 +91,14 @@ def _help(users: list[tuple[str, Parameter]]) -> str:
 
 def _keep(context: typer.Context, option: typer.CallbackParam, value: Any) -> None:
     context.meta.setdefault(_WISHES, {})[option.name] = value
+
+
+def _keep_tables(context: typer.Context, option: typer.CallbackParam, value: str | None) -> None:
+    """A list of tables is written as JSON: a command line has no other form for it."""
+    try:
+        _keep(context, option, None if value is None else json.loads(value))
+    except json.JSONDecodeError:
+        raise BadRequest(
+            f"--{option.name} is {value!r}.",
+            """Write a JSON list in quotes, as in '[{"from": 0, "D": 5, "V": 3}, {"from": 1000, "D": 15, "V": 9}]'.""",
+        ) from None

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from discreet.cli.completion import complete_dataset, complete_variable
+from discreet.cli.completion import complete_dataset
 from discreet.errors import BadRequest
 
 if TYPE_CHECKING:
-    from discreet.answer.door import Doors
+    from discreet.answer.doors import Doors
     from discreet.workspace.options import Options
 
 #: The API key of who asks: in the environment, since a command line is seen by others.
@@ -30,50 +30,27 @@ PlaceArgument = Annotated[
         autocompletion=complete_dataset,
     ),
 ]
-RowsOption = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--rows", help="Variables down the side, comma-separated.", autocompletion=complete_variable
-    ),
-]
-ColumnsOption = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--columns", help="Variables along the top, comma-separated.", autocompletion=complete_variable
-    ),
-]
-LayersOption = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--layers",
-        help="Variables of which each category is a table of its own.",
-        autocompletion=complete_variable,
-    ),
-]
-FilterOption = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--filter",
-        help="Who is counted, as in birthplace=2,3 age=25..64 birthplace!=1 or district=region:R01; may be repeated.",
-    ),
-]
-GroupOption = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--group",
-        help="Groups of categories, as in age=15-19+20-24,25-29 or with names age=Young:..14,Old:65..; may be repeated.",
-    ),
-]
-LevelsOption = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--levels",
-        help="Levels to show, as in district=region,district or age=broad; district=* for all; may be repeated.",
-    ),
-]
 VersionOption = Annotated[
     str,
     typer.Option("--version", help="8 letters or more of a version's digest, or its name; else the newest."),
+]
+IncludeOption = Annotated[
+    list[str] | None,
+    typer.Option(help="A column that shall be a variable, whatever it looks like; may be repeated."),
+]
+GeographyOption = Annotated[
+    list[str] | None,
+    typer.Option(help="A column that holds places, whatever it looks like; may be repeated."),
+]
+EncodingOption = Annotated[
+    str,
+    typer.Option(help="The encoding of a CSV file, where it is not found: utf-8, cp1252, cp1250, utf-16."),
+]
+DelimiterOption = Annotated[
+    str, typer.Option(help="What separates the fields of a CSV file, where it is not found.")
+]
+TableOption = Annotated[
+    str, typer.Option(help="The sheet of a workbook or the table of a database, where there are several.")
 ]
 HostOption = Annotated[str | None, typer.Option(help="The address to listen on.")]
 PortOption = Annotated[int | None, typer.Option(help="The port to listen on.")]
@@ -95,7 +72,7 @@ def chosen_picture(picture: str | None, plot: Path | None, default: str) -> str:
 
 def open_workspace(option: Path | None, **given: int | str | None) -> tuple[Doors, Options]:
     """The doors of a command's workspace; the demo's is built when it is first used."""
-    from discreet.answer.door import open_doors
+    from discreet.answer.doors import open_doors
     from discreet.workspace.options import default_folder, read_options, workspace_folder
 
     folder = workspace_folder(option)

@@ -12,6 +12,7 @@ from __future__ import annotations
 import os
 import warnings
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from discreet.cli.console import messages
@@ -22,6 +23,7 @@ from discreet.model.request import request_from_text
 from discreet.model.view import NO_VIEW, View
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
     from pathlib import Path
 
     from discreet.answer.door import Door
@@ -42,6 +44,7 @@ class Place:
     Args:
         dataset: Its id.
         door: Who answers.
+        at: Who answers from another version.
         answers: Who writes files and knows intervals.
         query: The table that an address names; empty where none is.
         view: The view that an address names.
@@ -49,6 +52,7 @@ class Place:
 
     dataset: str
     door: Door | RemoteDoor
+    at: Callable[[str], Door | RemoteDoor]
     answers: Answers
     query: str = ""
     view: View = NO_VIEW
@@ -59,12 +63,10 @@ class Place:
         Raises:
             BadRequest: Both ask for one.
         """
-        given = {
-            name: part for name, part in parts.items() if part not in (None, [], "", _DEFAULTS.get(name))
-        }
+        asked = given(parts)
         if not self.query:
-            return request_from_text(self.dataset, **given)
-        if given:
+            return request_from_text(self.dataset, **asked)
+        if asked:
             raise BadRequest(
                 "The address asks for a table, and so do the options.",
                 "Give the address without what follows the question mark, or leave the options out.",
@@ -72,6 +74,23 @@ class Place:
         from discreet.api.address import request_from_query
 
         return request_from_query(self.dataset, self.query)
+
+    def check_view(self, request: TableRequest, view: View) -> None:
+        """Refuse a view that the table cannot have, before anything is charged for it."""
+        from discreet.api.remote import RemoteDoor
+
+        if isinstance(self.door, RemoteDoor):
+            self.door.check(request, view)
+            return
+        from discreet.inference.viewed import check_view
+
+        understood = self.door.read(request)
+        check_view(view, understood.request, understood.shape.dimensions)
+
+
+def given(parts: Mapping[str, Any]) -> dict[str, Any]:
+    """The options that were given, by what `request_from_text` calls them."""
+    return {name: part for name, part in parts.items() if part not in (None, [], "", _DEFAULTS.get(name))}
 
 
 def open_place(dataset: str, workspace: Path | None, threads: int | None = None, version: str = "") -> Place:
@@ -87,8 +106,8 @@ def open_place(dataset: str, workspace: Path | None, threads: int | None = None,
     from discreet.api.answers import COMPUTED_HERE
 
     doors, _ = open_workspace(workspace, threads=threads)
-    door = doors.door(dataset, os.environ.get(KEY_ENVIRONMENT), version)
-    return Place(dataset, door, COMPUTED_HERE)
+    at = partial(doors.door, dataset, os.environ.get(KEY_ENVIRONMENT))
+    return Place(dataset, at(version), at, COMPUTED_HERE)
 
 
 def _at_server(address: Address, workspace: Path | None, version: str) -> Place:
@@ -114,5 +133,5 @@ def _at_server(address: Address, workspace: Path | None, version: str) -> Place:
         doors = connect(address)
     for caution in cautions:
         messages.print(str(caution.message), markup=False, soft_wrap=True)
-    door = doors.door(address.dataset, version=version or named)
-    return Place(address.dataset, door, doors, query, view)
+    at = partial(doors.door, address.dataset, None)
+    return Place(address.dataset, at(version or named), at, doors, query, view)

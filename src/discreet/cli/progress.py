@@ -5,7 +5,15 @@ from __future__ import annotations
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+from rich.progress import (
+    BarColumn,
+    MofNCompleteColumn,
+    Progress,
+    TaskProgressColumn,
+    TextColumn,
+    TimeElapsedColumn,
+    TimeRemainingColumn,
+)
 
 from discreet.cli.console import messages
 
@@ -14,7 +22,7 @@ if TYPE_CHECKING:
 
     from rich.progress import TaskID
 
-    from discreet.records.intake import Progress as LoadProgress
+    from discreet.records.staging import Progress as LoadProgress
 
 
 @contextmanager
@@ -23,7 +31,14 @@ def load_bars() -> Iterator[Callable[[str, int | None], LoadProgress]]:
 
     Called with a dataset's id and its number of records, it gives what a load reports to.
     """
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(),
+        TaskProgressColumn(),
+        TextColumn("{task.completed:,.0f}"),
+        TimeElapsedColumn(),
+        TimeRemainingColumn(),
+    )
     bars = Progress(*columns, console=messages)
     try:
         yield lambda name, records: _reporter(bars, name, records)
@@ -37,7 +52,11 @@ def _reporter(bars: Progress, name: str, records: int | None) -> LoadProgress:
 
     def report(what: str, done: int, of: int | None) -> None:
         total = of if of is not None else records
+        if total is not None:
+            total = max(total, done)  # before a file is read to its end, its records are estimated
         if what not in tasks:
+            for task in bars.tasks:
+                bars.update(task.id, total=task.completed)
             bars.start()
             tasks[what] = bars.add_task(f"{name}: {what.lower()}", total=total)
         bars.update(tasks[what], completed=done, total=total)

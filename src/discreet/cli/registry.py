@@ -1,7 +1,7 @@
 """Which commands there are: a module of `discreet.cli.commands` each, and those of other packages.
 
-The name of a module is the name of its command. The module says what the command does and in which panel of
-`discreet --help` it stands:
+The name of a module is the name of its command, with hyphens for underscores. The module says what the command does and
+in which panel of `discreet --help` it stands:
 
     COMMAND = Command(table, MAKE_TABLES)
 
@@ -100,7 +100,7 @@ def command_names() -> list[str]:
 def find_command(name: str) -> Command | None:
     """The command of a name: ours first, then that of another package."""
     if name in _own_names():
-        command: Command = import_module(f"{commands.__name__}.{name}").COMMAND
+        command: Command = import_module(f"{commands.__name__}.{name.replace('-', '_')}").COMMAND
         return _of_entry_point(name, command) if command.brought_by else command
     return _REGISTERED.get(name) or _of_entry_point(name, None)
 
@@ -114,7 +114,7 @@ def by_panel() -> Iterator[tuple[str, Command]]:
 
 @cache
 def _own_names() -> frozenset[str]:
-    return frozenset(module.name for module in iter_modules(commands.__path__))
+    return frozenset(module.name.replace("_", "-") for module in iter_modules(commands.__path__))
 
 
 @cache

@@ -17,8 +17,10 @@ method = "dp"
 [protection.noise]
 family = "laplace"
 [protection.universe]
+margins = "own"
 variables = ["sex"]
 [protection.budget]
+calibrate = false
 family = "valley"
 epsilon = 1.0
 {more}

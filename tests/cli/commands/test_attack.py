@@ -26,6 +26,7 @@ def test_json_stands_alone_on_standard_output_and_progress_on_standard_error():
     assert "Attacking: cellkey" in result.stderr
 
 
+@pytest.mark.slow
 def test_the_json_of_both_attacks_has_the_documented_keys():
     bob = json.loads(invoke("bob", *SMALL, "--pairs", "2", "--json").stdout)
     shared = {"attack", "source", "people", "targets", "seed", "confidence", "false_alarm", "knows"}
@@ -83,6 +84,7 @@ def test_under_dp_the_bound_and_the_claim_are_told():
     assert "one person added or removed" in averaging["claim"]["sentence"]
 
 
+@pytest.mark.slow
 def test_people_see_the_curves_and_the_proofs():
     result = invoke("bob", *SMALL, "--pairs", "2")
     assert "Right about Bob's salary" in result.stdout

@@ -2,7 +2,7 @@
 
 import json
 
-from discreet.answer.door import open_doors
+from discreet.answer.doors import open_doors
 from discreet.inference.compared import compare
 from discreet.model.request import request_from_text
 
@@ -26,3 +26,16 @@ def test_a_closed_version_is_refused_and_a_missing_one_asked_for(run_here, town_
     assert closed.returncode == 3
     assert "few records" in " ".join(closed.stderr.split())
     assert run_here("compare", "town", "--rows", "sex", "-w", town_versions).returncode == 2
+
+
+def test_two_versions_of_a_server_are_compared_by_its_address(run_here, town_versions, served):
+    """The same document as from the workspace, whose laws a server does not send."""
+    here = run_here("compare", "town", "--with", "1", "--rows", "sex", "--json", "-w", town_versions)
+    with served(town_versions) as base:
+        page = f"{base}/datasets/town"
+        there = run_here("compare", page, "--with", "1", "--rows", "sex", "--json")
+        assert json.loads(there.stdout) == json.loads(here.stdout)
+        assert run_here("compare", f"{page}?rows=sex", "--with", "1", "--json").stdout == there.stdout
+        closed = run_here("compare", page, "--with", "0", "--rows", "sex")
+        assert "few records" in " ".join(closed.stderr.split())
+        assert run_here("compare", page, "--with", "1", "--rows", "sex", "-w", town_versions).returncode == 2

@@ -20,3 +20,24 @@ def test_a_share_is_for_accounts_that_may_spend_it(say, tmp_path, run_here):
     told = run_here("ledger", "hamlet", "-w", tmp_path / "w").stdout
     assert told.startswith('Budget "')
     assert "(custodian)" in told
+
+
+@pytest.mark.slow
+def test_a_statement_is_made_and_checked_without_a_workspace(say, tmp_path, run_here):
+    assert say("load").returncode == 0
+    made = run_here("ledger", "statement", "--out", tmp_path / "s.html", "-w", tmp_path / "w")
+    assert made.returncode == 0, made.stderr
+    assert run_here("public-key", "-o", tmp_path / "key.pem", "-w", tmp_path / "w").returncode == 0
+    (tmp_path / "w").rename(tmp_path / "away")
+    checked = run_here(
+        "ledger", "verify", tmp_path / "s.html", "--public-key", tmp_path / "key.pem", "--json"
+    )
+    assert checked.returncode == 0, checked.stderr
+    assert "add up to epsilon" in checked.stdout
+    assert "need the secret" in checked.stdout
+    page = (tmp_path / "s.html").read_text("utf-8")
+    (tmp_path / "s.html").write_text(page.replace('"entries": 5', '"entries": 6'), "utf-8")
+    forged = run_here("ledger", "verify", tmp_path / "s.html", "--public-key", tmp_path / "key.pem")
+    assert forged.returncode != 0
+    wrong = run_here("ledger", "statement", "--out", tmp_path / "s.pdf", "-w", tmp_path / "away")
+    assert "neither HTML nor JSON" in wrong.stderr

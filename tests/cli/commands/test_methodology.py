@@ -4,14 +4,13 @@ import json
 
 import pytest
 
-from discreet.answer.door import Doors
+from discreet.answer.doors import Doors
 from discreet.workspace.workspace import Workspace
 
 
 @pytest.fixture
-def folder(town, tmp_path):
-    town.load(tmp_path / "w").close()
-    return tmp_path / "w"
+def folder(town_folder):
+    return town_folder
 
 
 def test_json_is_the_document_and_people_see_its_sentences(folder, run_here):
@@ -37,6 +36,7 @@ def test_files_are_written_by_their_ending_and_others_refused(folder, run_here, 
     assert "neither HTML nor JSON" in refused.stderr
 
 
+@pytest.mark.slow
 def test_an_attack_is_kept_with_the_command_that_repeats_it(folder, run_here):
     words = ["attack", "bob", "--people", "400", "--targets", "20", "--pairs", "2", "--against", "cellkey"]
     found = json.loads(run_here(*words, "--seed", "5", "--keep", "-w", folder, "--json").stdout)

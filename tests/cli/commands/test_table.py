@@ -81,3 +81,26 @@ def test_a_version_is_asked_for(run_here, town_versions):
     assert one["extension"]["dataset_version"] == "1"
     assert newest["extension"]["dataset_version"] == "2"
     assert run_here(*given, "--version", "0").returncode == 3
+
+
+def test_a_chart_is_written_and_a_misfit_says_why(run_here, folder, tmp_path):
+    given = ("table", "town", "--rows", "age", "--columns", "sex", "-w", folder)
+    run_here(*given, "--chart", "stacked", "--theme", "dark", "--out", tmp_path / "x.svg")
+    assert 'data-chart="stacked"' in (tmp_path / "x.svg").read_text("utf-8")
+    refused = run_here(*given, "--format", "svg", "--chart", "pyramid")
+    assert refused.returncode == 2
+    assert "a pyramid needs a variable of numbers" in " ".join(refused.stderr.split())
+    assert "is for pictures" in run_here(*given, "--chart", "bars", "--format", "csv").stderr
+
+
+def test_nonzero_lists_cells_of_a_document_and_nothing_beside(run_here, town_workspace, tmp_path):
+    asked = ("table", "town", "--rows", "age,job", "--columns", "sex", "-w", town_workspace.folder)
+    out = tmp_path / "cells.csv"
+    assert run_here(*asked, "--nonzero", "-o", out).returncode == 0
+    whole = run_here(*asked, "--format", "csv").stdout.splitlines()
+    value = whole[0].split(",").index("value")
+    kept = [line for line in whole[1:] if line.split(",")[value] not in {"0", ""}]
+    assert sorted(out.read_text().splitlines()[1:]) == sorted(kept)
+    assert "--format csv" in run_here(*asked, "--nonzero").stderr
+    assert "needs all cells" in run_here(*asked, "--nonzero", "--json").stderr
+    assert "numbers alone" in run_here(*asked, "--nonzero", "--format", "csv", "--rank").stderr

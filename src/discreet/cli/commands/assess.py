@@ -11,18 +11,13 @@ import typer
 
 from discreet.cli.console import emit, emit_json, messages, output
 from discreet.cli.options import (
-    ColumnsOption,
     DatasetArgument,
-    FilterOption,
-    GroupOption,
-    LayersOption,
-    LevelsOption,
-    RowsOption,
     ThreadsOption,
     WorkspaceOption,
     open_workspace,
 )
 from discreet.cli.registry import EXAMINE, Command
+from discreet.cli.table_options import Asked, asks_table
 from discreet.errors import BadRequest, UnknownFormat
 
 if TYPE_CHECKING:
@@ -33,14 +28,10 @@ if TYPE_CHECKING:
     from discreet.model.request import TableRequest
 
 
+@asks_table
 def assess(
     dataset: DatasetArgument,
-    rows: RowsOption = None,
-    columns: ColumnsOption = None,
-    layers: LayersOption = None,
-    filters: FilterOption = None,
-    groups: GroupOption = None,
-    levels: LevelsOption = None,
+    asked: Asked,
     measure: Annotated[
         str, typer.Option(help="count, or weighted: the exact standard errors of a survey's table.")
     ] = "count",
@@ -77,25 +68,17 @@ def assess(
     threads: ThreadsOption = None,
 ) -> None:
     """Assess risk and utility of a table. CONFIDENTIAL: made from true counts, for the custodian only."""
+    from discreet.cli.place import given
     from discreet.model.request import request_from_text
 
-    given = [rows, columns, layers, filters, groups, levels]
     if five_safes:
-        _refuse_table(given)
+        _refuse_table(asked)
         _checklist(dataset, workspace, out, as_json=as_json)
         return
     _refuse_ending(out, {".html", ".json"})
     wanted = [name.strip() for name in families.split(",") if name.strip()]
     numbers = _numbers(epsilon)
-    request = request_from_text(
-        dataset,
-        rows=rows or (),
-        columns=columns or (),
-        layers=layers or (),
-        filters=filters or (),
-        groups=groups or (),
-        levels=levels or (),
-    )
+    request = request_from_text(dataset, **given(asked))
     if measure != "count" or estimates:
         _survey(dataset, replace(request, measure=measure), estimates or [], workspace, out, as_json=as_json)
         return
@@ -220,8 +203,8 @@ def _numbers(text: str) -> list[float]:
         ) from None
 
 
-def _refuse_table(given: list[list[str] | None]) -> None:
-    if any(given):
+def _refuse_table(asked: Asked) -> None:
+    if any(asked.values()):
         raise BadRequest(
             "The Five Safes are about a whole dataset, and a table is given.",
             "Leave out rows, columns and filters.",

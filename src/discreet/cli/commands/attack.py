@@ -11,7 +11,8 @@ import typer
 from discreet.cli.console import emit_json, messages
 from discreet.cli.options import WorkspaceOption
 from discreet.cli.registry import EXAMINE, Command
-from discreet.errors import BadRequest, nearest
+from discreet.errors import BadRequest
+from discreet.model.nearest import nearest
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -246,8 +247,9 @@ def _keeper(context: typer.Context, keep: bool, workspace: Path | None) -> Calla
             raise BadRequest("An attack opens no workspace.", "Add --keep to keep its result there.")
         return lambda _study: None
     from discreet.attacks.trials.headlines import headlines
-    from discreet.workspace.kept_attacks import keep_attack, refuse_no_workspace
+    from discreet.workspace.kept_attacks import keep_attack
     from discreet.workspace.options import workspace_folder
+    from discreet.workspace.upkeep.places import refuse_no_workspace
 
     folder = workspace_folder(workspace)
     refuse_no_workspace(folder)

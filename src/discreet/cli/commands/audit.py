@@ -72,7 +72,8 @@ COMMAND = Command(audit, PROTECT)
 
 
 def _plot(file: Path, table: NoiseTable, result: Audit, path: Path, picture: str) -> None:
-    from discreet.errors import BadRequest, nearest
+    from discreet.errors import BadRequest
+    from discreet.model.nearest import nearest
     from discreet.pictures import noise
     from discreet.pictures.save import save
 

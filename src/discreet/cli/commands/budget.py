@@ -23,7 +23,10 @@ def budget(
     as_json: Annotated[bool, typer.Option("--json", help="Print the budget as JSON.")] = False,
     out: Annotated[Path | None, typer.Option("--out", "-o", help="Write the JSON to this file.")] = None,
     plot: Annotated[
-        Path | None, typer.Option(help="Write a picture of the budget over tables: FILE.svg or FILE.png.")
+        Path | None,
+        typer.Option(
+            help="Write a picture of the budget over tables, and of the error by epsilon: FILE.svg or FILE.png."
+        ),
     ] = None,
     workspace: WorkspaceOption = None,
 ) -> None:
@@ -92,7 +95,11 @@ def _show(found: dict[str, Any], *, planned: bool) -> None:
         for table in found["tables"]
     ]
     tables = "1 table" if found["d"] == 1 else f"{found['d']} tables"
-    title = f"{tables} with noise; each person is counted in one cell of each. Any other table that they contain is a sum"
+    title = (
+        f"{found['d']} residuals with noise make all tables, which agree; epsilon is that of a table by itself"
+        if found["margins"] == "joint"
+        else f"{tables} with noise; each person is counted in one cell of each. Any other table that they contain is a sum"
+    )
     print_grid(output, title, ["Table", "Epsilon", "Delta", "P(exact)", "E|error|"], lines, 1)
     for group in found["groups"]:
         persons, epsilon, delta = group["persons"], group["epsilon"], group["delta"]
@@ -115,6 +122,10 @@ def _show(found: dict[str, Any], *, planned: bool) -> None:
         lines,
         1,
     )
+    if "curve" in found:
+        output.print()
+        lines = [[f"{each['epsilon']:.4g}", f"{each['expected_abs_error']:.2f}"] for each in found["curve"]]
+        print_grid(output, "Mean error of all declared tables by epsilon", ["Epsilon", "E|error|"], lines, 0)
 
 
 def _after(found: dict[str, Any]) -> str:

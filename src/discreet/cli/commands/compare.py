@@ -5,73 +5,89 @@ Comes from: two versions of a dataset, each through its door. Goes to: a table f
 
 from __future__ import annotations
 
-import os
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from discreet.cli.console import emit_json, output
 from discreet.cli.options import (
-    KEY_ENVIRONMENT,
-    ColumnsOption,
-    DatasetArgument,
-    FilterOption,
-    GroupOption,
-    LayersOption,
-    LevelsOption,
-    RowsOption,
+    PlaceArgument,
     ThreadsOption,
     VersionOption,
     WorkspaceOption,
-    open_workspace,
 )
 from discreet.cli.registry import EXAMINE, Command
+from discreet.cli.table_options import Asked, asks_table
+
+#: So many letters of a value are shown.
+SHORT = 80
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from discreet.inference.compared import Compared
 
 
+@asks_table
 def compare(
-    dataset: DatasetArgument,
+    dataset: PlaceArgument,
     other: Annotated[str, typer.Option("--with", help="The version to compare with.")],
+    asked: Asked,
     version: VersionOption = "",
-    rows: RowsOption = None,
-    columns: ColumnsOption = None,
-    layers: LayersOption = None,
-    filters: FilterOption = None,
-    groups: GroupOption = None,
-    levels: LevelsOption = None,
     measure: Annotated[
         str, typer.Option(help="count, or weighted for datasets with survey weights.")
     ] = "count",
     level: Annotated[float, typer.Option(help="The chance to cover the truth, at least.")] = 0.95,
+    descriptions: Annotated[
+        bool, typer.Option("--descriptions", help="Compare the two descriptions, key by key, and no table.")
+    ] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON alone on standard output.")] = False,
     workspace: WorkspaceOption = None,
     threads: ThreadsOption = None,
 ) -> None:
     """Compare two versions of a table: both numbers of each cell, their difference and their ratio."""
-    from discreet.inference import compared
-    from discreet.model.request import request_from_text
+    from discreet.cli.place import open_place
 
-    request = request_from_text(
-        dataset,
-        rows=rows or (),
-        columns=columns or (),
-        layers=layers or (),
-        filters=filters or (),
-        groups=groups or (),
-        levels=levels or (),
-        measure=measure,
-    )
-    opened, _ = open_workspace(workspace, threads=threads)
-    doors = [opened.door(dataset, os.environ.get(KEY_ENVIRONMENT), word) for word in (version, other)]
-    questions = [door.check(request) for door in doors]
-    one, two = (door.answer(question) for door, question in zip(doors, questions, strict=True))
-    found = compared.compare(one, two, level)
+    if descriptions:
+        _compare_descriptions(dataset, version, other, workspace, as_json=as_json)
+        return
+    place = open_place(dataset, workspace, threads, version)
+    request = place.request(**asked, measure=measure)
+    doors = place.door, place.at(other)
+    for door in doors:  # where one version refuses the table, the other is not charged for it
+        door.check(request)
+    found = place.answers.compared(doors[0].release(request), doors[1].release(request), level)
     if as_json:
         emit_json(found.document())
     else:
         _show(found)
+
+
+def _compare_descriptions(
+    dataset: str, version: str, other: str, workspace: Path | None, *, as_json: bool
+) -> None:
+    from rich.text import Text
+
+    from discreet.workspace.options import workspace_folder
+    from discreet.workspace.upkeep.descriptions import compared_descriptions
+
+    found = list(compared_descriptions(workspace_folder(workspace), dataset, version, other))
+    if as_json:
+        emit_json({"dataset": dataset, "changes": [asdict(change) for change in found]})
+        return
+    for change in found:
+        before, after = (
+            "nothing" if value is None else _short(value) for value in (change.before, change.after)
+        )
+        output.print(Text(f"{change.place}: {before} -> {after}"), soft_wrap=True)
+    if not found:
+        output.print("The descriptions are the same.")
+
+
+def _short(value: Any) -> str:
+    text = str(value)
+    return text if len(text) <= SHORT else f"{text[:SHORT]} ..."
 
 
 def _show(found: Compared) -> None:

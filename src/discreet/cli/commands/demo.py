@@ -18,7 +18,7 @@ def demo(
     no_serve: Annotated[bool, typer.Option("--no-serve", help="Only build the demo workspace.")] = False,
 ) -> None:
     """Build the demo datasets (a synthetic census and a survey) and serve the table builder."""
-    from discreet.answer.door import open_doors
+    from discreet.answer.doors import open_doors
     from discreet.cli.progress import load_bars
     from discreet.workspace.demo.build import build_demo
     from discreet.workspace.options import read_options, workspace_folder

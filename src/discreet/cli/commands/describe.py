@@ -3,28 +3,66 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
+from rich.text import Text
 
 from discreet.cli.console import emit, messages
+from discreet.cli.options import DelimiterOption, EncodingOption, GeographyOption, IncludeOption, TableOption
 from discreet.cli.registry import MAKE_TABLES, Command
 from discreet.errors import BadRequest
+from discreet.model.one_line import printable
+
+if TYPE_CHECKING:
+    from discreet.records.draft import Draft
 
 
 def describe(
-    file: Annotated[Path, typer.Argument(help="A CSV, Parquet or Arrow file.")],
+    file: Annotated[
+        Path,
+        typer.Argument(help="CSV, Excel, Parquet, Arrow, SPSS, Stata, SAS, SQLite or DuckDB."),
+    ],
     out: Annotated[Path | None, typer.Option("--out", "-o", help="Write the draft to this file.")] = None,
+    include: IncludeOption = None,
+    geography: GeographyOption = None,
+    encoding: EncodingOption = "",
+    delimiter: DelimiterOption = "",
+    table: TableOption = "",
 ) -> None:
-    """Draft a dataset.toml from a CSV, Parquet or Arrow file, for you to check and complete."""
+    """Draft a dataset.toml from a file of records, for you to check and complete."""
+    from discreet.model.file_section import FileOptions
     from discreet.records.draft import describe_file
 
-    if out is not None and out.exists():
-        raise BadRequest(
-            f"The file {str(out)!r} is there already.", "Choose another name: a draft overwrites nothing."
-        )
-    emit(describe_file(file), out)
+    options = FileOptions(encoding, delimiter, table=table)
+    stem = None if out is None else out.name.removesuffix(".toml")
+    draft = describe_file(file, options, include or (), geography or (), stem)
+    if out is not None:
+        beside = {out.parent / name: text for name, text in draft.code_lists.items()}
+        for path in (out, *beside):
+            _refuse_there(path)
+        for path, text in beside.items():
+            emit(text, path)
+    emit(draft.text, out)
+    tell_draft(draft)
     messages.print("A draft: categories were read off the file. Check every line before `discreet load`.")
+
+
+def _refuse_there(path: Path) -> None:
+    if path.exists():
+        raise BadRequest(
+            f"The file {str(path)!r} is there already.", "Choose another name: a draft overwrites nothing."
+        )
+
+
+def tell_draft(draft: Draft) -> None:
+    """What a draft assumed, and what it left out."""
+    for sentence in draft.assumed:
+        messages.print(Text(printable(sentence)), soft_wrap=True)
+    if draft.left_out:
+        messages.print("Left out:", style="bold")
+    for name, reason in draft.left_out:
+        messages.print(Text(printable(f"  {name}: {reason}")), soft_wrap=True)
 
 
 COMMAND = Command(describe, MAKE_TABLES)

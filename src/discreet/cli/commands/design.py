@@ -15,7 +15,8 @@ from discreet.cli.design_compare import compare_families
 from discreet.cli.design_options import COMPARE, DesignCommand, wishes
 from discreet.cli.options import chosen_picture
 from discreet.cli.registry import PROTECT, Command
-from discreet.errors import BadRequest, nearest
+from discreet.errors import BadRequest
+from discreet.model.nearest import nearest
 
 if TYPE_CHECKING:
     from discreet.noise.ideal import IdealTable

@@ -11,18 +11,13 @@ import typer
 
 from discreet.cli.console import emit_json, output
 from discreet.cli.options import (
-    ColumnsOption,
-    FilterOption,
-    GroupOption,
-    LayersOption,
-    LevelsOption,
     PlaceArgument,
-    RowsOption,
     ThreadsOption,
     VersionOption,
     WorkspaceOption,
 )
 from discreet.cli.registry import EXAMINE, Command
+from discreet.cli.table_options import Asked, asks_table
 from discreet.errors import BadRequest
 
 if TYPE_CHECKING:
@@ -31,14 +26,10 @@ if TYPE_CHECKING:
     from discreet.model.release import Release
 
 
+@asks_table
 def interval(
     dataset: PlaceArgument,
-    rows: RowsOption = None,
-    columns: ColumnsOption = None,
-    layers: LayersOption = None,
-    filters: FilterOption = None,
-    groups: GroupOption = None,
-    levels: LevelsOption = None,
+    asked: Asked,
     cells: Annotated[
         list[str] | None,
         typer.Option("--cell", help="A cell such as sex=1,age=20-24; several are added up. Without it: all."),
@@ -73,17 +64,7 @@ def interval(
     if not cells and (of or over or minus):
         raise BadRequest("--of, --over and --minus need a cell.", "Add --cell, as in --cell sex=1.")
     place = open_place(dataset, workspace, threads, version)
-    release = place.door.release(
-        place.request(
-            rows=rows,
-            columns=columns,
-            layers=layers,
-            filters=filters,
-            groups=groups,
-            levels=levels,
-            measure=measure,
-        )
-    )
+    release = place.door.release(place.request(**asked, measure=measure))
     if not cells:
         _all(release, place.answers, level, as_json=as_json)
         return

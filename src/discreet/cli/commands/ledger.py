@@ -1,4 +1,4 @@
-"""`discreet ledger`: what a budget has spent, what is left and by whom; shares for accounts."""
+"""`discreet ledger`: what a budget has spent, what is left and by whom; shares for accounts; an auditor's statement."""
 
 from __future__ import annotations
 
@@ -6,13 +6,32 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
+from typer.core import TyperGroup
 
-from discreet.cli.console import emit_json, messages, output
+from discreet.cli.console import emit, emit_json, messages, output
 from discreet.cli.options import WorkspaceOption, open_workspace
 from discreet.cli.registry import PROTECT, Command
 
 
-def ledger(
+class _ByDataset(TyperGroup):
+    """`discreet ledger DATASET` shows the ledger of a dataset: `show` need not be said."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Read the words; what names no command is a dataset or an option of `show`."""
+        said = not args or args[0] in {*self.commands, "--help", "-h"}
+        return super().parse_args(ctx, args if said else ["show", *args])
+
+
+ledger = typer.Typer(
+    cls=_ByDataset,
+    help="What a budget has spent, what is left and by whom: `discreet ledger DATASET`. An auditor's statement.",
+    no_args_is_help=True,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+
+@ledger.command()
+def show(
     dataset: Annotated[str, typer.Argument(help="The dataset's id; its whole budget is shown.")],
     allow: Annotated[
         str | None, typer.Option(help="Open the ledger to this account, up to --loss and --failure.")
@@ -39,6 +58,62 @@ def ledger(
         emit_json(found, out)
     elif allow is None:
         _show(found)
+
+
+@ledger.command()
+def statement(
+    out: Annotated[Path, typer.Option("--out", "-o", help="Write it to FILE.html or FILE.json.")],
+    workspace: WorkspaceOption = None,
+) -> None:
+    """A signed statement for an auditor: all budgets with their caps, charges and promises, and the head of the chain."""
+    from discreet.assess.statement_page import statement_html
+    from discreet.errors import BadRequest
+    from discreet.workspace.options import workspace_folder
+    from discreet.workspace.upkeep.statement import make_statement
+
+    if out.suffix.lower() not in {".html", ".json"}:
+        raise BadRequest(
+            f'The file "{out.name}" is neither HTML nor JSON.', "Name it FILE.html or FILE.json."
+        )
+    document = make_statement(workspace_folder(workspace))
+    if out.suffix.lower() == ".html":
+        emit(statement_html(document), out)
+    else:
+        emit_json(document, out)
+    messages.print(
+        "Give the auditor the public key by another way: `discreet public-key --out FILE`.",
+        markup=False,
+        soft_wrap=True,
+    )
+
+
+@ledger.command()
+def verify(
+    statement: Annotated[Path, typer.Argument(help="The statement: FILE.html or FILE.json.")],
+    public_key: Annotated[
+        Path, typer.Option("--public-key", help="The public key of the workspace, as PEM.")
+    ],
+    earlier: Annotated[
+        Path | None, typer.Option("--earlier", help="An earlier statement: nothing of it may be missing.")
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the outcome as JSON.")] = False,
+) -> None:
+    """Check a statement: its signature, its sums, and that it goes on from an earlier one. No workspace is needed."""
+    from discreet.assess.statement_page import read_statement
+    from discreet.ledger.verification import NOT_CHECKED, verify_statement
+    from discreet.records.signing import read_public_key
+
+    key = read_public_key(public_key)
+    document, of_page = read_statement(statement)
+    before = None if earlier is None else read_statement(earlier)[0]
+    checked = [*verify_statement(document, key, before), *([of_page] if of_page else [])]
+    if as_json:
+        emit_json({"statement": str(statement), "checked": checked, "not_checked": list(NOT_CHECKED)})
+        return
+    for title, sentences in (("Checked", checked), ("Not checked", NOT_CHECKED)):
+        output.print(f"{title}:", markup=False)
+        for sentence in sentences:
+            output.print(f"  - {sentence}", markup=False, soft_wrap=True)
 
 
 COMMAND = Command(ledger, PROTECT)

@@ -21,7 +21,13 @@ MOST_CAUTIONS = 20
 
 def load(
     description: Annotated[Path, typer.Argument(help="The dataset.toml.")],
-    file: Annotated[Path, typer.Argument(help="The records: a CSV, Parquet or Arrow file.")],
+    file: Annotated[
+        str,
+        typer.Argument(
+            help="The records: a file of any kind that `describe` reads, or with --engine spark a table or address "
+            "in Spark (spark:census.people, spark:hdfs://name/people)."
+        ),
+    ],
     engine: Annotated[
         str | None,
         typer.Option(
@@ -54,11 +60,12 @@ def load(
 ) -> None:
     """Check a file of records against its dataset.toml and load it; bad input leaves nothing behind."""
     from discreet.answer.load import dry_load, load_dataset
+    from discreet.cli.problems import problems_told
     from discreet.cli.progress import load_bars
     from discreet.model.dataset_toml import parse_dataset
     from discreet.workspace.description_file import description_named, read_description
     from discreet.workspace.lineage import lineage_defaults
-    from discreet.workspace.options import default_folder, workspace_folder
+    from discreet.workspace.options import workspace_folder
 
     text = read_description(description)
     folder = workspace_folder(workspace)
@@ -66,15 +73,13 @@ def load(
         dataset = parse_dataset(text, lineage_defaults(folder, text))
     if dry_run:
         _refuse_corrections(corrections)
-        with description_named(description), load_bars() as progress_for:
+        with problems_told(as_json=as_json), description_named(description), load_bars() as progress_for:
             found = dry_load(folder, text, file, progress_for(dataset.id, None), description.parent, engine)
-        _show_dry_run(found, as_json=as_json)
+        show_dry_run(found, as_json=as_json)
         return
-    if folder == default_folder():
-        messages.print("No --workspace was given: loading into the demo workspace.", style="bold")
     cautions: list[str] = []
     receipts: list[Receipt] = []
-    with description_named(description), load_bars() as progress_for:
+    with problems_told(as_json=as_json), description_named(description), load_bars() as progress_for:
         digest = load_dataset(
             folder,
             text,
@@ -128,13 +133,14 @@ def _charged(receipts: list[Receipt]) -> dict[str, Any]:
     }
 
 
-def _show_dry_run(found: dict[str, Any], *, as_json: bool) -> None:
+def show_dry_run(found: dict[str, Any], *, as_json: bool) -> None:
     """What a load would do, for people or as JSON."""
     if as_json:
         emit_json(found)
         return
     for sentence in found["checked"]:
         messages.print(f"Checked {sentence}.", soft_wrap=True)
+    messages.print(f"{found['records']:,} record{'' if found['records'] == 1 else 's'}.")
     _tell(found["cautions"])
     charge = found["charge"]
     if charge is not None:
@@ -145,8 +151,8 @@ def _show_dry_run(found: dict[str, Any], *, as_json: bool) -> None:
             soft_wrap=True,
         )
     messages.print(
-        "Not looked at: what changed against the version that is served, variables that look like ids, and groups "
-        "that differ by a few people. A load cautions you of them; --corrections collect tells what changed.",
+        "Not looked at: which records changed against the version that is served, and groups that differ by a few "
+        "people. A load cautions you of them; --corrections collect tells what changed.",
         soft_wrap=True,
     )
     messages.print("Nothing was written and nothing was charged.")
@@ -165,7 +171,7 @@ def _refuse_corrections(corrections: str) -> None:
 
 def _tell_replaced(folder: Path, dataset: str) -> None:
     """Whether the version before is still answered, and why not."""
-    from discreet.answer.door import open_doors
+    from discreet.answer.doors import open_doors
 
     doors = open_doors(folder, threads=1)
     try:
@@ -183,7 +189,7 @@ def _tell_replaced(folder: Path, dataset: str) -> None:
 
 def _tell_left(folder: Path, dataset: str) -> None:
     """What the budget has left now that the version is charged to it."""
-    from discreet.answer.door import open_doors
+    from discreet.answer.doors import open_doors
 
     doors = open_doors(folder, threads=1)
     try:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -9,35 +10,29 @@ import typer
 
 from discreet.cli.console import emit, emit_json, messages, output
 from discreet.cli.options import (
-    ColumnsOption,
-    FilterOption,
-    GroupOption,
-    LayersOption,
-    LevelsOption,
     PlaceArgument,
-    RowsOption,
     ThreadsOption,
     VersionOption,
     WorkspaceOption,
 )
 from discreet.cli.registry import MAKE_TABLES, Command
+from discreet.cli.table_options import Asked, asks_table
 from discreet.errors import BadRequest
 from discreet.formats import format_of_file, formats, named_format
 from discreet.model.one_line import printable
 
 if TYPE_CHECKING:
     from discreet.api.table import Table
+    from discreet.cli.place import Place
+    from discreet.formats import Format
     from discreet.model.release import Release
+    from discreet.model.request import TableRequest
 
 
+@asks_table
 def table(
     dataset: PlaceArgument,
-    rows: RowsOption = None,
-    columns: ColumnsOption = None,
-    layers: LayersOption = None,
-    filters: FilterOption = None,
-    groups: GroupOption = None,
-    levels: LevelsOption = None,
+    asked: Asked,
     measure: Annotated[
         str, typer.Option(help="count, or weighted for datasets with survey weights.")
     ] = "count",
@@ -80,6 +75,24 @@ def table(
     hide_empty: Annotated[
         bool, typer.Option("--hide-empty", help="Leave out rows whose numbers are all 0.")
     ] = False,
+    sort: Annotated[
+        str, typer.Option(help="Sort rows by label, value or a column such as sex=1; -sex=1 descends.")
+    ] = "",
+    nonzero: Annotated[
+        bool,
+        typer.Option(
+            "--nonzero",
+            help="List only cells that are not 0, of a table of any width, as csv, parquet or arrow.",
+        ),
+    ] = False,
+    chart: Annotated[
+        str,
+        typer.Option(
+            help="What --format svg or png draws: bars, grouped, stacked, lines, pyramid, heat_map, multiples, dots or "
+            "map; what fits best by default.",
+        ),
+    ] = "",
+    theme: Annotated[str, typer.Option(help="The colours of a picture: light or dark.")] = "",
     version: VersionOption = "",
     out: Annotated[Path | None, typer.Option("--out", "-o", help="Write to this file.")] = None,
     workspace: WorkspaceOption = None,
@@ -88,6 +101,7 @@ def table(
     """Make a protected table. With --format or --json standard output holds only the document."""
     from discreet.answer.measures import measure_kind
     from discreet.cli.place import open_place
+    from discreet.model.picture import THEMES, Picture
     from discreet.model.view import View
 
     if errors and not measure_kind(measure).measure.has_errors:
@@ -95,32 +109,22 @@ def table(
             "A table of counts has no sampling errors.",
             "Add --measure weighted for a dataset with survey weights; the note says how far counts move.",
         )
-    if as_json and form not in {None, "json"}:
-        raise BadRequest(
-            f"--json and --format {form} contradict each other.", f"Leave out --json, or --format {form}."
-        )
-    chosen = named_format(form or "json") if form or as_json else None
-    if chosen is None and out is not None and not dry_run:
-        chosen = format_of_file(out)
-    if dry_run and form not in {None, "json"}:
-        raise BadRequest(f"A dry run is told as JSON, not as {form}.", f"Leave out --format {form}.")
+    chosen = _chosen(
+        form, out, as_json=as_json, dry_run=dry_run, drawn="chart" if chart else "theme" if theme else ""
+    )
     place = open_place(dataset, workspace, threads, version)
     request = place.request(
-        rows=rows,
-        columns=columns,
-        layers=layers,
-        filters=filters,
-        groups=groups,
-        totals=not no_totals,
-        levels=levels,
-        measure=measure,
-        additivity=additivity,
-        fit_to=fit_to,
+        **asked, totals=not no_totals, measure=measure, additivity=additivity, fit_to=fit_to
     )
-    view = View(percent, rank, top, hide_empty) or place.view
+    view = View(percent, rank, top, hide_empty, sort) or place.view
+    if nonzero:
+        _list(place, request, chosen, alone=not (view or dry_run or errors), out=out)
+        return
     if dry_run:
         emit_json(place.door.dry_run(request), out)
         return
+    if view:
+        place.check_view(request, view)
     release = place.door.release(request)
     if release.charged is not None:
         messages.print(printable(release.charged["sentence"]), markup=False, soft_wrap=True)
@@ -128,10 +132,51 @@ def table(
     if chosen is None:
         _show(release, errors=errors)
     else:
-        emit(place.answers.stream(release, chosen), out)
+        drawn = replace(release, picture=Picture(chart, theme or THEMES[0])) if chosen.is_picture else release
+        emit(place.answers.stream(drawn, chosen), out)
 
 
 COMMAND = Command(table, MAKE_TABLES)
+
+
+def _chosen(form: str | None, out: Path | None, *, as_json: bool, dry_run: bool, drawn: str) -> Format | None:
+    """The format of the document; None for a table on the screen, or a dry run."""
+    if as_json and form not in {None, "json"}:
+        raise BadRequest(
+            f"--json and --format {form} contradict each other.", f"Leave out --json, or --format {form}."
+        )
+    chosen = named_format(form or "json") if form or as_json else None
+    if chosen is None and out is not None and not dry_run:
+        chosen = format_of_file(out)
+    if drawn and (chosen is None or not chosen.is_picture):
+        raise BadRequest(
+            f"--{drawn} is for pictures.",
+            "Add --format svg or --format png, or leave it out.",
+        )
+    if dry_run and form not in {None, "json"}:
+        raise BadRequest(f"A dry run is told as JSON, not as {form}.", f"Leave out --format {form}.")
+    return chosen
+
+
+def _list(place: Place, request: TableRequest, form: Format | None, *, alone: bool, out: Path | None) -> None:
+    """The cells that are not 0, as a document."""
+    from discreet.answer.door import Door
+    from discreet.formats import listing_format
+
+    if form is None:
+        raise BadRequest(
+            "--nonzero gives a document.", "Add --format csv, or -o with a file that ends in .csv."
+        )
+    if not alone:
+        raise BadRequest(
+            "--nonzero lists numbers alone.",
+            "Leave out --percent, --rank, --top, --hide-empty, --sort, --errors, --dry-run.",
+        )
+    listing_format(form)
+    if isinstance(place.door, Door):
+        emit(form.stream(place.door.nonzero(place.door.check_nonzero(request))), out)
+    else:
+        emit(place.door.nonzero(request, form), out)
 
 
 def _show(release: Release, *, errors: bool) -> None:

@@ -13,13 +13,12 @@ import typer
 
 from discreet.cli.console import emit_json, output
 from discreet.cli.options import (
-    FilterOption,
-    GroupOption,
     ThreadsOption,
     VersionOption,
     WorkspaceOption,
 )
 from discreet.cli.registry import EXAMINE, Command
+from discreet.cli.table_options import FilterOption, GroupOption
 from discreet.errors import BadRequest
 from discreet.model.csv_rows import read_rows, whole_number
 

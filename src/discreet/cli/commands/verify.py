@@ -14,7 +14,7 @@ from discreet.cli.registry import OPERATE, Command
 from discreet.errors import EXIT_OURS, DiscreetError, UnknownDataset
 
 if TYPE_CHECKING:
-    from discreet.answer.door import Doors
+    from discreet.answer.doors import Doors
 
 
 def verify(

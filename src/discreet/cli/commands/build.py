@@ -1,0 +1,88 @@
+"""`discreet build`: add up the margins that most tables are made of, so that they are answered without the records."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+from rich.text import Text
+
+from discreet.cli.console import emit_json, messages, output
+from discreet.cli.options import DatasetArgument, VersionOption, WorkspaceOption
+from discreet.cli.registry import OPERATE, Command
+
+if TYPE_CHECKING:
+    from discreet.workspace.cube_files import CubeFile
+    from discreet.workspace.upkeep.building import Built
+
+
+def build(
+    dataset: DatasetArgument,
+    up_to: Annotated[
+        int | None,
+        typer.Option(
+            "--up-to",
+            min=1,
+            help="Make tables of up to so many variables beside geography fast; by default as many as may be crossed. "
+            "Under dp the declared tables.",
+        ),
+    ] = None,
+    within: Annotated[
+        float,
+        typer.Option("--within", min=0, help="GB that all cubes of the version may take; 0 removes them."),
+    ] = 1.0,
+    version: VersionOption = "",
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Only tell which cubes would be built, and why.")
+    ] = False,
+    workspace: WorkspaceOption = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON alone on standard output.")] = False,
+) -> None:
+    """Build cubes: tables that they cover are answered in milliseconds, and need no records. No number changes."""
+    from discreet.cli.progress import simulation_bar
+    from discreet.workspace.options import workspace_folder
+    from discreet.workspace.upkeep.building import build_cubes
+
+    with simulation_bar(f"{dataset}: cubes") as progress:
+        done = build_cubes(
+            workspace_folder(workspace),
+            dataset,
+            up_to=up_to,
+            within=round(within * 1e9),
+            word=version,
+            dry_run=dry_run,
+            progress=progress,
+        )
+    if as_json:
+        cubes = {"kept": list(map(_facts, done.kept)), "built": list(map(_facts, done.built))}
+        emit_json({"dataset": dataset, "dry_run": dry_run, **asdict(done), **cubes})
+        return
+    _tell(done, dry_run=dry_run)
+
+
+COMMAND = Command(build, OPERATE)
+
+
+def _facts(cube: CubeFile) -> dict[str, Any]:
+    return {"variables": cube.variables, "rows": cube.rows, "bytes": cube.bytes}
+
+
+def _tell(done: Built, *, dry_run: bool) -> None:
+    """Each cube with its size and the reason for it."""
+    sizes = {cube.variables: cube for cube in done.built}
+    for cube in done.kept:
+        output.print(Text(f"{' x '.join(cube.variables)}: kept, {cube.bytes / 1e6:,.1f} MB."), soft_wrap=True)
+    for plan in done.planned:
+        made = sizes.get(plan.variables)
+        size = f"at most about {plan.bytes / 1e6:,.1f} MB" if made is None else f"{made.bytes / 1e6:,.1f} MB"
+        left_out = "" if made or dry_run else " It was larger than that, and was left out."
+        output.print(Text(f"{' x '.join(plan.variables)}: {size}; {plan.why}.{left_out}"), soft_wrap=True)
+    if done.note:
+        output.print(Text(done.note), soft_wrap=True)
+    what = (
+        f"Nothing was built for version {done.digest[:8]}."
+        if dry_run
+        else (f"Version {done.digest[:8]} has {len(done.kept) + len(done.built)} cubes.")
+    )
+    messages.print(what, soft_wrap=True)

@@ -1,0 +1,125 @@
+"""`discreet log`: the log of requests of a server, and what its watch found."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from discreet.cli.console import emit_json, messages, output
+from discreet.cli.options import WorkspaceOption
+from discreet.cli.registry import OPERATE, Command
+
+if TYPE_CHECKING:
+    from discreet.server.watch.alerts import Alert
+
+app = typer.Typer(help="The log of requests: verify it, see alerts, lift a hold.", no_args_is_help=True)
+COMMAND = Command(app, OPERATE)
+JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+
+
+@app.command()
+def verify(
+    as_json: JsonOption = False,
+    expect: Annotated[
+        list[str] | None,
+        typer.Option(help="CHAIN:LINE:MAC that was printed earlier and must still be there; repeat it."),
+    ] = None,
+    workspace: WorkspaceOption = None,
+) -> None:
+    """Verify every line of the log: none was changed, moved or left out. Prints the end of each chain."""
+    from dataclasses import asdict
+
+    from discreet.errors import WorkspaceUnusable
+    from discreet.server.audit.verify import has_line, verify_log
+    from discreet.workspace.options import workspace_folder
+    from discreet.workspace.server_state import log_key, state_folder
+
+    folder = workspace_folder(workspace)
+    logs = state_folder(folder) / "log"
+    found = verify_log(logs, log_key(folder))
+    faults = [fault for chain in found for fault in chain.faults]
+    faults += [f"{words} is not in the log." for words in expect or () if not has_line(logs, words)]
+    if as_json:
+        emit_json([asdict(chain) for chain in found])
+    else:
+        for chain in found:
+            state = "sound" if not chain.faults else "NOT SOUND"
+            end = f"{chain.process}:{chain.last}:{chain.mac}"
+            output.print(
+                f"chain {chain.process}  lines {chain.first} to {chain.last}  {state}  {end}",
+                markup=False,
+                soft_wrap=True,
+            )
+    if faults:
+        raise WorkspaceUnusable(" ".join(faults), "Compare it with a copy, and find out who can write there.")
+    messages.print("The log is sound" if found else "There is no log yet")
+
+
+@app.command()
+def alerts(
+    as_json: JsonOption = False,
+    again: Annotated[
+        bool, typer.Option("--again", help="Read the whole log again, with the thresholds of today.")
+    ] = False,
+    workspace: WorkspaceOption = None,
+) -> None:
+    """Show what the watch found, the newest first, and who is held back."""
+    from dataclasses import asdict
+
+    from discreet.server.access.shared import Shared
+    from discreet.server.watch.alerts import read_alerts
+    from discreet.workspace.options import workspace_folder
+    from discreet.workspace.server_state import state_folder
+
+    folder = workspace_folder(workspace)
+    state = state_folder(folder)
+    found = _found_again(folder, state) if again else read_alerts(state)
+    held = (
+        list(Shared(state / "shared.sqlite").holds().values()) if (state / "shared.sqlite").exists() else []
+    )
+    if as_json:
+        emit_json({"holds": [asdict(each) for each in held], "alerts": [asdict(each) for each in found]})
+        return
+    for hold in held:
+        output.print(f"held back: {hold.who}  {hold.action}  {hold.why}", markup=False, soft_wrap=True)
+    for alert in found:
+        about = f"{alert.dataset} {alert.variable}".strip()
+        output.print(
+            f"{alert.at}  {alert.who}  {alert.detector}  {alert.score}  {about}  {alert.action}",
+            markup=False,
+            soft_wrap=True,
+        )
+    if not found and not held:
+        messages.print("There are no alerts")
+
+
+@app.command()
+def release(
+    who: Annotated[
+        str, typer.Argument(help="As `discreet log alerts` names them, with account: or address:.")
+    ],
+    workspace: WorkspaceOption = None,
+) -> None:
+    """Let somebody go on whom the watch holds back."""
+    from discreet.errors import BadRequest
+    from discreet.server.access.shared import Shared
+    from discreet.workspace.options import workspace_folder
+    from discreet.workspace.server_state import state_folder
+
+    folder = workspace_folder(workspace)
+    path = state_folder(folder) / "shared.sqlite"
+    if not path.exists() or not Shared(path).release(who):
+        raise BadRequest(f"{who!r} is not held back.", "`discreet log alerts` shows who is.")
+    messages.print(f"{who} may go on")
+
+
+def _found_again(folder: Path, state: Path) -> list[Alert]:
+    """What the watch would find in the whole log."""
+    from discreet.answer.doors import open_doors
+    from discreet.server.watch.thresholds import read_thresholds
+    from discreet.server.watch.watch import Finder, logged_lines
+
+    finder = Finder(open_doors(folder), read_thresholds(folder))
+    return [alert for line in logged_lines(state / "log") for alert in finder.find(line)][::-1]

@@ -1,0 +1,29 @@
+"""`discreet move`: move a workspace to another place."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from discreet.cli.console import messages
+from discreet.cli.options import WorkspaceOption
+from discreet.cli.registry import OPERATE, Command
+
+
+def move(
+    to: Annotated[Path, typer.Argument(help="Where the workspace shall stand; nothing may stand there.")],
+    workspace: WorkspaceOption = None,
+) -> None:
+    """Move a workspace; stop its server before, and name the new place to it."""
+    from discreet.workspace.options import workspace_folder
+    from discreet.workspace.upkeep.backup import move as move_workspace
+
+    move_workspace(workspace_folder(workspace), to)
+    messages.print(
+        f"Moved: {to}. Name it with --workspace or DISCREET_WORKSPACE.", markup=False, soft_wrap=True
+    )
+
+
+COMMAND = Command(move, OPERATE)

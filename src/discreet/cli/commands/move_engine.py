@@ -1,0 +1,30 @@
+"""`discreet move-engine`: let another engine keep a version, with every number as it was."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from discreet.cli.console import messages
+from discreet.cli.options import DatasetArgument, VersionOption, WorkspaceOption
+from discreet.cli.registry import OPERATE, Command
+
+
+def move_engine(
+    dataset: DatasetArgument,
+    to: Annotated[
+        str, typer.Option("--to", help="The engine that shall keep the records: duckdb, postgres.")
+    ],
+    version: VersionOption = "",
+    workspace: WorkspaceOption = None,
+) -> None:
+    """Let another engine keep the records of a version; its digest and all numbers stay."""
+    from discreet.workspace.options import workspace_folder
+    from discreet.workspace.upkeep.engine_move import move_engine as move_records
+
+    digest = move_records(workspace_folder(workspace), dataset, to, version)
+    messages.print(f"{dataset}: version {digest[:8]} is kept by {to} now.", markup=False)
+
+
+COMMAND = Command(move_engine, OPERATE)

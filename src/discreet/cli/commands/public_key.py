@@ -1,0 +1,31 @@
+"""`discreet public-key`: the public half of the key with which a workspace signs."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from discreet.cli.console import emit, messages
+from discreet.cli.options import WorkspaceOption
+from discreet.cli.registry import OPERATE, Command
+
+
+def public_key(
+    out: Annotated[Path | None, typer.Option("--out", "-o", help="Write it to a file.")] = None,
+    workspace: WorkspaceOption = None,
+) -> None:
+    """The public key of a workspace, as PEM: with it anybody can check what the workspace signed."""
+    from discreet.records.signing import signing_key
+    from discreet.workspace.options import workspace_folder
+    from discreet.workspace.upkeep.places import refuse_no_workspace
+
+    folder = workspace_folder(workspace)
+    refuse_no_workspace(folder)
+    public = signing_key(folder).public
+    emit(public.text, out)
+    messages.print(f"SHA-256 of the key: {public.fingerprint}", markup=False, soft_wrap=True)
+
+
+COMMAND = Command(public_key, OPERATE)

@@ -1,0 +1,30 @@
+"""`discreet restore`: bring a backup back."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from discreet.cli.console import messages
+from discreet.cli.options import WorkspaceOption
+from discreet.cli.registry import OPERATE, Command
+
+
+def restore(
+    backup: Annotated[Path, typer.Argument(help="A folder that `discreet backup` made.")],
+    workspace: WorkspaceOption = None,
+) -> None:
+    """Bring a backup back, into an empty place or over a workspace; a ledger only moves forward."""
+    from discreet.workspace.options import workspace_folder
+    from discreet.workspace.upkeep.backup import restore as bring_back
+
+    folder = workspace_folder(workspace)
+    told = bring_back(backup, folder)
+    messages.print(f"Restored: {folder}", markup=False, soft_wrap=True)
+    for sentence in told:
+        messages.print(sentence, markup=False, soft_wrap=True)
+
+
+COMMAND = Command(restore, OPERATE)

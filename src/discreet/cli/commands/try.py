@@ -1,0 +1,87 @@
+"""`discreet try`: from a file to the table builder, in a workspace that is thrown away."""
+
+from __future__ import annotations
+
+import signal
+import tempfile
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from discreet.cli.console import messages
+from discreet.cli.options import DelimiterOption, EncodingOption, GeographyOption, IncludeOption, TableOption
+from discreet.cli.registry import MAKE_TABLES, Command
+from discreet.errors import BadData
+
+
+def try_file(
+    file: Annotated[Path, typer.Argument(help="The records: a file of any kind that `describe` reads.")],
+    include: IncludeOption = None,
+    geography: GeographyOption = None,
+    encoding: EncodingOption = "",
+    delimiter: DelimiterOption = "",
+    table: TableOption = "",
+    port: Annotated[int | None, typer.Option(help="The port to listen on; by default a free one.")] = None,
+    no_browser: Annotated[bool, typer.Option("--no-browser", help="Do not open a browser.")] = False,
+) -> None:
+    """Look at a file in the table builder: draft, load, serve, and remove everything at Ctrl-C."""
+    from discreet.cli.commands.describe import tell_draft
+    from discreet.model.file_section import FileOptions
+    from discreet.records.draft import describe_file
+
+    # Whoever ends the program by a signal finds nothing left either.
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    draft = describe_file(file, FileOptions(encoding, delimiter, table=table), include or (), geography or ())
+    tell_draft(draft)
+    if "\n[[variable]]" not in draft.text:
+        raise BadData(
+            f"{file.name} has no column with 20 records a category: there is nothing to tabulate.",
+            "Name a column with --include, or draft a description with `discreet describe` and edit it.",
+        )
+    try:
+        with tempfile.TemporaryDirectory(prefix="discreet-try-") as name:
+            _serve(Path(name), draft.text, file, port, browser=not no_browser)
+            messages.print("The workspace was removed, and the file is as it was.")
+    except KeyboardInterrupt:
+        messages.print("Stopped; the workspace was removed, and the file is as it was.")
+
+
+def _serve(folder: Path, description: str, file: Path, port: int | None, *, browser: bool) -> None:
+    """Load a file into a workspace and serve it until Ctrl-C."""
+    import webbrowser
+
+    from discreet.answer.doors import open_doors
+    from discreet.answer.load import load_dataset
+    from discreet.cli.progress import load_bars
+    from discreet.model.dataset_toml import names_of
+    from discreet.server.app import serve
+    from discreet.workspace.options import read_options
+
+    dataset = names_of(description).id
+    with load_bars() as progress_for:
+        load_dataset(folder, description, file, progress_for(dataset, None))
+    messages.print(
+        "A look for you alone: the draft above protects the tables, and nobody checked it. To publish, run "
+        "`discreet describe`, check every line, and `discreet load`. Ctrl-C removes everything.",
+        soft_wrap=True,
+    )
+
+    def announce(address: str) -> None:
+        messages.print(f"The table builder: {address}/datasets/{dataset}", soft_wrap=True)
+        if browser:
+            webbrowser.open(f"{address}/datasets/{dataset}")
+
+    options = read_options(folder, host="127.0.0.1", port=port or _free_port())
+    serve(open_doors(folder, threads=options.threads), options, announce)
+
+
+def _free_port() -> int:
+    from discreet.server.app import listen
+
+    with listen("127.0.0.1", 0) as listening:
+        port: int = listening.getsockname()[1]
+    return port
+
+
+COMMAND = Command(try_file, MAKE_TABLES)

@@ -1,0 +1,44 @@
+"""`discreet versions`: the versions of a dataset, and which are answered."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import Annotated
+
+import typer
+from rich.table import Table
+from rich.text import Text
+
+from discreet.cli.console import emit_json, output
+from discreet.cli.options import DatasetArgument, WorkspaceOption
+from discreet.cli.registry import OPERATE, Command
+
+
+def versions(
+    dataset: DatasetArgument,
+    workspace: WorkspaceOption = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON alone on standard output.")] = False,
+) -> None:
+    """List the versions of a dataset: which is served, which are answered beside it, why others are not, and their cubes."""
+    from discreet.workspace.options import workspace_folder
+    from discreet.workspace.upkeep.building import cubes_told
+    from discreet.workspace.upkeep.places import home_of, versions_of
+
+    home = home_of(workspace_folder(workspace), dataset)
+    found = versions_of(home)
+    cubes = {each.digest: cubes_told(home / each.digest) for each in found}
+    if as_json:
+        listed = [{**asdict(each), "cubes": cubes[each.digest]} for each in found]
+        emit_json({"dataset": dataset, "versions": listed})
+        return
+    table = Table("digest", "version", "loaded", "state")
+    for each in found:
+        state = "served" if each.current else each.closed or "answered by `version=`"
+        table.add_row(*map(Text, (each.digest[:8], each.version, each.loaded, state)))
+    output.print(table)
+    for digest, told in cubes.items():
+        if told:
+            output.print(Text(f"Cubes of {digest[:8]}: {told}."))
+
+
+COMMAND = Command(versions, OPERATE)
