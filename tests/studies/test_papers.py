@@ -21,9 +21,17 @@ PROMISED = {
 EXHIBITS = [(paper, name) for paper in PROMISED for name in PAPERS[paper].exhibits()]
 
 
+class Look(Effort):
+    """Less than quick: two runs at each of five ε are enough to see that a figure is what its runs are."""
+
+    def of(self, full: int, quick: int) -> int:
+        return quick // 3
+
+
 @cache
 def exhibit_of(paper, name):
-    return PAPERS[paper].exhibits()[name](QUICK)
+    """An exhibit, made once for the tests of all papers and of each."""
+    return PAPERS[paper].exhibits()[name](Look(quick=True) if paper == "yang2012" else QUICK)
 
 
 def test_the_five_papers_are_listed():

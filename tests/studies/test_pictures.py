@@ -3,6 +3,7 @@
 import re
 
 import pytest
+from tests.studies.test_papers import exhibit_of
 
 from discreet.pictures.save import render
 from discreet_studies.exhibit import Effort
@@ -36,7 +37,7 @@ def words_of(chart):
 
 @pytest.mark.parametrize(("paper", "name"), SHOWN)
 def test_a_picture_renders_with_its_words(paper, name):
-    assert SHOWN[paper, name] in words_of(PAPERS[paper].exhibits()[name](QUICK).picture())
+    assert SHOWN[paper, name] in words_of(exhibit_of(paper, name).picture())
 
 
 def test_shares_of_rejected_tables_stand_by_kind_and_setting():

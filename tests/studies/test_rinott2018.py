@@ -6,6 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from tests.studies.test_papers import exhibit_of
 
 from discreet_studies.exhibit import Effort
 from discreet_studies.rinott2018 import EXHIBITS
@@ -24,7 +25,7 @@ QUICK = Effort(quick=True)
 
 @pytest.fixture(scope="module")
 def exhibits():
-    return {name: make(QUICK) for name, make in EXHIBITS.items()}
+    return {name: exhibit_of("rinott2018", name) for name in EXHIBITS}
 
 
 @pytest.fixture(scope="module")

@@ -2,18 +2,17 @@ from __future__ import annotations
 
 import json
 import math
-from functools import cache
 from pathlib import Path
 
 import numpy as np
 import pytest
+from tests.studies.test_papers import exhibit_of
 
 from discreet.noise.design import least_delta, symmetric_delta
 from discreet.noise.families.abs import ideal_abs
 from discreet.noise.quantise import quantise
 from discreet.pictures.save import render
 from discreet.privacy.audit import delta
-from discreet_studies.exhibit import Effort
 from discreet_studies.sadeghi2022 import EXHIBITS
 from discreet_studies.sadeghi2022.key_sizes import shipped
 
@@ -58,9 +57,8 @@ ELSEWHERE = {
 }
 
 
-@cache
 def exhibit(name):
-    return EXHIBITS[name](Effort(quick=True))
+    return exhibit_of("sadeghi2022", name)
 
 
 def finding(name, what):

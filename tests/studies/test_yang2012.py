@@ -2,7 +2,6 @@ from __future__ import annotations
 
 import json
 import math
-from functools import cache
 from itertools import pairwise
 from pathlib import Path
 
@@ -10,6 +9,7 @@ import numpy as np
 import pytest
 from scipy.optimize import linprog
 from scipy.stats import norm
+from tests.studies.test_papers import Look, exhibit_of
 
 from discreet.inference.plain_fit import fit_log_linear
 from discreet.margins.closure import margin_tables
@@ -42,16 +42,8 @@ FALSE_ALARM = 1e-4
 FIGURES = [name for name in EXHIBITS if name.startswith("figure")]
 
 
-class Look(Effort):
-    """Less than quick: two runs at each of five ε are enough to see that a figure is what its runs are."""
-
-    def of(self, full: int, quick: int) -> int:
-        return quick // 3
-
-
-@cache
 def exhibit(name):
-    return EXHIBITS[name](Look(quick=True))
+    return exhibit_of("yang2012", name)
 
 
 def finding(name, what):

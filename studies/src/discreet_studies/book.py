@@ -31,7 +31,8 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
-from discreet.errors import BadRequest, nearest
+from discreet.errors import BadRequest
+from discreet.model.nearest import nearest
 from discreet_studies.book_tables import TABLES
 
 if TYPE_CHECKING:

@@ -12,7 +12,8 @@ from dataclasses import dataclass
 from importlib import import_module
 from typing import TYPE_CHECKING
 
-from discreet.errors import BadRequest, nearest
+from discreet.errors import BadRequest
+from discreet.model.nearest import nearest
 
 if TYPE_CHECKING:
     from discreet_studies.exhibit import Exhibits

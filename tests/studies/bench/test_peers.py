@@ -2,10 +2,11 @@
 
 import sys
 
+import pandas as pd
 import pytest
 
 from discreet.errors import MissingExtra
-from discreet_studies.bench.peers import load_ons, load_opendp
+from discreet_studies.bench.peers import cellkey_seconds, load_ons, load_opendp
 
 
 @pytest.mark.parametrize(
@@ -19,3 +20,17 @@ def test_a_missing_peer_is_named(monkeypatch, load, package, option):
     with pytest.raises(MissingExtra, match="not installed") as error:
         load()
     assert option in error.value.advice
+
+
+@pytest.mark.parametrize(
+    ("says", "seconds"), [("echo seconds 1.5", 1.5), ("echo no cellKey; exit 1", None), (None, None)]
+)
+def test_r_is_asked_and_need_not_have_it(monkeypatch, tmp_path, says, seconds):
+    """A stand-in for Rscript: what is timed is R's, and an R without cellKey is left out."""
+    path = tmp_path / "Rscript"
+    if says is not None:
+        path.write_text(f"#!/bin/sh\n{says}\n")
+        path.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}:/usr/bin:/bin" if says else str(tmp_path))
+    frame = pd.DataFrame({"sex": [0, 1], "record_key": [3, 255]})
+    assert cellkey_seconds(frame, ["sex"]) == seconds

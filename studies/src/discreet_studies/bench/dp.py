@@ -39,6 +39,7 @@ up_to = 0
 tables = [["region", "age", "occupation"]]
 margins = "sums"
 [protection.budget]
+calibrate = false
 name = "bench"
 epsilon = 1.0
 cap_epsilon = 1.0

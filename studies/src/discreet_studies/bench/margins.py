@@ -22,12 +22,13 @@ from discreet.margins.advice import plan_of
 from discreet.margins.closure import Axes, MarginSet
 from discreet.margins.importance import overall_error
 from discreet.margins.integer_noise import SeededNoise, gaussian_tables, laplace_tables
+from discreet.privacy.composition_zcdp import rho_for
 from discreet.privacy.gaussian import gaussian_mu
 from discreet_studies.bench.part import Part, figure
 from discreet_studies.bench.peers import load_opendp
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Iterator, Sequence
 
     from numpy.typing import NDArray
 
@@ -86,36 +87,63 @@ def ours(method: str, delta: float, exact: Counts, reps: int) -> dict[str, Any]:
     }
 
 
-def opendp(delta: float, codes: list[NDArray[np.int64]], exact: Counts) -> dict[str, Any]:
+def opendp(
+    delta: float, codes: list[NDArray[np.int64]], exact: Counts, *, context: bool = False
+) -> dict[str, Any]:
     """OpenDP's count-by-categories and noise for each margin, the budget split equally."""
-    dp = load_opendp()
-    dp.enable_features("contrib")
-    margins = len(WANTED.margins)
-    if delta:
-        scale = math.sqrt(margins) / gaussian_mu(EPSILON, delta)
-        noise: Callable[[], Any] = lambda: dp.m.then_gaussian(scale=scale)  # noqa: E731
-        norm = "L2Distance<f64>"
-    else:
-        noise = lambda: dp.m.then_laplace(scale=margins / EPSILON)  # noqa: E731
-        norm = "L1Distance<i32>"
-    space = dp.vector_domain(dp.atom_domain(T=int)), dp.symmetric_distance()
-    released: dict[Axes, Any] = {}
-    start = time.perf_counter()
-    for i, j in WANTED.margins:
-        cells = list(range(SHAPE[i] * SHAPE[j]))
-        measure = (
-            space >> dp.t.then_count_by_categories(cells, null_category=False, MO=norm, TOA=int) >> noise()
-        )
-        values = measure((codes[i] * SHAPE[j] + codes[j]).tolist())
-        released[i, j] = np.array(values).reshape(SHAPE[i], SHAPE[j])
-    seconds = time.perf_counter() - start
+    flat = [(codes[i] * SHAPE[j] + codes[j], SHAPE[i] * SHAPE[j]) for i, j in WANTED.margins]
+    values, seconds = opendp_counts(flat, delta, context=context)
+    released: dict[Axes, Any] = {
+        m: v.reshape(exact[m].shape) for m, v in zip(WANTED.margins, values, strict=True)
+    }
     return {
-        "who": "OpenDP, equal split",
+        "who": f"OpenDP{' Context' if context else ''}, equal split",
         "delta": delta,
         "seconds": round(seconds, 1),
         "expected_error": None,
         "measured_error": round(mean_error(released, exact), 3),
     }
+
+
+def opendp_counts(
+    flat: Sequence[tuple[NDArray[np.int64], int]],
+    delta: float,
+    *,
+    epsilon: float = EPSILON,
+    context: bool = False,
+) -> tuple[list[NDArray[np.int64]], float]:
+    """Noisy counts of several tables by OpenDP, and the seconds that took.
+
+    Args:
+        flat: Of each table the cell of every record, and how many cells there are.
+        delta: Of all tables together; zero for Laplace noise.
+        epsilon: Of all tables together.
+        context: By the Context API, which spends rho (zCDP) as its users do, and not the exact law of the noise. Each
+            table has a context of its own: the one over Polars frames takes one version of Polars only.
+    """
+    dp = load_opendp()
+    dp.enable_features("contrib")
+    domain, released = dp.vector_domain(dp.atom_domain(T=int)), []
+    norm = "L2Distance<f64>" if delta else "L1Distance<i32>"
+    start = time.perf_counter()
+    for codes, size in flat:
+        cells, values = list(range(size)), codes.tolist()
+        if context:
+            loss = dp.loss_of(rho=rho_for(epsilon, delta) / len(flat))
+            query = dp.Context.compositor(
+                values, dp.unit_of(contributions=1), loss, split_evenly_over=1, domain=domain
+            )
+            counted = query.query().count_by_categories(cells, null_category=False, MO=norm, TOA=int)
+            released.append(np.array(counted.gaussian().release()))
+        else:
+            counted = dp.t.then_count_by_categories(cells, null_category=False, MO=norm, TOA=int)
+            noise = (
+                dp.m.then_gaussian(scale=math.sqrt(len(flat)) / gaussian_mu(epsilon, delta))
+                if delta
+                else dp.m.then_laplace(scale=len(flat) / epsilon)
+            )
+            released.append(np.array(((domain, dp.symmetric_distance()) >> counted >> noise)(values)))
+    return released, time.perf_counter() - start
 
 
 def measure(wish: Wish) -> Iterator[Result]:

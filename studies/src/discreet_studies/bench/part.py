@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     Result = dict[str, Any]
 
@@ -42,10 +42,14 @@ class Part:
     Args:
         measure: Gives the results of a wish, one after the other.
         columns: From the header of a column to the text of a result in it; the first is the label.
+        document: With `--out`, from the lines of the table and the results to a page; None where there is none.
+        pictures: With `--out`, from the results to charts by the name that is added to the page's.
     """
 
     measure: Callable[[Wish], Iterable[Result]]
     columns: Mapping[str, Callable[[Result], str]]
+    document: Callable[[list[str], list[Result]], str] | None = None
+    pictures: Callable[[list[Result]], Mapping[str, Any]] = lambda _results: {}
 
 
 def figure(key: str, form: str) -> Callable[[Result], str]:
@@ -55,6 +59,20 @@ def figure(key: str, form: str) -> Callable[[Result], str]:
     ('0.50 s', '')
     """
     return lambda result: "" if result[key] is None else form.format(result[key])
+
+
+def in_turns(
+    works: Sequence[Callable[[], object]], repeats: int, clock: Callable[[], float] = time.perf_counter
+) -> list[list[float]]:
+    """The seconds of each of some works, taken in turns after one warm-up: a busy machine slows all of them alike."""
+    times: list[list[float]] = [[] for _ in works]
+    for turn in range(repeats + 1):
+        for own, work in zip(times, works, strict=True):
+            begin = clock()
+            work()
+            if turn:
+                own.append(clock() - begin)
+    return times
 
 
 def best(work: Callable[[], object], repeats: int) -> float:

@@ -5,7 +5,11 @@ Comes from: the extra `bench`. Goes to: the parts of the benchmark.
 
 from __future__ import annotations
 
+import shutil
+import subprocess
+import tempfile
 from importlib import import_module
+from pathlib import Path
 from typing import Any
 
 from discreet.errors import MissingExtra
@@ -21,6 +25,38 @@ def load_ons() -> tuple[Any, Any]:
 def load_opendp() -> Any:
     """OpenDP."""
     return _load("opendp.prelude", "OpenDP", "--no-opendp")
+
+
+#: Times one perturbed table of counts, with all totals, by R cellKey; its arguments are a CSV file and the variables.
+_CELLKEY = """
+suppressMessages({library(cellKey); library(ptable); library(sdcHierarchies)})
+given <- commandArgs(trailingOnly = TRUE)
+people <- data.table::fread(given[1], colClasses = "character")
+people$record_key <- as.numeric(people$record_key)
+names <- given[-1]
+dims <- lapply(names, function(n) hier_create(root = "Total", nodes = sort(unique(people[[n]]))))
+names(dims) <- names
+table <- create_cnt_ptable(D = 5, V = 3, js = 2)
+seconds <- system.time({
+  found <- ck_setup(x = people, rkey = "record_key", dims = dims)
+  found$params_cnts_set(val = ck_params_cnts(ptab = table), v = "total")
+  found$perturb(v = "total")
+  found$freqtab(v = "total")
+})[["elapsed"]]
+cat("seconds", seconds)
+"""
+
+
+def cellkey_seconds(frame: Any, names: list[str]) -> float | None:
+    """How long R cellKey takes for a table of a frame with record keys below 256; None where R does not have it."""
+    if shutil.which("Rscript") is None:
+        return None
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder) / "people.csv"
+        frame.assign(record_key=frame["record_key"] / 256).to_csv(file, index=False)
+        words = ["Rscript", "-e", _CELLKEY, str(file), *names]
+        done = subprocess.run(words, capture_output=True, text=True, check=False)
+    return float(done.stdout.split()[-1]) if done.returncode == 0 and "seconds" in done.stdout else None
 
 
 def _load(module: str, name: str, option: str) -> Any:

@@ -25,10 +25,11 @@ import pyarrow.parquet as pq
 from discreet.answer.pipeline import release_table
 from discreet.model.request import TableRequest
 from discreet.records.engines.duckdb import DATABASE
+from discreet.records.fast_count import prepare
 from discreet.workspace.demo import census_batches, census_description
 from discreet.workspace.load import load_dataset
 from discreet.workspace.workspace import Workspace
-from discreet_studies.bench.part import Part, figure
+from discreet_studies.bench.part import Part, figure, in_turns
 from discreet_studies.bench.peers import load_ons
 
 if TYPE_CHECKING:
@@ -44,6 +45,8 @@ WORK = {
     "region x age x occupation": (("region",), ("age", "occupation")),
     "area x sex x age": (("area",), ("sex", "age")),
 }
+#: So that a table by small areas has at most 1.7 million cells, however many people there are.
+MOST_AREAS = 25_000
 LOAD = "load from Parquet"
 DATASET = "census"
 ROWS, REPEATS = (1_000_000, 10_000_000), 7
@@ -83,30 +86,32 @@ def timings(rows: int, folder: Path, *, repeats: int = 7, ons: bool = True) -> I
     write_census(parquet, rows)
     workspace = folder / f"workspace-{rows}"
     yield _timed_load(parquet, workspace, rows)
-    frame = _ons_frame(workspace) if ons else None
+    prepare(wait=True)
+    frame = ons_frame(workspace) if ons else None
     stored = Workspace(workspace).stored(DATASET)
     bare = duckdb.connect(str(workspace / "datasets" / DATASET / stored.digest / DATABASE), read_only=True)
     for work, (side, top) in WORK.items():
         request = TableRequest(DATASET, side, top)
         names = ", ".join(side + top)
         sql = f"SELECT {names}, count(*) FROM records GROUP BY {names}"  # noqa: S608 - our own names
-        ours, peer = _alternate([partial(_ours, stored, request), partial(_bare_count, bare, sql)], repeats)
-        theirs = None if frame is None else _alternate([partial(_ons_table, frame, [*side, *top])], 2)[0]
+        works = [partial(ours, stored, request), partial(bare_count, bare, sql)]
+        own, peer = map(min, in_turns(works, repeats))
+        theirs = None if frame is None else min(in_turns([partial(ons_table, frame, [*side, *top])], 2)[0])
         yield Timing(
             work,
             rows,
-            round(ours, 5),
+            round(own, 5),
             round(peer, 5),
             None if theirs is None else round(theirs, 5),
-            round(ours / peer, 3),
-            None if theirs is None else round(theirs / ours, 2),
-            _peak_of("table", workspace, work),
+            round(own / peer, 3),
+            None if theirs is None else round(theirs / own, 2),
+            peak_of("table", workspace, work),
         )
 
 
 def write_census(path: Path, rows: int) -> None:
     """The synthetic census as a Parquet file."""
-    batches = census_batches(rows)
+    batches = census_batches(rows, most_areas=MOST_AREAS)
     first = next(batches)
     with pq.ParquetWriter(path, first.schema) as writer:
         writer.write_batch(first)
@@ -117,33 +122,22 @@ def write_census(path: Path, rows: int) -> None:
 def _timed_load(parquet: Path, workspace: Path, rows: int) -> Timing:
     """The load in a process of its own, so that its peak of memory is its own."""
     begin = time.perf_counter()
-    peak = _peak_of("load", workspace, str(parquet), str(rows))
+    peak = peak_of("load", workspace, str(parquet), str(rows))
     return Timing(LOAD, rows, round(time.perf_counter() - begin, 3), peak_mb=peak)
 
 
-def _alternate(functions: list[Callable[[], object]], repeats: int) -> list[float]:
-    """The best time of each, taken in turns after one warm-up."""
-    best = [float("inf")] * len(functions)
-    for turn in range(repeats + 1):
-        for place, function in enumerate(functions):
-            begin = time.perf_counter()
-            function()
-            if turn:
-                best[place] = min(best[place], time.perf_counter() - begin)
-    return best
-
-
-def _ours(stored: StoredDataset, request: TableRequest) -> object:
+def ours(stored: StoredDataset, request: TableRequest) -> object:
     """A release as for the first time: what the rules said of earlier ones is forgotten."""
     stored.verdicts.clear()
     return release_table(stored, request)
 
 
-def _bare_count(connection: duckdb.DuckDBPyConnection, sql: str) -> object:
+def bare_count(connection: duckdb.DuckDBPyConnection, sql: str) -> object:
+    """What DuckDB answers, as arrays."""
     return connection.execute(sql).fetchnumpy()
 
 
-def _ons_frame(workspace: Path) -> Any:
+def ons_frame(workspace: Path) -> Any:
     """The same records for the ONS package: small integers and record keys below 256."""
     stored = Workspace(workspace).stored(DATASET)
     path = workspace / "datasets" / DATASET / stored.digest / DATABASE
@@ -153,7 +147,8 @@ def _ons_frame(workspace: Path) -> Any:
         return connection.execute(sql).df()
 
 
-def _ons_table(frame: Any, names: list[str]) -> Any:
+def ons_table(frame: Any, names: list[str]) -> Any:
+    """A table by the ONS package."""
     create, generate = load_ons()
     ptable = _ons_ptable(generate)
     with redirect_stdout(sys.stderr):  # the package talks on standard output, which is for documents
@@ -170,7 +165,7 @@ def _ons_ptable(make: Callable[[], Any]) -> Any:
     return _PTABLES["10-5"]
 
 
-def _peak_of(*arguments: object) -> float:
+def peak_of(*arguments: object) -> float:
     """The peak of memory, in MB, of a new process that does one thing."""
     command = [sys.executable, "-m", "discreet_studies.bench.tables", *map(str, arguments)]
     return float(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
@@ -204,8 +199,9 @@ PART = Part(
 
 def _main(what: str, workspace: str, *arguments: str) -> None:
     if what == "load":
-        parquet, rows = arguments
-        load_dataset(Path(workspace), census_description(int(rows)), Path(parquet))
+        parquet, rows, *engine = arguments
+        description = census_description(int(rows), most_areas=MOST_AREAS)
+        load_dataset(Path(workspace), description, Path(parquet), engine=engine[0] if engine else None)
     else:
         side, top = WORK[arguments[0]]
         release_table(Workspace(Path(workspace)).stored(DATASET), TableRequest(DATASET, side, top))

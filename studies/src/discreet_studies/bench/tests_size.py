@@ -21,12 +21,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from discreet.errors import BadRequest, nearest
+from discreet.errors import BadRequest
 from discreet.inference.bootstrap import REPLICATES, bootstrap_p_values, with_noise
 from discreet.inference.likelihood_ratio import chi_square
 from discreet.inference.method import chosen_method
 from discreet.inference.null_law import null_law
 from discreet.inference.ratios import naive_ratios, ratios
+from discreet.model.nearest import nearest
 from discreet_studies.bench.part import Part, figure
 from discreet_studies.bench.size_grid import GRID
 

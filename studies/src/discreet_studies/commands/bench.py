@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from dataclasses import replace
 from importlib import import_module
+from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -12,23 +13,42 @@ import typer
 
 from discreet.cli.console import emit_json, messages, output
 from discreet.cli.registry import OPERATE, Command
-from discreet.errors import BadRequest, nearest
+from discreet.errors import BadRequest
+from discreet.model.nearest import nearest
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from rich.table import Table
+
     from discreet_studies.bench.part import Part, Result, Wish
 
 #: The parts, each a module of `discreet_studies.bench`.
-PARTS = ("tables", "dp", "margins", "startup", "tests-size")
+PARTS = (
+    "tables",
+    "scale",
+    "dp",
+    "margins",
+    "joint",
+    "startup",
+    "loading",
+    "wide",
+    "page",
+    "serve",
+    "tests-size",
+    "timing",
+)
 
 
 def bench(
     part: Annotated[
         str,
         typer.Argument(
-            help="tables (against DuckDB and ONS), dp and margins (against OpenDP), startup (processor time), or tests-size "
-            "(how often noise-aware tests reject true hypotheses)."
+            help="tables (against DuckDB and ONS), scale (as records, cells and dimensions grow, on every engine), dp, "
+            "margins and joint (against OpenDP), startup (processor time), loading (files beside DuckDB's bare read), "
+            "wide (cells that are not 0 of eight variables), "
+            "page (in a browser), serve (load and attacks), tests-size (how often noise-aware tests reject true "
+            "hypotheses), or timing (whether times tell what answers must not)."
         ),
     ] = "tables",
     rows: Annotated[
@@ -39,17 +59,22 @@ def bench(
         int | None,
         typer.Option(
             min=1,
-            help="Runs of each; the best counts. tables: 7 by default. tests-size: tables a point.",
+            help="Runs of each; the best counts. tables: 7 by default. tests-size: tables a point. serve: seconds a point. "
+            "timing: pairs a point, 10000 by default.",
         ),
     ] = None,
     points: Annotated[
-        str | None, typer.Option(help="tests-size: only these points, comma-separated names.")
+        str | None, typer.Option(help="tests-size, serve, timing: only these points, comma-separated names.")
     ] = None,
     keep: Annotated[
         Path | None,
         typer.Option(
             help="tests-size: a JSON file of results. Its points are not measured again; new ones are added."
         ),
+    ] = None,
+    out: Annotated[
+        Path | None,
+        typer.Option(help="page and scale: write the page of the results, and JSON and pictures beside it."),
     ] = None,
     markdown: Annotated[bool, typer.Option("--markdown", help="Print a Markdown table.")] = False,
     no_ons: Annotated[bool, typer.Option("--no-ons", help="Leave out the ONS package.")] = False,
@@ -61,14 +86,20 @@ def bench(
 
     sizes = () if rows is None else _sizes(rows)
     chosen = _part(part)
-    alone = no_ons if part == "tables" else no_opendp
+    alone = no_ons if part in {"tables", "scale"} else no_opendp
     names = tuple(name.strip() for name in (points or "").split(",") if name.strip())
-    if part != "tests-size" and (names or keep):
+    if (part not in {"tests-size", "serve", "timing"} and names) or (part != "tests-size" and keep):
         raise BadRequest(
             f"--points and --keep mean nothing to {part}.", "Leave them out, or take tests-size."
         )
+    if out is not None and chosen.document is None:
+        raise BadRequest(f"--out means nothing to {part}.", "Leave it out, or take page or scale.")
+    if out is not None:
+        _refuse_no_place(out)
     wish = Wish(sizes, repeats, not alone, names, messages.print)
     results = list(chosen.measure(wish) if keep is None else _kept(chosen, wish, keep))
+    if out is not None:
+        _write(chosen, results, out)
     if as_json:
         emit_json(results)
     elif markdown:
@@ -99,6 +130,26 @@ def _kept(part: Part, wish: Wish, keep: Path) -> Iterator[Result]:
         yield known[point.name]
 
 
+def _refuse_no_place(out: Path) -> None:
+    """Nothing is measured for minutes that cannot be written in the end."""
+    if out.is_dir() or out.suffix in {".json", ""}:
+        raise BadRequest(
+            f"--out is {out}.", "Name the file of the page, as in results.md; JSON and pictures go beside it."
+        )
+    out.parent.mkdir(parents=True, exist_ok=True)
+
+
+def _write(part: Part, results: list[Result], out: Path) -> None:
+    """The page, the results as JSON, and the pictures beside it."""
+    out.with_suffix(".json").write_text(json.dumps(results, indent=1) + "\n", "utf-8")
+    if part.document is not None:
+        out.write_text(part.document(markdown_lines(part, results), results), "utf-8")
+    for name, chart in part.pictures(results).items():
+        from discreet.pictures.save import save
+
+        save(chart, out.with_name(f"{out.stem}-{name}.svg"))
+
+
 def markdown_lines(part: Part, results: list[Result]) -> list[str]:
     """The results as the lines of a Markdown table."""
     rows = [list(part.columns), ["---"] * len(part.columns)]
@@ -119,12 +170,36 @@ def _sizes(rows: str) -> tuple[int, ...]:
 
 
 def _show(part: Part, results: list[Result]) -> None:
+    """The results for people. Where several lines have one label, they are a table of their own."""
+    label = next(iter(part.columns.values()))
+    parts = [list(lines) for _, lines in groupby(results, label)]
+    for lines in [results] if len(parts) == len(results) else parts:
+        output.print(_grid({header: [text(each) for each in lines] for header, text in part.columns.items()}))
+
+
+def _grid(columns: dict[str, list[str]]) -> Table:
+    """A table whose title has what is the same in all its lines, and which has no empty columns.
+
+    Where it is too wide, texts go over several lines; no number is cut.
+    """
     from rich import box
     from rich.table import Table
 
-    grid = Table(box=box.SIMPLE_HEAD)
-    for place, header in enumerate(part.columns):
-        grid.add_column(header, justify="right" if place else "left")
-    for result in results:
-        grid.add_row(*(text(result) for text in part.columns.values()))
-    output.print(grid)
+    same = {header: texts[0] for header, texts in columns.items() if len(set(texts)) == 1 < len(texts)}
+    title = ", ".join(
+        f"{text} {header}" if text[:1].isdecimal() else text for header, text in same.items() if text
+    )
+    found = Table(title=title or None, title_justify="left", box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0))
+    shown = {header: texts for header, texts in columns.items() if header not in same and any(texts)}
+    for header, texts in shown.items():
+        numbers = any(each[:1].isdecimal() for each in texts)
+        found.add_column(
+            header.replace(" ", "\n"),
+            justify="right" if numbers else "left",
+            no_wrap=numbers,
+            overflow="fold",
+            vertical="bottom",
+        )
+    for line in zip(*shown.values(), strict=True):
+        found.add_row(*line)
+    return found

@@ -1,0 +1,31 @@
+"""The pictures of growth render with their words and their numbers."""
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+
+from discreet.pictures.save import render
+from discreet_studies.pictures.scale import pictures
+
+RECORD = Path(__file__).parents[3] / "docs" / "concepts" / "how-it-scales.json"
+SHOWN = {
+    "records": "A table's time as the records grow",
+    "cells": "Variables crossed",
+    "loads": "Peak memory, MB",
+}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", SHOWN)
+def test_a_picture_is_the_one_of_the_record(name):
+    chart = pictures(json.loads(RECORD.read_text()))[name]
+    words = words_of(render(chart, "svg"))
+    assert SHOWN[name] in words
+    assert not re.search(r"\bNaN\b|Infinity", words)
+    assert words_of(RECORD.with_name(f"{RECORD.stem}-{name}.svg").read_bytes()) == words
+
+
+def words_of(svg):
+    return re.sub(r"<[^>]+>", " ", svg.decode()).replace("&#39;", "'").replace("&apos;", "'")
