@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import gc
+import hashlib
 import io
+import json
 import os
 import pwd
 import shutil
@@ -14,7 +17,7 @@ import threading
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 import sys
-from contextlib import contextmanager, redirect_stderr, redirect_stdout
+from contextlib import contextmanager, redirect_stderr, redirect_stdout, suppress
 from dataclasses import dataclass
 from itertools import count
 from pathlib import Path
@@ -28,8 +31,9 @@ from hypothesis import settings
 from discreet.answer.pipeline import release_table
 from discreet.cli.main import run as command_line
 from discreet.model.request import request_from_text
-from discreet.records.secret import Secret
+from discreet.records.secret import BYTES, Secret, write_guarded
 from discreet.rules import declared
+from discreet.workspace import load
 from discreet.workspace.load import load_dataset
 from discreet.workspace.workspace import Workspace
 
@@ -40,6 +44,19 @@ if TYPE_CHECKING:
     from discreet.model.dataset import Dataset
     from discreet.model.release import Release
     from discreet.rules.rule import Rule
+
+
+def _memory() -> str | None:
+    """A file system in memory with room for the files of tests: nobody waits there until a disk has written."""
+    place = Path("/dev/shm")
+    usable = place.is_dir() and os.access(place, os.W_OK) and not os.statvfs(place).f_flag & os.ST_NOEXEC
+    return str(place) if usable and shutil.disk_usage(place).free > 4 * 2**30 else None
+
+
+#: Where temporary files are made; None: where the system makes them.
+MEMORY = _memory()
+if MEMORY:
+    os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", MEMORY)
 
 #: Every rule set that the test at hand declares.
 DECLARED_RULES: set[frozenset[Rule]] = set()
@@ -142,11 +159,13 @@ PRIVATE = """
 method = "dp"
 
 [protection.universe]
+margins = "own"
 variables = ["sex", "age", "job", "area"]
 up_to = 1
 tables = [["sex", "age"], ["sex", "job"], ["sex", "area"], ["age", "job"], ["age", "area"]]
 
 [protection.budget]
+calibrate = false
 family = "town"
 epsilon = 4.0
 delta = 1e-9
@@ -154,6 +173,9 @@ cap_epsilon = 9.0
 cap_delta = 1e-6
 answer_cost = 0.5
 """
+#: The same as a joint universe with a level more.
+JOINT = PRIVATE.replace('"own"', '"joint"').replace('"job", "area"]', '"job", "region", "area"]')
+JOINT_TOWN = TOWN[: TOWN.index("[protection]")] + JOINT
 PRIVATE_TOWN = TOWN[: TOWN.index("[protection]")] + PRIVATE
 
 
@@ -215,6 +237,15 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--golden", choices=("check", "record", "overwrite"), default="check")
 
 
+def pytest_collection_finish() -> None:
+    """Thousands of tests stay until the end: no collection of garbage needs to look at them again."""
+    gc.freeze()
+
+
+def pytest_unconfigure() -> None:
+    gc.unfreeze()
+
+
 @pytest.fixture(scope="session")
 def secret() -> Secret:
     return Secret(SECRET_BYTES)
@@ -228,6 +259,20 @@ def town(tmp_path_factory: pytest.TempPathFactory) -> Town:
 @pytest.fixture(scope="session")
 def town_workspace(town: Town) -> Workspace:
     return town.load(town.folder / "workspace")
+
+
+@pytest.fixture(scope="session")
+def town_original(town: Town) -> Path:
+    """A workspace with the town that nobody changes: tests that change one copy it."""
+    folder = town.folder / "original"
+    town.load(folder).close()
+    return folder
+
+
+@pytest.fixture
+def town_folder(town_original: Path, tmp_path: Path) -> Path:
+    """A workspace with the town that a test may change."""
+    return shutil.copytree(town_original, tmp_path / "w")
 
 
 @pytest.fixture(scope="session")
@@ -252,17 +297,34 @@ def town_release(town_workspace: Workspace) -> Release:
 
 
 @pytest.fixture(scope="session")
+def joint_town(town: Town) -> Town:
+    """The town as a joint universe: its description, its records and a folder for workspaces."""
+    return Town(JOINT_TOWN, town.records, town.folder / "joint")
+
+
+@pytest.fixture(scope="session")
+def joint_workspace(joint_town: Town) -> Workspace:
+    return joint_town.load(joint_town.folder / "workspace")
+
+
+@pytest.fixture(scope="session")
 def private_description() -> str:
     """The town's description under `dp`."""
     return PRIVATE_TOWN
 
 
+@pytest.fixture(scope="session")
+def private_folder(town: Town) -> Path:
+    """A workspace with the town under `dp` that nobody spends: tests that spend copy it."""
+    folder = town.folder / "private"
+    town.load(folder, PRIVATE_TOWN).close()
+    return folder
+
+
 @pytest.fixture
-def private_town(town: Town, tmp_path: Path) -> Town:
+def private_town(town: Town, private_folder: Path, tmp_path: Path) -> Town:
     """The town under `dp`, in a workspace that a test may spend."""
-    private = Town(PRIVATE_TOWN, town.records, tmp_path / "private")
-    private.load(private.folder).close()
-    return private
+    return Town(PRIVATE_TOWN, town.records, shutil.copytree(private_folder, tmp_path / "private"))
 
 
 @pytest.fixture(scope="session")
@@ -283,6 +345,21 @@ def unattacked() -> Callable[[], set[frozenset[Rule]]]:
 def _is_ours(rule: Rule) -> bool:
     """Whether a kind is shipped; those that tests register are strangers."""
     return type(rule).__module__.startswith("discreet.rules.")
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _a_secret_by_its_place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """A load without a secret makes one of its folder's name: noise fails a test in every run or in none."""
+    base = tmp_path_factory.getbasetemp()
+
+    def create(path: Path) -> None:
+        first, *others = Path(os.path.relpath(path.absolute(), base)).parts
+        place = "/".join((first.rstrip("0123456789"), *others))
+        write_guarded(path, hashlib.blake2b(place.encode(), digest_size=BYTES).digest())
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(load, "create_secret", create)
+        yield
 
 
 @pytest.fixture(autouse=True)
@@ -337,6 +414,34 @@ def run_here(monkeypatch: pytest.MonkeyPatch) -> Callable[..., Done]:
     return run
 
 
+#: `make drills` sets it to a file: then each drill runs as often as docs/reference/drills.md says, and notes figures.
+FIGURES = os.environ.get("DISCREET_DRILLS", "")
+
+
+class Drill:
+    """One drill, by the name of its test."""
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+
+    def times(self, quick: int, full: int) -> int:
+        """How often a fault is made: a few times among the tests, often in `make drills`."""
+        return full if FIGURES else quick
+
+    def note(self, **figures: int) -> None:
+        """What came of it."""
+        if FIGURES:
+            kept = Path(FIGURES)
+            known = json.loads(kept.read_text("utf-8")) if kept.exists() else {}
+            kept.write_text(json.dumps(known | {self._name: figures}, indent=1) + "\n", "utf-8")
+
+
+@pytest.fixture
+def drill(request: pytest.FixtureRequest) -> Drill:
+    """How often a fault is made, and a place for what came of it."""
+    return Drill(request.node.name.removeprefix("test_"))
+
+
 @contextmanager
 def _serving(folder: Path, below: str = "") -> Iterator[str]:
     """The address of a workspace while it is served, at the root or below a path."""
@@ -344,7 +449,7 @@ def _serving(folder: Path, below: str = "") -> Iterator[str]:
 
     import uvicorn
 
-    from discreet.answer.door import open_doors
+    from discreet.answer.doors import open_doors
     from discreet.server.app import create_app, listen
     from discreet.workspace.options import read_options
 
@@ -375,7 +480,7 @@ def served() -> Callable[..., AbstractContextManager[str]]:
 def _postgres_programs() -> Path:
     """The folder of `initdb` and `pg_ctl`; Debian keeps them off the path."""
     found = shutil.which("initdb")
-    folders = [Path(found).parent] if found else sorted(Path("/usr/lib/postgresql").glob("*/bin"))
+    folders = [Path(found).resolve().parent] if found else sorted(Path("/usr/lib/postgresql").glob("*/bin"))
     if not folders:
         pytest.skip("PostgreSQL is not installed; as root `make test` installs it")
     return folders[-1]
@@ -393,29 +498,108 @@ def _server_account() -> tuple[str, list[str]]:
     return name, [runuser, "-u", name, "--"]
 
 
+class PostgresHome:
+    """A folder with the data of a PostgreSQL server of our own: no network, no password, a socket in the folder."""
+
+    def __init__(self) -> None:
+        pytest.importorskip("psycopg")
+        self._programs, (account, self._led_by) = _postgres_programs(), _server_account()
+        # short: the path of a socket has at most 107 characters
+        self.folder = tempfile.mkdtemp(prefix="pg-", dir=MEMORY)
+        shutil.chown(self.folder, account)
+
+    def run(self, program: str, *arguments: str) -> None:
+        command = [*self._led_by, str(self._programs / program), "-D", f"{self.folder}/data", *arguments]
+        subprocess.run(command, check=True, capture_output=True, timeout=120, cwd=self.folder)
+
+    def make(self) -> None:
+        self.run("initdb", "-U", "me", "-A", "trust", "-E", "UTF8", "--no-locale", "--no-sync")
+
+    def start(self, more: str = "") -> None:
+        options = (
+            f"-c listen_addresses='' -k {self.folder} -c max_connections=100 -c shared_buffers=16MB {more}"
+        )
+        self.run("pg_ctl", "-w", "-o", options, "-l", f"{self.folder}/log", "start")
+
+    def stop(self) -> None:
+        self.run("pg_ctl", "-w", "-m", "immediate", "stop")
+
+    @property
+    def process(self) -> int:
+        return int(Path(self.folder, "data", "postmaster.pid").read_text().split()[0])
+
+
 @pytest.fixture(scope="session")
 def postgres_server() -> Iterator[str]:
-    """The folder of the socket of a server of our own: no network, no password, gone at the end.
+    """The folder of the socket of a server, gone at the end.
 
     One that is installed and does not start is a failure and not a reason to skip.
     """
-    pytest.importorskip("psycopg")
-    programs, (account, led_by) = _postgres_programs(), _server_account()
-    home = tempfile.mkdtemp(prefix="pg-")  # short: the path of a socket has at most 107 characters
-    shutil.chown(home, account)
-
-    def run(program: str, *arguments: str) -> None:
-        command = [*led_by, str(programs / program), "-D", f"{home}/data", *arguments]
-        subprocess.run(command, check=True, capture_output=True, timeout=120, cwd=home)
-
-    run("initdb", "-U", "me", "-A", "trust", "-E", "UTF8", "--no-locale", "--no-sync")
-    options = f"-c listen_addresses='' -k {home} -c max_connections=100 -c shared_buffers=16MB"
+    home = PostgresHome()
+    home.make()
     try:
-        run("pg_ctl", "-w", "-o", options, "-l", f"{home}/log", "start")
-        yield home
+        home.start()
+        yield home.folder
     finally:
-        run("pg_ctl", "-w", "-m", "immediate", "stop")
-        shutil.rmtree(home, ignore_errors=True)
+        home.stop()
+        shutil.rmtree(home.folder, ignore_errors=True)
+
+
+@pytest.fixture
+def postgres_homes() -> Iterator[list[PostgresHome]]:
+    """Three folders for servers that a test makes, starts and kills."""
+    homes = [PostgresHome() for _ in range(3)]
+    try:
+        yield homes
+    finally:
+        for home in homes:
+            with suppress(subprocess.CalledProcessError):
+                home.stop()
+            shutil.rmtree(home.folder, ignore_errors=True)
+
+
+#: How the tests' Spark is set: small and quick to start. It asks for event files and a page, which Discreet never allows.
+SPARK_DEFAULTS = """
+spark.master local[2]
+spark.driver.memory 512m
+spark.driver.extraJavaOptions -XX:TieredStopAtLevel=1 -XX:+UseSerialGC -Dderby.system.home={home}
+spark.sql.shuffle.partitions 2
+spark.sql.adaptive.enabled false
+spark.sql.codegen.wholeStage false
+spark.sql.warehouse.dir file://{home}/warehouse
+spark.sql.catalogImplementation hive
+spark.hadoop.javax.jdo.option.ConnectionURL jdbc:derby:memory:town;create=true
+spark.eventLog.enabled true
+spark.eventLog.dir file://{home}/events
+spark.ui.enabled true
+"""
+SPARK_LOG = """
+rootLogger.level = info
+rootLogger.appenderRef.file.ref = file
+appender.file.type = File
+appender.file.name = file
+appender.file.fileName = {home}/log
+appender.file.layout.type = PatternLayout
+appender.file.layout.pattern = %d %p %c: %m%n%ex
+"""
+
+
+@pytest.fixture(scope="session")
+def spark_home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """Spark in this process, one session for all tests; the folder has what an office's Spark would have."""
+    pytest.importorskip("pyspark")
+    if shutil.which("java") is None and not os.environ.get("JAVA_HOME"):
+        pytest.skip("Java is not installed; as root `make test` installs it")
+    from discreet.records.spark_session import stop_spark
+
+    home = tmp_path_factory.mktemp("spark")
+    (home / "events").mkdir()
+    (home / "spark-defaults.conf").write_text(SPARK_DEFAULTS.format(home=home), "utf-8")
+    (home / "log4j2.properties").write_text(SPARK_LOG.format(home=home), "utf-8")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("SPARK_CONF_DIR", str(home))
+        yield home
+        stop_spark()
 
 
 _databases = count()

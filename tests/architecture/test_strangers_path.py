@@ -1,8 +1,8 @@
 """A stranger adds one file for each row of "Where do I add a ...?", and every face has it.
 
-The package is copied, one module is written for a noise family, a rule, a measure, a format, an engine and a command,
-and nothing else is touched. A new process then loads a dataset that uses all of them and asks for it from the command
-line, from Python, over HTTP and on the page.
+The package is copied, one module is written for a noise family, a rule, a measure, a format, an engine, a kind of file
+and a command, and nothing else is touched. A new process then loads a dataset that uses all of them and asks for it from
+the command line, from Python, over HTTP and on the page.
 """
 
 import json
@@ -70,6 +70,13 @@ from discreet.records.engine import EngineKind
 from discreet.records.engines import duckdb
 KIND = EngineKind("stranger", "DuckDB for a test", duckdb.KIND.store, duckdb.KIND.open)
 ''',
+    "records/readers/stranger.py": '''
+"""A file of a stranger: Parquet under another name."""
+from discreet.records.readers import Reader
+from discreet.records.source import Source
+READER = Reader("strange", (".strange",), lambda connection, path, options, aside: Source(
+    connection.read_parquet(str(path)), None, path.name))
+''',
     "cli/commands/stranger.py": '''
 """`discreet stranger`."""
 from discreet.cli.registry import EXAMINE, Command
@@ -85,7 +92,7 @@ import json, sys
 from pathlib import Path
 from fastapi.testclient import TestClient
 import discreet
-from discreet.answer.door import open_doors
+from discreet.answer.doors import open_doors
 from discreet.server.app import create_app
 from discreet.workspace.options import read_options
 folder = Path(sys.argv[1])
@@ -145,9 +152,9 @@ def folder(command, town, tmp_path_factory):
     rule = '[[rule]]\nkind = "no-jobs"\n'
     description = town.description[:start] + '[protection.noise]\nfamily = "stranger"\n' + rule
     (place / "dataset.toml").write_text(description, "utf-8")
-    pq.write_table(town.records, place / "town.parquet")
+    pq.write_table(town.records, place / "town.strange")
     done = command(
-        "load", place / "dataset.toml", place / "town.parquet", "-w", place / "w", "--engine", "stranger"
+        "load", place / "dataset.toml", place / "town.strange", "-w", place / "w", "--engine", "stranger"
     )
     assert done.returncode == 0, done.stderr
     return place / "w"

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
 import pytest
 from fastapi.testclient import TestClient
 
-from discreet.answer.door import Doors
+from discreet.answer.doors import Doors
+from discreet.model.dataset_toml import parse_dataset
 from discreet.server.app import create_app
+from discreet.workspace import load, version
 from discreet.workspace.ledger_place import accounts_of, open_ledger
 from discreet.workspace.options import read_options
 from discreet.workspace.workspace import Workspace
@@ -20,7 +22,9 @@ if TYPE_CHECKING:
 
     from httpx import Response
 
+    from discreet.answer.doors import Gate
     from discreet.ledger.entries import BudgetState
+    from discreet.model.dataset import Dataset
 
 
 @dataclass(frozen=True)
@@ -66,6 +70,50 @@ def open_site(folder: Path, dataset: str = "town") -> Site:
 def site_of():
     """Opens a workspace behind the HTTP application."""
     return open_site
+
+
+@pytest.fixture(scope="module")
+def parsed_once():
+    """One parsed description for hundreds of loads of it: then its plan is made once, too. Parsing knows no secret."""
+    kept: dict[tuple[str, int | None], Dataset] = {}
+
+    def parse(text: str, defaults: int | None = None, boundaries: object = ()) -> Dataset:
+        assert not boundaries
+        if (text, defaults) not in kept:
+            kept[text, defaults] = parse_dataset(text, defaults)
+        return kept[text, defaults]
+
+    with pytest.MonkeyPatch.context() as patch:
+        for module in (load, version):
+            patch.setattr(module, "parse_dataset", parse)
+        yield
+
+
+class SwappedDoors(Doors):
+    """Doors whose workspace can be changed behind an application."""
+
+    def behind(self, gate: Gate) -> Doors:
+        """These doors themselves, behind a gate."""
+        self._gate = gate
+        return self
+
+
+@pytest.fixture(scope="module")
+def next_site():
+    """Opens one workspace after another behind one HTTP application: to make one takes as long as several answers."""
+    kept: list[tuple[Doors, TestClient]] = []
+
+    def opened(folder: Path, dataset: str = "town") -> Site:
+        workspace = Workspace(folder, threads=1)
+        if not kept:
+            doors = SwappedDoors(workspace)
+            options = replace(read_options(folder), cache_mb=0)  # a question is asked again with a fault
+            kept.append((doors, TestClient(create_app(doors, options))))
+        doors, client = kept[0]
+        doors._workspace = workspace
+        return Site(folder, workspace, client, dataset)
+
+    return opened
 
 
 @pytest.fixture

@@ -1,6 +1,6 @@
 """`dp` seen through the HTTP application and nothing else: the stated law, the stated promise, no shared noise.
 
-2,000 disjoint cells with one true count under 100 secrets, one request each: 200,000 draws a side. Every check is a
+10,000 disjoint cells with one true count under 20 secrets, one request each: 200,000 draws a side. Every check is a
 function of what came over HTTP; it passes for the product, and the same function finds out a product with one fault.
 The law that noise is checked against is the closed form, not the product's own table.
 """
@@ -38,9 +38,9 @@ pytestmark = pytest.mark.slow
 
 #: Of every single check; secrets are fixed, so the outcome is too.
 FALSE_ALARM = 1e-6
-AREAS, PARTS = 1000, ("1", "2")
+AREAS, PARTS = 5000, ("1", "2")
 #: Secrets of the main comparison, of records that moved, and of questions that few draws settle.
-SECRETS, MOVED, FEW = 100, 100, 4
+SECRETS, MOVED, FEW = 20, 20, 2
 #: Of each table; every record is in three of them.
 EPSILON, TABLES = 1.0, ("a", "b", "c")
 
@@ -62,6 +62,7 @@ up_to = 0
 tables = [["cell", "a"], ["cell", "b"], ["cell", "c"]]
 margins = "sums"
 [protection.budget]
+calibrate = false
 family = "cells"
 epsilon = 3.0
 cap_epsilon = 6.0
@@ -138,7 +139,7 @@ def home(tmp_path_factory):
 
 
 @pytest.fixture(scope="module")
-def collect(home, site_of):
+def collect(home, next_site, parsed_once):
     """What a site says to some questions under many secrets, as one array for each question."""
     numbered = itertools.count()
 
@@ -146,7 +147,7 @@ def collect(home, site_of):
         rng, found = np.random.default_rng(2024), {name: [] for name in questions}
         for _ in range(secrets):
             folder = home / str(next(numbered))
-            site = watch(site_of, folder, rng.bytes(32), first_version or description, data=data)
+            site = watch(next_site, folder, rng.bytes(32), first_version or description, data=data)
             if first_version is not None:
                 load_dataset(folder, description, data)
             for name, (fault, column) in questions.items():
@@ -182,9 +183,10 @@ def scale(patch):
 def zeros(patch):
     """Empty cells are released as they are."""
 
-    def spared(exact, parts, noise):
-        cells = described_noise(exact, parts, noise)
-        cells.noisy[exact.counts == 0] = 0
+    def spared(exact, parts, noise, **options):
+        empty = exact.counts == 0  # the counts may be spent for the noisy ones
+        cells = described_noise(exact, parts, noise, **options)
+        cells.noisy[empty] = 0
         return cells
 
     patch.setattr("discreet.protect.dp_protector.described_noise", spared)

@@ -27,9 +27,11 @@ id_column = "id"
 [protection]
 method = "dp"
 [protection.universe]
+margins = "own"
 variables = {list(LETTERS)}
 up_to = 1
 [protection.budget]
+calibrate = false
 family = "town"
 epsilon = 1.0
 cap_epsilon = 4.05

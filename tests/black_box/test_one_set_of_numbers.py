@@ -13,7 +13,7 @@ from tests.formats.readers import READERS
 import discreet
 from discreet.formats import formats
 
-FOR_READING = {"html"}  # for reading: its numbers are set in thousands
+FOR_READING = {"html", "svg", "png"}  # for reading: numbers set in thousands, and pictures
 
 
 def cells_of(lines):

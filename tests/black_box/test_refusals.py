@@ -261,7 +261,7 @@ def test_a_rule_shown_true_counts_would_be_noticed(private_town, looked_at, monk
     site.workspace.stored("town").verdicts.clear()
     monkeypatch.setattr(
         "discreet.protect.dp_protector.DpProtector.protect",
-        lambda _self, exact: type("Bare", (), {"noisy": exact.counts.astype(np.int64)})(),
+        lambda _self, exact, **_: type("Bare", (), {"noisy": exact.counts.astype(np.int64)})(),
     )
     stored = site.workspace.stored("town")
     from discreet.answer.verdicts import verdict_on

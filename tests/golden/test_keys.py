@@ -9,7 +9,7 @@ from discreet.model.dataset_toml import parse_dataset
 from discreet.model.protection import KEY_MODES, Protection
 from discreet.model.request import canonical, request_from_text
 from discreet.model.shape import table_shape
-from discreet.protect.cell_keys import _descriptions, cell_keys
+from discreet.protect.cell_keys import cell_keys, description_tokens
 from discreet.protect.description_keys import NoiseContext, block_keys, margin_cells, margin_keys, named_keys
 from discreet.records.block_cipher import counter_words, counter_words_at, encipher, pair_blocks
 from discreet.records.fingerprint import Fingerprint
@@ -75,7 +75,7 @@ def test_cell_keys(golden, secret, town, mode, modulus):
     places = np.arange(shape.cells)
     sums = (np.arange(shape.cells, dtype=np.uint64) * np.uint64(0x0123456789ABCDE) + np.uint64(77)) % 2**62
     protection = Protection(keys=mode, modulus=256 if mode == "abs" else modulus)
-    keys = cell_keys(secret, "town", protection, modulus)(sums, shape, places)
+    keys = cell_keys(secret, "town", protection, modulus)(shape)(sums, places)
     golden.check(f"cell keys {mode} {modulus}", keys.tolist())
 
 
@@ -90,9 +90,8 @@ def test_cell_keys(golden, secret, town, mode, modulus):
 )
 def test_tokens_of_codes_declared_in_no_order(golden, secret, places, parts):
     shape = table_shape(canonical(request_from_text("places", **parts), places), places)
-    golden.check(
-        f"tokens {parts}", _descriptions(secret.derive("cell-description", "places"), shape).tolist()
-    )
+    tokens = description_tokens(secret.derive("cell-description", "places"), shape)
+    golden.check(f"tokens {parts}", tokens(np.arange(shape.cells)).reshape(shape.lengths).tolist())
 
 
 @pytest.mark.parametrize("margin", [(), ("zone",), ("zone", "Age"), ("sex", "zone", "Age")])

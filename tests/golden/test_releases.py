@@ -146,7 +146,7 @@ OUTSIDE = {"outside": {"rows": ["sex"], "columns": ["job"], "layers": ["area"]}}
 GAUSSIAN = '[protection.noise]\nfamily = "gaussian"\n\n[protection.universe]'
 PRIVATE = {
     "own": {},
-    "sums": {"up_to = 1": 'up_to = 1\nmargins = "sums"'},
+    "sums": {'margins = "own"': 'margins = "sums"'},
     "known total": {'family = "town"': 'family = "town"\ninvariants = ["n"]\nneighbours = "replace-one"'},
     "two records": {
         'family = "town"': 'family = "town"\nrecords_per_unit = 2',
@@ -182,6 +182,7 @@ def private_variant(private_town, changes):
     return text
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", PRIVATE)
 def test_releases_under_dp_never_change(golden, private_town, tmp_path, name):
     if name in FLOAT and not golden.same_floats:
@@ -242,9 +243,11 @@ UNSORTED_DP = """
 [protection]
 method = "dp"
 [protection.universe]
+margins = "own"
 variables = ["zone", "age", "Sex"]
 up_to = 2
 [protection.budget]
+calibrate = false
 family = "unsorted"
 epsilon = 3.0
 cap_epsilon = 3.0

@@ -15,7 +15,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from discreet.answer.door import Doors
+from discreet.answer.doors import Doors
 from discreet.assess.survey_errors import survey_errors
 from discreet.model.request import TableRequest
 from discreet.workspace.demo.spudlandia import spudlandia_batches, spudlandia_description

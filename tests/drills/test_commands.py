@@ -1,0 +1,211 @@
+"""A command that is killed, or meets a full disk, before any change of a file: what was before or what is after.
+
+Python tells its audit hooks of each change of a file before it is done. What DuckDB, Arrow and SQLite write by themselves
+meets a full disk in `test_small_disk.py`, and kills in tests/black_box/test_kills.py.
+"""
+
+from __future__ import annotations
+
+import random
+import shutil
+from collections import Counter
+from functools import partial
+
+import pytest
+from tests.conftest import write_secret
+from tests.drills.faults import (
+    COUNTED,
+    SECOND,
+    changes_of,
+    check_after_fault,
+    counted_records,
+    found_outside,
+    full,
+    killed,
+    outcome,
+    served,
+)
+
+from discreet.answer.doors import open_doors
+from discreet.errors import PublicationUnusable
+from discreet.publish.doors import open_publication
+from discreet.publish.place import Folder
+from discreet.publish.publishing import publish
+from discreet.records.signing import signing_key
+from discreet.workspace.load import load_dataset, point_to
+from discreet.workspace.schema import RETIRING
+from discreet.workspace.upkeep import rotation
+from discreet.workspace.upkeep.backup import back_up, restore
+from discreet.workspace.upkeep.building import build_cubes
+from discreet.workspace.upkeep.places import versions_of
+from discreet.workspace.upkeep.removal import remove_version
+from discreet.workspace.upkeep.roll_back import roll_back
+
+pytestmark = [pytest.mark.slow, pytest.mark.drill]
+
+
+def loads(folder):
+    third = SECOND.replace('version = "2"', 'version = "3"')
+    load_dataset(folder, third, counted_records(200), engine="duckdb")
+
+
+def rolls_back(folder):
+    roll_back(folder, "counted", "1")
+
+
+def removes(folder):
+    if len(versions_of(folder / "datasets" / "counted")) > 1:  # else it was done
+        remove_version(folder, "counted", "1")
+
+
+def builds(folder):
+    build_cubes(folder, "counted", up_to=2, within=10**9)
+
+
+def backs_up(folder):
+    shutil.rmtree(folder.parent / "copy", ignore_errors=True)  # a copy that was broken off is no backup
+    back_up(folder, folder.parent / "copy")
+
+
+def restores(folder):
+    restore(folder.parent / "kept", folder)
+
+
+def publishes(folder):
+    doors = open_doors(folder, threads=1)
+    publish(doors, "counted", Folder(folder.parent / "public"), signing_key(folder))
+    doors.close()
+
+
+def rotates(folder):
+    if not list(folder.glob("retired-*")):  # else it was done
+        rotation.rotate(folder)
+
+
+#: Each command, and whether another version or another secret is served after it.
+COMMANDS = {
+    each.__name__: each for each in (loads, rolls_back, removes, builds, backs_up, restores, publishes)
+}
+
+
+@pytest.fixture(scope="module")
+def template(tmp_path_factory):
+    return make_template(tmp_path_factory.mktemp("template"))
+
+
+def make_template(base):
+    """A workspace with two versions that are served side by side, and its backup."""
+    write_secret(base / "w")
+    load_dataset(base / "w", COUNTED, counted_records())
+    load_dataset(base / "w", SECOND, counted_records(100), serve_beside=True)
+    assert found_outside(base / "w") == set()
+    back_up(base / "w", base / "kept")
+    return base
+
+
+@pytest.mark.parametrize("fault", [killed, full])
+@pytest.mark.parametrize("name", COMMANDS)
+def test_a_command_struck_before_any_change(template, tmp_path, name, fault, drill):
+    command, base = COMMANDS[name], tmp_path / "base"
+    shutil.copytree(template, base)
+    before = served(base / "w")
+    whole = changes_of(base, partial(command, base / "w"))
+    after = served(base / "w")
+    shutil.rmtree(base)
+    chosen = random.Random(8).sample(range(1, whole + 1), min(whole, drill.times(1, 12)))
+    found: Counter[str] = Counter()
+    for number in chosen:
+        shutil.copytree(template, base)
+        found[outcome(base, partial(fault, number), partial(command, base / "w"))] += 1
+        if name != "restores" or (base / "w").exists():
+            there = served(base / "w")
+            assert there in {before, after}, number
+            found["as_before" if there == before else "as_after"] += 1
+            check_after_fault(base / "w")
+        if name == "publishes":
+            assert found_outside(base / "w", base / "public") == set()
+            _whole_or_none(base)
+        command(base / "w")
+        assert served(base / "w") == after, number
+        shutil.rmtree(base)
+    assert before[0]
+    assert found["died" if fault is killed else "refused"]
+    drill.note(changes=whole, faults=len(chosen), **found, other=0)
+
+
+def _whole_or_none(base) -> None:
+    """A publication that was broken off is none, or whole."""
+    try:
+        doors = open_publication(Folder(base / "public"), signing_key(base / "w").public)
+    except PublicationUnusable:
+        return
+    doors.verify("counted")
+
+
+def test_a_rotation_killed_before_any_change_is_finished_by_the_next(template, tmp_path, drill):
+    """Until it has begun the old workspace is served; then nothing, until the same command ends it."""
+    base, before = tmp_path / "base", served(template / "w")
+    shutil.copytree(template, base)
+    whole = changes_of(base, partial(rotates, base / "w"))
+    shutil.rmtree(base)
+    under_way = 0
+    chosen = random.Random(9).sample(range(1, whole + 1), drill.times(4, whole))
+    for number in chosen:
+        shutil.copytree(template, base)
+        old = (base / "w" / "secret").read_bytes()
+        assert outcome(base, partial(killed, number), partial(rotates, base / "w")) == "died"
+        retiring, chained = (base / "w" / RETIRING).exists(), (base / "w" / rotation.NEXT).exists()
+        under_way += retiring
+        assert served(base / "w") == (("", b"") if retiring or list(base.glob("w/retired-*")) else before)
+        if not (retiring or chained):  # else it is said that the same command finishes it
+            check_after_fault(base / "w")
+        rotates(base / "w")
+        check_after_fault(base / "w")
+        (retired,) = (base / "w").glob("retired-*")
+        assert served(retired) == before
+        assert (base / "w" / "secret").read_bytes() != old
+        assert not (base / "w" / rotation.NEXT).exists()
+        load_dataset(base / "w", SECOND, counted_records(100))
+        assert served(base / "w")[1] not in {b"", before[1]}
+        shutil.rmtree(base)
+    assert under_way
+    drill.note(kills=len(chosen), broken_off=under_way, finished_by_the_next=len(chosen), lost_workspaces=0)
+
+
+def points_in_place(home, digest):
+    """Wrong: no new file and no rename."""
+    with (home / "current").open("w") as file:
+        file.write(digest[:10])
+        (home / ".passing").touch()
+        file.write(digest[10:] + "\n")
+
+
+def test_a_pointer_that_is_written_in_place_would_be_found_out(template, tmp_path, monkeypatch):
+    """A writer without a rename leaves half a pointer, and nothing is served."""
+    lost = {}
+    for writer in (point_to, points_in_place):
+        monkeypatch.setattr("discreet.workspace.upkeep.roll_back.point_to", writer)
+        base = shutil.copytree(template, tmp_path / writer.__name__ / "all")
+        whole, found = changes_of(base, partial(rolls_back, base / "w")), set()
+        for number in range(1, whole + 1):
+            base = shutil.copytree(template, tmp_path / writer.__name__ / str(number))
+            outcome(base, partial(killed, number), partial(rolls_back, base / "w"))
+            found.add(served(base / "w")[0])
+        lost[writer.__name__] = "" in found
+    assert lost == {"point_to": False, "points_in_place": True}
+
+
+def test_what_lies_outside_of_the_protected_store_would_be_found_out(template, tmp_path):
+    """Wrong: a temporary file with records, a key in the log, a count in a note beside the workspace."""
+    secret = (template / "w" / "secret").read_bytes()
+    for name, content in (
+        ("key", b"..." + secret.hex().encode()),
+        ("records", b"zq7id-17,1,2"),
+        ("count", b'{"n": 1307}'),
+    ):
+        (tmp_path / "tmp").mkdir()
+        (tmp_path / "tmp" / name).write_bytes(content)
+        assert len(found_outside(template / "w", tmp_path / "tmp")) == 1, name
+        with pytest.raises(AssertionError):
+            check_after_fault(template / "w", tmp_path / "tmp")
+        shutil.rmtree(tmp_path / "tmp")

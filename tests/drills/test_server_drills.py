@@ -1,0 +1,199 @@
+"""A server that is told to end, whose clock jumps, or that shares its workspace with another one."""
+
+from __future__ import annotations
+
+import http.client
+import os
+import signal
+import socket
+import threading
+import time
+
+import httpx
+import pytest
+from tests.black_box.conftest import open_site
+from tests.drills.faults import check_after_fault
+
+from discreet.server.access.shared import Shared
+from discreet.server.audit.verify import verify_log
+from discreet.workspace.demo import census_batches, census_description
+from discreet.workspace.ledger_place import accounts_of
+from discreet.workspace.load import load_dataset
+from discreet.workspace.server_state import log_key
+
+pytestmark = [pytest.mark.slow, pytest.mark.drill]
+
+#: Seconds: ten years ahead and back, the hour of summer time, a quarter.
+JUMPS = (0, 315_000_000, -315_000_000, 3_600, -3_600, 7_776_000)
+#: The clock of a process follows a file: what it reads by `time` and by `datetime`.
+JUMPING = """
+import datetime, time
+import duckdb, pandas, pyarrow.compute, scipy.stats, sqlalchemy  # compiled code has seen the real one
+from pathlib import Path
+time.time = lambda real=time.time, at=Path({stamp!r}): real() + float(at.read_text() or 0)
+class Jumped(datetime.datetime):
+    @classmethod
+    def now(cls, tz=None):
+        return cls.fromtimestamp(time.time(), tz)
+datetime.datetime = Jumped
+"""
+
+
+@pytest.fixture(scope="module")
+def large(tmp_path_factory):
+    """A census whose largest table takes megabytes."""
+    folder = tmp_path_factory.mktemp("large")
+    load_dataset(folder, census_description(300_000), census_batches(300_000))
+    return folder
+
+
+LARGE = "/api/datasets/census/table?rows=area&columns=age,sex&format=csv"
+
+
+def taken(server, told: signal.Signals) -> bytes:
+    """What a slow reader gets of a large table whose server is told to end after the first bytes."""
+    port = int(server.address.rpartition(":")[2])
+    with socket.socket() as line:
+        line.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4_096)  # the kernel holds little of it
+        line.connect(("127.0.0.1", port))
+        asking = http.client.HTTPConnection("127.0.0.1", port)
+        asking.sock = line
+        asking.request("GET", LARGE, headers={"accept-encoding": "identity"})
+        answer = asking.getresponse()
+        got = answer.read(4_096)
+        server.process.send_signal(told)
+        try:
+            return got + answer.read()
+        except (http.client.HTTPException, OSError):
+            return got
+
+
+def test_an_answer_in_flight_ends_before_the_server_does(large, running, drill):
+    """A server that drops its connections leaves half a table, which reads like a whole one: so does one that is killed."""
+    whole = cut = 0
+    for told in [signal.SIGTERM] * drill.times(1, 3) + [signal.SIGKILL]:
+        with running(large) as server:
+            wanted = httpx.get(server.address + LARGE, timeout=60).content
+            assert len(wanted) > 1_000_000
+            is_whole = taken(server, told) == wanted
+            if told == signal.SIGKILL:
+                assert not is_whole, "what is in flight must not lie in the kernel already"
+                continue
+            whole, cut = whole + is_whole, cut + (not is_whole)
+            assert server.process.wait(60) in {0, -signal.SIGTERM}  # a supervisor takes both for a clean end
+    assert cut == 0
+    drill.note(stops=whole + cut, whole_answers=whole, half_answers=cut)
+
+
+def test_limits_by_the_time_of_day_would_be_found_out():
+    """After a jump back their buckets never fill up again; by a clock that only goes on they do."""
+    allowed = []
+    for jump in (0, -3_600):
+        clock = iter((1e6, 1e6 + 10 + jump))
+        limits = Shared(None, clock=lambda clock=clock: next(clock))
+        assert limits.take("ann", 20, 10.0, 20)[0] == 20
+        allowed.append(limits.take("ann", 20, 10.0, 20)[0])
+    assert allowed == [20, 0]
+
+
+#: Tables that are charged for, one at each jump.
+CHARGED = ("sex,age,job", "sex,age,area", "sex,job,area", "age,job,area")
+
+
+def test_a_clock_that_jumps_changes_no_number_and_stops_no_answer(private_town, running, drill, tmp_path):
+    """Years ahead and back: numbers, charges, limits, caches and the log do not follow the clock; the end of a key does.
+
+    Wrong alternatives: limits by the time of day would be full for years after a jump back; a ledger in the order of its
+    dates would take a later charge for an earlier one.
+    """
+    stamp, folder = tmp_path / "clock", private_town.folder
+    stamp.write_text("0")
+    site = open_site(folder)
+    ann, bob = site.share("ann", 5), accounts_of(folder).create("bob", "reader", days=30)
+    site.close()
+    seen, asked, ended, late = set(), 0, 0, []
+    left = iter(CHARGED)
+    with running(folder, JUMPING.format(stamp=str(stamp)), DISCREET_ACCOUNT_CALLS="4") as server:
+        for _ in range(drill.times(1, 2)):
+            for jump in JUMPS:
+                stamp.write_text(str(jump))
+                answer = server.get("rows=sex&columns=age&format=csv", headers={"cache-control": "no-cache"})
+                assert answer.status_code == 200, jump
+                seen.add(answer.content)
+                asked += 1
+                paid = server.get(f"rows={next(left, CHARGED[0])}", headers=bearer(ann))
+                assert paid.status_code == 200, paid.text
+                statuses = [server.get("rows=sex", headers=bearer(bob)) for _ in range(12)]
+                over = jump > 30 * 86_400
+                assert {each.status_code for each in statuses} == ({401} if over else {200, 429}), jump
+                late += [int(e.headers["retry-after"]) for e in statuses if e.status_code == 429]
+                ended += over
+                time.sleep(3)  # a call may be made again
+        stamp.write_text(str(JUMPS[1]))
+        time.sleep(2)  # the server writes the date once a second
+        jumped = server.get("rows=sex&format=csv").headers["date"].split()[3]
+        assert int(jumped) > int(time.strftime("%Y")) + 8  # the clock of the server did jump
+    assert len(seen) == 1
+    assert all(0 < seconds <= 10 for seconds in late)
+    site = open_site(folder)
+    assert len(site.state().charges) == 1 + len(CHARGED)  # the load, and each table once
+    site.close()
+    assert not [
+        fault for chain in verify_log(folder / "server" / "log", log_key(folder)) for fault in chain.faults
+    ]
+    check_after_fault(folder)
+    drill.note(
+        jumps=asked,
+        other_numbers=len(seen) - 1,
+        refused=0,
+        charged_twice=0,
+        longest_retry_after=max(late),
+        keys_ended_by_the_clock=ended,
+    )
+
+
+def bearer(key: str) -> dict[str, str]:
+    return {"authorization": f"Bearer {key}"}
+
+
+def test_two_hosts_on_one_workspace_tell_one_story(town, loaded, running, drill):
+    """Two servers and a load between them: one version has one set of bytes, whoever is asked."""
+    told: dict[str, set[bytes]] = {}
+    lock, done = threading.Lock(), threading.Event()
+    asked = 0
+
+    def ask(server) -> None:
+        nonlocal asked
+        while not done.is_set():
+            answer = server.get("rows=sex&columns=age&format=json")
+            assert answer.status_code == 200, answer.text
+            with lock:
+                told.setdefault(answer.json()["extension"]["digest"], set()).add(answer.content)
+                asked += 1
+
+    with running(loaded) as first, running(loaded) as second:
+        readers = [threading.Thread(target=ask, args=(server,)) for server in (first, second)]
+        for reader in readers:
+            reader.start()
+        for number in range(drill.times(1, 5)):
+            changed = town.description.replace('version = "1"', f'version = "{number + 2}"')
+            load_dataset(loaded, changed, town.records.slice(number + 1))
+        done.wait(2)
+        done.set()
+        for reader in readers:
+            reader.join(60)
+        last = {server.get("rows=sex&columns=age&format=json").content for server in (first, second)}
+    assert len(last) == 1
+    assert all(len(bodies) == 1 for bodies in told.values())
+    assert len(told) > 1
+    check_after_fault(loaded)
+    drill.note(loads=drill.times(1, 5), answers=asked, versions=len(told), two_stories=0)
+
+
+def test_the_drills_see_a_server_that_dies(loaded, running):
+    """Without a running process there is nothing that these drills could pass on."""
+    with running(loaded) as server:
+        os.kill(server.process.pid, signal.SIGKILL)
+        server.process.wait(30)
+        with pytest.raises(httpx.TransportError):
+            server.get("rows=sex")
