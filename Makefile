@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test test-fast mutants wheel-test setup bench book golden-workspace lint lock clean
+.PHONY: demo test test-fast mutants wheel-test setup bench book docs drills sbom vulnerabilities golden-workspace lint lock clean
 
 ## demo: build the demo workspace on first use and serve the table builder on 127.0.0.1:8000
 demo: $(VENV)/.installed
@@ -21,6 +21,10 @@ test-fast: setup
 mutants: setup
 	@$(BIN)/python scripts/mutants
 
+## drills: kills, full disks, torn files, jumping clocks, two hosts, many times
+drills: setup
+	@$(BIN)/python scripts/drills
+
 ## wheel-test: build the wheel, install it in a clean environment and run the smoke tests against it
 wheel-test: setup
 	@$(BIN)/python scripts/test-wheel
@@ -30,11 +34,25 @@ setup: $(VENV)/.installed-extras
 
 ## bench: what the README claims about speed, part by part
 bench: setup
-	@for part in tables dp margins startup; do $(BIN)/discreet bench $$part || exit; done
+	@for part in tables scale dp margins startup; do $(BIN)/discreet bench $$part || exit; done
 
 ## book: make the tables and pictures of docs/book again (two minutes)
 book: setup
 	@$(BIN)/python scripts/build-book
+
+## docs: the documentation site in build/site, from docs/ and the program; a broken link ends it
+docs: setup
+	@$(BIN)/python scripts/docs
+
+## sbom: what a server is made of, with hashes, as CycloneDX: build/discreet.cdx.json
+sbom: $(VENV)/.installed-supply
+	@mkdir -p build
+	@$(BIN)/cyclonedx-py requirements requirements/serve.txt --pyproject pyproject.toml --mc-type application --output-reproducible --output-file build/discreet.cdx.json
+	@echo "Written: build/discreet.cdx.json"
+
+## vulnerabilities: compare what a server is made of with the known vulnerabilities; needs the network
+vulnerabilities: $(VENV)/.installed-supply
+	@$(BIN)/pip-audit --requirement requirements/serve.txt --require-hashes --disable-pip --strict
 
 ## golden-workspace: make tests/golden/workspace-0.2.tar.xz anew and write its answers down: published numbers change
 golden-workspace: setup
@@ -58,10 +76,14 @@ $(VENV)/bin/python:
 
 $(VENV)/.installed: $(VENV)/bin/python pyproject.toml
 	@echo "Installing Discreet into $(VENV) ..."
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable .
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[excel,fast,pictures,statistics]'
 	@touch $@
 
 $(VENV)/.installed-extras: $(VENV)/bin/python pyproject.toml studies/pyproject.toml
 	@echo "Installing Discreet and its studies with what tests, benchmarks and lint need into $(VENV) ..."
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[test,bench,lint]' --editable ./studies
+	@touch $@ $(VENV)/.installed
+
+$(VENV)/.installed-supply: $(VENV)/bin/python pyproject.toml
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[supply]'
 	@touch $@ $(VENV)/.installed

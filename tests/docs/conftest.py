@@ -8,7 +8,7 @@ import time
 import pytest
 import uvicorn
 
-from discreet.answer.door import open_doors
+from discreet.answer.doors import open_doors
 from discreet.server.app import create_app, listen
 from discreet.workspace.demo import census_batches, census_description
 from discreet.workspace.load import load_dataset

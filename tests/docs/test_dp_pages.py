@@ -4,12 +4,16 @@ import re
 import tomllib
 from pathlib import Path
 
+import pytest
+
+from discreet.margins.residual_space import MOST_PATHS
 from discreet.model.dataset_toml import parse_dataset
-from discreet.model.terms import COMPOSITIONS, INVARIANTS, MEASURES, NEIGHBOURS, SPREADS, parse_terms
+from discreet.model.terms import COMPOSITIONS, MEASURES, NEIGHBOURS, NUMBER, SPREADS, parse_terms
 from discreet.model.terms import KEYS as BUDGET_KEYS
 from discreet.model.universe import KEYS, STYLES, parse_universe
 from discreet.noise.families import families
 from discreet.protect.plan import make_plan
+from discreet.records.record_keys import MOST_RECORDS
 
 DOCS = Path(__file__).parents[2] / "docs"
 REFERENCE = (DOCS / "reference" / "dp-universe.md").read_text("utf-8")
@@ -41,15 +45,29 @@ def test_every_key_and_every_word_is_documented():
     ]
     for word in (*words, *(each.name for each in families() if each.currency)):
         assert f"`{word}`" in REFERENCE, word
-    for invariant in INVARIANTS:
-        assert f'`["{invariant}"]`' in REFERENCE
+    assert f'`["{NUMBER}"]`' in REFERENCE
 
 
-def test_the_python_of_the_method_s_page_runs():
-    found = re.findall(r"```python\n(.*?)```", METHOD, re.DOTALL)
+@pytest.mark.parametrize("name", ["dp", "dp-invariants"])
+def test_the_python_of_the_method_s_pages_runs(name):
+    found = re.findall(
+        r"```python\n(.*?)```", (DOCS / "methods" / f"{name}.md").read_text("utf-8"), re.DOTALL
+    )
     assert found
     for code in found:
-        exec(compile(code, "dp.md", "exec"), {"__name__": "dp"})  # noqa: S102 - our own page
+        exec(compile(code, f"{name}.md", "exec"), {"__name__": name})  # noqa: S102 - our own pages
+
+
+@pytest.mark.parametrize(("name", "proofs"), [("dp-loads", 2), ("dp-invariants", 3)])
+def test_pages_of_proofs_say_what_is_claimed_and_which_constants_the_code_has(name, proofs):
+    text = (DOCS / "methods" / f"{name}.md").read_text("utf-8")
+    assert "**Claim.**" in text
+    assert text.count("*Proof.*") == text.count("∎") == proofs
+    for constant, value in {"dp-loads": {"MOST_RECORDS": "2^31"}, "dp-invariants": {"MOST_PATHS": "512"}}[
+        name
+    ].items():
+        assert f"`{constant}` = {value}" in text
+    assert (MOST_RECORDS, MOST_PATHS) == (2**31, 512)
 
 
 def test_the_method_s_page_has_claim_proofs_use_account_and_source():

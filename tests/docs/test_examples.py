@@ -105,7 +105,7 @@ def command_lines(path):
             if (
                 words
                 and words[0].split("/")[-1] == "discreet"
-                and words[1] not in {"describe", "load", "serve"}
+                and words[1] not in {"describe", "load", "serve", "try"}
                 and "my-tables" not in words  # own data: test_readme.py runs those
             ):
                 yield words[1:]

@@ -21,7 +21,8 @@ def text(name):
 
 def test_the_citation_has_the_keys_that_cff_requires_and_only_known_ones():
     required = {"cff-version", "message", "title", "authors"}
-    assert required <= set(CITATION) <= required | {"type", "abstract", "version", "license", "keywords"}
+    known = {"type", "abstract", "version", "date-released", "license", "keywords"}
+    assert required <= set(CITATION) <= required | known
     assert CITATION["cff-version"] == "1.2.0"
     assert CITATION["type"] == "software"
     assert CITATION["authors"] == [{"name": "The Discreet contributors"}]

@@ -21,7 +21,7 @@ from pathlib import Path
 
 import pytest
 
-pytestmark = pytest.mark.smoke
+pytestmark = [pytest.mark.smoke, pytest.mark.slow]
 
 WHEEL = "SMOKE_PYTHON" in os.environ
 PYTHON = Path(os.environ.get("SMOKE_PYTHON", sys.executable))
