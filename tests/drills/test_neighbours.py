@@ -228,13 +228,13 @@ def test_refusals_by_shape_are_identical_on_neighbours(opened, drill, method):
 
 
 def test_a_rule_that_looks_at_true_counts_is_found(opened, monkeypatch):
-    """Wrong alternative: a rule of shape that refuses a table with an empty cell."""
+    """Wrong alternative: a rule of shape that refuses a table of more people than the town had."""
     own = questions._refuse_counted
 
     def peeking(stored, asked):
         own(stored, asked)
-        if (count_cells(stored, asked.shape).counts == 0).any():
-            raise Refused("Some cells are empty.", "Ask for less.")
+        if count_cells(stored, asked.shape).counts.max() > PEOPLE:
+            raise Refused("The table is about too many people.", "Ask for less.")
 
     monkeypatch.setattr(questions, "_refuse_counted", peeking)
     sites = [opened(TOWN, each, cache_mb=0) for each in (RECORDS, NEIGHBOURS["one more"])]
