@@ -17,6 +17,7 @@ from discreet.inference.cell_targets import (
     error_text,
     every_document,
     every_interval,
+    every_piece,
     interval_document,
     interval_of,
     interval_texts,
@@ -249,3 +250,13 @@ def test_every_face_gives_the_same_answer(opened_town, run_here):
         client.get(f"/api/datasets/town/interval?{query[: query.index('&cell')]}"),
     )
     assert json.loads(every[0].stdout) == every[1].json() == every_document(table.release)
+
+
+def test_the_pieces_of_all_intervals_are_the_document(release, monkeypatch):
+    """Block by block, with a last one that is shorter, and all at once."""
+    whole = json.dumps(every_document(release, 0.9)).encode()
+    for cells in (release.cells, 4, 1):
+        monkeypatch.setattr(cell_targets, "CELLS_AT_ONCE", cells)
+        pieces = list(every_piece(release, 0.9))
+        assert b"".join(pieces) == whole
+        assert len(pieces) == 2 + -(-release.cells // cells)

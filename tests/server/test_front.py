@@ -212,3 +212,47 @@ def _slipped(app):
         await app(scope, receive, send)
 
     return wrapped
+
+
+def slowly(pieces, taken):
+    """An application whose answer lasts and comes in pieces, and a reader who takes the first and then waits."""
+
+    async def app(scope, receive, send):
+        scope.get("discreet.slip", type("Slip", (), {})).lasts = True
+        await send({"type": "http.response.start", "status": 200, "headers": []})
+        for number in range(pieces):
+            await send({"type": "http.response.body", "body": b"x", "more_body": number < pieces - 1})
+
+    async def reader(message):
+        if message.get("more_body") is False and not taken.is_set():
+            await taken.wait()
+
+    return app, reader
+
+
+@pytest.mark.parametrize(("patience", "waits"), [(0.0, False), (60.0, True)])
+def test_nobody_waits_for_a_reader_who_does_not_take_his_answer(monkeypatch, patience, waits):
+    """Wrong alternative: a front whose patience has no end."""
+    monkeypatch.setattr("discreet.server.front.PATIENCE", patience)
+    scope = {"type": "http", "method": "GET", "headers": [], "path": "/", "query_string": b""}
+    scope |= {"http_version": "1.1", "scheme": "http"}
+
+    async def nothing():
+        return {}
+
+    async def ignored(_message):
+        return None
+
+    async def run():
+        taken = asyncio.Event()
+        app, reader = slowly(3, taken)
+        front = Front(app, KeptAnswers(1_000_000), lambda _name: 0)
+        first = asyncio.ensure_future(front(scope, nothing, reader))
+        await asyncio.sleep(0)
+        second = asyncio.ensure_future(front(scope, nothing, ignored))
+        done, _ = await asyncio.wait([second], timeout=0.5 if waits else 30)
+        taken.set()
+        await asyncio.gather(first, second)
+        return bool(done)
+
+    assert asyncio.run(run()) is not waits

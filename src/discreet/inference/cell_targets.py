@@ -18,8 +18,9 @@ Comes from: a `Release` of counts or weighted counts. Goes to: `api`, `cli`, `se
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
-from itertools import product
+from itertools import islice, product
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -50,12 +51,13 @@ from discreet.model.release import NOT_APPLICABLE
 from discreet.model.told import Text, told
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from numpy.typing import NDArray
 
     from discreet.inference.picked_cells import PickedCells
     from discreet.inference.weighted_interval import Bounded
+    from discreet.model.picture import Limits
     from discreet.model.release import Release
     from discreet.model.shape import Dimension
 
@@ -66,6 +68,8 @@ if TYPE_CHECKING:
 _TOTAL = "_T"
 #: Of a share in percent, after the point.
 _MOST_DIGITS = 6
+#: Cells of a document that are lists and texts at the same time.
+CELLS_AT_ONCE = 4_096
 
 
 def cell_codes(dimensions: Sequence[Dimension], cell: Cell) -> Codes:
@@ -208,28 +212,43 @@ def every_document(release: Release, level: float = DEFAULT_LEVEL) -> dict[str, 
     return limits_document(release, every_interval(release, level), level)
 
 
-def limits_document(
-    release: Release, known: tuple[NDArray[np.int64], NDArray[np.int64]], level: float
-) -> dict[str, Any]:
+def limits_document(release: Release, known: Limits, level: float) -> dict[str, Any]:
     """All cells with limits that are known, as `every_document` tells them."""
-    low, high = known
+    cells = [cell for block in _blocks(release, known) for cell in block]
+    return {**_limits_head(release, level), "cells": cells}
+
+
+def every_piece(release: Release, level: float = DEFAULT_LEVEL) -> Iterator[bytes]:
+    """`every_document` as the bytes of its JSON, block by block: a large table is never a list of its cells."""
+    blocks = _blocks(release, every_interval(release, level))
+    yield f'{json.dumps(_limits_head(release, level), ensure_ascii=False)[:-1]}, "cells": ['.encode()
+    before = ""
+    for block in blocks:
+        yield f"{before}{json.dumps(block, ensure_ascii=False)[1:-1]}".encode()
+        before = ", "
+    yield b"]}"
+
+
+def _limits_head(release: Release, level: float) -> dict[str, Any]:
+    return {"dimensions": [dimension.name for dimension in release.dimensions], "level": level}
+
+
+def _blocks(release: Release, known: Limits) -> Iterator[list[dict[str, Any]]]:
+    """The cells in their order, some at a time."""
     codes = product(*(dimension.codes for dimension in release.dimensions))
-    values = np.where(release.missing, -1, release.values)
-    limits = zip(codes, values.ravel().tolist(), low.ravel().tolist(), high.ravel().tolist(), strict=True)
-    hidden = release.missing.ravel().tolist()
-    return {
-        "dimensions": [dimension.name for dimension in release.dimensions],
-        "level": level,
-        "cells": [
+    values, hidden, low, high = (each.ravel() for each in (release.values, release.missing, *known))
+    for start in range(0, values.size, CELLS_AT_ONCE):
+        here = slice(start, start + CELLS_AT_ONCE)
+        numbers = (each[here].tolist() for each in (values, hidden, low, high))
+        yield [
             {
                 "codes": list(cell),
                 "value": None if missing else value,
                 "low": None if first < 0 else first,
                 "high": None if last < 0 else last,
             }
-            for (cell, value, first, last), missing in zip(limits, hidden, strict=True)
-        ],
-    }
+            for cell, value, missing, first, last in zip(islice(codes, CELLS_AT_ONCE), *numbers, strict=True)
+        ]
 
 
 def _number(value: float) -> float | None:

@@ -1,17 +1,24 @@
 """Charts as files: SVG for documents, PNG for everything else, made without a browser or a network.
 
-Comes from: any chart of this folder. Goes to: `--plot FILE.svg|png`.
+A command draws in its own process; a server has a program that draws (`drawing`).
+
+Comes from: any chart of this folder. Goes to: `--plot FILE.svg|png`, the formats `svg` and `png`.
 """
 
 from __future__ import annotations
 
+from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from discreet.errors import MissingExtra, UnknownFormat
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     import altair as alt
+
+    from discreet.pictures.drawing import DrawingProgram
 
 PNG_SCALE = 2.0
 
@@ -25,14 +32,38 @@ def save(chart: alt.TopLevelMixin, path: str | Path) -> None:
 
 
 def render(chart: alt.TopLevelMixin, kind: str) -> bytes:
-    """A chart as the bytes of an SVG or PNG picture."""
+    """A chart as the bytes of an SVG or PNG picture.
+
+    Raises:
+        MissingExtra: vl-convert is not installed.
+        Busy: A server's program cannot draw it at the moment.
+    """
+    specification = chart.to_dict(validate=False)  # every step was checked when the chart was made
+    return (draw_here if _program is None else _program.draw)(specification, kind)
+
+
+def draw_here(specification: dict[str, Any], kind: str) -> bytes:
+    """Draw in this process."""
     try:
         import vl_convert  # noqa: PLC0415  only here: pictures are an extra
     except ImportError as missing:
         raise MissingExtra(
             "Pictures need Altair and vl-convert.", 'Install them: pip install "discreet[pictures]".'
         ) from missing
-    specification = chart.to_dict(validate=False)  # every step was checked when the chart was made
     if kind == "svg":
         return str(vl_convert.vegalite_to_svg(specification)).encode("utf-8")
     return bytes(vl_convert.vegalite_to_png(specification, scale=PNG_SCALE))
+
+
+_program: DrawingProgram | None = None
+
+
+@contextmanager
+def drawn_by(program: DrawingProgram | None) -> Iterator[None]:
+    """Have all pictures of this process drawn by another one."""
+    global _program  # noqa: PLW0603 - a process has one, or none
+    before, _program = _program, program
+    try:
+        yield
+    finally:
+        _program = before

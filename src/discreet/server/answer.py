@@ -44,12 +44,13 @@ if TYPE_CHECKING:
 #: Anybody may keep a copy, and asks whether it still holds: a new version may have been loaded. Of an answer to an account
 #: `access/identity` makes it private.
 CACHE_CONTROL = "public, max-age=0, must-revalidate"
+JSON = "application/json; charset=utf-8"
 
 
 def as_json(document: Any, status: int = 200) -> Response:
     """A document as a response."""
     text = json.dumps(document, ensure_ascii=False, allow_nan=False)
-    return Response(text.encode(), status, media_type="application/json; charset=utf-8")
+    return Response(text.encode(), status, media_type=JSON)
 
 
 def asked_door(doors: Doors, request: Request, dataset_id: str) -> Door:

@@ -40,7 +40,7 @@ from discreet.server.datasets import usable
 from discreet.server.documents import DatasetDocument, ListDocument, description, summary
 from discreet.server.in_flight import PICTURE, take
 from discreet.server.independence import IndependenceDocument, independence_document, two_way_release
-from discreet.server.interval import INTERVAL_PARAMETERS, interval_answer, read_interval
+from discreet.server.interval import INTERVAL_PARAMETERS, interval_response, read_interval
 from discreet.server.methodology import add_methodology_api
 from discreet.server.negotiation import DEFAULT_FORMAT, negotiated
 from discreet.server.nonzero import nonzero_answer, wants_nonzero
@@ -203,7 +203,7 @@ def api_router(doors: Doors, nonzero_cells: int | None = None) -> APIRouter:
         return conditional(
             request,
             tag,
-            lambda: as_json(interval_answer(door.answer(question), asked)),
+            lambda: interval_response(request, door.answer(question), asked),
             metered=question.metered,
             lasting=question.lasting,
         )

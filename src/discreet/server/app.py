@@ -8,7 +8,10 @@ from __future__ import annotations
 import errno
 import socket
 import sys
+from contextlib import contextmanager
 from functools import partial
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
 import uvicorn
@@ -18,7 +21,10 @@ from starlette.middleware import Middleware
 
 from discreet import __version__
 from discreet.errors import BadOption
+from discreet.formats.svg import PICTURES
 from discreet.ledger.key_book import KeyBook
+from discreet.pictures.drawing import DrawingProgram
+from discreet.pictures.save import drawn_by
 from discreet.server.access.buckets import Buckets
 from discreet.server.access.gate import RequestGate
 from discreet.server.access.identity import Identity, Refusals
@@ -55,7 +61,7 @@ from discreet.server.warm_up import warm_up
 from discreet.server.workers import supervise
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable
+    from collections.abc import Awaitable, Callable, Iterator
 
     from discreet.answer.doors import Doors
     from discreet.workspace.options import Options
@@ -148,12 +154,14 @@ def serve(doors: Doors, options: Options, announce: Callable[[str], None] = lamb
         announce(address)
 
     try:
-        if options.workers > 1:
-            doors.prepare(wait=True)  # compiled code is then in memory once
-            doors.close()  # each process opens what it needs
-            supervise(partial(_work, doors.opener(), options, listening), options.workers, told)
-        else:
-            serve_here(doors, options, listening, told)
+        with TemporaryDirectory(prefix="discreet-") as folder:
+            if options.workers > 1:
+                doors.prepare(wait=True)  # compiled code is then in memory once
+                doors.close()  # each process opens what it needs
+                work = partial(_work, doors.opener(), options, listening, Path(folder))
+                supervise(work, options.workers, told)
+            else:
+                serve_here(doors, options, listening, Path(folder), told)
     except KeyboardInterrupt:
         pass
     finally:
@@ -161,10 +169,24 @@ def serve(doors: Doors, options: Options, announce: Callable[[str], None] = lamb
         doors.close()
 
 
-def serve_here(doors: Doors, options: Options, listening: socket.socket, ready: Callable[[], object]) -> None:
-    """Serve in this process, on a socket that listens, until a signal; `ready` is called when it answers."""
+def serve_here(
+    doors: Doors,
+    options: Options,
+    listening: socket.socket,
+    folder: Path,
+    ready: Callable[[], object],
+) -> None:
+    """Serve in this process, on a socket that listens, until a signal.
+
+    Args:
+        doors: Of the workspace.
+        options: Of the workspace.
+        listening: The socket.
+        folder: Where the processes of the server find the program that draws.
+        ready: Called when it answers.
+    """
     take_less_memory()  # again where this process is no fork
-    with open_state(doors, options) as state, RecordWatch(doors):
+    with open_state(doors, options) as state, RecordWatch(doors), _drawing(folder):
         app = create_app(doors, options, state)
         config = uvicorn.Config(
             app,
@@ -181,14 +203,32 @@ def serve_here(doors: Doors, options: Options, listening: socket.socket, ready: 
 
 
 def _work(
-    opener: Callable[[], Doors], options: Options, listening: socket.socket, ready: Callable[[], object]
+    opener: Callable[[], Doors],
+    options: Options,
+    listening: socket.socket,
+    folder: Path,
+    ready: Callable[[], object],
 ) -> None:
     """What one of several processes does."""
     doors = opener()
     try:
-        serve_here(doors, options, listening, ready)
+        serve_here(doors, options, listening, folder, ready)
     finally:
         doors.close()
+
+
+@contextmanager
+def _drawing(folder: Path) -> Iterator[None]:
+    """Have pictures drawn by a program of the server, where the system has sockets that are files."""
+    if PICTURES.missing or not hasattr(socket, "AF_UNIX"):
+        yield
+        return
+    program = DrawingProgram(folder)
+    try:
+        with drawn_by(program):
+            yield
+    finally:
+        program.close()
 
 
 def listen(host: str, port: int) -> socket.socket:

@@ -10,7 +10,8 @@ was charged to nobody. It is found again only by a request that is the same in e
 
 The mark follows from the files that say which version is served and in which words; it is read before the answer is
 made, so a load or a correction makes every older answer unreachable. A request with a key, a cookie, a range or an
-identity of its own passes by. Equal requests that arrive together are answered once, and waiting takes no thread.
+identity of its own passes by. Equal requests that arrive together are answered once, and waiting takes no thread. Nobody
+waits for another reader: those who wait go on by themselves where the first one does not take a long answer at once.
 
 Comes from: `app`. Goes to: the reader, or to the layers behind. Source: RFC 9110, section 13.1.2; RFC 9111, section 3.
 """
@@ -38,6 +39,8 @@ ACCOUNT = "discreet.account"
 _CHOOSE = {b"host": 0, b"accept": 1, b"accept-encoding": 2, b"accept-language": 3, b"if-none-match": 4}
 #: Headers of requests that are not answered here.
 _PASS = frozenset({b"authorization", b"cookie", b"range", b"if-range"})
+#: Seconds that others wait from the first piece of an answer on: its reader may be slow.
+PATIENCE = 1.0
 #: A longer address, or longer headers, are not worth keeping.
 LONGEST_KEY = 4_096
 _DATASET = re.compile(r"/datasets/([^/]+)")
@@ -123,7 +126,12 @@ class Front:
         """Have the answer made, and give it to those who wait for the same."""
         flight: asyncio.Future[KeptAnswer | None] = asyncio.get_running_loop().create_future()
         self._flights[key] = flight
-        copier = _Copier(send, self._kept.largest)
+
+        def land(made: KeptAnswer | None = None) -> None:
+            if not flight.done():
+                flight.set_result(made)
+
+        copier = _Copier(send, self._kept.largest, land)
         try:
             await self.app({**scope, SLIP: copier.slip}, receive, copier)
         finally:
@@ -131,16 +139,24 @@ class Front:
             made = copier.made()
             if made is not None:
                 self._kept.keep(key, made)
-            flight.set_result(made)
+            land(made)
 
 
 class _Copier:
-    """Hands an answer on, and copies it where it lasts and is not too large."""
+    """Hands an answer on, and copies it where it lasts and is not too large.
 
-    def __init__(self, send: Send, most: int) -> None:
+    Args:
+        send: To the reader.
+        most: Bytes that are copied.
+        late: Called where the reader takes longer than others should wait.
+    """
+
+    def __init__(self, send: Send, most: int, late: Callable[[], None]) -> None:
         self.slip = Slip()
         self._send = send
         self._most = most
+        self._late = late
+        self._timer: asyncio.TimerHandle | None = None
         self._headers: list[tuple[bytes, bytes]] | None = None
         self._body: list[bytes] = []
         self._size = 0
@@ -157,10 +173,15 @@ class _Copier:
             self._whole = not message.get("more_body", False)
             if self._size > self._most:
                 self._headers, self._body = None, []
+                self._late()
+        if self._timer is None and message.get("more_body", False):
+            self._timer = asyncio.get_running_loop().call_later(PATIENCE, self._late)
         await self._send(message)
 
     def made(self) -> KeptAnswer | None:
         """The whole answer; None where it does not last, is too large, or was not made to its end."""
+        if self._timer is not None:
+            self._timer.cancel()
         if self._headers is None or not self._whole:
             return None
         return KeptAnswer(tuple(self._headers), b"".join(self._body))

@@ -10,17 +10,21 @@ Comes from: the query string and a `Release`. Goes to: `api_routes` as JSON, `pa
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from discreet.errors import BadRequest
-from discreet.inference.cell_targets import every_document, interval_document, interval_of
+from discreet.inference.cell_targets import every_piece, interval_document, interval_of
 from discreet.inference.intervals import DEFAULT_LEVEL
 from discreet.model.told import Text, joined, told
+from discreet.server.answer import JSON, as_json
 from discreet.server.in_flight import LIMITS, take
 from discreet.server.query import TABLE_PARAMETERS, read_word
+from discreet.server.streaming import document_response
 
 if TYPE_CHECKING:
     from starlette.datastructures import QueryParams
+    from starlette.requests import Request
+    from starlette.responses import Response
 
     from discreet.inference.intervals import Interval
     from discreet.model.release import Release
@@ -77,12 +81,12 @@ def asked_interval(release: Release, asked: AskedInterval) -> Interval:
     )
 
 
-def interval_answer(release: Release, asked: AskedInterval) -> dict[str, Any]:
+def interval_response(request: Request, release: Release, asked: AskedInterval) -> Response:
     """The interval as JSON, or those of all cells."""
-    if not asked.cells:
-        take(release.cells * LIMITS)
-        return every_document(release, asked.level)
-    return interval_document(asked_interval(release, asked))
+    if asked.cells:
+        return as_json(interval_document(asked_interval(release, asked)))
+    take(release.cells * LIMITS)
+    return document_response(request, every_piece(release, asked.level), JSON)
 
 
 _KINDS = {

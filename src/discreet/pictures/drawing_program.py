@@ -1,0 +1,62 @@
+"""The program that draws for a server: specifications of Vega-Lite in, pictures out, and nothing else.
+
+It is run by its path and imports nothing of Discreet: it has no record, key or secret. It listens on a socket that its
+owner alone may reach, draws one picture at a time, and ends when nobody asked for `IDLE_SECONDS`, when a picture takes
+longer than `MOST_SECONDS`, or after `MOST_PICTURES`: the JavaScript engine inside vl-convert takes more memory with every
+picture and gives none back.
+
+    request    a line of JSON: {"kind": "svg" or "png", "scale": .., "specification": {..}}
+    answer     the bytes of the picture; nothing where it could not be drawn
+
+Comes from: `drawing`. Goes to: vl-convert.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import socket
+import sys
+from contextlib import suppress
+
+import vl_convert
+
+IDLE_SECONDS = 10
+MOST_SECONDS = 15
+MOST_PICTURES = 50
+
+
+def main(path: str) -> None:
+    """Listen on a socket of the file system until there is nothing to do."""
+    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as listening:
+        listening.bind(f"{path}.{os.getpid()}")
+        listening.listen(64)
+        listening.settimeout(IDLE_SECONDS)
+        os.rename(f"{path}.{os.getpid()}", path)  # noqa: PTH104 - whoever finds it may connect
+        with suppress(TimeoutError):
+            for _ in range(MOST_PICTURES):
+                _answer(listening.accept()[0])
+
+
+def _answer(connection: socket.socket) -> None:
+    """Draw what one connection asks for; a picture that takes too long ends the program."""
+    connection.settimeout(MOST_SECONDS)
+    signal.alarm(MOST_SECONDS)
+    with connection, suppress(OSError), connection.makefile("rb") as asked:
+        connection.sendall(_drawn(asked.readline()))
+    signal.alarm(0)
+
+
+def _drawn(line: bytes) -> bytes:
+    try:
+        asked = json.loads(line)
+        if asked["kind"] == "svg":
+            return str(vl_convert.vegalite_to_svg(asked["specification"])).encode()
+        return bytes(vl_convert.vegalite_to_png(asked["specification"], scale=asked["scale"]))
+    except ValueError:
+        return b""
+
+
+if __name__ == "__main__":
+    main(sys.argv[1])
