@@ -6,6 +6,7 @@ Comes from: `cli/commands/serve.py`. Goes to: `api_routes`, `pages`; data only t
 from __future__ import annotations
 
 import errno
+import gc
 import socket
 import sys
 from contextlib import contextmanager
@@ -260,6 +261,8 @@ class _Announced(uvicorn.Server):
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         current_default_thread_limiter().total_tokens = THREADS
         await self._warm()
+        gc.collect()
+        gc.freeze()  # what stays is not looked through again while readers wait
         await super().startup(sockets)
         self._ready()
 

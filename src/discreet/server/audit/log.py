@@ -23,7 +23,7 @@ import logging
 import os
 import threading
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Self
 
@@ -188,33 +188,33 @@ class RequestLog:
     def _write(self, lines: list[dict[str, Any]]) -> None:
         if not lines:
             return
-        head, text = self._head, ""
+        head = self._head
         if self._size >= self.rules.most_bytes or self._opened_on != _today():
-            head, text = self._turn_over(head)
-        if self.lost:
-            text, head = self._more(text, head, {"lost": self.lost})
+            head, first = self._turn_over()
+            lines = [first, *lines]
+        if lost := self.lost:
+            lines = [*lines, {"lost": lost}]
+        made, link = [], head.link
         for fields in lines:
-            text, head = self._more(text, head, fields)
+            line, link = forge(self._key, link, fields)
+            made.append(f"{line}\n")
+        text = "".join(made)
         _append(self._file(head.file), text)
         self._size += len(text)
-        self._head, self.lost = head, 0
+        with self._room:
+            self.lost -= lost
+        self._head = replace(head, link=link)
         self._write_head()
 
-    def _more(self, text: str, head: Head, fields: dict[str, Any]) -> tuple[str, Head]:
-        line, link = forge(self._key, head.link, fields)
-        return f"{text}{line}\n", Head(head.file, link, head.first_file, head.first)
-
-    def _turn_over(self, head: Head) -> tuple[Head, str]:
-        """The head of a new file, and its first line."""
+    def _turn_over(self) -> tuple[Head, dict[str, Any]]:
+        """The head of a new file, and what its first line tells."""
         self._remove_old()
-        head = Head(self._head.file + 1, self._head.link, self._head.first_file, self._head.first)
-        while self._file(head.file).exists():  # another program's, or one that the head does not know
-            head = Head(head.file + 1, head.link, head.first_file, head.first)
+        number = self._head.file + 1
+        while self._file(number).exists():  # another program's, or one that the head does not know
+            number += 1
         self._size, self._opened_on = 0, _today()
-        text, head = self._more(
-            "", head, {"log": 1, "at": now(), "process": self._process, "file": head.file}
-        )
-        return head, text
+        first = {"log": 1, "at": now(), "process": self._process, "file": number}
+        return replace(self._head, file=number), first
 
     def _remove_old(self) -> None:
         """Remove files that are old, and remember where the chain now begins."""
@@ -227,7 +227,7 @@ class RequestLog:
             link = last_link(path)
             if link is None:
                 return
-            self._head = Head(self._head.file, self._head.link, number + 1, link)
+            self._head = replace(self._head, first_file=number + 1, first=link)
             self._write_head()
             path.unlink()
 
@@ -265,7 +265,7 @@ def _resumed(folder: Path, process: str, key: bytes, head: Head) -> Head:
             for line in file:
                 link = follows(key, head.link, line.rstrip("\n")) if line.endswith("\n") else None
                 if link is not None:
-                    head = Head(number, link, head.first_file, head.first)
+                    head = replace(head, file=number, link=link)
     return head
 
 
