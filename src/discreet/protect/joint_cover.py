@@ -12,8 +12,8 @@ Comes from: a `TableShape` and a `JointPlan`. Goes to: `joint_noise` (values), `
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from functools import cached_property
+from dataclasses import dataclass, field
+from functools import cached_property, lru_cache
 from itertools import product
 from typing import TYPE_CHECKING, Any
 
@@ -36,6 +36,11 @@ if TYPE_CHECKING:
     from discreet.protect.cover import Condition
     from discreet.protect.joint_plan import JointPlan
 
+    AtLevel = tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]
+
+#: Sides that are remembered; one of 3,750 areas takes some 200 kB.
+KNOWN_SIDES = 64
+
 
 @dataclass(frozen=True, eq=False)
 class ChainSide:
@@ -45,17 +50,16 @@ class ChainSide:
         chain: The attribute.
         kept: Its finest categories that count.
         target: For each of them the output that it belongs to.
-        axes: The axes of the block that the outputs are laid along, ascending.
-        lengths: Their lengths; the outputs are all their combinations.
+        lengths: Of the axes that the outputs are laid along; the outputs are all their combinations.
     """
 
     chain: Chain
     kept: NDArray[np.int64]
     target: NDArray[np.int64]
-    axes: tuple[int, ...] = ()
     lengths: tuple[int, ...] = ()
+    _at: dict[int, AtLevel] = field(default_factory=dict)
 
-    @property
+    @cached_property
     def outputs(self) -> int:
         """How many outputs there are; 1 where the chain is only added up."""
         return int(np.prod(self.lengths, dtype=np.int64))
@@ -75,20 +79,27 @@ class ChainSide:
         found[np.bincount(self.target, minlength=self.outputs) == 0] = -1
         return found
 
-    def at(self, level: int) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
+    @cached_property
+    def told(self) -> tuple[int, ...]:
+        """The levels that say an output."""
+        return tuple(np.unique(self.levels[self.levels >= 0]).tolist())
+
+    def at(self, level: int) -> AtLevel:
         """The outputs of a level; the categories of that level that they add up; and the output of each, in order."""
-        outputs = np.flatnonzero(self.levels == level)
-        own = np.isin(self.target, outputs)
-        above = self.chain.ancestors(self.chain.levels, level)[self.kept[own]]
-        size = self.chain.size(level)
-        key = np.unique(self.target[own] * size + above)
-        return outputs, key % size, key // size
+        if level not in self._at:
+            outputs = np.flatnonzero(self.levels == level)
+            own = np.isin(self.target, outputs)
+            above = self.chain.ancestors(self.chain.levels, level)[self.kept[own]]
+            size = self.chain.size(level)
+            key = np.unique(self.target[own] * size + above)
+            self._at[level] = outputs, key % size, key // size
+        return self._at[level]
 
     @cached_property
     def squares(self) -> NDArray[np.float64]:
         """Row level, column output: what a variance of 1 at that level adds to the output's variance."""
         found = np.zeros((self.chain.levels + 1, self.outputs))
-        for level in np.unique(self.levels[self.levels >= 0]).tolist():
+        for level in self.told:
             outputs, kept, target = self.at(level)
             place = np.searchsorted(outputs, target)
             for above, squares in enumerate(squared_lengths(self.chain, level, kept, place, outputs.size)):
@@ -104,23 +115,24 @@ class Block:
         place: Where the block stands in the table's arrays.
         lengths: Its shape.
         sides: One for every chain.
+        axes: For each of them the axes of the block that its outputs are laid along, ascending.
         chosen: Which of its cells stand at the depths; None for all.
     """
 
     place: tuple[slice, ...]
     lengths: tuple[int, ...]
     sides: tuple[ChainSide, ...]
+    axes: tuple[tuple[int, ...], ...]
     chosen: NDArray[np.bool_] | None
 
     def tables(self) -> Iterator[Levels]:
         """The levels of the tables that answer cells of the block."""
-        levels = [np.unique(side.levels[side.levels >= 0]).tolist() for side in self.sides]
-        return product(*levels)
+        return product(*(side.told for side in self.sides))
 
     def laid(self, by_output: NDArray[Any]) -> NDArray[Any]:
         """An array over the outputs of all chains in the shape of the block."""
         lengths = [length for side in self.sides for length in side.lengths]
-        axes = [axis for side in self.sides for axis in side.axes]
+        axes = [axis for own in self.axes for axis in own]
         table = by_output.reshape(lengths).transpose(np.argsort(axes, kind="stable"))
         missing = [axis for axis in range(len(self.lengths)) if axis not in axes]
         return np.broadcast_to(np.expand_dims(table, missing), self.lengths)
@@ -138,15 +150,17 @@ def joint_cover(
     for depths in block_depths(shape):
         conditions, place, lengths, chosen = block_conditions(shape, depths)
         sides = _sides(conditions, dataset, plan)
-        block = None if sides is None else Block(place, lengths, sides, chosen)
+        block = None if sides is None else Block(place, lengths, *sides, chosen)
         if block is None or not all(map(plan.space.holds, block.tables())):
             raise outside([each for each in conditions if each.restricts], universe, dataset)
         blocks.append(block)
     return tuple(blocks)
 
 
-def _sides(conditions: list[Condition], dataset: Dataset, plan: JointPlan) -> tuple[ChainSide, ...] | None:
-    """What conditions say along every chain; None where a condition is on no chain, or finer than its chain."""
+def _sides(
+    conditions: list[Condition], dataset: Dataset, plan: JointPlan
+) -> tuple[tuple[ChainSide, ...], tuple[tuple[int, ...], ...]] | None:
+    """What conditions say along every chain, and on which axes; None where one is on no chain, or finer than its chain."""
     by_chain: list[list[tuple[Condition, NDArray[np.int64]]]] = [[] for _ in plan.names]
     for condition in conditions:
         if not condition.restricts:
@@ -158,7 +172,8 @@ def _sides(conditions: list[Condition], dataset: Dataset, plan: JointPlan) -> tu
         if at is None or labels is None:
             return None
         by_chain[at].append((condition, labels))
-    return tuple(_side(chain, own) for chain, own in zip(plan.space.chains, by_chain, strict=True))
+    sides = tuple(_side(chain, own) for chain, own in zip(plan.space.chains, by_chain, strict=True))
+    return sides, tuple(tuple(c.axis for c, _ in own if c.axis is not None) for own in by_chain)
 
 
 def _side(chain: Chain, conditions: list[tuple[Condition, NDArray[np.int64]]]) -> ChainSide:
@@ -170,5 +185,12 @@ def _side(chain: Chain, conditions: list[tuple[Condition, NDArray[np.int64]]]) -
     shown = [(each, labels) for each, labels in conditions if each.axis is not None]
     for condition, labels in shown:
         target = target * condition.outputs + labels[kept]
-    axes = tuple(each.axis for each, _ in shown if each.axis is not None)
-    return ChainSide(chain, kept, target, axes, tuple(each.outputs for each, _ in shown))
+    return _known_side(
+        chain, kept.tobytes(), target.tobytes(), tuple(condition.outputs for condition, _ in shown)
+    )
+
+
+@lru_cache(maxsize=KNOWN_SIDES)
+def _known_side(chain: Chain, kept: bytes, target: bytes, lengths: tuple[int, ...]) -> ChainSide:
+    """The side with these categories: tables share their sides, and what follows from one is worked out once."""
+    return ChainSide(chain, np.frombuffer(kept, np.int64), np.frombuffer(target, np.int64), lengths)
