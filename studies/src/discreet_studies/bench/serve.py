@@ -2,6 +2,7 @@
 
     bare        an answer of Starlette of the same size, by the same server program: what the machine can do at the moment
     bare-h11    the same by uvicorn without uvloop and httptools;  bare-granian  by Granian, where it is installed
+    first       the first request after the server said that it serves: the slowest of some starts
     cached      one table again and again;  page  one page;  dp  one table under dp
     uncached    small tables one after the other, none kept
     mix         200 readers of the demo, each byte compared with what somebody alone got
@@ -31,9 +32,10 @@ import sys
 import tempfile
 import threading
 import time
+from collections import Counter
 from contextlib import contextmanager, suppress
 from importlib.util import find_spec
-from itertools import count
+from itertools import count, cycle, islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
@@ -45,7 +47,7 @@ if TYPE_CHECKING:
 
     from discreet_studies.bench.part import Result, Wish
 
-CLIENTS, SECONDS = 200, 10
+CLIENTS, SECONDS, STARTS = 200, 10, 5
 #: Processor seconds in half a second of a server that is at rest.
 CALM = 0.05
 _TABLE = "/api/datasets/census/table?rows=sex&columns=age&format=csv"
@@ -157,6 +159,30 @@ def _single(name: str) -> Callable[[Path, int], Result]:
             return _throughput(port, list(SMALL), seconds, memory)
 
     return measured
+
+
+def _first(workspace: Path, _seconds: int) -> Result:
+    """Start a server some times, and ask each for a page or a table as its first request."""
+    taken, most = [], 0.0
+    for asked in islice(cycle((SINGLE["page"], SMALL[0])), STARTS):
+        port = free_port()
+        words = ("serve", "-w", str(workspace), "--port", str(port), "--workers", "2")
+        with _discreet(*words, stderr=subprocess.PIPE) as server, Memory(server.pid) as memory:
+            while b"serving" not in server.stderr.readline():  # type: ignore[union-attr]
+                pass
+            tally = asyncio.run(_once(Site(port), asked))
+            taken += tally.seconds
+            most = max(most, memory.now())
+            server.send_signal(signal.SIGTERM)
+    nothing = dict.fromkeys(("per_second", "busy", "failed", "wrong", "memory"))
+    return nothing | {"p99": max(taken), "most_memory": most}
+
+
+async def _once(site: Site, address: str) -> Tally:
+    connection, begun = await site.connect(), time.perf_counter()
+    status, _, _ = await ask(site, connection, address)
+    connection[1].close()
+    return Tally([time.perf_counter() - begun], Counter([status]))
 
 
 def _mix(workspace: Path, seconds: int) -> Result:
@@ -385,10 +411,12 @@ def _told(tally: Tally, seconds: float) -> Result:
     }
 
 
-def _discreet(*words: str, environment: dict[str, str] | None = None) -> subprocess.Popen[bytes]:
+def _discreet(
+    *words: str, environment: dict[str, str] | None = None, stderr: int = subprocess.DEVNULL
+) -> subprocess.Popen[bytes]:
     command = [sys.executable, "-c", "from discreet.cli.main import run; run()", *words]
-    quiet = subprocess.DEVNULL
-    return subprocess.Popen(command, env=os.environ | (environment or {}), stdout=quiet, stderr=quiet)
+    own = os.environ | (environment or {})
+    return subprocess.Popen(command, env=own, stdout=subprocess.DEVNULL, stderr=stderr)
 
 
 def free_port() -> int:
@@ -416,6 +444,7 @@ POINTS: dict[str, Callable[[Path, int], Result]] = {
     "bare": _bare("uvloop httptools"),
     "bare-h11": _bare("asyncio h11"),
     "bare-granian": _bare("granian"),
+    "first": _first,
     **{name: _single(name) for name in (*SINGLE, "uncached")},
     "mix": _mix,
     "silent": _attack(silent),
