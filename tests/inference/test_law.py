@@ -52,9 +52,8 @@ def test_mean_and_variance_of_a_sum_of_noise():
     assert many.variance == pytest.approx(400 * float(row.variance()), rel=1e-6)
 
 
-def test_moves_mirrors_and_trims():
+def test_moves_and_mirrors():
     law = Law(2, np.array([0.0, 0.25, 0.75, 0.0]))
-    assert (law.trimmed().first, law.trimmed().last) == (3, 4)
     assert law.moved(5).first == 7
     assert law.reflected().chances.tolist() == [0.0, 0.75, 0.25, 0.0]
     assert law.reflected().first == -5

@@ -4,8 +4,8 @@ import sqlite3
 
 import pytest
 
-from discreet.errors import BadKey, BadRequest, NotAllowed
-from discreet.ledger.accounts import ROLES, Accounts
+from discreet.errors import BadKey, BadRequest
+from discreet.ledger.accounts import Accounts
 from discreet.ledger.database import create_database
 
 
@@ -16,12 +16,13 @@ def accounts(tmp_path):
 
 def test_a_key_opens_its_account_and_no_other_key_does(accounts):
     key, other = accounts.create("ann", "analyst"), accounts.create("bob", "reader")
-    assert (accounts.holder(key).account, accounts.holder(key).role) == ("ann", "analyst")
-    assert accounts.holder(other).account == "bob"
+    register = accounts.register()
+    assert (register.key(key).account, register.key(key).role) == ("ann", "analyst")
+    assert register.key(other).account == "bob"
     assert key != other
     for wrong in ("", key[:-1], key + "x", key.upper(), "ann", "\ud800"):
         with pytest.raises(BadKey) as refused:
-            accounts.holder(wrong)
+            register.key(wrong)
         assert refused.value.http_status == 401
 
 
@@ -48,23 +49,12 @@ def test_a_revoked_key_is_refused_and_its_name_is_not_given_again(accounts):
     key = accounts.create("ann", "analyst")
     accounts.revoke("ann")
     with pytest.raises(BadKey):
-        accounts.holder(key)
+        accounts.register().key(key)
     with pytest.raises(BadRequest, match="already"):
         accounts.create("ann", "analyst")
     with pytest.raises(BadRequest, match="revoke"):
         accounts.revoke("ann")
     assert accounts.listing()[0].revoked is not None
-
-
-def test_roles_rise(accounts):
-    for held in ROLES:
-        holder = accounts.holder(accounts.create(held, held))
-        for wanted in ROLES:
-            if ROLES.index(wanted) <= ROLES.index(held):
-                holder.require(wanted)
-            else:
-                with pytest.raises(NotAllowed, match=wanted):
-                    holder.require(wanted)
 
 
 @pytest.mark.parametrize(

@@ -46,7 +46,7 @@ def test_a_read_waits_for_no_writer_and_sees_what_is_committed(tmp_path, monkeyp
         connection.execute(text("UPDATE families SET spent_loss = 0"))
         assert ledger.is_paid("b", "u")
         assert ledger.state("b").spent[0] == 1
-        assert Accounts(ledger.database).holder(key).account == "ann"
+        assert Accounts(ledger.database).register().key(key).account == "ann"
         with pytest.raises(LedgerUnusable):
             ledger.charge(Charge("b", "other", Fraction(1), Fraction(0)))
         connection.rollback()

@@ -2,6 +2,9 @@
 
 import tomllib
 
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
 from discreet.records.column_facts import ColumnFacts
 from discreet.records.draft_toml import (
     DraftVariable,
@@ -9,10 +12,17 @@ from discreet.records.draft_toml import (
     code_list,
     decade_values,
     left_out_lines,
+    toml_string,
     usable_names,
     variable_lines,
 )
 from discreet.records.source import ColumnNotes
+
+
+@settings(max_examples=150, deadline=None)
+@given(text=st.text(st.characters(exclude_categories=["Cs"]), max_size=20))
+def test_every_string_comes_back_from_toml_as_it_was(text):
+    assert tomllib.loads(f"text = {toml_string(text)}") == {"text": text}
 
 
 def test_a_variable_is_toml_whatever_its_names_are():

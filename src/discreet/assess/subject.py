@@ -30,7 +30,6 @@ if TYPE_CHECKING:
 
     from discreet.answer.door import Door
     from discreet.model.request import TableRequest
-    from discreet.model.shape import Dimension
 
 #: The largest table that is assessed: every replicate is a table of this size.
 MOST_CELLS = 200_000
@@ -98,7 +97,7 @@ def subject_of(door: Door, request: TableRequest) -> Subject:
     refusal = attempt(stored, request).refusal
     asked = canonical(replace(request, totals=False), stored.dataset)
     shape = table_shape(asked, stored.dataset)
-    leaves = [_leaves(dimension) for dimension in shape.dimensions]
+    leaves = [dimension.leaves for dimension in shape.dimensions]
     sizes = dict(zip(asked.variables, map(len, leaves), strict=True))
     if np.prod([float(size) for size in sizes.values()]) > MOST_CELLS:
         raise BadRequest(
@@ -140,9 +139,3 @@ def sides_of(request: TableRequest) -> tuple[Sequence[str], Sequence[str], Seque
     if not columns:
         columns, layers = layers, []
     return rows, columns, layers
-
-
-def _leaves(dimension: Dimension) -> list[int]:
-    """The outputs that hold no others."""
-    parents = {output.parent for output in dimension.outputs}
-    return [place for place in range(len(dimension.outputs)) if place not in parents]

@@ -66,12 +66,6 @@ class Law:
         """The law of the value plus a number."""
         return type(self)(self.first + by, self.chances)
 
-    def trimmed(self) -> Self:
-        """The same without values of chance zero at its ends."""
-        inside = np.flatnonzero(self.chances > 0)
-        low, high = int(inside[0]), int(inside[-1])
-        return type(self)(self.first + low, self.chances[low : high + 1])
-
     def kept(self, cut: float) -> Self:
         """The same without ends that have at most this chance, half of it at each end.
 

@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
     from discreet.model.noise_law import CellLaw
-    from discreet.model.shape import Dimension
     from discreet.noise.table import NoiseTable
 
 #: The most cells of one table that a test takes.
@@ -74,7 +73,8 @@ def _released(release: Release) -> Observed:
             told("The noise of weighted counts has no table to be tested by."),
             told("Ask for the measure count."),
         )
-    inner = np.ix_(*(_leaves(dimension) for dimension in release.dimensions))
+    # Coarser levels, like totals, would say the same thing twice.
+    inner = np.ix_(*(dimension.leaves for dimension in release.dimensions))
     status = release.status[inner]
     if (status == WITHHELD).any():
         raise BadRequest(
@@ -84,12 +84,6 @@ def _released(release: Release) -> Observed:
     possible = status != NOT_APPLICABLE
     possible &= ~release.law.impossible[inner]
     return _checked(Observed(release.noisy[inner], of_cells(release.law.for_tests(), inner), possible))
-
-
-def _leaves(dimension: Dimension) -> list[int]:
-    """The outputs that hold no others: coarser levels, like totals, would say the same thing twice."""
-    parents = {output.parent for output in dimension.outputs}
-    return [place for place in range(len(dimension.outputs)) if place not in parents]
 
 
 def _checked(found: Observed) -> Observed:

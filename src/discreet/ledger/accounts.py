@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING
 from sqlalchemy import insert, select, update
 
 from discreet.errors import BadKey, BadRequest
-from discreet.ledger.roles import require_role
+from discreet.ledger.chain import now
 from discreet.ledger.tables import ACCOUNTS, KEYS
 from discreet.model.access import ROLES
 from discreet.model.nearest import nearest
@@ -50,14 +50,6 @@ class AccountHolder:
     created: str
     revoked: str | None = None
 
-    def require(self, role: str) -> None:
-        """Refuse what needs a higher role.
-
-        Raises:
-            NotAllowed: With the role that it needs.
-        """
-        require_role(self.account, self.role, role)
-
 
 @dataclass(frozen=True, slots=True)
 class KeyFacts:
@@ -81,9 +73,9 @@ class KeyFacts:
     expires: str | None
     revoked: str | None
 
-    def is_valid(self, now: str) -> bool:
-        """Whether it is neither revoked nor at its end."""
-        return self.revoked is None and (self.expires is None or now < self.expires)
+    def is_valid(self, at: str = "") -> bool:
+        """Whether it is neither revoked nor at its end: at a time, or now."""
+        return self.revoked is None and (self.expires is None or (at or now()) < self.expires)
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,15 +85,15 @@ class Register:
     accounts: dict[str, AccountHolder]
     keys: dict[str, KeyFacts]
 
-    def key(self, key: str, now: str) -> KeyFacts:
-        """The facts of a key that may be used, its role at most that of its account.
+    def key(self, key: str, at: str = "") -> KeyFacts:
+        """The facts of a key that may be used at a time, or now, its role at most that of its account.
 
         Raises:
             BadKey: It is unknown, at its end or revoked, or its account is; the message does not say which.
         """
         found = self.keys.get(hash_of(key))
         holder = None if found is None else self.accounts[found.account]
-        if found is None or holder is None or holder.revoked is not None or not found.is_valid(now):
+        if found is None or holder is None or holder.revoked is not None or not found.is_valid(at):
             raise not_accepted()
         role = min(found.role, holder.role, key=ROLES.index)
         return KeyFacts(found.id, found.account, role, found.datasets, found.created, found.expires, None)
@@ -159,16 +151,6 @@ class Accounts:
                     "Give a key that role or a lower one.",
                 )
             return _new_key(connection, account, wanted, datasets, days)
-
-    def holder(self, key: str) -> AccountHolder:
-        """Whose key it is, in the role of the key.
-
-        Raises:
-            BadKey: It is unknown, at its end or revoked; the message does not say which.
-        """
-        register = self.register()
-        found = register.key(key, now())
-        return AccountHolder(found.account, found.role, register.accounts[found.account].created)
 
     def revoke(self, account: str) -> None:
         """End an account; its keys are refused from now on, and its name is not given again."""
@@ -248,11 +230,6 @@ def not_accepted() -> BadKey:
 def hash_of(key: str) -> str:
     """What is stored of a key."""
     return hashlib.sha256(key.encode("utf-8", "surrogatepass")).hexdigest()
-
-
-def now() -> str:
-    """The time, as accounts and keys tell it."""
-    return datetime.now(UTC).isoformat(timespec="microseconds")
 
 
 def _new_key(

@@ -80,12 +80,12 @@ class KeyBook:
         Raises:
             BadKey: It is not accepted, or cannot be checked.
         """
-        from discreet.ledger.accounts import not_accepted, now  # noqa: PLC0415 - without keys no database is needed
+        from discreet.ledger.accounts import not_accepted  # noqa: PLC0415 - without keys no database is needed
 
         register = self._known()
         if register is None:
             raise not_accepted()
-        return register.key(key, now())
+        return register.key(key)
 
     def account(self, name: str) -> AccountHolder | None:
         """The account of a name, revoked ones included."""

@@ -106,7 +106,7 @@ class Chain:
         if not level:
             return table
         sizes = np.maximum(self.block_sizes(level), 1)
-        means = self.summed(table, axis, level) / _along(sizes, axis, table.ndim)
+        means = self.summed(table, axis, level) / along(sizes, axis, table.ndim)
         return np.asarray(table - np.take(means, self.parents[level - 1], axis=axis))
 
     def from_first(self, table: NDArray[np.int64], axis: int, level: int) -> NDArray[np.int64]:
@@ -120,7 +120,7 @@ class Chain:
         if above == level:
             return table
         wide = np.take(table, self.ancestors(level, above), axis=axis)
-        return np.asarray(wide * _along(self.shares(level, above), axis, table.ndim))
+        return np.asarray(wide * along(self.shares(level, above), axis, table.ndim))
 
 
 def plain_chain(categories: int) -> Chain:
@@ -132,5 +132,6 @@ def plain_chain(categories: int) -> Chain:
     return Chain((np.zeros(categories, dtype=np.int64),))
 
 
-def _along(values: NDArray[Any], axis: int, dimensions: int) -> NDArray[Any]:
+def along(values: NDArray[Any], axis: int, dimensions: int) -> NDArray[Any]:
+    """Values that stand along one axis of a table."""
     return values.reshape([-1 if each == axis else 1 for each in range(dimensions)])

@@ -40,7 +40,7 @@ def part_tables(
     tables = dict(counted)
     for part in reversed(space.parts):
         if part not in tables:
-            source = min((own for own in tables if _within(part, own)), key=space.cells)
+            source = min((own for own in tables if is_within(part, own)), key=space.cells)
             tables[part] = added_up(space, tables[source], source, part)
         yield part, tables[part]
 
@@ -74,7 +74,7 @@ def table_values(
     """
     total = np.zeros(space.shape(table))
     for part in space.parts:
-        if _within(part, table):
+        if is_within(part, table):
             grid, stored = residual(part)
             total += laid_out(space, stored / grid, part, table)
     return np.rint(total * UNIT).astype(np.int64)
@@ -114,5 +114,6 @@ def lattice_loss(space: ResidualSpace, part: Levels, spread: float) -> float:
     return loss
 
 
-def _within(part: Levels, table: Levels) -> bool:
+def is_within(part: Levels, table: Levels) -> bool:
+    """Whether a residual is a part of a table."""
     return all(low <= high for low, high in zip(part, table, strict=True))

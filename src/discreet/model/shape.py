@@ -131,6 +131,12 @@ class Dimension:
                 parts.setdefault(output.parent if output.parent >= 0 else len(self.outputs), []).append(place)
         return parts
 
+    @property
+    def leaves(self) -> list[int]:
+        """The places of the outputs that hold no others."""
+        parents = {output.parent for output in self.outputs}
+        return [place for place in range(len(self.outputs)) if place not in parents]
+
     def members(self) -> list[tuple[int, ...]]:
         """The base categories behind each code, in array order."""
         return [output.members for output in self.outputs] + ([self.population] if self.total else [])

@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from discreet.margins.boxes import covariances
+from discreet.margins.chain import along
 from discreet.model.level_maps import express, is_level_of
 from discreet.model.noise_law import NoiseLaw
 from discreet.model.one_line import one_line
@@ -176,19 +177,15 @@ def _of_block(block: Block, plan: JointPlan) -> tuple[NDArray[np.float64], NDArr
     total = np.zeros(outputs)
     empty: NDArray[np.bool_] = np.zeros(outputs, dtype=np.bool_)
     for axis, side in enumerate(block.sides):
-        empty = empty | _along(side.levels < 0, axis, len(outputs))
+        empty = empty | along(side.levels < 0, axis, len(outputs))
     told = [side.squares.max(axis=1, initial=0.0) > 0 for side in block.sides]
     for part, variance in zip(plan.space.parts, plan.variances, strict=True):
         if variance and all(bool(own[level]) for own, level in zip(told, part, strict=True)):
             product: Any = variance
             for axis, (side, level) in enumerate(zip(block.sides, part, strict=True)):
-                product = product * _along(side.squares[level], axis, len(outputs))
+                product = product * along(side.squares[level], axis, len(outputs))
             total += product
     return block.laid(np.where(empty, 0.0, total)), block.laid(empty)
-
-
-def _along(values: NDArray[Any], axis: int, dimensions: int) -> NDArray[Any]:
-    return values.reshape([-1 if each == axis else 1 for each in range(dimensions)])
 
 
 def _finest_level(plan: JointPlan, dataset: Dataset, name: str) -> tuple[int, int] | None:

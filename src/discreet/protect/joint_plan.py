@@ -30,7 +30,7 @@ from discreet.errors import BadDescription
 from discreet.margins.integer_noise import KEYS, gaussian_tables
 from discreet.margins.reserve import FEWEST_STEPS, GRID, LATTICE_LOSS, fine_grid, grid_steps
 from discreet.margins.residual_space import ResidualSpace
-from discreet.margins.residual_table import lattice_loss
+from discreet.margins.residual_table import is_within, lattice_loss
 from discreet.noise.families.rounded_normal import rounded_normal
 from discreet.privacy.claim import float_down, float_up
 from discreet.privacy.gaussian import gaussian_delta_above, gaussian_mu
@@ -128,7 +128,7 @@ class JointPlan:
         """The ε of one table by itself, at the δ of the terms: that of the residuals that it is made of."""
         table = self.levels(margin)
         own = [
-            v if _within(part, table) else 0.0
+            v if is_within(part, table) else 0.0
             for part, v in zip(self.space.parts, self.variances, strict=True)
         ]
         mu = terms.records_per_unit * math.sqrt(self.space.cost([Fraction(v) for v in own])) * _NOT_LESS
@@ -335,7 +335,3 @@ def _residual(
 
 def _spread(residual: Residual) -> float:
     return math.sqrt(float(residual.variance)) * residual.grid
-
-
-def _within(part: Levels, table: Levels) -> bool:
-    return all(low <= high for low, high in zip(part, table, strict=True))

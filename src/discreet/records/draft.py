@@ -46,7 +46,7 @@ from discreet.records.draft_toml import (
     one_line,
     plain_letters,
     survey_lines,
-    text,
+    toml_string,
     usable_names,
     variable_lines,
 )
@@ -157,7 +157,7 @@ def _draft(looked: LookedAt, path: Path, include: set[str], places: set[str], li
     code_lists: dict[str, str] = {}
     sections = [_top(path, roles)]
     if looked.source.found.given():
-        given = [f"{key} = {text(value)}" for key, value in looked.source.found.given().items()]
+        given = [f"{key} = {toml_string(value)}" for key, value in looked.source.found.given().items()]
         sections.append(["# How the file is read.", "[file]", *given])
     sections.append(survey_lines(roles) + _replicate_lines(roles))
     for variable in choice.variables:
@@ -296,20 +296,20 @@ def _top(path: Path, roles: Roles) -> list[str]:
     name = re.sub(r"[^a-z0-9]+", "-", plain_letters(stem)).strip("-") or "dataset"
     lines = [
         HEADER.format(name=one_line(path.name)),
-        f"id = {text((name if name[0].isalpha() else 'data-' + name)[:64].rstrip('-'))}",
-        f"label = {text(stem)}",
+        f"id = {toml_string((name if name[0].isalpha() else 'data-' + name)[:64].rstrip('-'))}",
+        f"label = {toml_string(stem)}",
         'source = ""',
         'version = "1"',
         'unit = "records"',
         'population = ""',
     ]
     if roles.id is None:
-        lines += [NO_ID, f"id_column = {text(ROW_NUMBER)}"]
+        lines += [NO_ID, f"id_column = {toml_string(ROW_NUMBER)}"]
     else:
-        lines += [f"# Chosen because {roles.why}.", f"id_column = {text(roles.id.name)}"]
+        lines += [f"# Chosen because {roles.why}.", f"id_column = {toml_string(roles.id.name)}"]
     if roles.weight is not None:
         decimals = min(roles.weight.decimals, 4)
-        lines += [f"weight_column = {text(roles.weight.name)}", f"weight_decimals = {decimals}"]
+        lines += [f"weight_column = {toml_string(roles.weight.name)}", f"weight_decimals = {decimals}"]
     return lines
 
 
@@ -318,7 +318,7 @@ def _replicate_lines(roles: Roles) -> list[str]:
         return []
     first, last = roles.replicates[0].name, roles.replicates[-1].name
     method, why = replicate_method(first)
-    lines = [f"replicates = {text(f'{first}..{last}')}", f"method = {text(method)}  # {why}"]
+    lines = [f"replicates = {toml_string(f'{first}..{last}')}", f"method = {toml_string(method)}  # {why}"]
     return [*lines, "fay = 0.5"] if method == "fay" else lines
 
 

@@ -66,28 +66,30 @@ def variable_lines(variable: DraftVariable, file_name: str = "") -> list[str]:
     """The section of a variable; its categories stand in a file if one is named."""
     column, absent = variable.column, variable.column.gaps or bool(variable.column.missing)
     lines = [f"# {one_line(variable.comment)}"] if variable.comment else []
-    lines += ["[[variable]]", f"name = {text(variable.name)}"]
-    lines.append(f"label = {text(column.notes.label or column.name)}")
+    lines += ["[[variable]]", f"name = {toml_string(variable.name)}"]
+    lines.append(f"label = {toml_string(column.notes.label or column.name)}")
     if variable.name != column.name:
-        lines.append(f"column = {text(column.name)}")
+        lines.append(f"column = {toml_string(column.name)}")
     if absent:
-        lines.append(f"not_stated = {text(NOT_STATED)}")
+        lines.append(f"not_stated = {toml_string(NOT_STATED)}")
     if column.missing:
-        lines.append(f"missing = [{', '.join(map(text, column.missing))}]")
+        lines.append(f"missing = [{', '.join(map(toml_string, column.missing))}]")
     if variable.values:
-        pairs = ", ".join(f"{text(value)} = {text(code)}" for value, code in variable.values.items())
+        pairs = ", ".join(
+            f"{toml_string(value)} = {toml_string(code)}" for value, code in variable.values.items()
+        )
         lines.append(f"values = {{ {pairs} }}")
     if variable.from_records:
         lines.append('categories_from = "records"')
     if file_name:
-        return [*lines, f"categories_file = {text(file_name)}"]
+        return [*lines, f"categories_file = {toml_string(file_name)}"]
     return [*lines, "categories = [", *(f"  {category_text(each)}," for each in variable.categories), "]"]
 
 
 def category_text(category: Listed) -> str:
     """One category in TOML."""
-    within = f", parent = {text(category.parent)}" if category.parent is not None else ""
-    return f"{{ code = {text(category.code)}, label = {text(category.label)}{within} }}"
+    within = f", parent = {toml_string(category.parent)}" if category.parent is not None else ""
+    return f"{{ code = {toml_string(category.code)}, label = {toml_string(category.label)}{within} }}"
 
 
 def code_list(categories: Sequence[Listed]) -> str:
@@ -102,16 +104,16 @@ def code_list(categories: Sequence[Listed]) -> str:
 
 def left_out_lines(column: ColumnFacts, name: str, reason: str, values: dict[str, str]) -> list[str]:
     """A column that is left out, as a section in comments; the values of an id or a text are never listed."""
-    lines = [f"Left out: {one_line(column.name)} ({reason})", "[[variable]]", f"name = {text(name)}"]
+    lines = [f"Left out: {one_line(column.name)} ({reason})", "[[variable]]", f"name = {toml_string(name)}"]
     if name != column.name:
-        lines.append(f"column = {text(column.name)}")
+        lines.append(f"column = {toml_string(column.name)}")
     if values:
-        pairs = ", ".join(f"{text(value)} = {text(code)}" for value, code in values.items())
-        codes = ", ".join(text(code) for code in dict.fromkeys(values.values()))
+        pairs = ", ".join(f"{toml_string(value)} = {toml_string(code)}" for value, code in values.items())
+        codes = ", ".join(toml_string(code) for code in dict.fromkeys(values.values()))
         lines += [f"values = {{ {pairs} }}", f"categories = [{codes}]"]
     else:
         lines.append(
-            f"categories = []  # list them, or draft again with --include {text(one_line(column.name))}"
+            f"categories = []  # list them, or draft again with --include {toml_string(one_line(column.name))}"
         )
     return ["# " + line for line in lines]
 
@@ -132,7 +134,7 @@ def survey_lines(roles: Roles) -> list[str]:
         f"relative_variance = {max(0.0, spread):.5f}",
     ]
     design = (("strata", roles.strata), ("clusters", roles.clusters))
-    lines += [f"{key} = {text(column.name)}" for key, column in design if column is not None]
+    lines += [f"{key} = {toml_string(column.name)}" for key, column in design if column is not None]
     return lines
 
 
@@ -143,11 +145,11 @@ def hierarchy_lines(name: str, levels: Sequence[str], *, geography: bool) -> lis
         if geography
         else "# These columns nest in the file. Set geography = true if they are places."
     )
-    listed = ", ".join(map(text, levels))
+    listed = ", ".join(map(toml_string, levels))
     return [
         note,
         "[[hierarchy]]",
-        f"name = {text(name)}",
+        f"name = {toml_string(name)}",
         f"levels = [{listed}]",
         f"geography = {str(geography).lower()}",
     ]
@@ -220,8 +222,12 @@ def number(value: float) -> str:
     return f"{value:.4f}".rstrip("0").rstrip(".")
 
 
-def text(value: str) -> str:
-    """A TOML string: JSON's escapes are TOML's, and DEL is escaped too."""
+def toml_string(value: str) -> str:
+    r"""A TOML string: JSON's escapes are TOML's, and DEL is escaped too.
+
+    >>> toml_string('The "old" town')
+    '"The \\"old\\" town"'
+    """
     return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
 
 

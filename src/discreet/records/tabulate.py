@@ -97,8 +97,7 @@ class _Axis:
 
     def __init__(self, dimension: Dimension) -> None:
         outputs = dimension.outputs
-        parents = {output.parent for output in outputs}
-        self.leaves = [place for place in range(len(outputs)) if place not in parents]
+        self.leaves = dimension.leaves
         self.length = dimension.length
         self.total = dimension.total
         self.flat = len(self.leaves) == len(outputs)

@@ -14,6 +14,7 @@ import re
 from typing import TYPE_CHECKING
 
 from discreet.errors import BadDescription, NotFound
+from discreet.records.draft_toml import toml_string
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -53,9 +54,5 @@ def _category(row: dict[str, str | None], path: Path, line: int) -> str:
     if None in row.values() or None in row:
         raise BadDescription(f"Line {line} of {path.name} is torn.", "Give every line the same fields.")
     given = {key: (value or "").strip() for key, value in row.items()}
-    pairs = (f"{key} = {_text(value)}" for key, value in given.items() if value or key == "code")
+    pairs = (f"{key} = {toml_string(value)}" for key, value in given.items() if value or key == "code")
     return f"{{ {', '.join(pairs)} }}"
-
-
-def _text(value: str) -> str:
-    return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")

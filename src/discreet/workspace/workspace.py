@@ -285,9 +285,7 @@ class Workspace:
         register = self.register()
         if register is None:
             self._refuse_keys_without_accounts()
-        from discreet.ledger.accounts import now  # noqa: PLC0415 - a table without a key needs no database
-
-        return self.with_ledger(asker_of(register.key(key, now())))
+        return self.with_ledger(asker_of(register.key(key)))
 
     def register(self) -> Register | None:
         """All accounts and keys as they are now; None where there is no ledger.

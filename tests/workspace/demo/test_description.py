@@ -2,9 +2,6 @@ from __future__ import annotations
 
 import tomllib
 
-from hypothesis import given, settings
-from hypothesis import strategies as st
-
 from discreet.records.default_protection import PROTECTION
 from discreet.workspace.demo.description import (
     Category,
@@ -12,18 +9,9 @@ from discreet.workspace.demo.description import (
     Zero,
     header,
     hierarchy_block,
-    toml_string,
     variable_block,
     zero_block,
 )
-
-any_text = st.text(st.characters(exclude_categories=["Cs"]), max_size=20)
-
-
-@settings(max_examples=150, deadline=None)
-@given(text=any_text)
-def test_every_string_comes_back_from_toml_as_it_was(text):
-    assert tomllib.loads(f"text = {toml_string(text)}") == {"text": text}
 
 
 def test_hostile_labels_stay_labels():

@@ -106,9 +106,7 @@ def list_accounts(
 
 
 def _line(key: KeyFacts) -> str:
-    from discreet.ledger.accounts import now
-
-    state = "revoked" if key.revoked else "active" if key.is_valid(now()) else "ended"
+    state = "revoked" if key.revoked else "active" if key.is_valid() else "ended"
     scope = "all datasets" if key.datasets is None else ", ".join(key.datasets)
     ends = f"until {key.expires}" if key.expires else "without an end"
     return f"key {key.id}  {key.role}  {state}  {scope}  {ends}"

@@ -9,9 +9,10 @@ Source: TOML 1.0, "String" and "Array of Tables".
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+from discreet.records.draft_toml import toml_string
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -58,15 +59,6 @@ def coded(labels: str) -> tuple[Category, ...]:
     ['1', '2']
     """
     return tuple(Category(str(number), label) for number, label in enumerate(labels.split("; "), 1))
-
-
-def toml_string(text: str) -> str:
-    r"""A TOML basic string; JSON escapes the same characters in the same way, and DEL is added.
-
-    >>> toml_string('The "old" town')
-    '"The \\"old\\" town"'
-    """
-    return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007F")
 
 
 def toml_list(texts: Iterable[str]) -> str:
