@@ -13,7 +13,8 @@ from discreet.assess.assessment import CONFIDENTIAL, INDEPENDENT, NOT_THE_KEYS, 
 from discreet.assess.expectation import SMALL
 from discreet.assess.figures import FIGURES
 from discreet.assess.page import grid, page, picture, sentences
-from discreet.assess.sentences import conclusion, p_text, summary
+from discreet.assess.sentences import conclusion, summary
+from discreet.inference.likelihood_ratio import p_text
 from discreet.pictures.save import render
 
 if TYPE_CHECKING:

@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from discreet.assess.expectation import SMALL
+from discreet.inference.likelihood_ratio import p_text
 
 if TYPE_CHECKING:
     from discreet.assess.assessment import Assessment, Outcome
@@ -107,12 +108,3 @@ def conclusion(found: Assessment) -> list[str]:
 
 def _labels(outcomes: list[Outcome]) -> str:
     return ", ".join(outcome.case.label for outcome in outcomes)
-
-
-def p_text(p_value: float) -> str:
-    """A p-value for people.
-
-    >>> p_text(0.00001), p_text(0.0432)
-    ('< 0.0001', '0.0432')
-    """
-    return "< 0.0001" if p_value < 0.0001 else f"{p_value:.4f}"

@@ -44,6 +44,14 @@ def emit(document: str | Iterable[bytes], out: Path | None) -> None:
     sys.stdout.buffer.flush()
 
 
+def emit_picture(chart: Any, out: Path) -> None:
+    """Write a chart as FILE.svg or FILE.png."""
+    from discreet.pictures.save import save as save_picture
+
+    save_picture(chart, out)
+    messages.print(f"Written: {out}", soft_wrap=True)
+
+
 def emit_json(value: Any, out: Path | None = None) -> None:
     """Write a value as JSON, alone on standard output or to a file."""
     emit(json.dumps(value, indent=2, ensure_ascii=False, allow_nan=False) + "\n", out)

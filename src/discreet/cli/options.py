@@ -52,6 +52,10 @@ DelimiterOption = Annotated[
 TableOption = Annotated[
     str, typer.Option(help="The sheet of a workbook or the table of a database, where there are several.")
 ]
+JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON alone on standard output.")]
+OutcomeOption = Annotated[bool, typer.Option("--json", help="Print the outcome as JSON.")]
+JsonFileOption = Annotated[Path | None, typer.Option("--out", "-o", help="Write the JSON to this file.")]
+PlotOption = Annotated[Path | None, typer.Option(help="Write a picture: FILE.svg or FILE.png.")]
 HostOption = Annotated[str | None, typer.Option(help="The address to listen on.")]
 PortOption = Annotated[int | None, typer.Option(help="The port to listen on.")]
 ThreadsOption = Annotated[int | None, typer.Option(help="Threads for one aggregate; all cores by default.")]

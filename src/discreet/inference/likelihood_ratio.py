@@ -154,3 +154,12 @@ def spread_of(noise: CellLaw | NoiseByCell) -> float:
     if isinstance(noise, NoiseByCell):
         return noise.spread
     return sqrt(noise.variance)
+
+
+def p_text(p_value: float) -> str:
+    """A p-value for people.
+
+    >>> p_text(0.00001), p_text(0.0432)
+    ('< 0.0001', '0.0432')
+    """
+    return "< 0.0001" if p_value < 0.0001 else f"{p_value:.4f}"

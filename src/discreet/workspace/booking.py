@@ -8,6 +8,7 @@ Comes from: `load`, `load_dry_run`. Goes to: `ledger`.
 
 from __future__ import annotations
 
+from contextlib import closing
 from typing import TYPE_CHECKING
 
 from discreet.ledger.entries import Budget, LineageEntry
@@ -53,11 +54,8 @@ def book_load(
         BadDescription: The lineage was loaded otherwise, or the version with other records.
         BudgetSpent: Nothing was charged.
     """
-    ledger = ledger_for_loading(folder)
-    try:
+    with closing(ledger_for_loading(folder)) as ledger:
         return book(ledger.marked_by(marks), dataset, noise, fingerprint)
-    finally:
-        ledger.close()
 
 
 def book(

@@ -8,6 +8,7 @@ Comes from: the faces, the two files, a `Version`. Goes to: `load`, `Workspace`.
 
 from __future__ import annotations
 
+from contextlib import closing
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -93,9 +94,6 @@ def refuse_unsound(folder: Path, version: Version, secret: Secret) -> None:
     Raises:
         WorkspaceUnusable: They are not those of the load.
     """
-    engine = open_engine(folder, version, secret)
-    try:
+    with closing(open_engine(folder, version, secret)) as engine:
         if not engine.sound():
             raise other_records(folder)
-    finally:
-        engine.close()

@@ -15,7 +15,7 @@ from __future__ import annotations
 import os
 import secrets
 import shutil
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -291,11 +291,8 @@ def _refuse_other_keys(table: NoiseTable, protection: Protection) -> None:
 
 def _look(inspect: Inspect, place: Path, version: Version, secret: Secret) -> None:
     """Let a version be looked at before it is served."""
-    engine = open_engine(place, version, secret)
-    try:
+    with closing(open_engine(place, version, secret)) as engine:
         inspect(version.dataset, engine)
-    finally:
-        engine.close()
 
 
 def _the_secret(folder: Path) -> Secret:

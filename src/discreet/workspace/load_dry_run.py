@@ -11,6 +11,7 @@ Comes from: `answer/load.py`. Goes to: `discreet load --dry-run`.
 from __future__ import annotations
 
 import tempfile
+from contextlib import closing
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -96,11 +97,8 @@ def rehearse_load(
         secret = read_secret((folder if has_secret else aside) / "secret")
         nowhere = replace(kind, store=lambda *_given: None)
         loaded = load_records(records, dataset, description, secret, aside, nowhere, progress)
-        ledger = _ledger(folder, aside)
-        try:
+        with closing(_ledger(folder, aside)) as ledger:
             receipt = book(ledger, dataset, noise, loaded.fingerprint, spend=False)
-        finally:
-            ledger.close()
         before = _served(folder, dataset.id, secret)
     recognised = recognise(folder, dataset, loaded.ids, secret)
     told = (loaded.left_out, loaded.surplus, recognised)

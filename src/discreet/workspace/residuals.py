@@ -9,6 +9,7 @@ Comes from: `load` (measured, sealed), `Workspace` (read). Goes to: `protect/joi
 
 from __future__ import annotations
 
+from contextlib import closing
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -35,11 +36,8 @@ def write_residuals(
 ) -> None:
     """Count the largest declared tables, and write all residuals with their noise."""
     shelf = CubeShelf(folder, dataset, secret, loaded.digest)
-    opened = CubedEngine(dataset, shelf, lambda: kind.open(folder, dataset, None))
-    try:
+    with closing(CubedEngine(dataset, shelf, lambda: kind.open(folder, dataset, None))) as opened:
         numbers = measure(opened, plan, secret, dataset, loaded.fingerprint)
-    finally:
-        opened.close()
     np.save(folder / RESIDUALS, numbers, allow_pickle=False)
 
 

@@ -8,6 +8,7 @@ Comes from: `load`, once the records are stored. Goes to: the folder of the vers
 
 from __future__ import annotations
 
+from contextlib import closing
 from typing import TYPE_CHECKING
 
 from discreet.records.cube import write_cube
@@ -26,10 +27,7 @@ if TYPE_CHECKING:
 def roll_up(folder: Path, dataset: Dataset, kind: EngineKind, secret: Secret, loaded: Loaded) -> None:
     """Add up the records of a version that is being loaded, where that is worth it."""
     variables, path = rollup_variables(dataset), new_cube_path(folder)
-    engine = kind.open(folder, dataset, None)
-    try:
+    with closing(kind.open(folder, dataset, None)) as engine:
         rows = write_cube(engine, dataset, variables, path, loaded.records, loaded.records // GAIN)
-    finally:
-        engine.close()
     found = [] if rows is None else [listed_cube(path, variables, rows, secret, loaded.digest)]
     write_list(folder, found, secret, loaded.digest)

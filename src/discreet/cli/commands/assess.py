@@ -9,9 +9,11 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from discreet.cli.console import emit, emit_json, messages, output
+from discreet.cli.console import emit, emit_json, emit_picture, messages, output
 from discreet.cli.options import (
     DatasetArgument,
+    JsonOption,
+    PlotOption,
     ThreadsOption,
     WorkspaceOption,
     open_workspace,
@@ -55,8 +57,8 @@ def assess(
     out: Annotated[
         Path | None, typer.Option("--out", "-o", help="The report: FILE.html or FILE.json.")
     ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON alone on standard output.")] = False,
-    plot: Annotated[Path | None, typer.Option(help="Write a picture: FILE.svg or FILE.png.")] = None,
+    as_json: JsonOption = False,
+    plot: PlotOption = None,
     picture: Annotated[str, typer.Option(help="map, boxes, confirmation, zeros or conclusions.")] = "map",
     five_safes: Annotated[
         bool,
@@ -108,10 +110,8 @@ COMMAND = Command(assess, EXAMINE)
 def _deliver(found: Assessment, out: Path | None, plot: Path | None, picture: str, *, as_json: bool) -> None:
     if plot is not None:
         from discreet.assess.figures import figure
-        from discreet.pictures.save import save
 
-        save(figure(found, picture), plot)
-        messages.print(f"Written: {plot}", soft_wrap=True)
+        emit_picture(figure(found, picture), plot)
     if out is not None and out.suffix.lower() == ".html":
         from discreet.assess.page import write_page
         from discreet.assess.report import report

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from discreet.cli.console import emit_json, messages
-from discreet.cli.options import WorkspaceOption
+from discreet.cli.console import emit_json, emit_picture, messages
+from discreet.cli.options import JsonFileOption, PlotOption, WorkspaceOption
 from discreet.cli.registry import EXAMINE, Command
 from discreet.errors import BadRequest
 from discreet.model.nearest import nearest
@@ -39,8 +39,6 @@ AgainstOption = Annotated[
 ]
 QuickOption = Annotated[bool, typer.Option("--quick", help="A small study in a few seconds.")]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print the study as JSON.")]
-OutOption = Annotated[Path | None, typer.Option("--out", "-o", help="Write the JSON to this file.")]
-PlotOption = Annotated[Path | None, typer.Option(help="Write a picture: FILE.svg or FILE.png.")]
 KeepOption = Annotated[
     bool,
     typer.Option(
@@ -62,7 +60,7 @@ def bob(
     against: AgainstOption = None,
     quick: QuickOption = False,
     as_json: JsonOption = False,
-    out: OutOption = None,
+    out: JsonFileOption = None,
     plot: PlotOption = None,
     keep: KeepOption = False,
     workspace: WorkspaceOption = None,
@@ -78,8 +76,7 @@ def bob(
         seed,
         _protections(against),
     )
-    keeper = _keeper(context, keep, workspace)
-    _finish(study.run(_say), as_json, out, plot, keeper)
+    _run(study, as_json, out, plot, _keeper(context, keep, workspace))
 
 
 @attack.command()
@@ -93,7 +90,7 @@ def averaging(
     against: AgainstOption = None,
     quick: QuickOption = False,
     as_json: JsonOption = False,
-    out: OutOption = None,
+    out: JsonFileOption = None,
     plot: PlotOption = None,
     keep: KeepOption = False,
     workspace: WorkspaceOption = None,
@@ -109,8 +106,7 @@ def averaging(
         seed,
         _protections(against),
     )
-    keeper = _keeper(context, keep, workspace)
-    _finish(study.run(_say), as_json, out, plot, keeper)
+    _run(study, as_json, out, plot, _keeper(context, keep, workspace))
 
 
 @attack.command()
@@ -122,7 +118,7 @@ def versions(
     seed: SeedOption = 1,
     quick: QuickOption = False,
     as_json: JsonOption = False,
-    out: OutOption = None,
+    out: JsonFileOption = None,
     plot: PlotOption = None,
     keep: KeepOption = False,
     workspace: WorkspaceOption = None,
@@ -137,8 +133,7 @@ def versions(
         epsilon,
         seed,
     )
-    keeper = _keeper(context, keep, workspace)
-    _finish(study.run(_say), as_json, out, plot, keeper)
+    _run(study, as_json, out, plot, _keeper(context, keep, workspace))
 
 
 @attack.command()
@@ -160,7 +155,7 @@ def withheld(
     seed: SeedOption = 1,
     quick: QuickOption = False,
     as_json: JsonOption = False,
-    out: OutOption = None,
+    out: JsonFileOption = None,
     plot: PlotOption = None,
     keep: KeepOption = False,
     workspace: WorkspaceOption = None,
@@ -184,8 +179,7 @@ def withheld(
             2 if variables is None else variables,
         )
     )
-    keeper = _keeper(context, keep, workspace)
-    _finish(study.run(_say), as_json, out, plot, keeper)
+    _run(study, as_json, out, plot, _keeper(context, keep, workspace))
 
 
 @attack.command()
@@ -205,7 +199,7 @@ def weights(
     ] = None,
     quick: QuickOption = False,
     as_json: JsonOption = False,
-    out: OutOption = None,
+    out: JsonFileOption = None,
     plot: PlotOption = None,
     keep: KeepOption = False,
     workspace: WorkspaceOption = None,
@@ -221,8 +215,7 @@ def weights(
         seed,
         named,
     )
-    keeper = _keeper(context, keep, workspace)
-    _finish(study.run(_say), as_json, out, plot, keeper)
+    _run(study, as_json, out, plot, _keeper(context, keep, workspace))
 
 
 def _protections(against: str | None) -> tuple[str, ...]:
@@ -272,8 +265,8 @@ def _command(context: typer.Context) -> str:
     return shlex.join(words)
 
 
-def _finish(
-    study: dict[str, Any],
+def _run(
+    study: Any,
     as_json: bool,
     out: Path | None,
     plot: Path | None,
@@ -281,14 +274,13 @@ def _finish(
 ) -> None:
     from discreet.cli.attack_results import show_study
 
-    keep(study)
+    found = study.run(_say)
+    keep(found)
     if plot is not None:
         from discreet.pictures.attacks import PICTURES
-        from discreet.pictures.save import save
 
-        save(PICTURES[study["attack"]](study), plot)
-        messages.print(f"Written: {plot}", soft_wrap=True)
+        emit_picture(PICTURES[found["attack"]](found), plot)
     if as_json or out is not None:
-        emit_json(study, out)
+        emit_json(found, out)
     else:
-        show_study(study)
+        show_study(found)

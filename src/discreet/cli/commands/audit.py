@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from discreet.cli.console import emit_json, messages, output
+from discreet.cli.console import emit_json, emit_picture, output
 from discreet.cli.options import chosen_picture
 from discreet.cli.registry import PROTECT, Command
 
@@ -75,7 +75,6 @@ def _plot(file: Path, table: NoiseTable, result: Audit, path: Path, picture: str
     from discreet.errors import BadRequest
     from discreet.model.nearest import nearest
     from discreet.pictures import noise
-    from discreet.pictures.save import save
 
     if picture not in PICTURES:
         raise BadRequest(f'There is no picture "{picture}".', nearest(picture, PICTURES))
@@ -85,8 +84,7 @@ def _plot(file: Path, table: NoiseTable, result: Audit, path: Path, picture: str
         "transition": lambda: noise.transition(table),
         "quantised": lambda: noise.quantised_against_ideal(table, _design(file)),
     }
-    save(charts[picture](), path)
-    messages.print(f"Written: {path}", soft_wrap=True)
+    emit_picture(charts[picture](), path)
 
 
 def _design(file: Path) -> dict[int, float]:

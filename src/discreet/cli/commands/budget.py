@@ -7,8 +7,8 @@ from typing import Annotated, Any
 
 import typer
 
-from discreet.cli.console import emit_json, messages, output
-from discreet.cli.options import WorkspaceOption
+from discreet.cli.console import emit_json, emit_picture, output
+from discreet.cli.options import JsonFileOption, WorkspaceOption
 from discreet.cli.place import open_place
 from discreet.cli.registry import PROTECT, Command
 
@@ -21,7 +21,7 @@ def budget(
         str, typer.Argument(help="The dataset's id or address, or a dataset.toml that is not loaded yet.")
     ],
     as_json: Annotated[bool, typer.Option("--json", help="Print the budget as JSON.")] = False,
-    out: Annotated[Path | None, typer.Option("--out", "-o", help="Write the JSON to this file.")] = None,
+    out: JsonFileOption = None,
     plot: Annotated[
         Path | None,
         typer.Option(
@@ -38,10 +38,8 @@ def budget(
     found = _planned(Path(dataset), workspace) if planned else _stored(dataset, workspace)
     if plot is not None:
         from discreet.pictures.budget import budget_over_tables
-        from discreet.pictures.save import save
 
-        save(budget_over_tables(found), plot)
-        messages.print(f"Written: {plot}", soft_wrap=True)
+        emit_picture(budget_over_tables(found), plot)
     if as_json or out is not None:
         emit_json(found, out)
     else:

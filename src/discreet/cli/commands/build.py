@@ -9,7 +9,7 @@ import typer
 from rich.text import Text
 
 from discreet.cli.console import emit_json, messages, output
-from discreet.cli.options import DatasetArgument, VersionOption, WorkspaceOption
+from discreet.cli.options import DatasetArgument, JsonOption, VersionOption, WorkspaceOption
 from discreet.cli.registry import OPERATE, Command
 
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ def build(
         bool, typer.Option("--dry-run", help="Only tell which cubes would be built, and why.")
     ] = False,
     workspace: WorkspaceOption = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON alone on standard output.")] = False,
+    as_json: JsonOption = False,
 ) -> None:
     """Build cubes: tables that they cover are answered in milliseconds, and need no records. No number changes."""
     from discreet.cli.progress import simulation_bar

@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from discreet.cli.options import OutcomeOption
 from discreet.cli.registry import MAKE_TABLES, Command
 
 
@@ -21,7 +22,7 @@ def check(
             help="Compare with the version that this workspace serves; by default with none.",
         ),
     ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print the outcome as JSON.")] = False,
+    as_json: OutcomeOption = False,
 ) -> None:
     """Check a file of records against its dataset.toml: all problems at once; nothing is written."""
     import tempfile

@@ -11,12 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from discreet.cli.console import emit_json, output
-from discreet.cli.options import (
-    PlaceArgument,
-    ThreadsOption,
-    VersionOption,
-    WorkspaceOption,
-)
+from discreet.cli.options import JsonOption, PlaceArgument, ThreadsOption, VersionOption, WorkspaceOption
 from discreet.cli.registry import EXAMINE, Command
 from discreet.cli.table_options import Asked, asks_table
 
@@ -42,7 +37,7 @@ def compare(
     descriptions: Annotated[
         bool, typer.Option("--descriptions", help="Compare the two descriptions, key by key, and no table.")
     ] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON alone on standard output.")] = False,
+    as_json: JsonOption = False,
     workspace: WorkspaceOption = None,
     threads: ThreadsOption = None,
 ) -> None:

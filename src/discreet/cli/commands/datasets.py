@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Annotated
-
-import typer
 from rich.table import Table
 from rich.text import Text
 
 from discreet.cli.console import emit_json, output
-from discreet.cli.options import WorkspaceOption
+from discreet.cli.options import JsonOption, WorkspaceOption
 from discreet.cli.registry import OPERATE, Command
 
 
 def datasets(
     workspace: WorkspaceOption = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON alone on standard output.")] = False,
+    as_json: JsonOption = False,
 ) -> None:
     """List the datasets of a workspace: version, when it was loaded, method, size on disk."""
     from discreet.workspace.options import workspace_folder

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import typer
 
-from discreet.cli.console import emit_json, messages, output
+from discreet.cli.console import emit_json, emit_picture, messages, output
 from discreet.cli.design_compare import compare_families
 from discreet.cli.design_options import COMPARE, DesignCommand, wishes
 from discreet.cli.options import chosen_picture
@@ -130,7 +130,6 @@ def _seal(table: NoiseTable) -> dict[str, Any]:
 def _plot(found: Designed, path: Path, picture: str) -> None:
     """A picture of the table: its law, its transitions, its promise, or the integers against the design."""
     from discreet.pictures import noise
-    from discreet.pictures.save import save
 
     law = dict(zip(found.ideal.last.values, found.ideal.last.probabilities, strict=True))
     charts = {
@@ -141,8 +140,7 @@ def _plot(found: Designed, path: Path, picture: str) -> None:
     }
     if picture not in charts:
         raise BadRequest(f'There is no picture "{picture}".', nearest(picture, charts))
-    save(charts[picture](), path)
-    messages.print(f"Written: {path}", soft_wrap=True)
+    emit_picture(charts[picture](), path)
 
 
 def privacy(table: NoiseTable, epsilon: float | None, delta: float | None) -> dict[str, Any]:

@@ -9,7 +9,7 @@ import typer
 from rich.text import Text
 
 from discreet.cli.console import emit_json, output
-from discreet.cli.options import WorkspaceOption
+from discreet.cli.options import JsonOption, WorkspaceOption
 from discreet.cli.registry import OPERATE, Command
 from discreet.errors import EXIT_OURS
 
@@ -17,7 +17,7 @@ from discreet.errors import EXIT_OURS
 def doctor(
     workspace: WorkspaceOption = None,
     quick: Annotated[bool, typer.Option("--quick", help="Do not read all stored records.")] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON alone on standard output.")] = False,
+    as_json: JsonOption = False,
 ) -> None:
     """Examine a workspace: secret, permissions, ledger, versions, seals, history, disk; what to do about each fault."""
     from discreet.workspace.options import workspace_folder

@@ -10,12 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from discreet.cli.console import emit_json, output
-from discreet.cli.options import (
-    PlaceArgument,
-    ThreadsOption,
-    VersionOption,
-    WorkspaceOption,
-)
+from discreet.cli.options import JsonOption, PlaceArgument, ThreadsOption, VersionOption, WorkspaceOption
 from discreet.cli.registry import EXAMINE, Command
 from discreet.cli.table_options import Asked, asks_table
 from discreet.errors import BadRequest
@@ -52,7 +47,7 @@ def interval(
         str, typer.Option(help="count, or weighted: people represented, for sampling and noise together.")
     ] = "count",
     level: Annotated[float, typer.Option(help="The chance to cover the true value, at least.")] = 0.95,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON alone on standard output.")] = False,
+    as_json: JsonOption = False,
     version: VersionOption = "",
     workspace: WorkspaceOption = None,
     threads: ThreadsOption = None,

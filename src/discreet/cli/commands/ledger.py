@@ -9,7 +9,7 @@ import typer
 from typer.core import TyperGroup
 
 from discreet.cli.console import emit, emit_json, messages, output
-from discreet.cli.options import WorkspaceOption, open_workspace
+from discreet.cli.options import JsonFileOption, OutcomeOption, WorkspaceOption, open_workspace
 from discreet.cli.registry import PROTECT, Command
 
 
@@ -41,7 +41,7 @@ def show(
     ] = None,
     failure: Annotated[str, typer.Option(help="The account's own cap of delta, or of distance.")] = "1e-9",
     as_json: Annotated[bool, typer.Option("--json", help="Print the ledger as JSON.")] = False,
-    out: Annotated[Path | None, typer.Option("--out", "-o", help="Write the JSON to this file.")] = None,
+    out: JsonFileOption = None,
     workspace: WorkspaceOption = None,
 ) -> None:
     """What a budget has spent, what is left and by whom. `--allow` opens it to an account."""
@@ -96,7 +96,7 @@ def verify(
     earlier: Annotated[
         Path | None, typer.Option("--earlier", help="An earlier statement: nothing of it may be missing.")
     ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print the outcome as JSON.")] = False,
+    as_json: OutcomeOption = False,
 ) -> None:
     """Check a statement: its signature, its sums, and that it goes on from an earlier one. No workspace is needed."""
     from discreet.assess.statement_page import read_statement

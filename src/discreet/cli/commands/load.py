@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -9,7 +10,7 @@ import typer
 from rich.text import Text
 
 from discreet.cli.console import emit_json, messages
-from discreet.cli.options import WorkspaceOption
+from discreet.cli.options import OutcomeOption, WorkspaceOption
 from discreet.cli.registry import MAKE_TABLES, Command
 
 if TYPE_CHECKING:
@@ -56,7 +57,7 @@ def load(
         ),
     ] = False,
     workspace: WorkspaceOption = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print the outcome as JSON.")] = False,
+    as_json: OutcomeOption = False,
 ) -> None:
     """Check a file of records against its dataset.toml and load it; bad input leaves nothing behind."""
     from discreet.answer.load import dry_load, load_dataset
@@ -173,11 +174,8 @@ def _tell_replaced(folder: Path, dataset: str) -> None:
     """Whether the version before is still answered, and why not."""
     from discreet.answer.doors import open_doors
 
-    doors = open_doors(folder, threads=1)
-    try:
+    with closing(open_doors(folder, threads=1)) as doors:
         replaced = doors.versions(dataset)[:-1][-1:]
-    finally:
-        doors.close()
     for version in replaced:
         told = (
             f"is not answered any more. {version.closed}"
@@ -191,11 +189,8 @@ def _tell_left(folder: Path, dataset: str) -> None:
     """What the budget has left now that the version is charged to it."""
     from discreet.answer.doors import open_doors
 
-    doors = open_doors(folder, threads=1)
-    try:
+    with closing(open_doors(folder, threads=1)) as doors:
         messages.print(Text(doors.door(dataset).budget_left() or ""), soft_wrap=True)
-    finally:
-        doors.close()
 
 
 def _tell(cautions: list[str]) -> None:

@@ -8,9 +8,16 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from discreet.cli.console import emit_json, messages, output
+from discreet.cli.console import emit_json, emit_picture, messages, output
 from discreet.cli.joint_margins import show_joint
-from discreet.cli.options import KEY_ENVIRONMENT, WorkspaceOption, chosen_picture, open_workspace
+from discreet.cli.options import (
+    KEY_ENVIRONMENT,
+    JsonFileOption,
+    PlotOption,
+    WorkspaceOption,
+    chosen_picture,
+    open_workspace,
+)
 from discreet.cli.registry import MAKE_TABLES, Command
 from discreet.errors import BadRequest
 
@@ -72,8 +79,8 @@ def margins(
     as_json: Annotated[
         bool, typer.Option("--json", help="Print the study, or a dataset's margins, as JSON.")
     ] = False,
-    out: Annotated[Path | None, typer.Option("--out", "-o", help="Write the JSON to this file.")] = None,
-    plot: Annotated[Path | None, typer.Option(help="Write a picture: FILE.svg or FILE.png.")] = None,
+    out: JsonFileOption = None,
+    plot: PlotOption = None,
     picture: Annotated[
         str | None,
         typer.Option(
@@ -207,7 +214,6 @@ def _plot(
 ) -> None:
     from discreet.margins.holistic import Holistic
     from discreet.pictures.margins import expected_errors, runs_by_epsilon
-    from discreet.pictures.save import save
 
     plan = done.plan
     if picture == "errors":
@@ -225,8 +231,7 @@ def _plot(
         )
     else:
         raise BadRequest(f'The picture "{picture}" is not known.', "Take errors or runs.")
-    save(chart, path)
-    messages.print(f"Written: {path}", soft_wrap=True)
+    emit_picture(chart, path)
 
 
 def _show(done: Study) -> None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from discreet.cli.console import emit_json, output
-from discreet.cli.options import DatasetArgument, WorkspaceOption, open_workspace
+from discreet.cli.options import DatasetArgument, JsonOption, WorkspaceOption, open_workspace
 from discreet.cli.registry import OPERATE, Command
 
 if TYPE_CHECKING:
@@ -32,7 +32,7 @@ def publish(
     most_bytes: Annotated[
         int | None, typer.Option(min=1, help="Publish up to so many bytes; 2,000,000,000 by default.")
     ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON alone on standard output.")] = False,
+    as_json: JsonOption = False,
     workspace: WorkspaceOption = None,
 ) -> None:
     """Publish the tables of `publish` in dataset.toml: protected releases as signed files, for a server without records."""

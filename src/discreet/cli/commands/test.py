@@ -12,11 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from discreet.cli.console import emit_json, output
-from discreet.cli.options import (
-    ThreadsOption,
-    VersionOption,
-    WorkspaceOption,
-)
+from discreet.cli.options import JsonOption, ThreadsOption, VersionOption, WorkspaceOption
 from discreet.cli.registry import EXAMINE, Command
 from discreet.cli.table_options import FilterOption, GroupOption
 from discreet.errors import BadRequest
@@ -71,7 +67,7 @@ def independence(
         "replicates"
     ],
     seed: Annotated[int, typer.Option(help="Seed of the bootstrap.")] = _OWN_CHOICE["seed"],
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON alone on standard output.")] = False,
+    as_json: JsonOption = False,
     version: VersionOption = "",
     workspace: WorkspaceOption = None,
     threads: ThreadsOption = None,
@@ -161,6 +157,8 @@ def _show(found: LikelihoodRatio) -> None:
     from rich.table import Table
     from rich.text import Text
 
+    from discreet.inference.likelihood_ratio import p_text
+
     output.print(Text(f"Hypothesis: {found.hypothesis}", style="bold"))
     shown = Table(box=None, pad_edge=False, header_style="bold")
     for name in ("", "statistic", "df", "p-value"):
@@ -175,12 +173,3 @@ def _show(found: LikelihoodRatio) -> None:
     output.print(Text(f"Model: {found.model}; p-value by {found.method}."), soft_wrap=True)
     for sentence in (found.why, *found.notes):
         output.print(Text(sentence), style="dim", soft_wrap=True)
-
-
-def p_text(p_value: float) -> str:
-    """A p-value for people.
-
-    >>> p_text(0.00001), p_text(0.0432)
-    ('< 0.0001', '0.0432')
-    """
-    return "< 0.0001" if p_value < 0.0001 else f"{p_value:.4f}"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import closing
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -9,7 +10,7 @@ from rich.text import Text
 
 from discreet.cli.completion import complete_dataset
 from discreet.cli.console import emit_json, output
-from discreet.cli.options import WorkspaceOption, open_workspace
+from discreet.cli.options import OutcomeOption, WorkspaceOption, open_workspace
 from discreet.cli.registry import OPERATE, Command
 from discreet.errors import EXIT_OURS, DiscreetError, UnknownDataset
 
@@ -23,14 +24,11 @@ def verify(
         typer.Argument(help="A dataset; all of the workspace by default.", autocompletion=complete_dataset),
     ] = None,
     workspace: WorkspaceOption = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print the outcome as JSON.")] = False,
+    as_json: OutcomeOption = False,
 ) -> None:
     """Read all stored records and compare them with the seals of their loads; what fails is not served."""
-    doors, _options = open_workspace(workspace)
-    try:
+    with closing(open_workspace(workspace)[0]) as doors:
         found = [_verified(doors, name) for name in ([dataset] if dataset else doors.ids())]
-    finally:
-        doors.close()
     if as_json:
         emit_json({"workspace": str(doors.folder), "datasets": found})
     else:

@@ -3,21 +3,19 @@
 from __future__ import annotations
 
 from dataclasses import asdict
-from typing import Annotated
 
-import typer
 from rich.table import Table
 from rich.text import Text
 
 from discreet.cli.console import emit_json, output
-from discreet.cli.options import DatasetArgument, WorkspaceOption
+from discreet.cli.options import DatasetArgument, JsonOption, WorkspaceOption
 from discreet.cli.registry import OPERATE, Command
 
 
 def versions(
     dataset: DatasetArgument,
     workspace: WorkspaceOption = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON alone on standard output.")] = False,
+    as_json: JsonOption = False,
 ) -> None:
     """List the versions of a dataset: which is served, which are answered beside it, why others are not, and their cubes."""
     from discreet.workspace.options import workspace_folder

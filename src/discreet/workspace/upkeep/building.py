@@ -10,6 +10,7 @@ Comes from: `discreet build`. Goes to: the folder of the version.
 
 from __future__ import annotations
 
+from contextlib import closing
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -93,8 +94,7 @@ def build_cubes(
         kept = _kept(_sound(place, secret), within)
         if dataset.protection.is_dp and declared_dp(dataset)[1].style == "joint":
             return Built(digest, kept, (), note=NO_NEED)
-        engine = open_engine(place, version, secret)
-        try:
+        with closing(open_engine(place, version, secret)) as engine:
             most = up_to or dataset.protection.max_variables
             left = within - sum(cube.bytes for cube in kept)
             there = [(cube.variables, cube.rows) for cube in kept]
@@ -103,8 +103,6 @@ def build_cubes(
             if dry_run:
                 return Built(digest, kept, planned, note=note)
             built = _built(engine, dataset, place, secret, planned, left, progress)
-        finally:
-            engine.close()
         write_list(place, (*kept, *built), secret, digest)
     return Built(digest, kept, planned, built, note)
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import shutil
 import stat
+from contextlib import closing
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Literal
@@ -190,11 +191,8 @@ def _look_at(place: Path, secret_file: Path, *, records: bool) -> None:
 
 def _refuse_other_terms(folder: Path, plan: NoisePlan) -> None:
     """The budget in the ledger must be the one that the version declares."""
-    ledger = open_ledger(folder)
-    try:
+    with closing(open_ledger(folder)) as ledger:
         ledger.refuse_other_terms(declared_budget(plan))
-    finally:
-        ledger.close()
 
 
 def _disk(folder: Path) -> Finding:

@@ -13,6 +13,7 @@ Comes from: `discreet ledger statement`. Goes to: an auditor, who checks it with
 from __future__ import annotations
 
 import json
+from contextlib import closing
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
@@ -51,11 +52,8 @@ def make_statement(folder: Path) -> dict[str, Any]:
         SignatureUnusable: The signing key is damaged.
     """
     refuse_no_workspace(folder)
-    ledger = open_ledger(folder)
-    try:
+    with closing(open_ledger(folder)) as ledger:
         whole = ledger.whole()
-    finally:
-        ledger.close()
     key = signing_key(folder)
     document = {**_statement(whole), "public_key": key.public.text}
     return {**document, "signature": key.sign(signed_bytes(document)).hex()}
