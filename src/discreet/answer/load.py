@@ -16,7 +16,7 @@ from discreet.answer.measures import weighted
 from discreet.model.dataset_toml import parse_dataset
 from discreet.protect.exactness import noise_cautions
 from discreet.protect.plan import NoisePlan
-from discreet.records.engine import AggregateQuery
+from discreet.records.cube import records_in
 from discreet.workspace.corrections import KEEP_KEYS, NEW_LINEAGE
 from discreet.workspace.demo.build import refuse_demo
 from discreet.workspace.load import load_dataset as load_version
@@ -91,7 +91,9 @@ def load_dataset(
     def inspect(dataset: Dataset, records: Engine) -> None:
         sentences = (
             *noise_cautions(noise_of(dataset, beside)),
-            *description_cautions(dataset, None if dataset.protection.is_dp else _records(dataset, records)),
+            *description_cautions(
+                dataset, None if dataset.protection.is_dp else records_in(records, dataset)
+            ),
             *slivers.cautions(dataset, records),
             *weighted.cautions_on(dataset),
         )
@@ -131,12 +133,6 @@ def changes_sentence(changes: Changes, corrections: str, *, is_dp: bool) -> str:
         f"{told} Whoever has tables of both versions can find these people: every cell without them keeps its "
         "number. --corrections collect publishes nothing yet; --corrections new-lineage changes all numbers."
     )
-
-
-def _records(dataset: Dataset, engine: Engine) -> int:
-    """How many records there are."""
-    smallest = min(dataset.variables, key=len)
-    return int(engine.aggregate(AggregateQuery((smallest.name,))).counts.sum())
 
 
 def dry_load(

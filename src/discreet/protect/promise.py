@@ -10,18 +10,18 @@ from __future__ import annotations
 
 from dataclasses import replace
 from functools import lru_cache
-from math import ceil, floor, log10, sqrt
+from math import sqrt
 from typing import TYPE_CHECKING
 
 from discreet.model.measure import COUNT
 from discreet.model.told import Text, joined, told
 from discreet.model.unit import PERSON, unit_of
 from discreet.privacy.audit import audit
+from discreet.privacy.claim import up
 from discreet.protect.tightest import tightest
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
-    from fractions import Fraction
     from typing import Any
 
     from discreet.model.dataset import Dataset
@@ -62,8 +62,8 @@ def promise(
                 "{subject} is (1, {delta})-differentially private at worst, and (1, {above}) for counts above "
                 "{largest}; neighbours differ by one person added or removed.",
                 subject=subject,
-                delta=_up(found.delta),
-                above=_up(found.above_D.delta),
+                delta=up(found.delta),
+                above=up(found.above_D.delta),
                 largest=noise.largest,
             ),
             told(
@@ -110,14 +110,6 @@ def _of_zeros(noise: NoiseTable, unit: Unit) -> str:
 def audited(noise: NoiseTable) -> Audit:
     """The audit depends on the integers alone: tables of equal integers and other parameters share it, and no sentence."""
     return audit(noise, epsilon=1.0)
-
-
-def _up(delta: Fraction) -> str:
-    """A delta in three figures, rounded up: a promise errs on the safe side."""
-    if not delta:
-        return "0"
-    places = 2 - floor(log10(delta))
-    return f"{ceil(delta * 10**places) / 10**places:.3g}"
 
 
 @lru_cache(maxsize=64)

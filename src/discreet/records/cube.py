@@ -95,7 +95,7 @@ class Cube(Confidential):
         if name in self._columns:
             return self._columns[name]
         fine, up = next(
-            (own, up) for own in self._columns if (up := _above(self._dataset, own, name)) is not None
+            (own, up) for own in self._columns if (up := ancestors(self._dataset, own, name)) is not None
         )
         codes: NDArray[np.int64] = up[self._columns[fine]]
         return codes
@@ -107,7 +107,7 @@ def told_by(dataset: Dataset, variables: tuple[str, ...]) -> frozenset[str]:
         other.name
         for other in dataset.variables
         for name in variables
-        if _above(dataset, name, other.name) is not None
+        if ancestors(dataset, name, other.name) is not None
     }
     return frozenset(variables) | above
 
@@ -195,9 +195,3 @@ def _parts(
         codes = tuple(range(first, min(first + at_once, len(split))))
         filters = () if len(codes) == len(split) else ((split.name, codes),)
         yield engine.aggregate(AggregateQuery(variables, filters, query.weights, query.sums))
-
-
-def _above(dataset: Dataset, name: str, other: str) -> NDArray[np.int64] | None:
-    """For each category of a variable that of a level above it; None where the other is none."""
-    known = any({name, other} <= set(hierarchy.levels) for hierarchy in dataset.hierarchies)
-    return ancestors(dataset, name, other) if known else None

@@ -189,6 +189,26 @@ class EngineKind:
     )
 
 
+def identifier(name: str, quote: str = '"') -> str:
+    """The name of a variable in SQL."""
+    if not name.isidentifier() or not name.isascii():
+        raise ValueError("not a variable name")
+    return f"{quote}{name}{quote}"
+
+
+def where_sql(query: AggregateQuery, quote: str = '"') -> str:
+    """The filters of an aggregate in SQL.
+
+    >>> where_sql(AggregateQuery(("sex",), (("age", (1, 2)),)))
+    ' WHERE "age" IN (1, 2)'
+    """
+    each = (
+        f"{identifier(name, quote)} IN ({', '.join(str(int(code)) for code in codes)})"
+        for name, codes in query.filters
+    )
+    return f" WHERE {' AND '.join(each)}" if query.filters else ""
+
+
 _REGISTRY: Registry[EngineKind] = Registry("discreet.records.engines", "KIND", "engine", UnknownEngine)
 
 

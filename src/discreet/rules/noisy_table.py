@@ -17,7 +17,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from discreet.rules.places import coarser, is_related, units_of
+from discreet.model.level_maps import is_level_of
+from discreet.rules.places import coarser, units_of
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -119,7 +120,7 @@ class Slices:
             return np.ones(len(self.counts), dtype=np.bool_)
         inside = np.zeros(self.lengths, dtype=np.bool_)
         for axis, place in enumerate(self.places):
-            if is_related(self.dataset, place.name, level):
+            if is_level_of(self.dataset, place.name, level):
                 units = units_of(self.dataset, place.name, place.members(), level)
                 one = np.array([len(each) == 1 for each in units])
                 inside |= one.reshape(tuple(-1 if a == axis else 1 for a in range(inside.ndim)))

@@ -86,11 +86,6 @@ def ancestors(dataset: Dataset, fine: str, coarse: str) -> NDArray[np.int64]:
     return np.arange(len(dataset.variable(fine)), dtype=np.int64) if up is None else up
 
 
-def is_related(dataset: Dataset, name: str, level: str) -> bool:
-    """Whether a variable is a level, or lies below or above it in a hierarchy."""
-    return name == level or name in finer(dataset, level) or name in coarser(dataset, level)
-
-
 def units_of(
     dataset: Dataset, name: str, unions: list[tuple[int, ...]], level: str
 ) -> list[NDArray[np.int64]]:

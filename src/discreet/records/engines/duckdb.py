@@ -26,7 +26,7 @@ import pyarrow as pa
 
 from discreet.errors import WorkspaceUnusable
 from discreet.records.code_file import code_columns, open_codes, write_codes
-from discreet.records.engine import EngineKind, SparseCells
+from discreet.records.engine import EngineKind, SparseCells, identifier, where_sql
 from discreet.records.fast_count import count_dense, ready_kernel
 from discreet.records.silence import silence
 from discreet.records.storage import MEMORY_LIMIT, RECORD_KEY, WEIGHT
@@ -84,7 +84,7 @@ class DuckDBEngine:
         try:
             found = self._cursor().sql(aggregate_sql(query)).to_arrow_table()
         except duckdb.Error:
-            raise _uncountable() from None
+            raise uncountable() from None
         return cells_of(found, query)
 
     def parts(self, query: AggregateQuery) -> Iterator[SparseCells]:
@@ -93,7 +93,7 @@ class DuckDBEngine:
             for rows in self._cursor().sql(rows_sql(query)).to_arrow_reader(BATCH):
                 yield cells_of(pa.Table.from_batches([rows]), query)
         except (duckdb.Error, pa.ArrowException):
-            raise _uncountable() from None
+            raise uncountable() from None
 
     def dense(
         self, query: AggregateQuery, lookups: Sequence[NDArray[np.int64]], cells: int
@@ -160,14 +160,10 @@ def rows_sql(query: AggregateQuery) -> str:
 
 
 def _sql(query: AggregateQuery, count: str, key: str, weight: str, further: str) -> str:
-    chosen = [f"{_identifier(name)} AS g{place}" for place, name in enumerate(query.group_by)]
+    chosen = [f"{identifier(name)} AS g{place}" for place, name in enumerate(query.group_by)]
     chosen += [f"{count} AS n", f"{key} AS k", *([f"{weight} AS w"] if query.weights else [])]
-    chosen += [f"{further.format(_identifier(name))} AS s{place}" for place, name in enumerate(query.sums)]
-    where = " AND ".join(
-        f"{_identifier(name)} IN ({', '.join(str(int(code)) for code in codes)})"
-        for name, codes in query.filters
-    )
-    return f"SELECT {', '.join(chosen)} FROM {RECORDS}" + (f" WHERE {where}" if where else "")
+    chosen += [f"{further.format(identifier(name))} AS s{place}" for place, name in enumerate(query.sums)]
+    return f"SELECT {', '.join(chosen)} FROM {RECORDS}{where_sql(query)}"
 
 
 def cells_of(found: pa.Table, query: AggregateQuery) -> SparseCells:
@@ -180,14 +176,9 @@ def cells_of(found: pa.Table, query: AggregateQuery) -> SparseCells:
     return SparseCells(codes, counts, keys, weights, tuple(s.astype(np.int64, copy=False) for s in sums))
 
 
-def _uncountable() -> WorkspaceUnusable:
+def uncountable() -> WorkspaceUnusable:
+    """The refusal where DuckDB cannot count."""
     return WorkspaceUnusable("The stored records could not be counted.", "Load the dataset again.")
-
-
-def _identifier(name: str) -> str:
-    if not name.isidentifier() or not name.isascii():
-        raise ValueError("not a variable name")
-    return f'"{name}"'
 
 
 def _plain(column: pa.ChunkedArray) -> NDArray[np.integer]:
@@ -220,7 +211,7 @@ def _write_tag(database: duckdb.DuckDBPyConnection, tag: str) -> None:
 
 def _write_codes(database: duckdb.DuckDBPyConnection, dataset: Dataset, folder: Path) -> None:
     ((records,),) = database.execute(f"SELECT count(*) FROM {RECORDS}").fetchall()
-    names = ", ".join(map(_identifier, code_columns(dataset)))
+    names = ", ".join(map(identifier, code_columns(dataset)))
     batches = database.sql(f"SELECT {names} FROM {RECORDS}").to_arrow_reader(CODES_BATCH)
     write_codes(batches, records, dataset, folder)
 

@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING, cast
 import duckdb
 import pyarrow as pa
 
-from discreet.errors import RecordsAway, WorkspaceUnusable
+from discreet.errors import RecordsAway
 from discreet.records.engine import EngineKind
-from discreet.records.engines.duckdb import aggregate_sql, cells_of
+from discreet.records.engines.duckdb import aggregate_sql, cells_of, uncountable
 from discreet.records.parquet_place import RECORDS, parquet_files, read_tag, write_seal
 from discreet.records.silence import silence
 from discreet.records.storage import MEMORY_LIMIT
@@ -57,9 +57,7 @@ class ParquetEngine:
                 "duckdb.DuckDBPyRelation", files.query(RECORDS, aggregate_sql(query))
             ).to_arrow_table()
         except duckdb.Error:
-            raise WorkspaceUnusable(
-                "The stored records could not be counted.", "Load the dataset again."
-            ) from None
+            raise uncountable() from None
         return cells_of(found, query)
 
     def sound(self) -> bool:

@@ -27,7 +27,7 @@ import pyarrow as pa
 
 from discreet.errors import BadOption, RecordsAway, WorkspaceUnusable
 from discreet.model.registry import Extra
-from discreet.records.engine import EngineKind, SparseCells
+from discreet.records.engine import EngineKind, SparseCells, identifier, where_sql
 from discreet.records.storage import RECORD_KEY, WEIGHT, storage_schema
 
 if TYPE_CHECKING:
@@ -61,7 +61,7 @@ class PostgresEngine:
 
     def __init__(self, place: dict[str, Any], threads: int | None = None) -> None:
         self._place, self._threads = place, threads
-        self._schema = _identifier(place["schema"])
+        self._schema = identifier(place["schema"])
         self._local, self._open = threading.local(), list[Any]()
         with _trouble():
             self._connection()  # whether the database answers is known now
@@ -124,17 +124,14 @@ def aggregate_sql(query: AggregateQuery, schema: str) -> str:
     >>> aggregate_sql(AggregateQuery(("sex",)), "s")
     'SELECT "sex"::int8, count(*)::int8, sum("record_key")::int8 FROM s.records GROUP BY 1 HAVING count(*) > 0'
     """
-    chosen = [f"{_identifier(name)}::int8" for name in query.group_by]
+    chosen = [f"{identifier(name)}::int8" for name in query.group_by]
     chosen += ["count(*)::int8", f'sum("{RECORD_KEY}")::int8']
     chosen += [f'sum("{WEIGHT}")::int8'] if query.weights else []
-    chosen += [f"sum({_identifier(name)})::int8" for name in query.sums]
-    where = " AND ".join(
-        f"{_identifier(n)} IN ({','.join(str(int(code)) for code in codes)})" for n, codes in query.filters
-    )
+    chosen += [f"sum({identifier(name)})::int8" for name in query.sums]
     places = ", ".join(str(place + 1) for place in range(len(query.group_by)))
     return (
         f"SELECT {', '.join(chosen)} FROM {schema}.records"
-        f"{f' WHERE {where}' if where else ''}{f' GROUP BY {places}' if places else ''} HAVING count(*) > 0"
+        f"{where_sql(query)}{f' GROUP BY {places}' if places else ''} HAVING count(*) > 0"
     )
 
 
@@ -152,10 +149,10 @@ def store(staged: Path, dataset: Dataset, folder: Path, tag: str) -> None:
         json.dumps(place) + "\n", "utf-8"
     )  # before the schema: who finds it can drop the schema
     with _trouble(), _connect(database) as connection, connection.cursor() as cursor:
-        schema, arrow = _identifier(place["schema"]), storage_schema(dataset)
+        schema, arrow = identifier(place["schema"]), storage_schema(dataset)
         cursor.execute(f"CREATE SCHEMA {schema}")
         cursor.execute(f"REVOKE ALL ON SCHEMA {schema} FROM PUBLIC")
-        columns = ", ".join(f"{_identifier(field.name)} {_TYPES[field.type][0]} NOT NULL" for field in arrow)
+        columns = ", ".join(f"{identifier(field.name)} {_TYPES[field.type][0]} NOT NULL" for field in arrow)
         cursor.execute(f"CREATE TEMP TABLE staged ({columns}) ON COMMIT DROP")
         with (
             cursor.copy("COPY staged FROM STDIN (FORMAT binary)") as copy,
@@ -166,7 +163,7 @@ def store(staged: Path, dataset: Dataset, folder: Path, tag: str) -> None:
             for number in range(reader.num_record_batches):
                 copy.write(_binary(reader.get_batch(number), arrow))
             copy.write(_TRAILER)
-        order = f" ORDER BY {_identifier(dataset.finest_geography)}" if dataset.finest_geography else ""
+        order = f" ORDER BY {identifier(dataset.finest_geography)}" if dataset.finest_geography else ""
         cursor.execute(f"CREATE TABLE {schema}.records AS SELECT * FROM staged{order}")
         cursor.execute(f"CREATE TABLE {schema}.seal (tag text)")
         cursor.execute(f"INSERT INTO {schema}.seal VALUES (%s)", (tag,))
@@ -180,7 +177,7 @@ def forget(folder: Path) -> None:
     if (folder / PLACE).is_file():
         place = _read(folder)
         with _trouble(), _connect(place["database"]) as connection:
-            connection.execute(f"DROP SCHEMA IF EXISTS {_identifier(place['schema'])} CASCADE")
+            connection.execute(f"DROP SCHEMA IF EXISTS {identifier(place['schema'])} CASCADE")
 
 
 def _sum_sql(schema: str) -> str:
@@ -217,12 +214,6 @@ def _numbers(raw: bytes, width: int) -> list[NDArray[np.int64]]:
     if any((rows[f"l{place}"] != 8).any() for place in range(width)):
         raise WorkspaceUnusable("The stored records have gaps.", "Load the dataset again.")
     return [rows[f"c{place}"].astype(np.int64) for place in range(width)]
-
-
-def _identifier(name: str) -> str:
-    if not name.isidentifier() or not name.isascii():
-        raise ValueError("not a variable name")
-    return f'"{name}"'
 
 
 def _connect(database: str) -> Any:
@@ -263,7 +254,7 @@ def _trouble() -> Iterator[None]:
 def _read(folder: Path) -> dict[str, Any]:
     try:
         place: dict[str, Any] = json.loads((folder / PLACE).read_text("utf-8"))
-        _identifier(place["schema"])
+        identifier(place["schema"])
     except (OSError, ValueError, KeyError, TypeError):
         raise WorkspaceUnusable(
             f"{PLACE} of version {folder.name[:8]} cannot be read.", "Load the dataset again."

@@ -20,7 +20,7 @@ import pyarrow as pa
 
 from discreet.errors import BadOption, RecordsAway
 from discreet.model.registry import Extra
-from discreet.records.engine import EngineKind
+from discreet.records.engine import EngineKind, identifier, where_sql
 from discreet.records.engines.duckdb import cells_of
 from discreet.records.parquet_place import RECORDS, STAGED, read_tag, write_seal
 from discreet.records.spark_session import spark_address, spark_session, spark_trouble
@@ -96,21 +96,15 @@ def aggregate_sql(query: AggregateQuery) -> str:
     >>> aggregate_sql(AggregateQuery(("sex",), (("age", (1, 2)),))).partition(" WHERE ")[0]
     'SELECT `sex` AS g0, count(*) AS n, sum(record_key) AS k FROM {records}'
     """
-    names = [_identifier(name) for name in query.group_by]
+    names = [identifier(name, "`") for name in query.group_by]
     chosen = [f"{name} AS g{place}" for place, name in enumerate(names)] + [
         "count(*) AS n",
         f"sum({RECORD_KEY}) AS k",
     ]
     chosen += [f"sum({WEIGHT}) AS w"] if query.weights else []
-    chosen += [f"sum({_identifier(name)}) AS s{place}" for place, name in enumerate(query.sums)]
-    where = " AND ".join(
-        f"{_identifier(n)} IN ({', '.join(str(int(code)) for code in codes)})" for n, codes in query.filters
-    )
+    chosen += [f"sum({identifier(name, '`')}) AS s{place}" for place, name in enumerate(query.sums)]
     grouped = f" GROUP BY {', '.join(names)}" if names else ""
-    return (
-        f"SELECT {', '.join(chosen)} FROM {{records}}{f' WHERE {where}' if where else ''}"
-        f"{grouped} HAVING count(*) > 0"
-    )
+    return f"SELECT {', '.join(chosen)} FROM {{records}}{where_sql(query, '`')}{grouped} HAVING count(*) > 0"
 
 
 def store(staged: Path, dataset: Dataset, folder: Path, tag: str) -> None:
@@ -118,9 +112,11 @@ def store(staged: Path, dataset: Dataset, folder: Path, tag: str) -> None:
     parts = staged if staged.is_dir() else _as_parquet(staged, folder / STAGED)
     with spark_trouble("The records could not be stored by Spark."):
         session = spark_session()
-        frame = session.read.parquet(spark_address(parts)).select(*map(_identifier, column_names(dataset)))
+        frame = session.read.parquet(spark_address(parts)).select(
+            *(identifier(name, "`") for name in column_names(dataset))
+        )
         if dataset.finest_geography:
-            finest = _identifier(dataset.finest_geography)
+            finest = identifier(dataset.finest_geography, "`")
             few = int(session.conf.get("spark.sql.shuffle.partitions"))
             frame = frame.repartitionByRange(few, finest).sortWithinPartitions(finest)
         _write(frame, folder / RECORDS)
@@ -147,12 +143,6 @@ def _write(frame: Any, folder: Path) -> None:
     frame.write.option("mapreduce.fileoutputcommitter.marksuccessfuljobs", "false").parquet(
         spark_address(folder)
     )
-
-
-def _identifier(name: str) -> str:
-    if not name.isidentifier() or not name.isascii():
-        raise ValueError("not a variable name")
-    return f"`{name}`"
 
 
 def _take(*given: Any) -> tuple[Path, Read] | None:

@@ -16,11 +16,12 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 
 from discreet.errors import AreaTooSmall, BadDescription
+from discreet.model.level_maps import is_level_of
 from discreet.model.nearest import nearest
 from discreet.model.told import told
 from discreet.rules import reading
 from discreet.rules.edits import larger_areas, unchosen, without
-from discreet.rules.places import ancestors, at_or_below, coarser, finer, is_related, units_of
+from discreet.rules.places import ancestors, at_or_below, coarser, finer, units_of
 from discreet.rules.reading import key
 from discreet.rules.registry import register
 from discreet.rules.rule import CountRule, Rule
@@ -98,7 +99,7 @@ class MinimumAreaSize(Rule):
         """The areas that are too small, and unions of areas that are still too small."""
         bad = np.zeros(slices.lengths, dtype=np.bool_)
         for axis, place in enumerate(slices.places):
-            if is_related(slices.dataset, place.name, self.variable):
+            if is_level_of(slices.dataset, place.name, self.variable):
                 small = self._small_unions(slices.dataset, place.name, place.members())
                 bad |= small.reshape(tuple(-1 if a == axis else 1 for a in range(bad.ndim)))
         return bad.ravel()
