@@ -424,7 +424,7 @@ def test_a_server_that_breaks_off_gives_no_answers_and_charges_nothing(postgres_
     engine = create_engine(postgres_url)
 
     def break_off(step):
-        if step == "family charged":
+        if step == "budget charged":
             with engine.begin() as connection:
                 others = "pid <> pg_backend_pid() AND datname = current_database()"
                 connection.execute(

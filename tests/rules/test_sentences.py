@@ -2,14 +2,14 @@
 
 import pytest
 
-from discreet.rules.sentences import at_level, listed, or_coarser, size
+from discreet.rules.sentences import at_level, or_coarser, quote_names, size
 
 
 @pytest.mark.parametrize(
     ("names", "words"), [(["a"], '"a"'), (["a", "b"], '"a" and "b"'), (["a", "b", "c"], '"a", "b" and "c"')]
 )
 def test_names_are_listed_as_people_do(names, words):
-    assert listed(names) == words
+    assert quote_names(names) == words
 
 
 def test_a_coarser_level_is_named_and_without_one_the_geography_is_left_out(dataset):

@@ -25,7 +25,7 @@ from discreet.answer.verdicts import known_cells, verdict_on
 from discreet.model.release import NOT_APPLICABLE, UNRELIABLE, WITHHELD, Release
 from discreet.model.shape import structural_zeros
 from discreet.noise.added_law import AddedLaw
-from discreet.rules.listing import NOTE, labelled
+from discreet.rules.listed_areas import NOTE, label_sums
 from discreet.rules.withheld import cells_of
 
 if TYPE_CHECKING:
@@ -70,7 +70,7 @@ def _answer(question: Question, anchors: list[Release]) -> Release:
         np.maximum(values, 0, out=values)
     noisy = layout.add_shown(cells.noisy)
     noisy[withheld] = 0  # nobody else needs them: a large table has no copy to spare
-    dimensions = labelled(shape.dimensions, layout)
+    dimensions = label_sums(shape.dimensions, layout)
     return Release(
         dataset=dataset,
         digest=stored.digest,

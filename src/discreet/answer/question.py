@@ -21,7 +21,7 @@ from discreet.model.release import table_title
 from discreet.model.request import canonical
 from discreet.model.shape import table_shape
 from discreet.rules.declared import is_metered, refuse_by_rules
-from discreet.rules.listing import listed
+from discreet.rules.listed_areas import list_areas
 from discreet.rules.unfiltered import needs_table
 
 if TYPE_CHECKING:
@@ -154,7 +154,7 @@ def read_listed(stored: StoredDataset, request: TableRequest) -> Asked:
     asked = read(stored.dataset, request)
     if not needs_table(stored.rules, asked.counted, stored.dataset):
         return asked
-    whole = listed(asked.request, stored.dataset)
+    whole = list_areas(asked.request, stored.dataset)
     return asked if whole == asked.request else read(stored.dataset, whole)
 
 

@@ -25,7 +25,7 @@ from discreet.errors import DiscreetError
 from discreet.model.level_maps import is_at_least_as_fine, is_level_of
 from discreet.model.request import TableRequest, canonical
 from discreet.model.shape import table_shape
-from discreet.rules.declared import first_refusal
+from discreet.rules.declared import refuse_by_rules
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -95,6 +95,7 @@ def _allowed(stored: StoredDataset, asked: TableRequest, added: tuple[str, ...])
         wider = canonical(
             TableRequest(asked.dataset, rows=(*own, *added), filters=asked.filters, totals=False), dataset
         )
-        return first_refusal(wider, table_shape(wider, dataset), dataset, stored.rules) is None
+        refuse_by_rules(wider, table_shape(wider, dataset), dataset, stored.rules)
     except DiscreetError:
         return False
+    return True

@@ -7,8 +7,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from discreet.attacks.trials.headlines import all_results, headlines
+from discreet.attacks.trials.headlines import headlines
 from discreet.cli.console import output
+from discreet.model.red_team import all_results
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence

@@ -78,7 +78,7 @@ if TYPE_CHECKING:
     from discreet.ledger.state import WholeLedger
 
 #: The steps of a charge, at which tests end the process.
-STEPS = ("begun", "recorded", "family charged", "share charged", "committed", "marked")
+STEPS = ("begun", "recorded", "budget charged", "share charged", "committed", "marked")
 
 
 class Ledger:
@@ -314,7 +314,7 @@ class Ledger:
         self._on_step("recorded")
         if not add(connection, BUDGETS, BUDGETS.c.family == charge.budget, loss, failure):
             raise no_budget_for_answer(f'The budget "{charge.budget}"')
-        self._on_step("family charged")
+        self._on_step("budget charged")
         if charge.account is not None:
             share = (SHARES.c.family == charge.budget) & (SHARES.c.account == charge.account)
             if not add(connection, SHARES, share, loss, failure):

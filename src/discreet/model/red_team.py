@@ -9,8 +9,12 @@ Comes from: nothing. Goes to: `answer/methodology.py`, which lists all of them, 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
 from discreet.model.told import told
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,3 +68,8 @@ RED_TEAM = (
         ),
     ),
 )
+
+
+def all_results(study: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """The results of all protections, the baseline first."""
+    return [each for each in (study["baseline"], *study["results"]) if each]

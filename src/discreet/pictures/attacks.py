@@ -9,6 +9,7 @@ from __future__ import annotations
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
+from discreet.model.red_team import all_results
 from discreet.pictures.library import alt
 from discreet.pictures.theme import AMBER, BLUE, GREEN, INK, ORANGE, ROSE, SKY, SOFT_INK, themed
 
@@ -45,7 +46,7 @@ def bob_success(study: dict[str, Any]) -> Any:
     """The share of right answers about Bob against the number of pairs; what dp allows is shaded."""
     records = [
         {"name": _name(result), "x": point["pairs"], "y": point["success"], **_interval(point)}
-        for result in _all_results(study)
+        for result in all_results(study)
         for point in result["curve"]
     ]
     low = min(0.45, *(record["low"] for record in records))
@@ -70,7 +71,7 @@ def versions_success(study: dict[str, Any]) -> Any:
     """The share of a removed person's attributes that are named rightly, against the pairs of tables."""
     records = [
         {"name": _name(result), "x": point["tables"], "y": point["success"], **_interval(point)}
-        for result in _all_results(study)
+        for result in all_results(study)
         for point in result["curve"]
     ]
     title = "Attributes named rightly"
@@ -85,7 +86,7 @@ def versions_success(study: dict[str, Any]) -> Any:
 
 def averaging_error(study: dict[str, Any]) -> Any:
     """The typical error of a count against the ways of asking: other words at the left, sums of parts at the right."""
-    results = _all_results(study)
+    results = all_results(study)
     kinds = list(results[0]["curves"])
     records = {
         kind: [
@@ -191,10 +192,6 @@ def _error_panel(records: list[dict[str, Any]], study: dict[str, Any], top: floa
         *_lines(records, x, y, (0.0, top), title, labelled=labelled),
     ]
     return alt.layer(*layers).properties(width=330, height=_HEIGHT)
-
-
-def _all_results(study: dict[str, Any]) -> list[dict[str, Any]]:
-    return [each for each in (study["baseline"], *study["results"]) if each]
 
 
 def _name(result: dict[str, Any]) -> str:

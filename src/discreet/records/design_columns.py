@@ -137,7 +137,6 @@ class DesignReader:
         self._dataset = dataset
         self._design = design_of(dataset)
         self._coders = unit_coders(dataset)
-        self._first_stratum: dict[int, int] = {}
 
     def read(
         self,

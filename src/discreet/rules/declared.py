@@ -20,7 +20,6 @@ from discreet.rules.registry import kinds
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from discreet.errors import Refused
     from discreet.model.dataset import Dataset
     from discreet.model.request import TableRequest
     from discreet.model.shape import TableShape
@@ -45,39 +44,6 @@ def _rule(entry: Mapping[str, Any], dataset: Dataset) -> Rule:
     return rule
 
 
-def first_refusal(
-    request: TableRequest,
-    shape: TableShape,
-    dataset: Dataset,
-    rules: Iterable[Rule] = (),
-    *,
-    meter: Meter | None = None,
-    account: str | None = None,
-    most_cells: int | None = None,
-) -> Refused | None:
-    """The first refusal by shape: the rules of [protection], then the declared ones in order.
-
-    Args:
-        request: In canonical form.
-        shape: Its shape.
-        dataset: Its dataset.
-        rules: What `parse_rules` gave.
-        meter: How many free groups of a variable an account has used.
-        account: Who asks; None is anybody.
-        most_cells: In place of `max_cells`, for a table that is not laid out.
-    """
-    for rule in (*protection_rules(dataset, most_cells), *rules):
-        refusal = rule.refuse(request, shape, dataset) or rule.refuse_account(request, meter, account)
-        if refusal is not None:
-            return refusal
-    return None
-
-
-def is_metered(request: TableRequest, rules: Iterable[Rule]) -> bool:
-    """Whether the answer to a request depends on what an account has used."""
-    return any(rule.is_metered(request) for rule in rules)
-
-
 def refuse_by_rules(
     request: TableRequest,
     shape: TableShape,
@@ -88,9 +54,26 @@ def refuse_by_rules(
     account: str | None = None,
     most_cells: int | None = None,
 ) -> None:
-    """Raise the first refusal by shape, if any."""
-    refusal = first_refusal(
-        request, shape, dataset, rules, meter=meter, account=account, most_cells=most_cells
-    )
-    if refusal is not None:
-        raise refusal
+    """Refuse by shape: by the rules of [protection], then by the declared ones in order.
+
+    Args:
+        request: In canonical form.
+        shape: Its shape.
+        dataset: Its dataset.
+        rules: What `parse_rules` gave.
+        meter: How many free groups of a variable an account has used.
+        account: Who asks; None is anybody.
+        most_cells: In place of `max_cells`, for a table that is not laid out.
+
+    Raises:
+        Refused: By the first rule that does not allow it.
+    """
+    for rule in (*protection_rules(dataset, most_cells), *rules):
+        refusal = rule.refuse(request, shape, dataset) or rule.refuse_account(request, meter, account)
+        if refusal is not None:
+            raise refusal
+
+
+def is_metered(request: TableRequest, rules: Iterable[Rule]) -> bool:
+    """Whether the answer to a request depends on what an account has used."""
+    return any(rule.is_metered(request) for rule in rules)

@@ -16,10 +16,10 @@ if TYPE_CHECKING:
     from discreet.model.dataset import Dataset
 
 
-def listed(names: Iterable[str]) -> Text:
+def quote_names(names: Iterable[str]) -> Text:
     """Names in quotes, in a sentence.
 
-    >>> listed(["age", "job", "sex"])
+    >>> quote_names(["age", "job", "sex"])
     '"age", "job" and "sex"'
     """
     return Text("{names}", {"names": tuple(f'"{name}"' for name in names)})

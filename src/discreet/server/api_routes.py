@@ -42,7 +42,7 @@ from discreet.server.in_flight import PICTURE, take
 from discreet.server.independence import IndependenceDocument, independence_document, two_way_release
 from discreet.server.interval import INTERVAL_PARAMETERS, interval_response, read_interval
 from discreet.server.methodology import add_methodology_api
-from discreet.server.negotiation import DEFAULT_FORMAT, negotiated
+from discreet.server.negotiation import negotiated
 from discreet.server.nonzero import nonzero_answer, wants_nonzero
 from discreet.server.openapi import (
     A_KEY,
@@ -56,7 +56,7 @@ from discreet.server.openapi import (
     table_responses,
     version_parameter,
 )
-from discreet.server.query import TABLE_PARAMETERS, read_picture, read_table, read_view, refuse_unknown
+from discreet.server.query import TABLE_PARAMETERS, once, read_picture, read_table, read_view, refuse_unknown
 from discreet.server.released import headers_only, tell_charges
 from discreet.server.snippets import file_stem
 from discreet.server.spoken import asked_dataset, asked_release
@@ -254,7 +254,7 @@ def _uncached(document: dict[str, Any]) -> Response:
 def _format(request: Request) -> Format:
     """The format that is named; else the one that `Accept` asks for."""
     if "format" in request.query_params:
-        return named_format(_once(request.query_params, "format", DEFAULT_FORMAT))
+        return named_format(once("format", request.query_params.getlist("format")))
     return negotiated(request.headers.get("accept", ""))
 
 
@@ -296,14 +296,7 @@ def _json(document: ListDocument | DatasetDocument | IndependenceDocument) -> Re
 
 
 def _flag(query: QueryParams, name: str) -> bool:
-    text = _once(query, name, "0")
+    text = once(name, query.getlist(name), "0")
     if text not in {"0", "1"}:
         raise BadRequest(f'{name} is "{text}".', "Write 0 or 1.")
     return text == "1"
-
-
-def _once(query: QueryParams, name: str, default: str) -> str:
-    given = query.getlist(name)
-    if len(given) > 1:
-        raise BadRequest(f'The parameter "{name}" is given {len(given)} times.', "Give it once.")
-    return given[0] if given else default

@@ -12,7 +12,7 @@ from starlette.responses import Response
 
 from discreet.errors import NotFound
 from discreet.server.answer import asked_door, conditional, strong_tag
-from discreet.server.openapi import problem_responses, version_parameter
+from discreet.server.openapi import DatasetId, problem_responses, version_parameter
 from discreet.server.query import refuse_unknown
 
 if TYPE_CHECKING:
@@ -24,7 +24,6 @@ GEOJSON = "application/geo+json"
 _ANSWERS: dict[int | str, dict[str, Any]] = {
     200: {"description": "A FeatureCollection.", "content": {GEOJSON: {"schema": {"type": "object"}}}}
 }
-DatasetId = Annotated[str, Path(description="The dataset's id.", examples=["census"])]
 VariableName = Annotated[str, Path(description="A variable with boundaries.", examples=["region"])]
 
 

@@ -91,6 +91,13 @@ def asked_version(query: QueryParams) -> list[tuple[str, str]]:
     return [("version", word)] if word else []
 
 
+def once(name: str, given: list[str], default: str = "") -> str:
+    """A parameter that is given at most once; the default where it is not given."""
+    if len(given) > 1:
+        raise BadRequest(f'The parameter "{name}" is given {len(given)} times.', "Give it once.")
+    return given[0] if given else default
+
+
 def read_word(query: QueryParams, name: str) -> str:
     """A parameter that is one word, given at most once; empty where it is not given."""
     given = [text for text in query.getlist(name) if text]

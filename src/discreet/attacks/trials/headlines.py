@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from discreet.model.red_team import all_results
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
@@ -14,11 +16,6 @@ if TYPE_CHECKING:
 def headlines(study: Mapping[str, Any]) -> list[str]:
     """The sentences of a study, those of the unprotected baseline first."""
     return list(HEADLINES[study["attack"]](study))
-
-
-def all_results(study: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """The results of all protections, the baseline first."""
-    return [each for each in (study["baseline"], *study["results"]) if each]
 
 
 def _bob(study: Mapping[str, Any]) -> Iterator[str]:

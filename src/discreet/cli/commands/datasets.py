@@ -16,10 +16,10 @@ def datasets(
 ) -> None:
     """List the datasets of a workspace: version, when it was loaded, method, size on disk."""
     from discreet.workspace.options import workspace_folder
-    from discreet.workspace.upkeep.listing import listed
+    from discreet.workspace.upkeep.datasets import list_datasets
 
     folder = workspace_folder(workspace)
-    found = listed(folder)
+    found = list_datasets(folder)
     if as_json:
         emit_json({"workspace": str(folder), "datasets": [each.as_json() for each in found]})
         return

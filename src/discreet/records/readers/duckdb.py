@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 import duckdb
 
 from discreet.errors import BadData
+from discreet.records.chosen_table import choose_table
 from discreet.records.readers import Reader
 from discreet.records.source import Source, quoted
 from discreet.records.storage import MEMORY_LIMIT
-from discreet.records.tables import table_wanted
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -24,7 +24,7 @@ def _open(connection: duckdb.DuckDBPyConnection, path: Path, options: FileOption
             str(path), read_only=True, config={"memory_limit": MEMORY_LIMIT, "temp_directory": str(aside)}
         )
         listed = "SELECT table_name FROM information_schema.tables WHERE table_schema = 'main' ORDER BY 1"
-        options = table_wanted([name for (name,) in database.execute(listed).fetchall()], options, path.name)
+        options = choose_table([name for (name,) in database.execute(listed).fetchall()], options, path.name)
         table = database.sql(f"SELECT * FROM {quoted(options.table)}")
         ((records,),) = database.execute(f"SELECT count(*) FROM {quoted(options.table)}").fetchall()
     except duckdb.Error:

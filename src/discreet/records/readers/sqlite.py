@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 from urllib.parse import quote
 
 from discreet.errors import BadData
+from discreet.records.chosen_table import choose_table
 from discreet.records.readers import Reader, Stream, unique_names
 from discreet.records.source import Source, quoted
-from discreet.records.tables import table_wanted
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -27,7 +27,7 @@ def _open(connection: duckdb.DuckDBPyConnection, path: Path, options: FileOption
     try:
         listed = "SELECT name FROM sqlite_master WHERE type IN ('table', 'view') AND name NOT LIKE 'sqlite_%'"
         names = [name for (name,) in database.execute(listed)]
-        options = table_wanted(names, options, path.name)
+        options = choose_table(names, options, path.name)
         (records,) = database.execute(f"SELECT count(*) FROM {quoted(options.table)}").fetchone()
         rows = database.execute(f"SELECT * FROM {quoted(options.table)}")
     except sqlite3.Error:

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 from discreet.errors import BadData
 from discreet.model.registry import Extra
+from discreet.records.chosen_table import choose_table
 from discreet.records.readers import Reader, Stream, unique_names
 from discreet.records.source import Source
-from discreet.records.tables import table_wanted
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -32,7 +32,7 @@ def _open(connection: duckdb.DuckDBPyConnection, path: Path, options: FileOption
         ) from None
     sheets = {sheet.title: sheet for sheet in workbook.worksheets}
     filled = [name for name, sheet in sheets.items() if _is_filled(sheet)]
-    options = table_wanted(list(sheets) if options.table else filled, options, path.name, "sheet")
+    options = choose_table(list(sheets) if options.table else filled, options, path.name, "sheet")
     sheet = sheets[options.table]
     sheet.reset_dimensions()  # what a file claims of its size may be wrong
     rows = sheet.iter_rows(values_only=True)

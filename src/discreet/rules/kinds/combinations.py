@@ -21,7 +21,7 @@ from discreet.rules.places import at_or_below, finer, shows
 from discreet.rules.reading import key
 from discreet.rules.registry import register
 from discreet.rules.rule import Rule
-from discreet.rules.sentences import at_level, listed, or_coarser, size
+from discreet.rules.sentences import at_level, or_coarser, quote_names, size
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -134,7 +134,7 @@ class ForbiddenTogether(Rule):
         used = [shows(request, dataset, name) for name in self.variables]
         if not all(used) or not at_or_below(request, dataset, self.level):
             return None
-        names = listed(sorted(set().union(*used)))
+        names = quote_names(sorted(set().union(*used)))
         return self.refusal(
             told(
                 "{names} may not be combined{at_level}, filters included.",
@@ -149,7 +149,7 @@ class ForbiddenTogether(Rule):
         """What it does."""
         return told(
             "{variables} may not be combined{at_level}, filters included.",
-            variables=listed(self.variables),
+            variables=quote_names(self.variables),
             at_level=at_level(self.level),
         )
 
@@ -180,11 +180,11 @@ class MandatoryTogether(Rule):
             told(
                 '"{variable}" may be used only together with {missing}.',
                 variable=self.variable,
-                missing=listed(missing),
+                missing=quote_names(missing),
             ),
             told(
                 "Add {missing} to the table, or take {variable!r} out.",
-                missing=listed(missing),
+                missing=quote_names(missing),
                 variable=self.variable,
             ),
         )
@@ -195,7 +195,7 @@ class MandatoryTogether(Rule):
         return told(
             '"{variable}" may be used only together with {needs}.',
             variable=self.variable,
-            needs=listed(self.needs),
+            needs=quote_names(self.needs),
         )
 
     def mends(self, request: TableRequest, dataset: Dataset) -> Iterator[TableRequest]:

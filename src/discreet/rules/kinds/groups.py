@@ -22,7 +22,7 @@ from discreet.rules.places import groupings
 from discreet.rules.reading import key
 from discreet.rules.registry import register
 from discreet.rules.rule import Rule
-from discreet.rules.sentences import listed
+from discreet.rules.sentences import quote_names
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -62,7 +62,9 @@ class FreeGroups(Rule):
         if self.allowed or not names:
             return None
         return self.refusal(
-            told("The categories of {names} cannot be put into groups of your own.", names=listed(names)),
+            told(
+                "The categories of {names} cannot be put into groups of your own.", names=quote_names(names)
+            ),
             told("Use the categories as they are, or a level or code list of the dataset."),
         )
 
@@ -107,7 +109,7 @@ class FreeGroups(Rule):
         """What it does."""
         whose = told(
             "The categories of {variables}",
-            variables=listed(self.variables) if self.variables else told("all variables"),
+            variables=quote_names(self.variables) if self.variables else told("all variables"),
         )
         if not self.allowed:
             return told("{whose} cannot be put into groups of one's own.", whose=whose)
@@ -156,7 +158,7 @@ class NestedUnions(Rule):
     @property
     def sentence(self) -> str:
         """What it does."""
-        whose = told(" of {variables}", variables=listed(self.variables)) if self.variables else ""
+        whose = told(" of {variables}", variables=quote_names(self.variables)) if self.variables else ""
         asked = told("A group or a filter") if self.filters else told("A group")
         return told(
             "{asked}{whose} is refused where it differs from a declared group, or from another one of "

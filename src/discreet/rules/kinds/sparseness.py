@@ -25,7 +25,7 @@ from discreet.rules.noisy_table import number
 from discreet.rules.reading import key
 from discreet.rules.registry import kinds, register
 from discreet.rules.rule import CountRule
-from discreet.rules.sentences import listed
+from discreet.rules.sentences import quote_names
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -180,7 +180,7 @@ class MeanCellSize(CountRule):
         others = (
             told("rules on sparse areas")
             if self.rescues is None
-            else told("the rules {rescues}", rescues=listed(self.rescues))
+            else told("the rules {rescues}", rescues=quote_names(self.rescues))
         )
         return told(
             "{withheld} From {rescue:g} people a cell on {others} withhold nothing.",

@@ -14,6 +14,7 @@ from starlette.responses import Response
 
 from discreet.errors import BadRequest
 from discreet.server.answer import as_json, conditional, strong_tag
+from discreet.server.openapi import DatasetId  # noqa: TC001 - FastAPI reads the annotations of routes
 from discreet.server.pxweb import data, openapi
 from discreet.server.pxweb.documents import PxQuery, PxSaved, PxSelected, PxSelection
 from discreet.server.pxweb.exchange import read_body
@@ -38,7 +39,6 @@ if TYPE_CHECKING:
 _OUTPUT = ("outputformat", "outputformatparams")
 #: How many letters of a digest a saved query keeps.
 KEPT = 16
-TableId = Annotated[str, Path(description="The dataset's id.", examples=["census"])]
 QueryId = Annotated[str, Path(description="The id of a saved query: the query itself, packed.")]
 Sent = Annotated[bytes, Depends(read_body)]
 
@@ -52,7 +52,7 @@ def add_data(router: APIRouter, service: Service) -> None:
         responses=openapi.numbers(),
         openapi_extra=openapi.of_version(*openapi.selecting(), *openapi.writing(), **openapi.with_key()),
     )
-    def get_data(request: Request, table_id: TableId) -> Response:
+    def get_data(request: Request, table_id: DatasetId) -> Response:
         """The numbers that a query string selects; without a selection, a small table."""
         known = ("valuecodes[]", "codelist[]", "heading", "stub", "version", *_OUTPUT)
         parameters = read_parameters(request.query_params, known)
@@ -68,7 +68,7 @@ def add_data(router: APIRouter, service: Service) -> None:
             *openapi.writing(), **openapi.with_key(), **openapi.body(PxSelection, required=False)
         ),
     )
-    def post_data(request: Request, table_id: TableId, sent: Sent) -> Response:
+    def post_data(request: Request, table_id: DatasetId, sent: Sent) -> Response:
         """The numbers that a body selects."""
         parameters = read_parameters(request.query_params, ("version", *_OUTPUT))
         wanted = wanted_from_body(_parsed(sent))

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from discreet.errors import BadRequest
 from discreet.model.nearest import nearest
+from discreet.server.query import once
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -52,10 +53,7 @@ def word(parameters: Parameters, name: str) -> str:
     Raises:
         BadRequest: It is given several times.
     """
-    given = parameters.get(name, [])
-    if len(given) > 1:
-        raise BadRequest(f'The parameter "{name}" is given {len(given)} times.', "Give it once.")
-    return given[0] if given else ""
+    return once(name, parameters.get(name, []))
 
 
 def flag(parameters: Parameters, name: str) -> bool:

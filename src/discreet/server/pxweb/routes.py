@@ -9,17 +9,17 @@ Comes from: PxWeb's programs. Goes to: a `Door`, and out as JSON or a file.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
-from fastapi import APIRouter, Depends, Path, Request
+from fastapi import APIRouter, Depends, Request
 from starlette.responses import Response  # noqa: TC002 - FastAPI reads the annotations of routes
 
 from discreet.errors import BadRequest, NotFound
 from discreet.model.cut import cut_dimension
 from discreet.server.answer import as_json
 from discreet.server.datasets import usable
-from discreet.server.openapi import text_parameter
+from discreet.server.openapi import DatasetId, text_parameter
 from discreet.server.pxweb import data, openapi
 from discreet.server.pxweb.code_lists import code_list_document, code_lists, dimension_of
 from discreet.server.pxweb.contents import contents_of
@@ -49,8 +49,6 @@ if TYPE_CHECKING:
     from discreet.answer.doors import Doors
     from discreet.server.pxweb.parameters import Parameters
     from discreet.workspace.options import Options
-
-TableId = Annotated[str, Path(description="The dataset's id.", examples=["census"])]
 
 
 def pxweb_router(doors: Doors, options: Options, count: Callable[[str], None]) -> APIRouter:
@@ -114,7 +112,7 @@ def _add_tables(router: APIRouter, service: Service) -> None:
         responses=openapi.problems(404, 410),
         openapi_extra=openapi.of_version(),
     )
-    def table(request: Request, table_id: TableId) -> Response:
+    def table(request: Request, table_id: DatasetId) -> Response:
         """One table in a few words."""
         door = _asked(service, table_id, read_parameters(request.query_params, ("version",)))
         return as_json({"language": "en", **table_document(door.dataset, base())})
@@ -130,7 +128,7 @@ def _add_tables(router: APIRouter, service: Service) -> None:
             text_parameter("outputFormat", "`json-stat2`, the only one."),
         ),
     )
-    def metadata(request: Request, table_id: TableId) -> Response:
+    def metadata(request: Request, table_id: DatasetId) -> Response:
         """The variables of a table, their values and their code lists."""
         known = ("defaultselection", "savedquery", "codelist[]", "outputformat", "version")
         parameters = read_parameters(request.query_params, known)
@@ -144,7 +142,7 @@ def _add_tables(router: APIRouter, service: Service) -> None:
         responses=openapi.problems(403, 404, 410),
         openapi_extra=openapi.of_version(),
     )
-    def default_selection(request: Request, table_id: TableId) -> Response:
+    def default_selection(request: Request, table_id: DatasetId) -> Response:
         """What is answered where nothing is selected."""
         door = _asked(service, table_id, read_parameters(request.query_params, ("version",)))
         return as_json(

@@ -37,7 +37,7 @@ NOTE = (
 )
 
 
-def listed(request: TableRequest, dataset: Dataset) -> TableRequest:
+def list_areas(request: TableRequest, dataset: Dataset) -> TableRequest:
     """The canonical request that shows every area it names."""
     filters = dict(request.filters)
     for name in finest(dataset, request.used & dataset.geography):
@@ -52,8 +52,8 @@ def _with_own(entry: tuple[str, tuple[str, ...]], name: str) -> tuple[str, tuple
     return (entry[0], (*entry[1], name)) if entry[0] == name else entry
 
 
-def labelled(dimensions: tuple[Dimension, ...], layout: Layout) -> tuple[Dimension, ...]:
-    """The dimensions, in which a sum of the areas shown is called so."""
+def label_sums(dimensions: tuple[Dimension, ...], layout: Layout) -> tuple[Dimension, ...]:
+    """Call a sum of the areas shown so, in the dimensions that have one."""
     named = list(dimensions)
     for sums in layout.sums:
         along = np.moveaxis(sums.cells, sums.axis, 0)

@@ -11,7 +11,7 @@ import discreet
 from discreet.answer.doors import Doors
 from discreet.errors import BadRequest, Refused
 from discreet.formats import named_format
-from discreet.rules.listing import LABEL, NOTE, listed
+from discreet.rules.listed_areas import LABEL, NOTE, list_areas
 from discreet.server.app import create_app
 from discreet.workspace.options import read_options
 
@@ -30,16 +30,16 @@ def catalogue(workspace):
 
 def test_a_hidden_filter_of_several_areas_becomes_rows(ask, dataset):
     request, _ = ask(rows=["sex"], columns=["age"], filters=["area=N1,S1"])
-    assert listed(request, dataset).rows == ("sex", "area")
+    assert list_areas(request, dataset).rows == ("sex", "area")
     one, _ = ask(rows=["sex"], columns=["age"], filters=["area=N1"])
-    assert listed(one, dataset) == one
+    assert list_areas(one, dataset) == one
     above, _ = ask(rows=["area"], columns=["age"], filters=["region=N"])
-    assert listed(above, dataset) == above
+    assert list_areas(above, dataset) == above
 
 
 def test_a_level_that_a_filter_cuts_shows_its_areas(ask, dataset):
     request, _ = ask(rows=["area"], columns=["age"], filters=["area=N1,S1"], levels=["area=region"])
-    assert dict(listed(request, dataset).levels)["area"] == ("region", "area")
+    assert dict(list_areas(request, dataset).levels)["area"] == ("region", "area")
 
 
 @pytest.mark.parametrize("shown", [True, False])

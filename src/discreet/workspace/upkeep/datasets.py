@@ -48,16 +48,16 @@ class Listed:
         return asdict(self)
 
 
-def listed(folder: Path) -> list[Listed]:
+def list_datasets(folder: Path) -> list[Listed]:
     """The datasets of a workspace, removed ones included.
 
     Raises:
         NotFound: There is no workspace.
     """
-    return [_listed(home) for home in homes(folder)]
+    return [_facts(home) for home in homes(folder)]
 
 
-def _listed(home: Path) -> Listed:
+def _facts(home: Path) -> Listed:
     kept = sum(1 for place in home.iterdir() if DIGEST.match(place.name))
     bare = Listed(home.name, "", "", "", "", kept, size_of(home))
     digest = served_digest(home)

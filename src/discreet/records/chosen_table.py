@@ -14,8 +14,8 @@ if TYPE_CHECKING:
     from discreet.model.file_section import FileOptions
 
 
-def table_wanted(names: Sequence[str], options: FileOptions, where: str, what: str = "table") -> FileOptions:
-    """The options with the table that is read: the one that is named, or the only one.
+def choose_table(names: Sequence[str], options: FileOptions, where: str, what: str = "table") -> FileOptions:
+    """Put the table that is read into the options: the one that is named, or the only one.
 
     Raises:
         BadData: There is no such table, none at all, or several and none is named.
