@@ -134,3 +134,22 @@ def test_a_server_that_runs_takes_a_build_up(folder):
     assert stored.engine._shelf.cubes() == ()
     assert release_table(stored, COVERED).values.tolist() == answered(folder)
     workspace.close()
+
+
+def cubes(workspace):
+    digest = workspace.stored("town").digest
+    place = workspace.folder / "datasets" / "town" / digest
+    return read_list(place, read_secret(workspace.folder / "secret"), digest)
+
+
+def test_a_load_rolls_up_all_but_the_finer_areas(town_workspace):
+    (cube,) = cubes(town_workspace)
+    assert cube.variables == ("region", "sex", "age", "job")
+    assert cube.rows * 4 <= 3000
+
+
+def test_few_records_are_not_rolled_up(town, tmp_path):
+    few = town.load(tmp_path / "few", records=town.records.slice(0, 40))
+    assert cubes(few) == ()
+    assert list((tmp_path / "few").rglob("*.arrow")) == []
+    few.close()

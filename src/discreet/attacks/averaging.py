@@ -79,13 +79,11 @@ class Estimates:
     """The estimates after 1, 2, ... ways of asking.
 
     Args:
-        places: The codes of the places.
         values: One line a place, one column a way.
         queries: How many different tables had been asked after each way.
         variance: The variance that the attacker expects after each way.
     """
 
-    places: tuple[str, ...]
     values: NDArray[np.float64]
     queries: tuple[int, ...]
     variance: tuple[float, ...]
@@ -130,8 +128,7 @@ def attack(interface: Interface, knowledge: Knowledge, cell: Cell, kind: str, mo
         values.append(total / weight)
         queries.append(notebook.asked)
         variance.append(0.0 if knowledge.protection == UNPROTECTED else 1 / weight)
-    places = knowledge.dataset.variable(cell.place).codes
-    return Estimates(places, np.stack(values, axis=1), tuple(queries), tuple(variance))
+    return Estimates(np.stack(values, axis=1), tuple(queries), tuple(variance))
 
 
 def _answer(notebook: Notebook, way: Way) -> NDArray[np.int64]:

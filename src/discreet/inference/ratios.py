@@ -14,7 +14,7 @@ Source: Rinott et al. (2018), eqs 6.1-6.2, for any hierarchical model and any no
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -61,13 +61,6 @@ class Ratios:
     converged: NDArray[np.bool_]
     means: Floats
     present: NDArray[np.bool_]
-
-    def of(self, table: int) -> Self:
-        """One of the tables, as a batch of one."""
-        one = slice(table, table + 1)
-        return type(self)(
-            self.statistic[one], self.df[one], self.converged[one], self.means[one], self.present[one]
-        )
 
 
 def ratios(

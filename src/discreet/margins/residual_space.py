@@ -120,13 +120,12 @@ class ResidualSpace:
         """Parts that no change moves: the total, where one record replaces another, and what is held."""
         return np.array([not any(column) for column in zip(*self.costs, strict=True)])
 
-    def shares(self, tables: Sequence[Levels] | None = None) -> NDArray[np.float64]:
+    def shares(self) -> NDArray[np.float64]:
         """Row table, column part: what a variance of 1 of the part adds to the mean variance of the table's cells."""
-        own = self.tables if tables is None else tables
-        found = np.zeros((len(own), len(self.parts)))
+        found = np.zeros((len(self.tables), len(self.parts)))
         means = [_mean_shares(chain) for chain in self.chains]
         place = {part: column for column, part in enumerate(self.parts)}
-        for row, table in enumerate(own):
+        for row, table in enumerate(self.tables):
             for part in product(*(range(level + 1) for level in table)):
                 found[row, place[part]] = math.prod(
                     mean[high][low] for mean, low, high in zip(means, part, table, strict=True)

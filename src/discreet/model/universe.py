@@ -131,7 +131,6 @@ def parse_universe(
     *,
     known_total: bool = False,
     held: tuple[str, ...] = (),
-    style: str = "own",
 ) -> Universe:
     """Read `[protection.universe]`; see docs/reference/dp-universe.md for its keys.
 
@@ -140,7 +139,6 @@ def parse_universe(
         dataset: Whose variables, hierarchies and structural zeros it speaks of.
         known_total: The number of records is a declared invariant.
         held: The variable whose totals are declared invariants, if there is one.
-        style: What `margins` is where it is left out.
 
     Raises:
         BadDescription: With what is wrong and what to do.
@@ -152,7 +150,7 @@ def parse_universe(
             "[protection.universe] lists neither `variables` nor `tables`.",
             'Write variables = ["sex", "age"] and up_to = 2: the tables that will ever be answered.',
         )
-    style = entry.get("margins", style)
+    style = entry.get("margins", "own")
     if style not in STYLES:
         raise BadDescription(f'`margins` of the universe is "{style}".', nearest(str(style), STYLES))
     excluded = [canonical_margin(names, dataset) for names in _lists(entry, "exclude")]

@@ -83,10 +83,6 @@ class IdealRow:
         second = math.fsum(v * v * p for v, p in zip(self.values, self.probabilities, strict=True))
         return second - self.mean() ** 2
 
-    def entropy(self) -> float:
-        """The Shannon entropy of the design, in nats (the natural logarithm, as in Sadeghi & Chien)."""
-        return -math.fsum(p * math.log(p) for p in self.probabilities)
-
 
 @dataclass(frozen=True)
 class IdealTable:

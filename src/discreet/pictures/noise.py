@@ -15,7 +15,7 @@ from discreet.privacy.audit import curve, curve_above_largest
 from discreet.privacy.audit import delta as exact_delta
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Mapping
 
     from discreet.noise.table import NoiseTable
 
@@ -35,9 +35,9 @@ SIGNED = "(datum.value > 0 ? '+' : datum.value < 0 ? '\u2212' : '') + abs(datum.
 CURVE_POINTS = 240
 
 
-def pmf(table: NoiseTable, counts: Sequence[int] | None = None) -> Any:
+def pmf(table: NoiseTable) -> Any:
     """The law of the noise: one panel for a table of one row, small multiples for more."""
-    shown = list(counts) if counts is not None else _telling_counts(table)
+    shown = _telling_counts(table)
     names = {c: _row_name(c, table) for c in shown}
     records: list[dict[str, Any]] = [
         {"row": names[c], "noise": v, "probability": float(p), "kind": "no change" if v == 0 else "change"}
@@ -125,16 +125,14 @@ def delta_curve(table: NoiseTable, *, epsilon: float | None = None, largest: flo
     return themed(alt.layer(*marks).properties(width=540, height=320), "What the table promises", subtitle)
 
 
-def quantised_against_ideal(table: NoiseTable, ideal: Mapping[int, float], count: int | None = None) -> Any:
+def quantised_against_ideal(table: NoiseTable, ideal: Mapping[int, float]) -> Any:
     """The law that is looked up beside the law that was designed, and the difference in keys.
 
     Args:
         table: The integers.
-        ideal: The design of the same row: noise value to probability.
-        count: Whose row; by default that of large counts.
+        ideal: The design of the row of large counts: noise value to probability.
     """
-    row = table.row(len(table.rows) - 1 if count is None else count)
-    law = row.probabilities()
+    law = table.row(len(table.rows) - 1).probabilities()
     records = [
         {
             "noise": value,

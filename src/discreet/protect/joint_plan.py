@@ -186,11 +186,9 @@ def least_epsilon(delta_at: Callable[[float], float], delta: float) -> float:
 
 
 @lru_cache(maxsize=64)
-def joint_errors(
-    dataset: Dataset, universe: Universe, terms: Terms, rho: Fraction | None = None
-) -> JointErrors:
+def joint_errors(dataset: Dataset, universe: Universe, terms: Terms) -> JointErrors:
     """The errors of the plan that `make_joint` would make, without its noise tables."""
-    names, space, unit, mu = _planned(dataset, universe, terms, rho)
+    names, space, unit, mu = _planned(dataset, universe, terms, None)
     scale = (terms.records_per_unit / mu) ** 2
     return JointErrors(names, space, tuple((unit * scale).tolist()))
 

@@ -69,13 +69,13 @@ def _figures(plan: NoisePlan, *, with_pld: bool) -> dict[str, Figure]:
     return {name: figure for name, figure in found.items() if figure is not None and figure.delta <= delta}
 
 
-def tightest(plan: NoisePlan, scope: str | None = None) -> Claim | None:
+def tightest(plan: NoisePlan) -> Claim | None:
     """The claim with the smallest epsilon at the delta of the terms; None where no argument reaches that delta."""
     found = figures(plan)
     if not found:
         return None
     method = min(found, key=lambda name: (found[name].epsilon, found[name].delta))
-    return claim_of(plan, method, found[method], scope)
+    return claim_of(plan, method, found[method])
 
 
 def with_claim(plan: NoisePlan) -> NoisePlan:
@@ -83,7 +83,7 @@ def with_claim(plan: NoisePlan) -> NoisePlan:
     return replace(plan, claim=tightest(plan))
 
 
-def claim_of(plan: NoisePlan, method: str, figure: Figure, scope: str | None = None) -> Claim:
+def claim_of(plan: NoisePlan, method: str, figure: Figure) -> Claim:
     """A figure of a plan as a claim."""
     terms = plan.terms
     return Claim(
@@ -94,7 +94,7 @@ def claim_of(plan: NoisePlan, method: str, figure: Figure, scope: str | None = N
         records_per_unit=terms.records_per_unit,
         invariants=terms.invariants,
         cells=plan.d,
-        scope=scope or told("All answers from the declared tables of this version together"),
+        scope=told("All answers from the declared tables of this version together"),
     )
 
 

@@ -78,7 +78,6 @@ class SiteFile:
     label: str
     name: str
     summary: str
-    bytes: int
 
 
 class _Writer:
@@ -201,7 +200,7 @@ def _table_files(write: _Writer, folder: str, stem: str, release: Release) -> di
         name = f"{stem}.{form.extension}" if form.owns_extension else f"{stem}.{form.name}.{form.extension}"
         content = form.write(release)
         write(f"{folder}/{name}", content)
-        files.append(SiteFile(form.label, name, form.summary, len(content)))
+        files.append(SiteFile(form.label, name, form.summary))
     chart = _chart(release)
     if chart is not None:
         write(f"{folder}/{stem}.svg", chart)

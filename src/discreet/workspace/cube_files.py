@@ -18,6 +18,7 @@ from __future__ import annotations
 import json
 import logging
 import secrets
+from contextlib import closing
 from dataclasses import asdict, dataclass
 from functools import partial
 from typing import TYPE_CHECKING
@@ -25,7 +26,8 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 
 from discreet.errors import WorkspaceUnusable
-from discreet.records.cube import Cube, read_cube, told_by
+from discreet.records.cube import Cube, read_cube, told_by, write_cube
+from discreet.records.cube_plan import GAIN, rollup_variables
 from discreet.records.cubed import ShelvedCube
 from discreet.workspace.disk import keep, keep_names
 from discreet.workspace.records_seal import CUBES, whole_hash
@@ -35,6 +37,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from discreet.model.dataset import Dataset
+    from discreet.records.engine import EngineKind
+    from discreet.records.intake import Loaded
     from discreet.records.secret import Secret
 
 CUBES_SEAL = "cubes.seal"
@@ -138,6 +142,19 @@ def refuse_bad_cubes(folder: Path, secret: Secret, digest: str) -> int:
                 f"Run: discreet build {folder.parent.name}",
             )
     return len(cubes)
+
+
+def roll_up(folder: Path, dataset: Dataset, kind: EngineKind, secret: Secret, loaded: Loaded) -> None:
+    """Make the first cube of a version that is being loaded: by all variables but the finer levels of a geography.
+
+    Tables without fine areas are the most frequent, and it covers them all. It is kept where it has at most one row for
+    four records; `discreet build` makes further cubes.
+    """
+    variables, path = rollup_variables(dataset), new_cube_path(folder)
+    with closing(kind.open(folder, dataset, None)) as engine:
+        rows = write_cube(engine, dataset, variables, path, loaded.records, loaded.records // GAIN)
+    found = [] if rows is None else [listed_cube(path, variables, rows, secret, loaded.digest)]
+    write_list(folder, found, secret, loaded.digest)
 
 
 class CubeShelf:

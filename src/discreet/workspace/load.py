@@ -48,6 +48,7 @@ from discreet.workspace.corrections import (
     refuse_other_choice,
     served_digest,
 )
+from discreet.workspace.cube_files import roll_up
 from discreet.workspace.disk import full_disk_told, keep, keep_names
 from discreet.workspace.engine_place import engine_wanted, open_engine, refuse_unsound
 from discreet.workspace.history import read_history, write_history
@@ -57,7 +58,6 @@ from discreet.workspace.recognition import recognise, write_sketch
 from discreet.workspace.records_seal import seal_records, verify_records
 from discreet.workspace.residuals import write_residuals
 from discreet.workspace.revisions import Revisions
-from discreet.workspace.roll_up import roll_up
 from discreet.workspace.schema import mark_workspace, refuse_newer_workspace
 from discreet.workspace.version import (
     DIGEST,

@@ -72,14 +72,12 @@ class RuleSetsStudy:
         regions: Counties are drawn for each rule set until areas are withheld in so many of their regions, 12 at most.
         ways: In how many ways every table is asked.
         seed: Of the first county, and of the secrets.
-        sets: The rule sets.
         in_turn: Whether each rule set is loaded under cell keys and one other method, in turn, and not under all.
     """
 
     regions: int = 4
     ways: int = 1
     seed: int = 1
-    sets: tuple[RuleSet, ...] = RULE_SETS
     in_turn: bool = False
 
     def __post_init__(self) -> None:
@@ -92,7 +90,7 @@ class RuleSetsStudy:
     def run(self, progress: Callable[[str], None] = lambda _name: None) -> dict[str, Any]:
         """Attack every rule set under every method; the documented JSON."""
         results: list[dict[str, Any]] = []
-        for number, each in enumerate(self.sets):
+        for number, each in enumerate(RULE_SETS):
             progress(each.name)
             lines = {method: self.tried(each, method) for method in self._methods(number)}
             results.append({"rules": each.name, "people_an_area": each.people, "methods": lines})

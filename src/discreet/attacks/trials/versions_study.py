@@ -62,7 +62,6 @@ class VersionsStudy:
         collected: The numbers of people a workplace that one version corrects.
         epsilon: What each version of the `dp` target promises, for neighbours with one person more or less.
         seed: Of the people, the secrets and the coins.
-        against: The choices.
     """
 
     people: int = 8_000
@@ -70,7 +69,6 @@ class VersionsStudy:
     collected: tuple[int, ...] = (1, 2, 4, 8)
     epsilon: float = 1.0
     seed: int = 1
-    against: tuple[str, ...] = CHOICES
 
     @property
     def budget(self) -> Budget:
@@ -81,15 +79,14 @@ class VersionsStudy:
     def run(self, progress: Callable[[str], None] = lambda _choice: None) -> dict[str, Any]:
         """Attack every choice, and then the same keys with more corrections at a time; the documented JSON."""
         results = []
-        for choice in self.against:
+        for choice in CHOICES:
             progress(choice)
             results.append({"protection": choice, **self._tried(choice, 1)})
         collected = []
-        if KEEP_KEYS in self.against:
-            for removed in self.collected:
-                progress(f"{KEEP_KEYS}, {removed} people a workplace")
-                last = self._tried(KEEP_KEYS, removed)["curve"][-1]
-                collected.append({"removed": removed, **last})
+        for removed in self.collected:
+            progress(f"{KEEP_KEYS}, {removed} people a workplace")
+            last = self._tried(KEEP_KEYS, removed)["curve"][-1]
+            collected.append({"removed": removed, **last})
         about = {
             "attack": "versions",
             "source": "Rinott et al. (2018), section 2.2, for two versions",

@@ -35,12 +35,12 @@ def side(axis: Axis) -> Any:
     return alt.Y(f"{axis.name}:N").sort(list(axis.labels)).title(axis.label).axis(labelLimit=220)
 
 
-def length(shown: Shown, field: str = "_value") -> Any:
+def length(shown: Shown) -> Any:
     """The numbers along the bottom; zero is always there."""
     from discreet.pictures.library import alt
 
     axis = alt.Axis(format=shown.value_format, tickCount=5, grid=True)
-    return alt.X(f"{field}:Q").title(shown.value_title).axis(axis).scale(zero=True)
+    return alt.X("_value:Q").title(shown.value_title).axis(axis).scale(zero=True)
 
 
 def with_intervals(base: Any, shown: Shown, colour: Any, offset: Any = None) -> Any:

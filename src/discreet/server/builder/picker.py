@@ -56,7 +56,6 @@ class ShownGroup:
     """A group that the table shows, and the table without it."""
 
     label: str
-    members: int
     ungroup: str
 
 
@@ -226,4 +225,4 @@ def _shown(
     singles = tuple(((code,), "") for code in codes)
     parted = (*shown[:place], *singles, *shown[place + 1 :])
     href = page_path(regrouped(request, name, parted), also) if len(codes) > 1 or label else ""
-    return ShownGroup(label or say(group_label(variable, codes)), len(codes), href)
+    return ShownGroup(label or say(group_label(variable, codes)), href)
