@@ -17,7 +17,7 @@ def key(tmp_path):
 def statement(rule="basic", entries=8):
     loss, failure = ("epsilon", "delta") if rule == "basic" else ("rho", "distance")
     charges = [
-        {"entry": entry, "at": f"2026-01-0{entry}", loss: amount, failure: "1e-18"}
+        {"entry": entry, "at": f"2026-01-0{entry}", "invariants": ["n"], loss: amount, failure: "1e-18"}
         for entry, amount in ((5, "0.1"), (6, "0.2"), (8, "0.000000000001"))
     ]
     budget = {
@@ -97,6 +97,9 @@ def test_whatever_is_changed_after_it_was_signed_is_refused(key, tmp_path):
     ("change", "words"),
     [
         (lambda _d: None, ""),
+        (lambda d: d["budgets"][0]["charges"][0].pop("invariants"), ""),  # of a program that said less
+        (lambda d: d["budgets"][0]["charges"][0].update(invariants=[]), "missing or was changed"),
+        (lambda d: d["budgets"][0].update(name="other"), "missing or was changed"),
         (lambda d: d["chain"].update(id="d"), "of different ledgers"),
         (lambda d: d["chain"].update(entries=9), "older than the earlier statement"),
         (lambda d: d["budgets"][0]["charges"][0].update(at="2020"), "missing or was changed"),

@@ -1,5 +1,6 @@
 """Promises in words: the numbers are those of the exact audit, rounded up and never down."""
 
+from dataclasses import replace
 from fractions import Fraction
 
 import pytest
@@ -64,3 +65,6 @@ def test_under_dp_the_lifetime_cap_and_the_noise_of_every_margin_are_told(town):
     assert 'by this workspace under the budget "census"' in told
     assert "stay within epsilon 3 and delta 3e-09" in told
     assert f"Every cell of {plan.d} released tables, empty ones included" in told
+    other = replace(plan, terms=replace(terms, neighbours="replace-one", invariants=("n",)))
+    told = " ".join(dp_promise(other))
+    assert "delta 3e-09, for neighbours that agree on every number that one of these datasets" in told

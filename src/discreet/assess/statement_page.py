@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 NOTICE = "Statement of a privacy ledger for its auditor. It is signed: check it with discreet ledger verify."
 _HELD = re.compile(r'<script type="application/json" id="statement">(.*?)</script>', re.DOTALL)
-_CHARGES = ["Entry", "When (UTC)", "For", "Paid by"]
+_CHARGES = ["Entry", "When (UTC)", "For", "Records a person", "Exact", "Paid by"]
 
 
 def statement_html(document: Mapping[str, Any]) -> str:
@@ -100,6 +100,8 @@ def _budget(budget: Mapping[str, Any]) -> str:
             str(each["entry"]),
             each["at"][:19].replace("T", " "),
             f"{_asked(each)} of {each['dataset']}, version {each['version']}",
+            str(each["records_per_unit"] or "unknown"),
+            ", ".join(each["invariants"]) or "nothing",
             each["paid_by"],
             *(each[amount] for amount in amounts),
         ]

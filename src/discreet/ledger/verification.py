@@ -113,7 +113,7 @@ def _goes_on(document: Mapping[str, Any], earlier: Mapping[str, Any]) -> str:
     if document["chain"]["entries"] < earlier["chain"]["entries"]:
         raise _wrong("The ledger is older than the earlier statement: charges were forgotten.")
     now, before = (dict(_entries(each)) for each in (document, earlier))
-    if any(now.get(entry) != charge for entry, charge in before.items()):
+    if not all(said.items() <= now.get(entry, {}).items() for entry, said in before.items()):
         raise _wrong("A charge of the earlier statement is missing or was changed.")
     for name, caps in _caps(earlier).items():
         later = _caps(document).get(name)
@@ -124,10 +124,12 @@ def _goes_on(document: Mapping[str, Any], earlier: Mapping[str, Any]) -> str:
     )
 
 
-def _entries(document: Mapping[str, Any]) -> Iterator[tuple[int, object]]:
+def _entries(document: Mapping[str, Any]) -> Iterator[tuple[int, dict[str, str]]]:
+    """What is said of each charge; a later program may say more."""
     for budget in document["budgets"]:
         for charge in budget["charges"]:
-            yield charge["entry"], (budget["name"], budget["rule"], charge)
+            said = {**charge, "budget": budget["name"], "rule": budget["rule"]}
+            yield charge["entry"], {name: json.dumps(each) for name, each in said.items()}
 
 
 def _caps(document: Mapping[str, Any]) -> dict[str, list[Fraction]]:

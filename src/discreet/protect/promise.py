@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from discreet.model.dataset import Dataset
+    from discreet.model.terms import Terms
     from discreet.model.unit import Unit
     from discreet.noise.table import NoiseTable
     from discreet.privacy.audit import Audit
@@ -120,15 +121,30 @@ def dp_promise(plan: NoisePlan, unit: Unit = PERSON) -> tuple[str, ...]:
     sentences = [] if claim is None else [replace(claim, unit=unit).sentence]
     return (
         *sentences,
-        told(
-            'All answers ever given by this workspace under the budget "{name}", for all its datasets '
-            "and versions together, stay within epsilon {cap_epsilon:g} and delta {cap_delta:g}.",
-            name=terms.name,
-            cap_epsilon=float(terms.cap_epsilon),
-            cap_delta=float(terms.cap_delta),
-        ),
+        _lifetime(terms),
         _about_noise(plan),
         *(_given_up(held, unit) for held in terms.held),
+    )
+
+
+def _lifetime(terms: Terms) -> str:
+    """What the cap bounds; another dataset of the budget may release numbers exactly that this one does not."""
+    bounded = {
+        "name": terms.name,
+        "cap_epsilon": float(terms.cap_epsilon),
+        "cap_delta": float(terms.cap_delta),
+    }
+    if terms.neighbours == "replace-one":
+        return told(
+            'All answers ever given by this workspace under the budget "{name}", for all its datasets '
+            "and versions together, stay within epsilon {cap_epsilon:g} and delta {cap_delta:g}, for neighbours that "
+            "agree on every number that one of these datasets releases exactly.",
+            **bounded,
+        )
+    return told(
+        'All answers ever given by this workspace under the budget "{name}", for all its datasets '
+        "and versions together, stay within epsilon {cap_epsilon:g} and delta {cap_delta:g}.",
+        **bounded,
     )
 
 

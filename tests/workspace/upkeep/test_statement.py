@@ -8,9 +8,11 @@ import pytest
 from tests.workspace.test_ledger_marks import ask
 
 from discreet.errors import LedgerUnusable, NotFound
+from discreet.ledger.entries import Budget, Charge, canonical_request
 from discreet.ledger.verification import verify_statement
+from discreet.records.secret import create_secret
 from discreet.records.signing import signing_key
-from discreet.workspace.ledger_place import LEDGER, accounts_of, open_ledger
+from discreet.workspace.ledger_place import LEDGER, accounts_of, ledger_for_loading, open_ledger
 from discreet.workspace.upkeep.statement import make_statement
 from discreet.workspace.version import FINGERPRINT
 
@@ -31,8 +33,48 @@ def test_a_statement_says_all_that_was_charged_and_is_believed(dp_folder):
         budget["charges"][1]["margins"] == [["age", "area", "job", "sex"]] or budget["charges"][1]["margins"]
     )
     assert "computationally" in budget["promise"]
+    assert budget["neighbours"] == "add-remove"
+    assert "agree" not in budget["promise"]  # nothing is exact
     assert document["chain"]["head"] == ledger.whole().head.tag
     assert "2 charges" in told[1]
+
+
+def test_a_statement_does_not_promise_what_exact_numbers_give_away(joint_town, tmp_path):
+    """Wrong alternative: "for replace-one neighbours", of whom one may have left their region, which is seen for certain."""
+    lines = 'family = "town"\ninvariants = ["region"]\nneighbours = "replace-one"\nepsilon'
+    joint_town.load(tmp_path, joint_town.description.replace('family = "town"\nepsilon', lines, 1)).close()
+    (budget,) = make_statement(tmp_path)["budgets"]
+    assert [(each["records_per_unit"], each["invariants"]) for each in budget["charges"]] == [
+        (1, ["n", "region"])
+    ]
+    assert (
+        "for replace-one neighbours that agree on what is released exactly, which is the number of records of "
+        '"town" and the number of records of each region of "town";'
+    ) in budget["promise"]
+
+
+@pytest.mark.parametrize(
+    ("neighbours", "what", "told"),
+    [
+        ("replace-one", ["universe", "town", "1", "", []], (None, ["n"])),
+        ("add-remove", ["margin", "town", "1", "", ["sex"], "noise"], (None, [])),
+        (
+            "replace-one",
+            ["margins", "town", "1", "", [["sex"]], ["m", 1.0, 0.0, "replace-one", 2, "cells", ""]],
+            (2, ["n"]),
+        ),
+    ],
+)
+def test_early_charges_and_margins_say_what_may_be_exact(tmp_path, neighbours, what, told):
+    """An early charge does not say how many records it speaks of; of margins only the total is exact."""
+    (tmp_path / "datasets").mkdir()
+    create_secret(tmp_path / "secret")
+    ledger = ledger_for_loading(tmp_path)
+    ledger.declare(Budget("town", (Fraction(1), Fraction(1, 1000)), neighbours=neighbours))
+    ledger.charge(Charge("town", canonical_request(*what), Fraction(1, 2), Fraction(0)))
+    ledger.close()
+    (budget,) = make_statement(tmp_path)["budgets"]
+    assert [(each["records_per_unit"], each["invariants"]) for each in budget["charges"]] == [told]
 
 
 @pytest.mark.slow

@@ -4,8 +4,9 @@
      budgets: [{name, rule, neighbours, cap, spent, left, promise, lineages, versions, charges}],
      without_a_budget: [{dataset, lineage, method}], assumptions, not_checked, public_key, signature}
 
-Amounts are exact decimals, as text. A charge says when, for what and how much; who paid is not told, nor any key or
-fingerprint. The ledger is opened for it, so that its chain, its sums and all marks were checked.
+Amounts are exact decimals, as text. A charge says when, for what and how much, how many records of a person it speaks of,
+and what is public exactly beside it; who paid is not told, nor any key or fingerprint. The ledger is opened for it, so that
+its chain, its sums and all marks were checked.
 
 Comes from: `discreet ledger statement`. Goes to: an auditor, who checks it with `ledger/verification.py`.
 """
@@ -21,6 +22,7 @@ from discreet import __version__
 from discreet.ledger.schema import UNKNOWN_NEIGHBOURS
 from discreet.ledger.verification import AMOUNTS, KIND, NOT_CHECKED, SCHEMA, signed_bytes
 from discreet.model.amount import FAILURE_UNIT, LOSS_UNIT, shown
+from discreet.model.terms import NUMBER
 from discreet.records.signing import signing_key
 from discreet.workspace.ledger_place import open_ledger
 from discreet.workspace.upkeep.places import refuse_no_workspace
@@ -94,6 +96,10 @@ def _of_found(begun: str, found: int) -> list[str]:
 
 
 def _budget(state: BudgetState, neighbours: str, whole: WholeLedger) -> dict[str, Any]:
+    charges = [
+        _charge(charge, state.composition, neighbours)
+        for charge in sorted(state.charges, key=lambda each: int(str(each["position"])))
+    ]
     return {
         "name": state.name,
         "rule": state.composition,
@@ -101,7 +107,7 @@ def _budget(state: BudgetState, neighbours: str, whole: WholeLedger) -> dict[str
         "cap": _amounts(state.cap, state.composition),
         "spent": _amounts(state.spent, state.composition),
         "left": _amounts(state.left, state.composition),
-        "promise": _promise(state, neighbours),
+        "promise": _promise(state, neighbours, charges),
         "lineages": [
             {"dataset": dataset, "lineage": lineage}
             for dataset, lineage, _, budget in whole.lineages
@@ -112,16 +118,19 @@ def _budget(state: BudgetState, neighbours: str, whole: WholeLedger) -> dict[str
             for dataset, version, budget in whole.versions
             if budget == state.name
         ],
-        "charges": [
-            _charge(charge, state.composition)
-            for charge in sorted(state.charges, key=lambda each: int(str(each["position"])))
-        ],
+        "charges": charges,
     }
 
 
-def _charge(charge: dict[str, Any], rule: str) -> dict[str, Any]:
-    kind, dataset, version, _, asked, *_ = json.loads(charge["what"])
+def _charge(charge: dict[str, Any], rule: str, neighbours: str) -> dict[str, Any]:
+    kind, dataset, version, _, asked, *more = json.loads(charge["what"])
     margins = [] if kind == "universe" else asked if kind == "margins" else [asked]
+    # Of margins together, and of early charges, the total is all that can be exact.
+    records, invariants = None, [NUMBER] if neighbours == "replace-one" else []
+    if kind == "margins":
+        records = more[-1][4]
+    elif more and isinstance(more[-1], list):
+        _, records, invariants = more[-1]
     return {
         "entry": charge["position"],
         "at": charge["at"],
@@ -129,12 +138,14 @@ def _charge(charge: dict[str, Any], rule: str) -> dict[str, Any]:
         "dataset": dataset,
         "version": version,
         "margins": margins,
+        "records_per_unit": records,
+        "invariants": invariants,
         "paid_by": "custodian" if charge["account"] is None else "account",
         **_amounts((charge["loss"] * LOSS_UNIT, charge["failure"] * FAILURE_UNIT), rule),
     }
 
 
-def _promise(state: BudgetState, neighbours: str) -> str:
+def _promise(state: BudgetState, neighbours: str, charges: list[dict[str, Any]]) -> str:
     """What follows from the charges, in a sentence (docs/methods/dp.md, Theorem 2 and section 3)."""
     if neighbours == UNKNOWN_NEIGHBOURS:
         return "An early Discreet did not write down whom these charges speak of: nothing is promised."
@@ -147,8 +158,18 @@ def _promise(state: BudgetState, neighbours: str) -> str:
         most = f"{cap['rho']} and {cap['distance']}"
     return (
         f'All that this workspace has released under the budget "{state.name}" together is computationally {bound} for '
-        f"{neighbours} neighbours; it may never come to more than {most}."
+        f"{neighbours} neighbours{_that_agree(charges)}; it may never come to more than {most}."
     )
+
+
+def _that_agree(charges: list[dict[str, Any]]) -> str:
+    """What is released exactly, whatever was spent: nothing is promised to persons by whom it differs."""
+    public = sorted({(each["dataset"], name) for each in charges for name in each["invariants"]})
+    told = [
+        f'the number of records of{"" if name == NUMBER else f" each {name} of"} "{dataset}"'
+        for dataset, name in public
+    ]
+    return f" that agree on what is released exactly, which is {' and '.join(told)}" if told else ""
 
 
 def _amounts(pair: tuple[Fraction, Fraction], rule: str) -> dict[str, str]:
