@@ -341,7 +341,7 @@ def _refuse_second_engine(place: Path, wanted: str, secret: Secret) -> None:
     if there is not None and there.kept_by != wanted:
         raise BadRequest(
             f'These records are a version already, kept by the engine "{there.kept_by}".',
-            "Load them with that engine, or give the description another `version`.",
+            f"Move it with `discreet move-engine --to {wanted}`: all numbers stay. Or leave the engine out.",
         )
 
 

@@ -21,7 +21,7 @@ def test_it_says_what_it_builds_and_why(run_here, folder):
     done = run_here("build", "town", "-w", folder)
     assert done.returncode == 0, done.stderr
     assert "area x" in done.stdout
-    assert "cubes." in done.stderr
+    assert "Cubes of version" in done.stderr
     listed = json.loads(run_here("versions", "town", "-w", folder, "--json").stdout)
     assert "MB" in listed["versions"][-1]["cubes"]
     assert "cubes: They are sealed" in run_here("doctor", "-w", folder).stdout
@@ -32,3 +32,5 @@ def test_json_and_wrong_options(run_here, folder):
     assert {"digest", "kept", "planned", "built", "note"} <= set(found)
     assert "town" in run_here("build", "twon", "-w", folder).stderr
     assert run_here("build", "town", "-w", folder, "--within", "-1").returncode != 0
+    for limit in ("nan", "inf"):
+        assert f"--within is {limit}" in run_here("build", "town", "-w", folder, "--within", limit).stderr

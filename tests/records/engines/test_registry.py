@@ -187,8 +187,9 @@ def test_a_version_whose_engine_is_not_known_here_is_not_served(held_by, monkeyp
 def test_one_version_has_one_engine(held_by, town):
     """A second engine is refused by name; without a name the version stays where it is."""
     folder = held_by("toy")
-    with pytest.raises(BadRequest, match='kept by the engine "toy"'):
+    with pytest.raises(BadRequest, match='kept by the engine "toy"') as refused:
         load_dataset(folder, town.description, town.records, engine="duckdb")
+    assert "discreet move-engine --to duckdb" in refused.value.advice
     load_dataset(folder, town.description, town.records)
     load_dataset(folder, town.description, town.records, engine="toy")
     assert (version_of(folder) / "engine").read_text() == "toy\n"

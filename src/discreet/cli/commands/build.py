@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import asdict
+from math import isfinite
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -11,6 +12,7 @@ from rich.text import Text
 from discreet.cli.console import emit_json, messages, output
 from discreet.cli.options import DatasetArgument, JsonOption, VersionOption, WorkspaceOption
 from discreet.cli.registry import OPERATE, Command
+from discreet.errors import BadRequest
 
 if TYPE_CHECKING:
     from discreet.workspace.cube_files import CubeFile
@@ -44,6 +46,8 @@ def build(
     from discreet.workspace.options import workspace_folder
     from discreet.workspace.upkeep.building import build_cubes
 
+    if not isfinite(within):
+        raise BadRequest(f"--within is {within}.", "Give a number of GB, such as 2.")
     with simulation_bar(f"{dataset}: cubes") as progress:
         done = build_cubes(
             workspace_folder(workspace),
@@ -83,6 +87,6 @@ def _tell(done: Built, *, dry_run: bool) -> None:
     what = (
         f"Nothing was built for version {done.digest[:8]}."
         if dry_run
-        else (f"Version {done.digest[:8]} has {len(done.kept) + len(done.built)} cubes.")
+        else f"Cubes of version {done.digest[:8]}: {len(done.kept) + len(done.built)}."
     )
     messages.print(what, soft_wrap=True)

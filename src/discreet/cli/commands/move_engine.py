@@ -14,7 +14,7 @@ from discreet.cli.registry import OPERATE, Command
 def move_engine(
     dataset: DatasetArgument,
     to: Annotated[
-        str, typer.Option("--to", help="The engine that shall keep the records: duckdb, postgres.")
+        str, typer.Option("--to", help="The engine that shall keep the records, as in `load --engine`.")
     ],
     version: VersionOption = "",
     workspace: WorkspaceOption = None,
