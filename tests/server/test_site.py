@@ -14,8 +14,8 @@ from discreet.answer.doors import open_doors
 from discreet.errors import BadDescription, TooMuchToPublish
 from discreet.formats import formats
 from discreet.publish.place import Folder
-from discreet.publish.publish_plan import Limits
-from discreet.server.site import slug_of, write_site
+from discreet.publish.publish_plan import Limits, plan_publication
+from discreet.server.site import plan_site, slug_of, write_site
 from discreet.workspace.wording import correct_wording
 
 pytestmark = pytest.mark.slow  # the first chart of a process takes seconds
@@ -132,8 +132,19 @@ def test_a_second_time_only_what_changed_is_written(site, tmp_path):
     assert (again.files, again.written) == (first.files, 0)
 
 
+def test_a_plan_tells_how_much_a_site_is_before_anything_is_counted(site):
+    """Wrong alternative: the files and bytes of a publication, of which a site has ten times as many."""
+    _, doors, report = site
+    plan, tables = plan_site(doors, "town", Limits()), plan_publication(doors, "town", Limits())
+    assert len(plan.requests) == report.tables
+    assert tables.files < report.files <= plan.files <= 2 * report.files
+    assert tables.bytes < report.bytes <= plan.bytes
+
+
 def test_what_cannot_be_a_site_is_refused(site, town, tmp_path):
     home, doors, _ = site
+    with pytest.raises(TooMuchToPublish, match="bytes"):
+        plan_site(doors, "town", Limits(bytes=plan_publication(doors, "town", Limits()).bytes))
     with pytest.raises(TooMuchToPublish, match="files"):
         write_site(doors, "town", Folder(tmp_path), Limits(files=8))
     correct_wording(home / "workspace", town.description + "\n[publish]\nuniverse = true\n")

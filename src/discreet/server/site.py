@@ -39,14 +39,19 @@ if TYPE_CHECKING:
     from discreet.model.dataset import Dataset
     from discreet.model.release import Release
     from discreet.model.request import TableRequest
+    from discreet.model.shape import TableShape
     from discreet.publish.place import Place
-    from discreet.publish.publish_plan import Limits
+    from discreet.publish.publish_plan import Limits, PublishPlan
 
 #: A page draws so many cells; the files have all.
 PAGE_CELLS = 5_000
 #: A name of a folder may be so long.
 LONGEST_SLUG = 80
 SITE = "site.json"
+#: Beside the tables: lists, methodology, noise, stylesheet, script and mark.
+_OTHERS = 10
+#: Of the files of a table at most, in bytes: pages and charts, the numbers of a cell, and how often its words are said.
+_WORDS, _CELL, _TIMES = 250_000, 300, 9
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,6 +99,36 @@ class _Writer:
             self.written += 1
 
 
+def plan_site(doors: Doors, dataset_id: str, limits: Limits) -> PublishPlan:
+    """Which tables a site would have, and how many files and bytes at most; no record is counted.
+
+    Raises:
+        BadDescription: No tables are declared.
+        Refused, TooMuchToPublish: As for a publication.
+    """
+    door = doors.door(dataset_id)
+    if door.dataset.publish.universe:
+        raise BadDescription(
+            "A site has a page for every table, and [publish] declares a universe.",
+            "Declare `variables` or `tables` in place of it.",
+        )
+    plan = plan_publication(doors, dataset_id, limits)
+    requests = _one_layout_each(plan.requests)
+    files = len(requests) * (len(_written_formats()) + 2) + _OTHERS
+    size = sum(_table_bytes(door.foresee(request).asked.shape) for request in requests)
+    limits.refuse_more(files, size)
+    return replace(plan, requests=tuple(requests), files=files, bytes=size)
+
+
+def _table_bytes(shape: TableShape) -> int:
+    """The most that the files of a table take: every format says each cell, most of them with its codes and labels."""
+    words = sum(
+        max(len(each.code.encode()) + len(each.label.encode()) for each in dimension.outputs)
+        for dimension in shape.dimensions
+    )
+    return _WORDS + shape.cells * (_CELL + _TIMES * words)
+
+
 def write_site(
     doors: Doors,
     dataset_id: str,
@@ -107,20 +142,12 @@ def write_site(
         BadDescription: No tables are declared.
         Refused, TooMuchToPublish: As for a publication.
     """
-    door, write = doors.door(dataset_id), _Writer(place)
-    if door.dataset.publish.universe:
-        raise BadDescription(
-            "A site has a page for every table, and [publish] declares a universe.",
-            "Declare `variables` or `tables` in place of it.",
-        )
-    plan = plan_publication(doors, dataset_id, limits)
-    requests = _one_layout_each(plan.requests)
-    limits.refuse_more(len(requests) * (len(_written_formats()) + 2), plan.bytes)
+    door, write, plan = doors.door(dataset_id), _Writer(place), plan_site(doors, dataset_id, limits)
     _write_assets(write)
     pages, refused = [], list(plan.refused)
     waiting: list[tuple[SitePage, dict[str, Any]]] = []
-    for number, request in enumerate(requests):
-        progress(number, len(requests))
+    for number, request in enumerate(plan.requests):
+        progress(number, len(plan.requests))
         try:
             release = door.answer(door.check(request))
         except Refused as refusal:

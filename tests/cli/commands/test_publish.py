@@ -24,6 +24,8 @@ def test_a_dry_run_tells_how_much_and_writes_nothing(run_here, published, tmp_pa
     assert not (tmp_path / "tables").exists()
     words = run_here("publish", "town", "--to", tmp_path / "tables", "--dry-run", "-w", published).stdout
     assert "3 tables would be published: 7 files" in words
+    site = ("publish", "town", "--to", tmp_path / "site", "--site", "--dry-run", "--json", "-w", published)
+    assert json.loads(run_here(*site).stdout)["files"] > 20
 
 
 def test_too_much_is_refused(run_here, published, tmp_path):

@@ -41,7 +41,7 @@ def publish(
     from discreet.publish.publish_plan import Limits, plan_publication
     from discreet.publish.publishing import publish as write_publication
     from discreet.records.signing import signing_key
-    from discreet.server.site import write_site
+    from discreet.server.site import plan_site, write_site
     from discreet.workspace.upkeep.places import locked
 
     doors, options = open_workspace(workspace)
@@ -50,7 +50,7 @@ def publish(
     )
     try:
         if dry_run:
-            plan = plan_publication(doors, dataset, limits)
+            plan = (plan_site if site else plan_publication)(doors, dataset, limits)
             _tell_plan(plan, as_json=as_json)
             return
         with simulation_bar("tables") as progress, locked(doors.folder):
