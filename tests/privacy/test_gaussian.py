@@ -46,6 +46,17 @@ def test_budgets_that_mean_nothing_are_refused(epsilon, delta):
         gaussian_mu(epsilon, delta)
 
 
+@pytest.mark.parametrize("mu", [0.3, 1e-3, 1e-5, 1.4315147116355814e-06])
+def test_a_claim_is_above_the_integral_for_noise_however_wide(mu):
+    """The difference of two nearly equal numbers loses digits. Wrong alternative: 1e-9 more, whatever μ is."""
+    for kink in (0.0, 2.0, 4.7, 6.0126):
+        epsilon = (kink + mu / 2) * mu
+        law, _ = quad(
+            lambda x, kink=kink: norm.pdf(kink + x) * -math.expm1(-mu * x), 0, 12, epsabs=0, epsrel=1e-12
+        )
+        assert law * (1 - 1e-10) <= gaussian_delta_above(mu, epsilon) <= law * (1 + 1e-5)
+
+
 def test_no_noise_at_all_loses_nothing_when_nothing_moves():
     assert gaussian_delta(0.0, 1.0) == 0.0
 

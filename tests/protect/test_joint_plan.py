@@ -122,6 +122,17 @@ def test_the_claim_holds_for_the_shipped_integers_summed_up():
     assert gaussian_delta(mu, epsilon) == pytest.approx(1e-3, rel=0.05)
 
 
+def test_very_wide_noise_has_a_claim():
+    """Wrong alternative: the grid's part of a δ that floats round to zero, at the ε where the search begins."""
+    space = ResidualSpace((plain_chain(2),), ((1,),))
+    ((_, noise),) = gaussian_tables(6000.0)
+    residuals = (Residual((), (0,), 1, noise), Residual(("sex",), (1,), 1, noise))
+    terms = parse_terms({"name": "b", "epsilon": 0.001, "cap_epsilon": 4, "delta": 1e-9})
+    epsilon, delta = JointPlan((("sex",),), space, residuals).epsilon(terms, 1e-9)
+    assert gaussian_delta(math.sqrt(1.5) / 6000, epsilon) == pytest.approx(1e-9, rel=0.01)
+    assert 0 < delta <= 1e-9
+
+
 def test_the_cut_of_a_table_is_bounded():
     """Wrong alternative: that tables of keys are the law itself."""
     for spread in (8.0, 75.3, 300.0):

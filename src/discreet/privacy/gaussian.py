@@ -20,6 +20,9 @@ import math
 
 from discreet.errors import BadRequest, InfeasibleDesign
 
+#: δ is a difference of two numbers that are alike up to a part μ of them: it loses at most so much over μ, relatively.
+_CANCELLED = 1e-12
+
 
 def gaussian_delta(mu: float, epsilon: float) -> float:
     """The least δ of μ-Gaussian noise at an ε.
@@ -67,7 +70,8 @@ def gaussian_delta_above(mu: float, epsilon: float) -> float:
     """
     if mu < 0 or epsilon < 0:
         raise BadRequest(f"mu = {mu} and epsilon = {epsilon}: both must be 0 or more.")
-    return min(1.0, gaussian_delta(mu, epsilon) * (1 + 1e-9))
+    lost = max(1e-9, _CANCELLED / mu) if mu else 0.0
+    return min(1.0, gaussian_delta(mu, epsilon) * (1 + lost))
 
 
 def composed_mu(variances: list[float], changes: int = 1) -> float:

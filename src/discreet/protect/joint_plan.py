@@ -50,6 +50,8 @@ if TYPE_CHECKING:
 
 #: Gaussian tables reach so many standard deviations: 2^64 keys have none beyond.
 _REACH = 9.5
+#: A δ below this counts as this: floats end there, and no part of a grid can be told.
+_NOTHING = 1e-280
 #: Rounding of floats on the way from μ to a variance never takes noise away.
 _NOT_LESS = 1 + 1e-12
 
@@ -168,8 +170,11 @@ class JointPlan:
         distance, lattice = float_up(self.distance(terms)), sum(map(self._lattice, self.residuals))
 
         def shipped(epsilon: float) -> float:
+            law, cut = gaussian_delta_above(mu, epsilon), (1 + math.exp(epsilon)) * distance
+            if law < _NOTHING:
+                return _NOTHING + cut
             grid = 1 + GRID * (grid_steps(epsilon, mu) / self.steps) ** 2
-            return gaussian_delta_above(mu, epsilon) * grid + (1 + math.exp(epsilon)) * distance
+            return law * grid + cut
 
         epsilon = least_epsilon(shipped, delta)
         return epsilon + lattice, shipped(epsilon) if math.isfinite(epsilon) else 1.0
