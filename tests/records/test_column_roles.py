@@ -35,12 +35,21 @@ def test_an_unnamed_id_has_a_shape_and_an_income_has_not():
 
 @pytest.mark.parametrize(
     "name", ["RB050", "PB040", "WTMEC2YR", "wtint4yr", "A_FNLWGT", "ASECWT", "V005", "pspwght", "weight", "w",
-             "PWGTP", "W_FSTUWT", "grossingFactor"],
+             "PWGTP", "W_FSTUWT", "grossingFactor", "GrossingUpFactor.y", "WTSUPP"],
 )  # fmt: skip
 def test_weights_of_known_surveys_are_found(name):
     assert is_weight(weights(name))
     assert not is_weight(replace(weights(name), low=-1.0))
     assert not is_weight(replace(weights(name), filled=N - 1))
+
+
+@pytest.mark.parametrize(
+    ("household", "person"), [("DB090", "RB050"), ("HHWT", "PERWT"), ("hh_weight", "weight")]
+)
+def test_the_weight_of_a_person_goes_before_that_of_the_household(household, person):
+    """IPUMS and EU-SILC put the household's first; the wrong alternative takes the first."""
+    assert find_roles([weights(household), weights(person)]).weight.name == person
+    assert find_roles([weights(household)]).weight.name == household
 
 
 @pytest.mark.parametrize("name", ["birthweight", "weight_kg", "BMXWT", "hours", "awful"])

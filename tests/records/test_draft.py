@@ -75,6 +75,23 @@ def test_a_column_that_is_left_out_says_its_own_reason(tmp_path):
     assert f"# Left out: street ({reason})\n" in describe_file(path).text
 
 
+def test_a_file_of_few_records_is_told_so(tmp_path):
+    path = tmp_path / "one.csv"
+    path.write_text("id,sex\n1,m\n")
+    assert describe_file(path).left_out[1] == ("sex", "the file has fewer than 20 records")
+
+
+def test_an_age_below_zero_is_a_missing_value_and_asks_to_be_checked(tmp_path):
+    """EU-SILC and many others write such codes; the wrong alternative leaves the age out."""
+    path = tmp_path / "ages.csv"
+    pd.DataFrame({"id": range(2000), "age": [-1, -9, *range(90)] * 21 + [5] * 68}).to_csv(path, index=False)
+    draft = describe_file(path).text
+    (age,) = parse_dataset(draft).variables
+    assert (age.not_stated, len(age.categories)) == ("not-stated", 19)
+    assert "Is it right that an age below 0 is a missing value?" in draft
+    load_dataset(tmp_path / "w", draft, path)
+
+
 def test_remarks_that_name_people_are_left_out(tmp_path):
     path = tmp_path / "remarks.csv"
     remarks = ["", "refused once"] * 40 + [f"called back at {n}" for n in range(40)]

@@ -312,8 +312,12 @@ def torn(text, line, change):
     return "\n".join(lines)
 
 
+#: More lines than DuckDB looks at before the first record is given on.
+LONG = TEXT + TEXT.split("\n", 1)[1] * 10
+
 BAD = {
     "short.csv": (lambda p: write(p, torn(TEXT, 200, lambda line: line[:12])), "Line 200 of short.csv has 3 fields"),
+    "late.csv": (lambda p: write(p, torn(LONG, 4_007, lambda line: line[:12])), "Line 4,007 of late.csv has 3 fields"),
     "long.csv": (lambda p: write(p, torn(TEXT, 77, lambda line: line + ",x")), "Line 77 of long.csv has 9 fields"),
     "unclosed.csv": (lambda p: write(p, torn(TEXT, 50, lambda line: line[:-1])), "quote that begins after line 49"),
     "torn.csv.gz": (lambda p: (p.write_bytes(gzip.compress(TEXT.encode())[:-900]), p)[1], "torn.csv.gz"),

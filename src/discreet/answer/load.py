@@ -123,7 +123,8 @@ def changes_sentence(changes: Changes, corrections: str, *, is_dp: bool) -> str:
     """
     if is_dp:
         return "A version is served already. Every version has noise of its own, which its charge covers."
-    told = f"{changes.added:,} records added, {changes.removed:,} removed, {changes.changed:,} changed"
+    records = "record" if changes.added == 1 else "records"
+    told = f"{changes.added:,} {records} added, {changes.removed:,} removed, {changes.changed:,} changed"
     if changes.left_out:
         told += f" ({', '.join(changes.left_out)} not compared)"
     told = f"Against the version that is served: {told}."

@@ -32,10 +32,12 @@ FEWEST_REPLICATES = 8
 
 #: Each is compared with the whole name and with each word of it.
 WEIGHTS = re.compile(
-    r"weights?|wt|wgt|wght|[pf]weight|gewicht|poids|peso|ponderacion|grossingfactor|\w*fnlwgt|pwsswgt|perwt|hhwt"
-    r"|rb0(50|6[0-4])|pb0[46]0|db0[89]0|wt(mec|int|saf|dr|sa)\w*|h?wtfinl|asecwt\w*|marsupwt|h?v005|d005"
+    r"weights?|wt|wgt|wght|[pf]weight|gewicht|poids|peso|ponderacion|grossing(factor)?|\w*fnlwgt|pwsswgt|perwt|hhwt"
+    r"|rb0(50|6[0-4])|pb0[46]0|db0[89]0|wt(mec|int|saf|dr|sa)\w*|h?wtfinl|asecwt\w*|marsupwt|wtsupp|h?v005|d005"
     r"|\w*weight|\w*wght|p?wgtp|w_fst\w*wt"
 )
+#: Such a weight is that of a household: where there is another one, records are persons.
+HOUSEHOLD_WEIGHTS = re.compile(r"hhwt|db0[89]0|hwtfinl|asecwth|hv005|wgtp|hsup_?wgt|\w*(hh|household)\w*")
 #: Such a weight is the weight of a body.
 BODY = re.compile(r"kg|lbs?\b|gram|birth|body")
 STRATA = re.compile(r"strata|stratum|schicht|estrato|strate|strat|sdmvstra|db050|h?v02[23]")
@@ -48,6 +50,8 @@ PLACES = re.compile(
 AGES = re.compile(
     r"ages?|alter|edad|idade|leeftijd|alder|wiek|ridageyr|[rp]x020|hv105|v012|a_age|dvage|agep|agea"
 )
+#: An age below 0 and above this is a code for "no age".
+LOWEST_CODE = -100
 #: The upper ends of age classes: five years, ten years, broad.
 AGE_CLASSES = (
     tuple(range(4, 85, 5)),
@@ -89,7 +93,10 @@ def find_roles(columns: Sequence[ColumnFacts]) -> Roles:
     """The parts of the columns."""
     id_column, why = _id_column(columns)
     rest = [column for column in columns if column is not id_column]
-    weight = next((column for column in rest if is_weight(column)), None)
+    weights = [column for column in rest if is_weight(column)]
+    weight = min(
+        weights, key=lambda column: bool(HOUSEHOLD_WEIGHTS.fullmatch(column.name.lower())), default=None
+    )
     replicates = _replicates(rest, weight) if weight else ()
     design = [column for column in rest if not column.gaps and weight is not None and not replicates]
     strata = next((c for c in design if _named(c, STRATA)), None)
@@ -166,10 +173,10 @@ def is_place(column: ColumnFacts) -> bool:
 
 def age_ends(column: ColumnFacts) -> tuple[int, ...]:
     """The upper ends of the age classes that a column of single years has enough records for; none for others."""
-    is_age = _named(column, AGES) and column.whole and column.low >= 0 and column.high <= 130
+    is_age = _named(column, AGES) and column.whole and column.low > LOWEST_CODE and column.high <= 130
     if not is_age or column.distinct <= MOST_YEARS:
         return ()
-    extra = 1 + (column.gaps or bool(column.missing))
+    extra = 1 + (column.gaps or bool(column.missing) or column.low < 0)
     return next((ends for ends in AGE_CLASSES if not too_fine(column.records, len(ends) + extra)), ())
 
 
@@ -196,6 +203,7 @@ def why_left_out(column: ColumnFacts) -> str:
         "a different value in every record": column.unique,
         "most values stand in one record only": column.single,
         "single years": is_year(column) or (_named(column, AGES) and is_amount(column)),
+        f"the file has fewer than {FEWEST_A_CATEGORY} records": column.records < FEWEST_A_CATEGORY,
         f"{column.distinct:,} different values, fewer than {FEWEST_A_CATEGORY} records each: is it an id?": too_fine(
             column.records, categories
         ),

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import re
 import tempfile
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -73,6 +73,7 @@ HEADER = """\
 NO_ID = """\
 # No column was found that tells records apart. Their places in the file do it now: the numbers of a table hold for this
 # file only, and a file in another order, or with a record more, has other numbers. Name a stable id if there is one."""
+BELOW_ZERO = "..-1"
 NOTHING = "# No column has 20 records a category: nothing is proposed. Uncomment what may be published."
 
 
@@ -221,13 +222,15 @@ def _variable(
     looked: LookedAt, column: ColumnFacts, name: str, parent: str | None, wished: bool
 ) -> DraftVariable:
     ends = () if wished else age_ends(column)
+    chosen = "Single years in the file: these classes were chosen."
+    if ends and column.low < 0:
+        column = replace(column, missing=(*column.missing, BELOW_ZERO))
+        chosen += " Is it right that an age below 0 is a missing value?"
     absent = [Listed(NOT_STATED, "Not stated")] if column.gaps or column.missing else []
     if ends:
         values = class_values(ends)
         categories = [Listed(code, code) for code in values.values()]
-        return DraftVariable(
-            column, name, categories + absent, values, "Single years in the file: these classes were chosen."
-        )
+        return DraftVariable(column, name, categories + absent, values, chosen)
     found = looked.values(column, parent)
     labels = {
         code: label

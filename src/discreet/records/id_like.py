@@ -35,8 +35,17 @@ ID_WORDS = frozenset(
         "seqnr",
         "ident",
         "identifier",
+        "caseid",
+        "householdid",
+        "persid",
+        "personid",
+        "recordid",
+        "respid",
+        "respondentid",
     ]
 )
+#: Persons and households of EU-SILC.
+ID_NAMES = re.compile(r"[rpdh]b030|[rph]x030")
 _WORDS = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[^\W\d_]+")
 
 
@@ -52,12 +61,12 @@ def words_of(name: str) -> list[str]:
 def named_as_id(name: str) -> bool:
     """Whether a name says that it is an id, at word boundaries.
 
-    >>> [named_as_id(name) for name in ("person_id", "personID", "PID", "id", "Id2", "household.id")]
-    [True, True, True, True, True, True]
+    >>> [named_as_id(name) for name in ("person_id", "personID", "PID", "id", "Id2", "household.id", "RB030", "CASEID")]
+    [True, True, True, True, True, True, True, True]
     >>> [named_as_id(name) for name in ("hoursPaid", "idle", "PAID", "residence", "valid_until")]
     [False, False, False, False, False]
     """
-    return not ID_WORDS.isdisjoint(words_of(name))
+    return not ID_WORDS.isdisjoint(words_of(name)) or bool(ID_NAMES.fullmatch(name.lower()))
 
 
 def too_fine(records: int, categories: int) -> bool:

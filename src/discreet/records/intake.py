@@ -131,7 +131,9 @@ def _read_all(
     """Stage the records; a source that breaks off is named with its place."""
     try:
         return stage(reading, source, dataset, secret, fingerprint, staged, progress)
-    except (duckdb.Error, pa.ArrowException) as error:
+    except (duckdb.Error, pa.ArrowException, OSError) as error:
+        if getattr(error, "errno", None) is not None:  # of the system; a stream that breaks off has no number
+            raise
         _raise_full_disk(error)
         raise why_torn(source) from None
 
