@@ -50,7 +50,8 @@ def run() -> None:
         _end(error)
     except OSError as error:
         where = f" {error.filename!r}" if error.filename else ""
-        _end(NotFound(f"The system refused{where}: {error.strerror}.", "Check the path and its permissions."))
+        why = error.strerror or type(error).__name__
+        _end(NotFound(f"The system refused{where}: {why}.", "Check the path and its permissions."))
     except Exception as error:  # noqa: BLE001 - whatever it is, its text may hold a count: only its kind is shown
         _end(_unexpected(error))
 

@@ -172,3 +172,19 @@ def test_what_stands_there_is_not_overwritten(folder, tmp_path):
         move(folder, tmp_path / "there")
     with pytest.raises(NotFound, match="not a backup"):
         restore(tmp_path / "there", tmp_path / "again")
+
+
+def test_nothing_is_copied_or_moved_into_itself(folder, tmp_path):
+    """The wrong alternative takes the refusal of the system for another disk, and removes the copy with the workspace."""
+    before = numbers(folder)
+    (tmp_path / "link").symlink_to(folder)
+    for inside in (folder / "copy", folder / "datasets" / "copy", tmp_path / "link" / "copy"):
+        with pytest.raises(BadRequest, match="lies in"):
+            back_up(folder, inside)
+        with pytest.raises(BadRequest, match="lies in"):
+            move(folder, inside)
+        assert not inside.exists()
+    back_up(folder, tmp_path / "copy")
+    with pytest.raises(BadRequest, match="lies in"):
+        restore(tmp_path / "copy", tmp_path / "copy" / "workspace" / "again")
+    assert numbers(folder) == before

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from rich.table import Table
+from rich.table import Column, Table
 from rich.text import Text
 
 from discreet.cli.console import emit_json, output
@@ -23,9 +23,11 @@ def datasets(
     if as_json:
         emit_json({"workspace": str(folder), "datasets": [each.as_json() for each in found]})
         return
-    table = Table("dataset", "label", "version", "loaded", "method", "versions kept", "size")
+    table = Table(Column("dataset", no_wrap=True), "label", "version", Column("loaded", no_wrap=True))
+    for name in ("method", "kept", "size"):
+        table.add_column(name, no_wrap=True)
     for each in found:
-        told = each.version or "not served"
+        told = each.version or ("not served" if each.kept else "removed")
         cells = (
             each.id,
             each.label,
@@ -37,6 +39,9 @@ def datasets(
         )
         table.add_row(*map(Text, cells))
     output.print(table)
+    for each in found:
+        if each.trouble:
+            output.print(Text(f"{each.id} cannot be served: {each.trouble}"))
 
 
 COMMAND = Command(datasets, OPERATE)

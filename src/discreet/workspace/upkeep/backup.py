@@ -55,11 +55,12 @@ def back_up(folder: Path, to: Path) -> dict[str, Any]:
 
     Raises:
         NotFound: There is no workspace.
-        BadRequest: The folder exists already.
+        BadRequest: The folder exists already, or lies in the workspace.
         SecretUnusable: The workspace has no secret that can be used.
     """
     refuse_no_workspace(folder)
     secret = read_secret(folder / "secret")
+    _refuse_inside(to, folder)
     if to.exists():
         raise BadRequest(f"{str(to)!r} exists already.", "Name a new folder for each backup.")
     inside = to / INSIDE
@@ -84,6 +85,7 @@ def restore(backup: Path, to: Path) -> list[str]:
 
     Raises:
         NotFound: It is no backup.
+        BadRequest: The workspace would lie in the backup.
         WorkspaceUnusable: A file is missing or was changed; nothing is restored.
         LedgerUnusable: Each ledger has charges that the other lacks; nothing is restored.
     """
@@ -91,6 +93,7 @@ def restore(backup: Path, to: Path) -> list[str]:
     if ready.exists() and not to.exists():
         ready.rename(to)
         return ["The restore that was broken off was finished. To bring another backup back, restore it now."]
+    _refuse_inside(to, backup)
     document = _checked(backup)
     told = [f"The backup was made at {document['at']}."]
     keep_ledger = _ledger_to_keep(backup / INSIDE / LEDGER, to / LEDGER)
@@ -129,9 +132,10 @@ def move(folder: Path, to: Path) -> None:
     """Move a workspace to a new place; a copy is checked file by file before the old one is removed.
 
     Raises:
-        BadRequest: Something stands at the new place.
+        BadRequest: Something stands at the new place, or it lies in the workspace.
     """
     refuse_no_workspace(folder)
+    _refuse_inside(to, folder)
     if to.exists():
         raise BadRequest(f"{str(to)!r} exists already.", "Name a place where nothing stands.")
     try:
@@ -146,6 +150,12 @@ def move(folder: Path, to: Path) -> None:
         (copy / INSIDE).rename(to)
         shutil.rmtree(copy)
         shutil.rmtree(folder)
+
+
+def _refuse_inside(to: Path, folder: Path) -> None:
+    """A copy of a folder into itself has no end, and goes away with it."""
+    if to.resolve().is_relative_to(folder.resolve()) and to.resolve() != folder.resolve():
+        raise BadRequest(f"{str(to)!r} lies in {str(folder)!r}.", "Name a place outside it.")
 
 
 def _copy_files(folder: Path, inside: Path) -> None:
