@@ -195,6 +195,9 @@ class WatchedWorkspace:
         stored = self.workspace.stored(dataset_id, version)
         return replace(stored, engine=self.engines[dataset_id], **self.changes)
 
+    def versions(self, dataset_id):
+        return self.workspace.versions(dataset_id)
+
     def asker(self, key):
         return None
 

@@ -1,9 +1,18 @@
 """The server and its tables in PxWeb's words."""
 
+import datetime as dt
+
 import pytest
 
 from discreet.formats import formats
+from discreet.server.pxweb import tables
 from discreet.server.pxweb.data import FORMATS
+
+
+class MuchLater(dt.datetime):
+    @classmethod
+    def now(cls, tz=None):
+        return super().now(tz) + dt.timedelta(days=3)
 
 
 def test_config_tells_the_limits_that_hold_and_the_formats_that_are_served(px):
@@ -50,8 +59,15 @@ def test_a_search_finds_tables_by_every_word(px):
     }
 
 
+def test_a_table_was_updated_when_it_was_loaded(px, monkeypatch):
+    loaded = px("/tables/town")["updated"]
+    assert [table["updated"] for table in px("/tables?pastDays=1")["tables"]][-1] == loaded
+    monkeypatch.setattr(tables, "datetime", MuchLater)
+    assert px("/tables?pastDays=1")["page"]["totalElements"] == 0
+
+
 @pytest.mark.parametrize(
-    "text", ["pageSize=0", "pageSize=x", "pageNumber=-1", "pageSize=100000", "pastDays=3"]
+    "text", ["pageSize=0", "pageSize=x", "pageNumber=-1", "pageSize=100000", "pastDays=0", "pastDays=x"]
 )
 def test_numbers_are_checked(px, text):
     assert px.refusal(f"/tables?{text}")[0] == 400

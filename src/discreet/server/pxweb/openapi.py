@@ -18,7 +18,7 @@ from discreet.server.openapi import (
 )
 from discreet.server.pxweb.data import DEFAULT_FORMAT, FORMATS, offered
 from discreet.server.pxweb.documents import PxQuery, PxSelection, PxStat
-from discreet.server.pxweb.tables import LARGEST_PAGE
+from discreet.server.pxweb.tables import LARGEST_PAGE, MOST_DAYS
 
 #: What every address may say beside its own problems: too long, too often, not now.
 _ALWAYS = (400, 414, 429, 503)
@@ -43,10 +43,11 @@ def of_version(*parameters: dict[str, Any], **further: Any) -> dict[str, Any]:
 
 
 def paging() -> list[dict[str, Any]]:
-    """Which page of the tables."""
+    """Which page of which tables."""
     return [
         _whole_number("pageNumber", "Which page.", 10**9),
         _whole_number("pageSize", "Tables on a page.", LARGEST_PAGE),
+        _whole_number("pastDays", "Only tables that were loaded in so many days.", MOST_DAYS),
     ]
 
 

@@ -33,9 +33,11 @@ from discreet.server.pxweb.selection import any_case, named_list, select
 from discreet.server.pxweb.service import Service, base, selection_document
 from discreet.server.pxweb.tables import (
     LARGEST_PAGE,
+    MOST_DAYS,
     PAGE_SIZE,
     config_document,
     read_number,
+    since,
     table_document,
     tables_document,
 )
@@ -98,13 +100,13 @@ def _add_tables(router: APIRouter, service: Service) -> None:
         """The tables in which every word of a query occurs, page by page."""
         known = ("query", "pastdays", "includediscontinued", "pagenumber", "pagesize")
         parameters = read_parameters(request.query_params, known)
-        if word(parameters, "pastdays"):
-            raise BadRequest("When a table was updated is not told here.", "Leave pastDays out.")
+        past = word(parameters, "pastdays")
+        earliest = since(read_number("pastDays", past, 1, MOST_DAYS)) if past else ""
         flag(parameters, "includediscontinued")
         number = read_number("pageNumber", word(parameters, "pagenumber"), 1, 10**9)
         size = read_number("pageSize", word(parameters, "pagesize"), PAGE_SIZE, LARGEST_PAGE)
-        datasets = [door.dataset for door in usable(service.doors)]
-        return as_json(tables_document(datasets, word(parameters, "query"), number, size, base()))
+        datasets = [(door.dataset, _loaded(service, door)) for door in usable(service.doors)]
+        return as_json(tables_document(datasets, word(parameters, "query"), number, size, base(), earliest))
 
     @router.get(
         "/tables/{table_id}",
@@ -115,7 +117,7 @@ def _add_tables(router: APIRouter, service: Service) -> None:
     def table(request: Request, table_id: DatasetId) -> Response:
         """One table in a few words."""
         door = _asked(service, table_id, read_parameters(request.query_params, ("version",)))
-        return as_json({"language": "en", **table_document(door.dataset, base())})
+        return as_json({"language": "en", **table_document(door.dataset, _loaded(service, door), base())})
 
     @router.get(
         "/tables/{table_id}/metadata",
@@ -169,6 +171,12 @@ def _add_tables(router: APIRouter, service: Service) -> None:
             raise NotFound(f'There is no code list "{list_id}".', "A table's metadata lists its code lists.")
         door, wanted = found[name]
         return as_json(code_list_document(door, wanted, [link(f"{base()}/codelists/{quote(name)}", "self")]))
+
+
+def _loaded(service: Service, door: Door) -> str:
+    """When the version of a table was loaded; empty where nobody wrote it down."""
+    versions = service.doors.versions(door.dataset.id)
+    return next((facts.loaded for facts in versions if facts.digest == door.digest), "")
 
 
 def _asked(service: Service, table_id: str, parameters: Parameters) -> Door:

@@ -5,6 +5,7 @@ Comes from: the doors of a workspace. Goes to: `routes`.
 
 from __future__ import annotations
 
+from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
 from discreet import __version__
@@ -23,6 +24,8 @@ if TYPE_CHECKING:
 #: The version of the specification; pxwebpy refuses one below 2.0.0.
 API_VERSION = "2.0.0"
 PAGE_SIZE, LARGEST_PAGE = 20, 10_000
+#: About a hundred years.
+MOST_DAYS = 36_500
 
 
 def config_document(options: Options, datasets: Iterable[Dataset]) -> dict[str, Any]:
@@ -44,15 +47,15 @@ def config_document(options: Options, datasets: Iterable[Dataset]) -> dict[str, 
     }
 
 
-def table_document(dataset: Dataset, base: str) -> dict[str, Any]:
-    """One dataset as a table. When it was loaded is not told, so `updated` is null."""
+def table_document(dataset: Dataset, loaded: str, base: str) -> dict[str, Any]:
+    """One dataset as a table; it was updated when its version was loaded, null where nobody wrote that down."""
     period = dataset.reference_date or None
     here = f"{base}/tables/{dataset.id}"
     return {
         "id": dataset.id,
         "label": dataset.label,
         "description": dataset.description,
-        "updated": None,
+        "updated": loaded or None,
         "firstPeriod": period,
         "lastPeriod": period,
         "category": "public",
@@ -67,14 +70,27 @@ def table_document(dataset: Dataset, base: str) -> dict[str, Any]:
 
 
 def tables_document(
-    datasets: Sequence[Dataset], query: str, page_number: int, page_size: int, base: str
+    datasets: Sequence[tuple[Dataset, str]],
+    query: str,
+    page_number: int,
+    page_size: int,
+    base: str,
+    earliest: str = "",
 ) -> dict[str, Any]:
     """A page of the tables in which every word of a query occurs.
+
+    Args:
+        datasets: Each with the time of its load.
+        query: The words.
+        page_number: From 1 on.
+        page_size: Tables on a page.
+        base: Where the addresses begin.
+        earliest: Only what was loaded then or later.
 
     Raises:
         NotFound: There is no such page.
     """
-    found = [dataset for dataset in datasets if _matches(dataset, query)]
+    found = [each for each in datasets if _matches(each[0], query) and each[1] >= earliest]
     pages = max(1, -(-len(found) // page_size))
     if page_number > pages:
         raise NotFound(f"There is no page {page_number} of {pages}.", f"Ask for pageNumber=1 to {pages}.")
@@ -82,7 +98,7 @@ def tables_document(
     around = {"previous": page_number - 1, "next": page_number + 1}
     return {
         "language": "en",
-        "tables": [table_document(dataset, base) for dataset in found[start : start + page_size]],
+        "tables": [table_document(*each, base) for each in found[start : start + page_size]],
         "page": {
             "pageNumber": page_number,
             "pageSize": page_size,
@@ -91,11 +107,16 @@ def tables_document(
             "links": [
                 link(f"{base}/tables?pageNumber={number}&pageSize={page_size}", rel)
                 for rel, number in around.items()
-                if 1 <= number <= pages and not query
+                if 1 <= number <= pages and not query and not earliest
             ],
         },
         "links": [link(f"{base}/tables", "self")],
     }
+
+
+def since(days: int) -> str:
+    """The time so many days ago, written as the times of loads are."""
+    return (datetime.now(UTC) - timedelta(days)).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
 def _matches(dataset: Dataset, query: str) -> bool:
