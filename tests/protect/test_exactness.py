@@ -76,6 +76,15 @@ def test_under_the_cell_key_method_little_noise_is_cautioned_and_loaded():
     )
 
 
+def test_empty_cells_that_mostly_stay_empty_are_no_exact_counts():
+    """The wrong alternative takes the row of zero, and says that 99 % of counts are true."""
+    perturbed = maxent(D=5, V=3, js=2, made_up=0.01, dropped=0.02, modulus=2**32)
+    kept = with_kept_zero(maxent(D=5, V=3, js=2, modulus=2**32))
+    assert largest_exact([perturbed]) > Fraction(98, 100)
+    assert noise_cautions(perturbed) == ()
+    assert changed_sentence([perturbed]) == changed_sentence([kept])
+
+
 def test_the_note_of_a_table_says_how_often_its_noise_changes_a_count(town_workspace, private_town):
     request = TableRequest("town", ("sex",), ("age",))
     by_keys = release_table(town_workspace.stored("town"), request)

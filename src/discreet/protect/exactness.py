@@ -39,7 +39,15 @@ def largest_exact(tables: Iterable[NoiseTable]) -> Fraction:
     >>> round(float(largest_exact([laplace(epsilon=1.0, modulus=2**64)])), 4)
     0.4621
     """
-    rows = (row for table in tables for row in table.rows[1 if table.keeps_zero else 0 :])
+    return _most_kept(row for table in tables for row in table.rows[1 if table.keeps_zero else 0 :])
+
+
+def _exact_above_zero(tables: Iterable[NoiseTable]) -> Fraction:
+    """The same of counts above zero, where a zero has a row of its own: that empty cells stay empty tells nobody."""
+    return _most_kept(row for table in tables for row in table.rows[1 if len(table.rows) > 1 else 0 :])
+
+
+def _most_kept(rows: Iterable[NoiseRow]) -> Fraction:
     return max((_kept(row) for row in rows), default=Fraction(1))
 
 
@@ -98,7 +106,7 @@ def noise_cautions(noise: NoiseTable | NoisePlan) -> tuple[str, ...]:
             f"Epsilon is {float(epsilon):g}: one person may change the odds of what is seen by a factor of "
             f"{math.exp(min(700.0, float(epsilon))):,.0f}. From {WEAK_EPSILON} on this promises little.",
         )
-    found = largest_exact([noise])
+    found = _exact_above_zero([noise])
     if found <= MOST_EXACT:
         return ()
     return (
@@ -114,9 +122,8 @@ def changed_sentence(tables: Iterable[NoiseTable]) -> str:
 @lru_cache(maxsize=64)
 def _changed_sentence(tables: tuple[NoiseTable, ...]) -> str:
     """It follows from the integers of the tables alone, so it is made once."""
-    changed = 1 - largest_exact(tables)
-    chance = _percent(changed)
-    if all(table.keeps_zero for table in tables):
+    chance = _percent(1 - _exact_above_zero(tables))
+    if all(len(table.rows) > 1 for table in tables):
         return told(
             "The noise changes a count above zero with a probability of at least {chance}.", chance=chance
         )

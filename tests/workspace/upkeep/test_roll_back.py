@@ -25,6 +25,7 @@ def test_a_closed_version_is_served_alone(folder):
     """Wrong alternative: "1" beside "0", which differ by one record."""
     roll_back(folder, "town", "0")
     assert states(folder) == {"0": "served", "1": True, "2": True}
+    assert "not compared" in versions_of(home_of(folder, "town"))[1].closed
     with pytest.raises(VersionClosed):
         Workspace(folder).stored("town", "1")
     roll_back(folder, "town", "2")

@@ -2,7 +2,7 @@
 
 Nothing is counted, charged or changed: under dp each version was charged at its load. Which versions are answered beside
 it follows from what was found at the loads: a version that was open was compared with every other open one. A closed one
-was found too close to another, so it is served alone.
+was not compared with all others, so it is served alone.
 
 Comes from: `discreet use`. Goes to: `current` and `history.json`.
 """
@@ -51,7 +51,9 @@ def roll_back(folder: Path, dataset_id: str, word: str) -> VersionFacts:
         verify_records(place, version.records, secret)
         refuse_unsound(place, version, secret)
         history = read_history(home, served_digest(home), secret)
-        closed = next((kept.closed for kept in history.versions if kept.digest == wanted.digest), "")
-        write_history(home, history.after(wanted.digest, lambda _digest: closed), secret)
+        closed = any(kept.closed for kept in history.versions if kept.digest == wanted.digest)
+        write_history(
+            home, history.after(wanted.digest, lambda _digest: "not-compared" if closed else ""), secret
+        )
         point_to(home, wanted.digest)
     return wanted
