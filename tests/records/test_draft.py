@@ -81,6 +81,14 @@ def test_a_file_of_few_records_is_told_so(tmp_path):
     assert describe_file(path).left_out[1] == ("sex", "the file has fewer than 20 records")
 
 
+def test_a_first_record_in_place_of_the_header_is_asked_about(tmp_path):
+    path = tmp_path / "bare.csv"
+    path.write_text("".join(f"{n},{'fm'[n % 2]}\n" for n in range(60)))
+    assert describe_file(path).assumed[0] == "Does the first line name the columns? One of them is called 0."
+    path.write_text("id,sex\n" + path.read_text())
+    assert "first line" not in " ".join(describe_file(path).assumed)
+
+
 def test_an_age_below_zero_is_a_missing_value_and_asks_to_be_checked(tmp_path):
     """EU-SILC and many others write such codes; the wrong alternative leaves the age out."""
     path = tmp_path / "ages.csv"

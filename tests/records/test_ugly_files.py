@@ -314,13 +314,16 @@ def torn(text, line, change):
 
 #: More lines than DuckDB looks at before the first record is given on.
 LONG = TEXT + TEXT.split("\n", 1)[1] * 10
+ZST = pa.compress(TEXT.encode(), "zstd", asbytes=True)
 
 BAD = {
     "short.csv": (lambda p: write(p, torn(TEXT, 200, lambda line: line[:12])), "Line 200 of short.csv has 3 fields"),
     "late.csv": (lambda p: write(p, torn(LONG, 4_007, lambda line: line[:12])), "Line 4,007 of late.csv has 3 fields"),
     "long.csv": (lambda p: write(p, torn(TEXT, 77, lambda line: line + ",x")), "Line 77 of long.csv has 9 fields"),
     "unclosed.csv": (lambda p: write(p, torn(TEXT, 50, lambda line: line[:-1])), "quote that begins after line 49"),
-    "torn.csv.gz": (lambda p: (p.write_bytes(gzip.compress(TEXT.encode())[:-900]), p)[1], "torn.csv.gz"),
+    "torn.csv.gz": (lambda p: (p.write_bytes(gzip.compress(LONG.encode())[:-900]), p)[1], "torn.csv.gz ends after line"),
+    "no.csv.gz": (lambda p: write(p, TEXT), "no.csv.gz cannot be unpacked"),
+    "torn.csv.zst": (lambda p: (p.write_bytes(ZST[:-900]), p)[1], "torn.csv.zst cannot be unpacked"),
     "later bytes.csv": (lambda p: (p.write_bytes(TEXT.encode() + "9,9,Nöl,1".encode("cp1252") * 3), p)[1], "line|Line"),
     "empty.csv": (lambda p: write(p, ""), "is empty"),
     "header.csv": (lambda p: write(p, TEXT.split("\n")[0]), "has a header and no records"),

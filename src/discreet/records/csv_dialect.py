@@ -15,6 +15,7 @@ import csv
 import gzip
 import io
 import re
+import zlib
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import IO, TYPE_CHECKING, Any, cast
@@ -31,6 +32,9 @@ if TYPE_CHECKING:
 
 SAMPLE = 1 << 18
 BLOCK = 1 << 20
+PACKED = (".gz", ".zst", ".zstd")
+#: What unpacking raises: the end comes too early, or bytes were changed.
+PACK_ERRORS = (EOFError, OSError, zlib.error)
 MARKS = (
     (codecs.BOM_UTF8, "utf-8"),
     (codecs.BOM_UTF32_LE, "utf-32"),
@@ -85,11 +89,24 @@ class Dialect:
 
 def opened(path: Path) -> IO[bytes]:
     """The bytes of a file, unpacked."""
-    if path.suffix.lower() == ".gz":
+    if path.suffix.lower() == PACKED[0]:
         return cast("IO[bytes]", gzip.open(path, "rb"))
-    if path.suffix.lower() in {".zst", ".zstd"}:
+    if path.suffix.lower() in PACKED:
         return cast("IO[bytes]", pa.input_stream(str(path), compression="zstd"))
     return path.open("rb")
+
+
+def torn_pack(path: Path) -> BadData:
+    """Where a packed file ends before its end."""
+    line = 0
+    with suppress(*PACK_ERRORS), opened(path) as file:
+        for line, _ in enumerate(file, 1):  # noqa: B007 - the last one counts
+            pass
+    if not line:
+        return BadData(
+            f"{path.name} cannot be unpacked.", "Check that it is complete and is what its ending says."
+        )
+    return BadData(f"The packed file {path.name} ends after line {line:,}: it is torn.", "Copy it again.")
 
 
 def open_text(path: Path, encoding: str) -> IO[str]:
@@ -102,9 +119,14 @@ def find_dialect(path: Path, options: FileOptions) -> Dialect:
     """The dialect of a file.
 
     Raises:
-        BadData: It has no header line, or an encoding that must be named.
+        BadData: It has no header line, an encoding that must be named, or is packed and torn.
     """
-    encoding = options.encoding or _encoding(path)
+    try:
+        encoding = options.encoding or _encoding(path)
+    except PACK_ERRORS:
+        if path.suffix.lower() not in PACKED:
+            raise
+        raise torn_pack(path) from None
     with open_text(path, encoding) as text:
         sample = text.read(SAMPLE)
     if "\0" in sample:

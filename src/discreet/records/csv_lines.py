@@ -9,7 +9,7 @@ import csv
 from typing import TYPE_CHECKING
 
 from discreet.errors import BadData
-from discreet.records.csv_dialect import open_text
+from discreet.records.csv_dialect import PACK_ERRORS, open_text, torn_pack
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -50,10 +50,8 @@ def torn_line(path: Path, dialect: Dialect) -> BadData | None:
             f"A quote that begins after line {max(1, line):,} of {path.name} does not end, or text follows it.",
             "Close the quote, and write a quote within quotes twice.",
         )
-    except (EOFError, OSError):
-        return BadData(
-            f"The packed file {path.name} ends after line {max(1, line):,}: it is torn.", "Copy it again."
-        )
+    except PACK_ERRORS:
+        return torn_pack(path)
     return None
 
 

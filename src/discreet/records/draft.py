@@ -327,7 +327,9 @@ def _replicate_lines(roles: Roles) -> list[str]:
 
 def _assumed(looked: LookedAt, roles: Roles, choice: _Choice) -> list[str]:
     """What the terminal is told of the guesses."""
-    told = [
+    numbers = [one_line(c.name) for c in looked.columns if re.fullmatch(r"-?[0-9]+([.,][0-9]+)?", c.name)]
+    told = [f"Does the first line name the columns? One of them is called {numbers[0]}."] if numbers else []
+    told += [
         f"The id is {roles.id.name}: {roles.why}."
         if roles.id
         else "There is no id: the places of the records in the file stand for it."
