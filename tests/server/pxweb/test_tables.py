@@ -7,6 +7,7 @@ import pytest
 from discreet.formats import formats
 from discreet.server.pxweb import tables
 from discreet.server.pxweb.data import FORMATS
+from discreet.workspace.options import read_options
 
 
 class MuchLater(dt.datetime):
@@ -28,6 +29,11 @@ def test_config_tells_the_limits_that_hold_and_the_formats_that_are_served(px):
     for name in config["dataFormats"]:
         assert px.get(f"/tables/town/data?outputFormat={name}").status_code == 200
     assert px.refusal("/tables/town/data?outputFormat=json-px")[0] == 400
+
+
+def test_the_licence_is_that_of_the_workspace(px_workspace):
+    options = read_options(px_workspace.folder, licence="https://example.org/licence")
+    assert tables.config_document(options, [])["license"] == "https://example.org/licence"
 
 
 def test_every_dataset_is_a_table(px):
