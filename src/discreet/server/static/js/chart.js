@@ -8,6 +8,7 @@ import { announce } from "./live.js";
 function cellOf(mark) {
   const [layer = 0, row = 0, column = 0] = (mark.getAttribute("data-cell") ?? "").split(",").map(Number);
   const table = document.querySelectorAll("table.grid")[layer];
+  if (table?.closest(".windowed")) return undefined; // it holds only the rows in sight
   const line = table?.querySelectorAll("tbody tr:not(.heading)")[row];
   return /** @type {HTMLElement | undefined} */ (line?.querySelectorAll("td")[column]);
 }

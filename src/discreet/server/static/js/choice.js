@@ -2,7 +2,7 @@
 // The choice is live: what a reader changes in the form is shown at once, by its address. While a large table is made the
 // verdict comes first. Undo and redo are steps of the browser's history. What drags, and the pickers, are fetched when they
 // are needed.
-import { announce, show } from "./live.js";
+import { announce, keepFocus, released, show } from "./live.js";
 
 const MOVES = ["ArrowLeft", "ArrowRight", "ArrowUp", "ArrowDown", "Delete", "Backspace"];
 let busy = 0;
@@ -22,7 +22,8 @@ export async function change(address) {
   const mine = ++busy;
   const early = setTimeout(async () => {
     const { part } = await fetched(address.replace("?", "/verdict?"), "#verdict");
-    if (part && mine === busy) document.getElementById("verdict")?.replaceWith(part);
+    await released();
+    if (part && mine === busy) keepFocus(() => document.getElementById("verdict")?.replaceWith(part));
     steps();
   }, 250);
   await show(address);

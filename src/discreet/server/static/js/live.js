@@ -7,6 +7,35 @@
 let waiting = null;
 /** @type {(root: ParentNode) => void} */
 let enhance = () => {};
+/** Whether a button or a finger is down. */
+let pressed = false;
+/** @param {{ pathname: string, search: string }} address */
+const pathOf = ({ pathname, search }) => pathname + search;
+/** What the page shows; a step to a place within it shows nothing else. */
+let shown = pathOf(location);
+
+/** What is pressed stays until it is let go: the click on an element that was replaced meanwhile would be lost. */
+export async function released() {
+  if (!pressed) return;
+  await new Promise((done) => {
+    for (const kind of ["pointerup", "pointercancel"]) addEventListener(kind, () => setTimeout(done), { once: true });
+    setTimeout(done, 1000); // a press that no browser ends
+  });
+}
+
+/** Let a part of the page be replaced; what has the focus hands it to its successor: the same id, or the same words.
+ * @param {() => void} replace */
+export function keepFocus(replace) {
+  const old = /** @type {HTMLElement | null} */ (document.activeElement);
+  const part = /** @type {HTMLElement | null | undefined} */ (old?.closest("[data-part]"))?.dataset.part;
+  /** @param {Element} element */
+  const says = (element) => element.getAttribute("aria-label") ?? element.textContent;
+  replace();
+  if (!old || old.isConnected) return;
+  const alike = [...document.querySelectorAll(`[data-part="${part}"] ${old.localName}`)].find((each) => says(each) === says(old));
+  const next = old.id ? document.getElementById(old.id) : alike;
+  if (next instanceof HTMLElement) next.focus({ preventScroll: true });
+}
 
 /** @param {ParentNode} page @returns {Map<string, HTMLElement>} */
 function parts(page) {
@@ -35,17 +64,17 @@ function replaced(next) {
   const here = parts(document);
   const there = parts(next);
   if (here.size === 0 || here.size !== there.size || [...here.keys()].some((name) => !there.has(name))) return false;
-  const focused = document.activeElement?.id ?? "";
-  for (const [name, part] of there) {
-    const old = here.get(name);
-    if (old) keepPlace(old, part);
-    old?.replaceWith(part);
-    enhance(part);
-  }
+  keepFocus(() => {
+    for (const [name, part] of there) {
+      const old = here.get(name);
+      if (old) keepPlace(old, part);
+      old?.replaceWith(part);
+    }
+  });
+  for (const part of there.values()) enhance(part);
   const languages = next.querySelector(".languages");
   if (languages) document.querySelector(".languages")?.replaceWith(languages);
   document.title = next.title;
-  if (focused) document.getElementById(focused)?.focus({ preventScroll: true });
   return true;
 }
 
@@ -60,8 +89,10 @@ export async function show(address, { push = true } = {}) {
   try {
     const response = await fetch(address, { signal: mine.signal, headers: { accept: "text/html" } });
     const next = new DOMParser().parseFromString(await response.text(), "text/html");
+    await released();
     if (mine.signal.aborted) return;
     if (push) history.pushState({ step: (history.state?.step ?? 0) + 1 }, "", response.url);
+    shown = pathOf(new URL(response.url));
     if (!replaced(next)) location.assign(response.url);
     else document.dispatchEvent(new CustomEvent("shown", { detail: { push } }));
   } catch (error) {
@@ -96,11 +127,16 @@ export function announce(text) {
 export function start(enhancePart) {
   enhance = enhancePart;
   enhance(document);
-  addEventListener("popstate", () => show(location.href, { push: false }));
+  addEventListener("popstate", () => {
+    if (shown === pathOf(location)) waiting?.abort();
+    else show(location.href, { push: false });
+  });
+  addEventListener("pointerdown", (event) => { pressed = !(event.target instanceof Element && event.target.closest("select")); }, true);
+  for (const kind of ["pointerup", "pointercancel"]) addEventListener(kind, () => { pressed = false; }, true);
   document.addEventListener("click", (event) => {
     const link = /** @type {HTMLElement} */ (event.target).closest?.("a[data-live]");
     const plain = !event.defaultPrevented && event.button === 0 && !(event.metaKey || event.ctrlKey || event.shiftKey || event.altKey);
-    if (plain && link instanceof HTMLAnchorElement ) {
+    if (plain && link instanceof HTMLAnchorElement) {
       event.preventDefault();
       show(link.href);
     }

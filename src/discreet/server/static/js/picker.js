@@ -1,7 +1,7 @@
 // @ts-check
 // The picker of a variable's categories, in a dialog. It is the same page that opens without scripts: each button leads
 // to an address, and the answer replaces what the dialog holds. Ticks are foreseen: the verdict on the choice is told.
-import { addressOf, enhancePart, show } from "./live.js";
+import { addressOf, enhancePart, released, show } from "./live.js";
 import { change, fetched } from "./choice.js";
 
 const dialog = /** @type {HTMLDialogElement} */ (document.getElementById("picker"));
@@ -24,6 +24,7 @@ function addressBy(button) {
 async function fill(address, button) {
   const mine = ++asked;
   const { part, url } = await fetched(address, "#picking");
+  await released();
   if (mine !== asked) return;
   answered = mine;
   if (!part) {

@@ -1,52 +1,15 @@
 // @ts-check
 // A large table: a window that moves over it. Only what is in sight stands in the page; the server sends it in blocks of
 // one whole table, already worded. Without this the table is read page by page.
+import { COLUMNS, ROWS, blocks } from "./blocks.js";
 import { moved, step } from "./cells.js";
 import { hide, mark, watch } from "./tip.js";
 
-/** @typedef {{ labels: string[], cell: string, totals: boolean[], depth: number, look: string }} Line */
-/** @typedef {[string, string, string[], string]} Cell */
-/** @typedef {{ rows: Line[], columns: Line[], cells: Cell[][] }} Block */
+/** @typedef {import("./blocks.js").Line} Line */
+/** @typedef {import("./blocks.js").Cell} Cell */
 
-const ROWS = 50;
-const COLUMNS = 25;
-const KEPT = 200;
-const AT_ONCE = 4;
 /** Rows and columns that are drawn beyond the edge; columns come and go so many at a time. */
 const BEYOND = 4;
-
-/** The blocks of a table, fetched when they are looked at.
- * @param {string} address @param {() => void} arrived */
-function blocks(address, arrived) {
-  /** @type {Map<string, Block>} */
-  const kept = new Map();
-  /** @type {Set<string>} */
-  const asked = new Set();
-  /** @param {number} down @param {number} across */
-  async function ask(down, across) {
-    const name = `${down},${across}`;
-    const url = new URL(address, location.href);
-    const wanted = { from_row: down * ROWS, rows_wanted: ROWS, from_column: across * COLUMNS, columns_wanted: COLUMNS };
-    for (const [key, value] of Object.entries(wanted)) url.searchParams.set(key, String(value));
-    asked.add(name);
-    try {
-      const response = await fetch(url);
-      if (response.ok) kept.set(name, await response.json());
-      if (kept.size > KEPT) kept.delete(/** @type {string} */ (kept.keys().next().value));
-      if (response.ok) arrived();
-    } finally {
-      asked.delete(name);
-    }
-  }
-  /** The block of a row and a column, if it is here; what is not will come.
-   * @param {number} row @param {number} column @returns {Block | undefined} */
-  return (row, column) => {
-    const [down, across] = [Math.floor(row / ROWS), Math.floor(column / COLUMNS)];
-    const found = kept.get(`${down},${across}`);
-    if (!found && asked.size < AT_ONCE && !asked.has(`${down},${across}`)) ask(down, across);
-    return found;
-  };
-}
 
 /** @template {keyof HTMLElementTagNameMap} T
  * @param {T} name @param {Record<string, string>} attributes @param {string} text */
@@ -55,6 +18,13 @@ function made(name, attributes, text = "") {
   for (const [key, value] of Object.entries(attributes)) if (value) element.setAttribute(key, value);
   if (text) element.textContent = text;
   return element;
+}
+
+/** An empty row that stands for those that are not drawn. */
+function spaced() {
+  const space = made("tbody", { "aria-hidden": "true" });
+  space.append(made("tr", {}));
+  return space;
 }
 
 /** How many letters the longest of some texts has.
@@ -78,9 +48,13 @@ export function enhance(region) {
   const column = Math.round(rem * (region.clientWidth < 40 * rem ? 5.5 : 7.5));
   const sorted = new URL(location.href).searchParams.get("sort") ?? "";
   const body = made("tbody", {});
+  // The table is as high as all of its rows, so that its head stays in place however far a reader scrolls before the next frame.
+  const [above, below] = [spaced(), spaced()];
   const sizer = made("div", { class: "sizer" });
   /** @type {Map<number, HTMLTableRowElement>} */
   const drawn = new Map();
+  const sorting = region.dataset.sort !== undefined;
+  /** Row -1 is that of the links that sort. */
   let active = { row: 0, column: 0 };
   let lost = false;
   let columns = { from: -1, to: -1, whole: false };
@@ -89,8 +63,10 @@ export function enhance(region) {
   const later = () => { waiting ||= requestAnimationFrame(() => { waiting = 0; draw(); }); };
   const block = blocks(/** @type {string} */ (region.dataset.block), later);
 
+  const pressed = [...head.querySelectorAll("th[data-cell] a")].findIndex((link) => link === document.activeElement);
+  if (pressed >= 0) active = { row: -1, column: pressed };
   for (const old of [...table.tBodies]) old.remove();
-  table.append(body);
+  table.append(above, body, below);
   region.append(sizer);
   sizer.append(table);
   region.classList.add("windowed");
@@ -106,7 +82,7 @@ export function enhance(region) {
    * @param {Line} line */
   function heading(line) {
     const cell = made("th", { scope: "col", class: line.look, "data-cell": line.cell });
-    if (region.dataset.sort === undefined) {
+    if (!sorting) {
       cell.append(made("bdi", {}, line.labels.at(-1) || "…"));
       return cell;
     }
@@ -123,19 +99,18 @@ export function enhance(region) {
     return cell;
   }
 
-  /** The header rows over the columns in sight; a category spans those of its columns that are drawn.
+  /** The header rows over the columns in sight; a category spans those of its columns that are drawn. A heading that stays
+   * in sight stays the same element: a press that begins on it ends on it.
    * @param {Line[]} lines */
   function drawHead(lines) {
-    for (const old of head.querySelectorAll("th:not(.corner, .axis)")) old.remove();
+    for (const old of /** @type {NodeListOf<HTMLElement>} */ (head.querySelectorAll("th:not(.corner, .axis)"))) {
+      const line = lines[Number(old.getAttribute("aria-colindex") ?? 0) - 2 - columns.from];
+      if (!line?.cell || line.cell !== old.dataset.cell) old.remove();
+    }
     if (axis) axis.setAttribute("colspan", String(lines.length));
-    for (let level = 0; level < levels; level += 1) {
+    for (let level = 0; level < levels - 1; level += 1) {
       const line = /** @type {HTMLTableRowElement} */ (head.rows[level + (axis ? 1 : 0)]);
-      lines.forEach((one, place) => {
-        if (level === levels - 1) {
-          const cell = heading(one);
-          cell.setAttribute("aria-colindex", String(columns.from + place + 2));
-          return line.append(cell);
-        }
+      for (const one of lines) {
         const outer = `${one.labels.slice(0, level + 1).join("\u0000")}.`;
         const last = /** @type {HTMLTableCellElement | null} */ (line.lastElementChild);
         if (last && last.dataset.outer === outer) last.colSpan += 1;
@@ -144,7 +119,20 @@ export function enhance(region) {
           cell.append(made("span", {}, one.labels[level] || "…"));
           line.append(cell);
         }
-      });
+      }
+    }
+    const inner = /** @type {HTMLTableRowElement} */ (head.rows[head.rows.length - 1]);
+    /** @type {Element | null} */
+    let next = null;
+    for (let place = lines.length - 1; place >= 0; place -= 1) {
+      const at = String(columns.from + place + 2);
+      let cell = inner.querySelector(`[aria-colindex="${at}"]`);
+      if (!cell) {
+        cell = heading(/** @type {Line} */ (lines[place]));
+        cell.setAttribute("aria-colindex", at);
+        inner.insertBefore(cell, next);
+      }
+      next = cell;
     }
     [...head.rows].forEach((line, place) => line.setAttribute("aria-rowindex", String(place + 1)));
   }
@@ -185,13 +173,14 @@ export function enhance(region) {
   }
 
   function draw() {
+    if (!region.isConnected) return;
     const top = Math.max(0, Math.floor(region.scrollTop / row) - BEYOND);
     const end = Math.min(height, Math.ceil((region.scrollTop + region.clientHeight) / row) + BEYOND);
     const side = Math.abs(region.scrollLeft) / column;
     const left = Math.max(0, BEYOND * (Math.floor(side / BEYOND) - 1));
     const right = Math.min(width, BEYOND * (Math.ceil((side + (region.clientWidth - stub) / column) / BEYOND) + 1));
     const turned = left !== columns.from || right !== columns.to;
-    const focused = document.activeElement instanceof HTMLElement && body.contains(document.activeElement);
+    const focused = (columns.to < 0 && pressed >= 0) || table.contains(document.activeElement);
     if (turned) columns = { from: left, to: right, whole: false };
     for (const [place, line] of drawn) {
       if (turned || place < top || place >= end || line.hasAttribute("aria-busy")) {
@@ -211,17 +200,18 @@ export function enhance(region) {
       columns.whole = lines.every(Boolean);
       drawHead(lines.map((line) => line ?? { labels: Array(levels).fill(""), cell: "", totals: [false], depth: 0, look: "" }));
       tall = head.offsetHeight;
-      sizer.style.height = `${tall + height * row}px`;
     }
-    table.style.insetBlockStart = `${top * row}px`;
+    above.rows[0]?.style.setProperty("height", `${top * row}px`);
+    below.rows[0]?.style.setProperty("height", `${(height - end) * row}px`);
     if (turned) {
       table.style.insetInlineStart = `${left * column}px`;
       table.style.width = `${stub + (right - left) * column}px`;
     }
     const cell = cellAt();
-    if (cell) cell.tabIndex = 0;
+    const stop = cellAt(Math.max(0, active.row));
+    if (stop) stop.tabIndex = 0;
     mark(body);
-    if (focused && !body.contains(document.activeElement)) {
+    if (focused && !table.contains(document.activeElement)) {
       if (cell) cell.focus({ preventScroll: true });
       else {
         lost = true;
@@ -231,8 +221,11 @@ export function enhance(region) {
     }
   }
 
-  /** The cell that takes the focus, if it is drawn. */
-  const cellAt = () => /** @type {HTMLElement | undefined} */ (drawn.get(active.row)?.querySelectorAll("td")[active.column - columns.from]);
+  /** The cell or the link that takes the focus, if it is drawn. */
+  function cellAt(row = active.row) {
+    const line = row < 0 ? head : drawn.get(row);
+    return /** @type {HTMLElement | null | undefined} */ (line?.querySelector(`td[aria-colindex="${active.column + 2}"], th[aria-colindex="${active.column + 2}"] a`));
+  }
 
   /** Scroll until the active cell is in sight, and give it the focus. */
   function reveal() {
@@ -254,21 +247,19 @@ export function enhance(region) {
   region.addEventListener("keydown", (event) => {
     const by = step(event, table);
     const target = /** @type {HTMLElement} */ (event.target);
-    if (!by || !(target.closest("td") || (lost && target === region))) return;
+    if (!by || !(target.closest("td, th[aria-colindex] a") || (lost && target === region))) return;
     event.preventDefault();
     const sheet = Math.max(1, Math.floor((region.clientHeight - tall) / row) - 1);
     const down = event.key.startsWith("Page") ? Math.sign(by[0]) * sheet : by[0];
-    active = { row: moved(active.row, down, height), column: moved(active.column, by[1], width) };
+    const first = sorting ? -1 : 0;
+    active = { row: moved(active.row - first, down, height - first) + first, column: moved(active.column, by[1], width) };
     reveal();
   });
-  body.addEventListener("focusin", (event) => {
-    const cell = /** @type {Element} */ (event.target).closest("td");
-    const line = cell?.parentElement;
-    if (!cell || !line) return;
-    active = {
-      row: Number(line.getAttribute("aria-rowindex")) - head.rows.length - 1,
-      column: Number(cell.getAttribute("aria-colindex")) - 2,
-    };
+  table.addEventListener("focusin", (event) => {
+    const cell = /** @type {Element} */ (event.target).closest("td, thead th[aria-colindex]");
+    if (!cell) return;
+    const line = Number(cell.parentElement?.getAttribute("aria-rowindex")) - head.rows.length - 1;
+    active = { row: Math.max(-1, line), column: Number(cell.getAttribute("aria-colindex")) - 2 };
   });
   region.ownerDocument.addEventListener("keydown", (event) => { // a window cannot be printed: its page for paper can
     if (event.key !== "p" || !(event.ctrlKey || event.metaKey) || !region.isConnected) return;
