@@ -94,6 +94,8 @@ def test_colours_of_ones_own_keep_edges_and_focus(open_page):
     shown, other = page.locator(".tool a").nth(0), page.locator(".tool a").nth(1)
     looks = [each.evaluate("e => getComputedStyle(e).backgroundColor") for each in (shown, other)]
     assert looks[0] != looks[1]  # what is chosen was told by a colour of ours
+    inks = page.locator(".languages a").evaluate_all("all => all.map(each => getComputedStyle(each).color)")
+    assert len(set(inks)) == 2, "the ink of what is chosen belongs to its ground"
     page.keyboard.press("Tab")
     assert page.evaluate("getComputedStyle(document.activeElement).outlineStyle") != "none"
     assert page.evaluate("matchMedia('(forced-colors: active)').matches")

@@ -146,7 +146,9 @@ def test_the_header_stays_in_sight_while_a_long_table_scrolls(open_page):
 
 def test_on_a_phone_the_first_thing_is_the_table_and_the_builder_opens_from_one_line(open_page):
     page = open_page("/datasets/people?rows=sex", viewport=PHONE)
-    assert page.locator("#result-title").bounding_box()["y"] < 400
+    assert page.locator("header.bar").bounding_box()["height"] < 60, "one line"
+    assert page.locator("#result-title").bounding_box()["y"] < 260
+    assert page.locator("tbody tr").nth(1).bounding_box()["y"] < 667
     assert not page.locator("#builder").is_visible()
     page.get_by_text("Change the table").click()
     page.get_by_label("Rows: first variable").select_option("age")
@@ -264,3 +266,18 @@ def test_the_data_block_of_a_page_is_read_by_machines_and_breaks_no_policy(open_
     assert block.evaluate("e => JSON.parse(e.textContent)['@type']") == "Dataset"
     assert page.locator("script:not([src])").count() == 1
     assert told == []
+
+
+def test_the_cards_of_the_first_page_show_all_that_they_hold(open_page):
+    """Wrong: a last line that sticks to the edge of the window, over the title of its card."""
+    page = open_page("/", scripts=True, viewport={"width": 1366, "height": 500})
+    covered = page.locator(".card").evaluate_all(
+        """cards => cards.flatMap(card => {
+          card.scrollIntoView();
+          return [...card.querySelectorAll("h3, p, .tags")].filter((each, at, all) => all.some(other =>
+            other !== each && other.getBoundingClientRect().top < each.getBoundingClientRect().bottom - 1
+              && each.getBoundingClientRect().top < other.getBoundingClientRect().bottom - 1));
+        }).length"""
+    )
+    assert covered == 0
+    assert page.locator(".card").count() > 1

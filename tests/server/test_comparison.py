@@ -77,3 +77,12 @@ def test_the_page_of_a_table_leads_to_its_comparison_and_keeps_its_version(clien
     assert "/api/datasets/town/methodology?version=1" in about
     plain = client.get(f"/datasets/town?{QUERY}").text
     assert "/methodology?version" not in plain
+
+
+def test_the_page_speaks_the_language_of_its_reader(client):
+    response = client.get(f"{PAGE}?{QUERY}&version=2&with=1", headers={"accept-language": "de"})
+    text = re.sub("<[^>]*>", " ", response.text)
+    for words in ("Zwei Versionen", "Verglichen mit", "Differenz", "es kann dasselbe Rauschen sein"):
+        assert words in text
+    assert " to " not in text
+    assert re.fullmatch(r"-?[\d.]+ bis -?[\d.]+", rows(response.text)[0][5])

@@ -50,6 +50,13 @@ def test_the_page_has_a_form_and_says_the_interval(client):
     assert PAGE in client.get(f"/datasets/people?{QUERY}").text
 
 
+def test_the_form_proposes_the_cells_of_a_small_table_by_their_labels(client):
+    text = client.get(f"{PAGE}?{QUERY}").text
+    assert '<option value="sex=1,' in text
+    assert text.count('list="cells"') == text.count('type="text"')
+    assert "<datalist" not in client.get(f"{PAGE}?rows=district&columns=sex,age").text
+
+
 def test_the_form_keeps_every_cell_that_was_given(client):
     text = client.get(f"{PAGE}?{QUERY}&cell=sex=1&of=sex=1&of=sex=2").text
     assert 'name="of" value="sex=2"' in text

@@ -26,7 +26,7 @@ def test_the_landing_page_has_a_card_for_each_dataset(client):
     assert page.texts("h3") == ["<b>Hostile</b> & \u202elabels\u202c", "People of Smallville"]
     assert "/datasets/people" in [link.get("href") for link in page.all("a")]
     text = client.get("/").text
-    for words in ("All residents", "Smallville Statistics", "2026-01-01", "Country of birth"):
+    for words in ("All residents", "Smallville Statistics", "1 January 2026", "Country of birth"):
         assert words in text
 
 

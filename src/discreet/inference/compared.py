@@ -27,6 +27,7 @@ from discreet.inference.cell_targets import every_interval
 from discreet.inference.intervals import DEFAULT_LEVEL
 from discreet.inference.viewed import above_noise, both_level
 from discreet.model.cut import cut
+from discreet.model.told import told
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -66,9 +67,11 @@ class Compared:
     @property
     def note(self) -> str:
         """What a reader must be told of the two numbers."""
-        return (
-            f"Version {self.release.digest[:8]} compared with {self.other.digest[:8]}. Both numbers of a cell have noise, "
-            "and it may be the same noise. Categories that only one version has are left out."
+        return told(
+            "Version {one} compared with {other}. Both numbers of a cell have noise, and it may be the same noise. "
+            "Categories that only one version has are left out.",
+            one=self.release.digest[:8],
+            other=self.other.digest[:8],
         )
 
     def document(self) -> dict[str, Any]:

@@ -21,13 +21,16 @@ from starlette.responses import Response  # noqa: TC002 - FastAPI reads the anno
 
 from discreet.errors import TooManyCells
 from discreet.inference.compared import compare
+from discreet.model.told import told
 from discreet.server import snippets
+from discreet.server.address import link
 from discreet.server.answer import asked_door, check, conditional, tag_of
 from discreet.server.assets import FINGERPRINT
 from discreet.server.in_flight import COMPARED, take
 from discreet.server.interval import read_level
 from discreet.server.query import TABLE_PARAMETERS, asked_version, read_table, read_word, refuse_unknown
 from discreet.server.templating import page
+from discreet.server.words import say, written
 
 if TYPE_CHECKING:
     from fastapi import APIRouter
@@ -70,8 +73,12 @@ class Comparison:
         cells = max(question.cells for question in self.questions)
         if cells > MOST_CELLS:
             raise TooManyCells(
-                f"The table has {cells:,} cells; at most {MOST_CELLS:,} are compared at once.",
-                "Choose fewer categories, or download both versions.",
+                told(
+                    "The table has {cells:,} cells; at most {most:,} are compared at once.",
+                    cells=cells,
+                    most=MOST_CELLS,
+                ),
+                told("Choose fewer categories, or download both versions."),
             )
         take(cells * COMPARED)
         one, two = (door.answer(question) for door, question in zip(self.doors, self.questions, strict=True))
@@ -104,8 +111,15 @@ def add_comparison_page(router: APIRouter, doors: Doors, options: Options) -> No
             return _page(doors, request, dataset_id, None)
         if wanted.questions[0].cells > options.page_cells:
             raise TooManyCells(
-                f"The table has {wanted.questions[0].cells:,} cells; a page compares at most {options.page_cells:,}.",
-                f"Take /api/datasets/{dataset_id}/compare, which gives all of them as JSON.",
+                told(
+                    "The table has {cells:,} cells; a page compares at most {most:,}.",
+                    cells=wanted.questions[0].cells,
+                    most=options.page_cells,
+                ),
+                told(
+                    "Take {link}, which gives all of them as JSON.",
+                    link=link(f"/api/datasets/{dataset_id}/compare"),
+                ),
             )
         versions = [facts.digest for facts in doors.versions(dataset_id)]
         tag = wanted.tag("compare-page", FINGERPRINT, versions)
@@ -140,7 +154,7 @@ def _lines(found: Compared) -> list[dict[str, Any]]:
     return [
         {
             "labels": names,
-            "numbers": [_number(cell["value"], ",d"), _number(cell["with"], ",d")],
+            "numbers": (_number(cell["value"], ",d"), _number(cell["with"], ",d")),
             "difference": _interval(cell["difference"], ",.0f"),
             "ratio": _interval(cell["ratio"], ".4g"),
         }
@@ -148,11 +162,11 @@ def _lines(found: Compared) -> list[dict[str, Any]]:
     ]
 
 
-def _interval(told: dict[str, float | None], pattern: str) -> tuple[str, str]:
+def _interval(found: dict[str, float | None], pattern: str) -> tuple[str, str]:
     """An estimate, and between which limits the truth lies."""
-    estimate, low, high = (_number(told[name], pattern) for name in ("estimate", "low", "high"))
-    return estimate, "" if told["estimate"] is None else f"{low} to {high}"
+    estimate, low, high = (_number(found[name], pattern) for name in ("estimate", "low", "high"))
+    return estimate, "" if found["estimate"] is None else say("{low} to {high}", low=low, high=high)
 
 
 def _number(value: float | None, pattern: str) -> str:
-    return "–" if value is None else format(int(value) if pattern.endswith("d") else value, pattern)
+    return "–" if value is None else written(int(value) if pattern.endswith("d") else value, pattern)

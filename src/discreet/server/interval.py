@@ -10,6 +10,7 @@ Comes from: the query string and a `Release`. Goes to: `api_routes` as JSON, `pa
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import product
 from typing import TYPE_CHECKING
 
 from discreet.errors import BadRequest
@@ -22,16 +23,21 @@ from discreet.server.query import TABLE_PARAMETERS, read_word
 from discreet.server.streaming import document_response
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from starlette.datastructures import QueryParams
     from starlette.requests import Request
     from starlette.responses import Response
 
     from discreet.inference.intervals import Interval
     from discreet.model.release import Release
+    from discreet.model.shape import Dimension
 
 #: What names cells.
 _CELLS = ("cell", "of", "over", "minus", "minus_of")
 INTERVAL_PARAMETERS = (*TABLE_PARAMETERS, *_CELLS, "level")
+#: The largest table whose cells the page proposes by their labels.
+LISTED_CELLS = 200
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,6 +93,19 @@ def interval_response(request: Request, release: Release, asked: AskedInterval) 
         return as_json(interval_document(asked_interval(release, asked)))
     take(release.cells * LIMITS)
     return document_response(request, every_piece(release, asked.level), JSON)
+
+
+def list_of_cells(dimensions: Sequence[Dimension]) -> list[tuple[str, str]]:
+    """Each cell as an address names it, with its labels: what a field proposes while somebody types."""
+    lines = product(*(zip(each.codes, each.labels, strict=True) for each in dimensions))
+    names = [each.name for each in dimensions]
+    return [
+        (
+            ",".join(f"{name}={code}" for name, (code, _label) in zip(names, line, strict=True)),
+            ", ".join(label for _code, label in line),
+        )
+        for line in lines
+    ]
 
 
 _KINDS = {

@@ -33,9 +33,11 @@ from discreet.server.form import filled_form, form_parameters, is_raw, read_form
 from discreet.server.independence import is_two_way, two_way_release, verdict
 from discreet.server.interval import (
     INTERVAL_PARAMETERS,
+    LISTED_CELLS,
     asked_interval,
     interval_heading,
     interval_in_words,
+    list_of_cells,
     read_interval,
 )
 from discreet.server.keep import ways_to_keep
@@ -275,6 +277,7 @@ def _interval_page(door: Door, question: Question, asked: AskedInterval, also: s
         found = asked_interval(release, asked)
         texts = interval_texts(found, share=bool(asked.of), ratio=bool(asked.over), minus=bool(asked.minus))
         said = interval_in_words(asked, texts, error_text(found), weighted=weighted)
+    dimensions = spoken_release(release).dimensions
     return page(
         "interval.html",
         dataset=spoken_dataset(question.dataset),
@@ -282,7 +285,8 @@ def _interval_page(door: Door, question: Question, asked: AskedInterval, also: s
         title=question.title,
         table=snippets.page_path(question.request, also),
         parameters=[*parse_qsl(question.request.permalink), *also],
-        dimensions=spoken_release(release).dimensions,
+        dimensions=dimensions,
+        cells=list_of_cells(dimensions) if release.cells <= LISTED_CELLS else [],
         asked=asked,
         found=found,
         kind=interval_heading(asked),

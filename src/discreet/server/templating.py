@@ -32,6 +32,7 @@ def _environment() -> Environment:
     environment.filters |= {
         "plain": plain,
         "bdi": isolated,
+        "coded": _coded,
         "up": up,
         "day": day,
         "number": number,
@@ -60,6 +61,14 @@ def _say(text: str, **values: Any) -> str:
         name: escape(spoken(value)) if isinstance(value, str) else value for name, value in values.items()
     }
     return Markup(say(text, **safe))  # noqa: S704 - the text is ours, and its values are escaped
+
+
+def _coded(text: str) -> Markup:
+    """A sentence in which a command stands between backticks: the command as code."""
+    pieces = enumerate(str(spoken(text)).split("`"))
+    return Markup("").join(
+        Markup("<code>{}</code>").format(piece) if place % 2 else piece for place, piece in pieces
+    )
 
 
 _ENVIRONMENT = _environment()
