@@ -16,6 +16,7 @@ import threading
 # One thread a process: the suite runs on all cores already, and threads of small factorisations only wait.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
+import signal
 import sys
 from contextlib import contextmanager, redirect_stderr, redirect_stdout, suppress
 from dataclasses import dataclass
@@ -401,10 +402,14 @@ def run_here(monkeypatch: pytest.MonkeyPatch) -> Callable[..., Done]:
             patch.setattr(sys, "argv", ["discreet", *map(str, arguments)])
             for name, value in environment.items():
                 patch.setenv(name, value)
+            ends = {number: signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGHUP)}
             try:
                 command_line()
             except SystemExit as ended:
                 code = ended.code
+            for number, handler in ends.items():
+                if signal.getsignal(number) is not handler:
+                    signal.signal(number, handler)
         told = []
         for stream in (out, err):
             stream.flush()

@@ -9,6 +9,7 @@ import typer
 from rich.text import Text
 
 from discreet.cli.console import emit, messages
+from discreet.cli.ending import clean_up_when_ended
 from discreet.cli.options import DelimiterOption, EncodingOption, GeographyOption, IncludeOption, TableOption
 from discreet.cli.registry import MAKE_TABLES, Command
 from discreet.errors import BadRequest
@@ -34,6 +35,7 @@ def describe(
     from discreet.model.file_section import FileOptions
     from discreet.records.draft import describe_file
 
+    clean_up_when_ended()
     options = FileOptions(encoding, delimiter, table=table)
     stem = None if out is None else out.name.removesuffix(".toml")
     draft = describe_file(file, options, include or (), geography or (), stem)

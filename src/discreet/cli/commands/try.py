@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import signal
 import tempfile
 from pathlib import Path
 from typing import Annotated
@@ -10,6 +9,7 @@ from typing import Annotated
 import typer
 
 from discreet.cli.console import messages
+from discreet.cli.ending import clean_up_when_ended
 from discreet.cli.options import DelimiterOption, EncodingOption, GeographyOption, IncludeOption, TableOption
 from discreet.cli.registry import MAKE_TABLES, Command
 from discreet.errors import BadData
@@ -30,8 +30,7 @@ def try_file(
     from discreet.model.file_section import FileOptions
     from discreet.records.draft import describe_file
 
-    # Whoever ends the program by a signal finds nothing left either.
-    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    clean_up_when_ended()
     draft = describe_file(file, FileOptions(encoding, delimiter, table=table), include or (), geography or ())
     tell_draft(draft)
     if "\n[[variable]]" not in draft.text:

@@ -1,0 +1,16 @@
+"""The end of a program by a signal: what it put aside is removed as at Ctrl-C.
+
+Comes from: commands that put records aside. Goes to: the system.
+"""
+
+from __future__ import annotations
+
+import signal
+
+
+def clean_up_when_ended() -> None:
+    """Whoever ends the program, or closes its terminal, finds no records left; signals that are ignored stay so."""
+    for name in ("SIGTERM", "SIGHUP"):
+        number = getattr(signal, name, None)  # Windows has no SIGHUP
+        if number is not None and signal.getsignal(number) is signal.SIG_DFL:
+            signal.signal(number, signal.default_int_handler)
