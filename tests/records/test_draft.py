@@ -89,6 +89,17 @@ def test_a_first_record_in_place_of_the_header_is_asked_about(tmp_path):
     assert "first line" not in " ".join(describe_file(path).assumed)
 
 
+def test_a_place_that_nests_nowhere_is_said_to_be_no_geography(tmp_path):
+    path = tmp_path / "places.csv"
+    frame = pd.DataFrame({"id": range(800), "ward": [f"w{n % 8}" for n in range(800)]})
+    frame.to_csv(path, index=False)
+    assert describe_file(path, geography=["ward"]).assumed[-1].startswith("ward is no geography")
+    frame.assign(town=frame["ward"].str.contains("[0-3]").map({True: "a", False: "b"})).to_csv(
+        path, index=False
+    )
+    assert describe_file(path, geography=["ward"]).assumed[-1] == "town, ward nest and are places."
+
+
 def test_an_age_below_zero_is_a_missing_value_and_asks_to_be_checked(tmp_path):
     """EU-SILC and many others write such codes; the wrong alternative leaves the age out."""
     path = tmp_path / "ages.csv"

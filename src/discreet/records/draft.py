@@ -181,7 +181,7 @@ def _draft(looked: LookedAt, path: Path, include: set[str], places: set[str], li
     return Draft(
         f"{body}\n\n{PROTECTION}\n{rules}",
         code_lists,
-        tuple(_assumed(looked, roles, choice)),
+        tuple(_assumed(looked, roles, choice, places)),
         tuple((column.name, reason) for column, reason in choice.left_out),
     )
 
@@ -325,7 +325,7 @@ def _replicate_lines(roles: Roles) -> list[str]:
     return [*lines, "fay = 0.5"] if method == "fay" else lines
 
 
-def _assumed(looked: LookedAt, roles: Roles, choice: _Choice) -> list[str]:
+def _assumed(looked: LookedAt, roles: Roles, choice: _Choice, places: set[str]) -> list[str]:
     """What the terminal is told of the guesses."""
     numbers = [one_line(c.name) for c in looked.columns if re.fullmatch(r"-?[0-9]+([.,][0-9]+)?", c.name)]
     told = [f"Does the first line name the columns? One of them is called {numbers[0]}."] if numbers else []
@@ -351,5 +351,11 @@ def _assumed(looked: LookedAt, roles: Roles, choice: _Choice) -> list[str]:
     told += [
         f"{', '.join(levels)} nest" + (" and are places." if levels[-1] in choice.places else ".")
         for levels in choice.chains
+    ]
+    nested = {name for levels in choice.chains for name in levels}
+    told += [
+        f"{v.column.name} is no geography, but a variable like others: it nests with no other column."
+        for v in choice.variables
+        if v.column.name in places and v.name not in nested
     ]
     return told
