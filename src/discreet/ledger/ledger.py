@@ -231,7 +231,7 @@ class Ledger:
             known = connection.execute(select(VERSIONS.c.records).where(where)).scalar_one()
             if known != records:
                 raise BadDescription(
-                    f'The version "{version}" of "{dataset}" was loaded with other records or categories.',
+                    f'The version "{version}" of "{dataset}" was loaded with other records, categories or secret.',
                     "Give what has changed a new `version`; it is charged to the budget again.",
                 )
             try:

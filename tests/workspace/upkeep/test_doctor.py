@@ -1,5 +1,6 @@
 """The doctor finds each fault that was made, says what to do, and calls a sound workspace sound."""
 
+import shutil
 import sqlite3
 
 import pytest
@@ -7,6 +8,7 @@ import pytest
 from discreet.workspace.ledger_place import LEDGER
 from discreet.workspace.upkeep.doctor import examine
 from discreet.workspace.upkeep.removal import remove_dataset
+from discreet.workspace.upkeep.rotation import rotate
 
 
 def states(folder, **options):
@@ -62,6 +64,13 @@ def test_a_lost_ledger_is_a_fault_and_a_removed_dataset_is_none(dp_folder):
     assert states(dp_folder)["town"] == "sound"
     (dp_folder / LEDGER).unlink()
     assert states(dp_folder)["ledger"] == "fault"
+
+
+def test_an_old_secret_is_a_caution_until_it_is_removed(folder):
+    retired = rotate(folder).retired
+    assert states(folder)[retired] == "caution"
+    shutil.rmtree(folder / retired)
+    assert "caution" not in states(folder).values()
 
 
 def test_a_ledger_that_was_changed_is_a_fault_with_what_to_do(dp_folder):

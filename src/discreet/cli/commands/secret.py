@@ -14,7 +14,7 @@ from discreet.errors import BadRequest
 MEANS = (
     "A new secret changes every number: each dataset must be loaded again from its file. Under the cell key method "
     "readers who kept old tables have two numbers of the same people, whose noise can be averaged. Under dp each load "
-    "is charged again. Rotate when the secret may be known to others."
+    "needs a new `version` and is charged again. Rotate when the secret may be known to others."
 )
 app = typer.Typer(help="Rotate the secret of a workspace.", no_args_is_help=True)
 

@@ -27,6 +27,7 @@ from discreet.workspace.options import read_options
 from discreet.workspace.records_seal import CUBES, verify_records
 from discreet.workspace.schema import refuse_newer_workspace
 from discreet.workspace.upkeep.places import homes, refuse_no_workspace, size_of
+from discreet.workspace.upkeep.rotation import RETIRED
 from discreet.workspace.version import DIGEST, read_version
 
 if TYPE_CHECKING:
@@ -75,6 +76,15 @@ def examine(folder: Path, *, records: bool = True) -> list[Finding]:
         _permissions(folder),
         _ledger(folder),
         *(finding for home in homes(folder) for finding in _dataset(home, records=records)),
+        *(
+            Finding(
+                old.name,
+                "caution",
+                "It holds an old secret, and records that were loaded with it.",
+                "Remove it when nothing of it is needed.",
+            )
+            for old in sorted(folder.glob(f"{RETIRED}*"))
+        ),
         _disk(folder),
     ]
 

@@ -34,6 +34,8 @@ if TYPE_CHECKING:
 
 #: The new secret, until the ledger is chained under it.
 NEXT = "secret.new"
+#: How the folder of an old secret begins.
+RETIRED = "retired-"
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +67,7 @@ def rotate(folder: Path) -> Rotated:
         (folder / NEXT).rename(folder / "secret")
     (folder / "datasets").mkdir(mode=0o700, exist_ok=True)
     served = tuple(sorted(current.parent.name for current in (aside / "datasets").glob("*/current")))
-    retired = folder / f"retired-{datetime.now(UTC):%Y%m%dT%H%M%S%f}"
+    retired = folder / f"{RETIRED}{datetime.now(UTC):%Y%m%dT%H%M%S%f}"
     aside.rename(retired)
     keep_names(retired)
     keep_names(folder)
