@@ -1,6 +1,7 @@
 import csv
 import io
 import json
+import re
 from fractions import Fraction
 
 import pytest
@@ -38,6 +39,19 @@ def test_the_csv_is_what_the_pipeline_releases(client, small_workspace):
         small_workspace.stored("people"), request_from_text("people", rows=["sex"], columns=["job"])
     )
     assert [int(row["value"]) for row in rows_of(response)] == release.values.ravel().tolist()
+
+
+@pytest.mark.parametrize("form", ["csv", "csv-excel", "json"])
+def test_every_answer_names_the_document_with_its_note_and_citation(client, small_workspace, form):
+    """CSV has no place for words."""
+    response = client.get(TABLE, params={"rows": "sex", "format": form})
+    address, kind = re.fullmatch(
+        r'<([^>]+)>; rel="describedby"; type="(.+)"', response.headers["link"]
+    ).groups()
+    document = client.get(address)
+    assert document.headers["content-type"].startswith(kind)
+    assert document.json()["note"].startswith(mandatory_note(small_workspace.stored("people").dataset))
+    assert document.json()["dataset"]["digest"] == small_workspace.stored("people").digest
 
 
 def test_lists_may_be_separated_by_commas_or_repeated(client):

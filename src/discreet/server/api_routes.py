@@ -28,6 +28,7 @@ from discreet.inference.pictured import pictured
 from discreet.inference.viewed import check_view, viewed
 from discreet.model.picture import PICTURE_PARAMETERS
 from discreet.model.view import VIEW_PARAMETERS
+from discreet.server.address import link
 from discreet.server.answer import as_json, asked_door, check, conditional, strong_tag, tag_of
 from discreet.server.answer_documents import (
     BudgetDocument,
@@ -63,6 +64,7 @@ from discreet.server.spoken import asked_dataset, asked_release
 from discreet.server.streaming import document_response
 from discreet.server.transfer import is_head
 from discreet.server.version_routes import add_version_routes
+from discreet.workspace.version_facts import SHORT
 
 if TYPE_CHECKING:
     from starlette.datastructures import QueryParams
@@ -162,10 +164,10 @@ def api_router(doors: Doors, nonzero_cells: int | None = None) -> APIRouter:
             lasting=question.lasting,
             vary="" if "format" in query else "Accept",
         )
-        if download and response.status_code == 200:
-            name = f"{file_stem(question.request)}.{form.extension}"
-            response.headers["content-disposition"] = f'attachment; filename="{name}"'
-        return response
+        # A CSV file has no place for the note, the promise and the citation.
+        told = link(f"/api/datasets/{dataset_id}/methodology?version={door.digest[:SHORT]}")
+        response.headers["link"] = f'<{told}>; rel="describedby"; type="application/json"'
+        return _to_save(response, question, form) if download else response
 
     @router.get(
         "/datasets/{dataset_id}/test/independence",
@@ -248,6 +250,14 @@ def _uncached(document: dict[str, Any]) -> Response:
     """A document that changes as budgets are spent: no cache may keep it."""
     response = as_json(document)
     response.headers["cache-control"] = "no-store"
+    return response
+
+
+def _to_save(response: Response, question: Question, form: Format) -> Response:
+    """The same as a file to save."""
+    if response.status_code == 200:
+        name = f"{file_stem(question.request)}.{form.extension}"
+        response.headers["content-disposition"] = f'attachment; filename="{name}"'
     return response
 
 
