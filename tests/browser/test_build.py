@@ -166,6 +166,7 @@ def test_group_keep_and_ungroup(open_page):
     dialog = page.get_by_role("dialog", name="Country of birth")
     dialog.get_by_label("Country 1").check()
     dialog.get_by_label("Country 2").check()
+    dialog.get_by_text("2 chosen").wait_for()
     dialog.get_by_label("Name of a group").fill("Near <b>")
     dialog.get_by_role("button", name="Group", exact=True).click()
     page.wait_for_url("**&group=origin=Near+%3Cb%3E%3A1%2B2,3,4")
@@ -176,6 +177,7 @@ def test_group_keep_and_ungroup(open_page):
         "Total",
     ]
     grouped = page.url
+    assert page.locator(".chip .as").inner_text() == "1 group", "categories alone are no groups"
     page.locator("#menu-origin summary").click()
     page.locator("#pick-origin").click()
     settled(page)

@@ -250,6 +250,7 @@ def test_on_paper_there_is_the_table_with_its_note_and_nothing_to_click(open_pag
     page = open_page("/datasets/people?rows=district&columns=sex")
     page.emulate_media(media="print")
     assert not page.locator(".side").is_visible()
+    assert page.locator("a:visible:not(thead a), button:visible").all_inner_texts() == []
     assert page.locator(".note").is_visible()
     region = page.locator(".scroll").bounding_box()
     table = page.locator("table.grid").bounding_box()

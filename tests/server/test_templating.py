@@ -36,6 +36,14 @@ def test_no_label_code_or_address_becomes_markup(client, address):
     assert not set(response.text) & set(map(chr, [*range(9), *range(11, 32), 127]))
 
 
+def test_a_command_in_a_sentence_is_code_and_no_markup(client):
+    from discreet.server.templating import _ENVIRONMENT
+
+    text = _ENVIRONMENT.filters["coded"]("Run `discreet <b>` now.")
+    assert text == "Run <code>discreet &lt;b&gt;</code> now."
+    assert "`" not in client.get("/datasets/people/methodology").text
+
+
 def test_labels_stand_in_a_direction_of_their_own_and_close_what_they_open(client):
     page = Page(client.get("/datasets/hostile?rows=bad"))
     labels = page.texts("th", scope="row")

@@ -36,7 +36,10 @@ def draw(shown: Shown) -> Any:
         beside = {"yOffset": alt.YOffset(f"{across.name}:N").sort(list(across.labels))}
     base = base.encode(y=side(down).axis(labelLimit=190))
     chart = base.mark_bar().encode(
-        x=length(shown).axis(format="~s", tickCount=3), color=ink, description="_said:N", **beside
+        x=length(shown).axis(format="~s", tickCount=3, labelExpr="datum.value ? datum.label : '0'"),
+        color=ink,
+        description="_said:N",
+        **beside,
     )
     if shown.has_limits:
         rule = base.mark_rule(color=shown.look.ink, strokeWidth=1.2, aria=False)
@@ -46,7 +49,7 @@ def draw(shown: Shown) -> Any:
     )
     chart += words.encode(x=alt.XDatum(0), text="_mark:N", description="_said:N", **beside)
     step = alt.Step(10, **{"for": "offset"}) if beside else alt.Step(16)
-    header = alt.Header(labelLimit=180, title=None)
+    header = alt.Header(labelLimit=185, title=None)
     facet = alt.Facet(f"{panels.name}:N").sort(list(panels.labels)).header(header)
     return chart.properties(width=170, height=step).facet(facet, columns=3)
 

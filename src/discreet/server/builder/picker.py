@@ -16,7 +16,7 @@ from discreet.errors import BadRequest
 from discreet.model.grammar import escape, write_filter
 from discreet.model.group_names import group_label
 from discreet.model.selection import selected, shortest
-from discreet.model.told import joined
+from discreet.model.told import joined, told
 from discreet.server.builder.edits import AXES, counted_only, grouped_as, regrouped, ungrouped
 from discreet.server.builder.search import above, label_of, places_of
 from discreet.server.builder.search import found as found_places
@@ -144,7 +144,7 @@ def grouped(dataset: Dataset, name: str, request: TableRequest, query: QueryPara
     variable = dataset.variable(name)
     chosen, _ = _chosen(dataset, name, request)
     if not chosen:
-        raise BadRequest("A group needs categories.", "Tick those that belong together.")
+        raise BadRequest(told("A group needs categories."), told("Tick those that belong together."))
     codes = tuple(variable.codes[place] for place in sorted(chosen))
     shown = _shown_groups(variable, request)
     if not shown and len(variable) <= MOST_LISTED:

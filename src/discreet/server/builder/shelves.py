@@ -50,7 +50,7 @@ class Chip:
         field: What its select is called.
         chosen: The name of the variable; empty where a variable can be added.
         label: The label of the variable.
-        note: At which level it is shown, or how many groups it has.
+        note: At which level it is shown, or how many groups of several categories it has.
         moves: Where else it can stand, and how it can be shown.
         pick: Where its categories are chosen.
         remove: The table without it; empty if it is the only variable.
@@ -185,7 +185,8 @@ def _chip(
 def _note(dataset: Dataset, request: TableRequest, name: str) -> str:
     groups, levels = dict(request.groups).get(name), dict(request.levels).get(name)
     if groups:
-        return say_number("{count} group", "{count} groups", len(groups))
+        several = [codes for codes in groups if len(codes) > 1]
+        return say_number("{count} group", "{count} groups", len(several)) if several else ""
     return ", ".join(
         level_label(dataset, level) for level in levels or () if level in level_names(dataset, name)
     )

@@ -131,6 +131,7 @@ export function start(enhancePart) {
     if (shown === pathOf(location)) waiting?.abort();
     else show(location.href, { push: false });
   });
+  addEventListener("beforeunload", () => waiting?.abort()); // who leaves is not called back by what was on its way
   addEventListener("pointerdown", (event) => { pressed = !(event.target instanceof Element && event.target.closest("select")); }, true);
   for (const kind of ["pointerup", "pointercancel"]) addEventListener(kind, () => { pressed = false; }, true);
   document.addEventListener("click", (event) => {

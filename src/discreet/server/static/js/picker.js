@@ -9,6 +9,7 @@ let opener = "";
 let asked = 0;
 let answered = 0;
 let typing = 0;
+let foreseen = 0;
 
 const held = () => /** @type {HTMLFormElement} */ (dialog.querySelector("form"));
 
@@ -45,13 +46,18 @@ async function fill(address, button) {
   if (search) foresee();
 }
 
-/** Tell what would become of the table. */
+/** Tell what would become of the table, and how many categories are chosen. */
 async function foresee() {
   const query = addressOf(held()).split("?")[1] ?? "";
-  const mine = asked;
-  const { part } = await fetched(`${held().dataset.verdict}?${query}`, "#verdict .says");
+  const [round, mine] = [asked, ++foreseen];
+  const [{ part }, { part: found }] = await Promise.all([
+    fetched(`${held().dataset.verdict}?${query}`, "#verdict .says"),
+    fetched(addressBy(dialog.querySelector(".find-button")), ".found"),
+  ]);
   const place = dialog.querySelector(".foreseen");
-  if (place && mine === asked) place.textContent = part?.querySelector(".why, .counts")?.textContent ?? "";
+  if (!place || round !== asked || mine !== foreseen) return;
+  place.textContent = part?.querySelector(".why, .counts")?.textContent ?? "";
+  dialog.querySelector(".found")?.replaceChildren(...(found?.childNodes ?? []));
 }
 
 /** Open the picker to which a link leads. @param {HTMLAnchorElement} link */
