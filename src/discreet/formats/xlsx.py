@@ -232,6 +232,6 @@ FORMAT = Format(
     "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet",
     to_xlsx,
     needs=Extra("discreet[excel]", ("xlsxwriter",)),
-    place=30,
+    place=15,
     for_people=True,
 )
