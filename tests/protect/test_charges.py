@@ -28,7 +28,7 @@ from discreet.protect.charges import (
     version_cost,
 )
 from discreet.protect.plan import interactive_table, make_plan
-from discreet.protect.tightest import _basic, claim_of
+from discreet.protect.tightest import basic_figure, claim_of
 
 KEY = bytes(range(32))
 
@@ -189,7 +189,7 @@ def plain_plans(dataset):
 
 def by_basic(plan):
     """The claim by basic composition: what is claimed where nothing better is found, and the dearest."""
-    return replace(plan, claim=claim_of(plan, "basic", _basic(plan)))
+    return replace(plan, claim=claim_of(plan, "basic", basic_figure(plan)))
 
 
 @pytest.mark.slow

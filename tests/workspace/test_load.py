@@ -1,15 +1,18 @@
 """A load makes a version whole or not at all, and checks what it is told before it reads a record."""
 
+import re
 import subprocess
 import sys
 import threading
+from fractions import Fraction
 
 import pytest
 
 from discreet.answer.pipeline import release_table
 from discreet.errors import BadDescription
+from discreet.model.dataset_toml import parse_dataset
 from discreet.model.request import TableRequest
-from discreet.workspace.load import load_dataset
+from discreet.workspace.load import load_dataset, noise_of
 from discreet.workspace.workspace import Workspace
 
 REQUEST = TableRequest("town", ("sex",), ("age",))
@@ -88,6 +91,19 @@ def test_a_protection_that_cannot_be_is_refused_before_a_record_is_read(town, tm
     with pytest.raises(BadDescription) as raised:
         load_dataset(tmp_path / "workspace", text, iter(()))
     assert message in str(raised.value)
+
+
+def test_a_delta_that_no_noise_has_is_refused_before_a_record_is_read(private_description, tmp_path):
+    """The advice is one that can be followed. Wrong alternative: "raise delta", after all records were read."""
+
+    def at(delta):
+        return private_description.replace("delta = 1e-9", f"delta = {delta}", 1)
+
+    with pytest.raises(BadDescription, match="cannot promise delta 0") as raised:
+        load_dataset(tmp_path / "workspace", at("0.0"), iter(()))
+    least = re.search(r"Raise delta to (\S+) or more", raised.value.advice)[1]
+    assert 0 < float(least) < 1e-12
+    assert noise_of(parse_dataset(at(least))).claim.delta <= Fraction(least)
 
 
 def test_rules_are_checked_at_load_and_read_once_at_open(town, tmp_path):

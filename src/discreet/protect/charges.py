@@ -20,12 +20,12 @@ from discreet.ledger.entries import Charge, canonical_request, records_name
 from discreet.model.amount import booked, shown
 from discreet.noise.families import families
 from discreet.noise.identity import mechanism_name
-from discreet.privacy.claim import float_down, float_up, group_delta
+from discreet.privacy.claim import float_down, float_up, group_delta, up
 from discreet.privacy.composition_basic import table_delta
 from discreet.privacy.composition_zcdp import ideal_rho
 from discreet.privacy.distance import distance_to_ideal
 from discreet.protect.plan import rho_at
-from discreet.protect.tightest import figures
+from discreet.protect.tightest import basic_figure, figures
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -181,9 +181,11 @@ def _universe_cost(plan: NoisePlan) -> tuple[Fraction, Fraction]:
         return Fraction(plan.claim.epsilon), Fraction(plan.claim.delta)
     found = figures(plan)
     if not found:
+        least = basic_figure(plan)
+        reached = "" if least is None else f" to {up(least.delta)} or more"
         raise BadDescription(
-            f"The noise cannot promise delta {float(plan.terms.delta):g}.",
-            "Raise delta, or leave out the truncation of the noise.",
+            f"The noise cannot promise delta {float(plan.terms.delta):g}: it ends where its keys end.",
+            f"Raise delta{reached}, or leave out the truncation of the noise.",
         )
     best = min(found.values())
     return best.epsilon, best.delta

@@ -262,7 +262,7 @@ def _refuse(terms: Terms) -> None:
     if terms.delta == 0:
         raise BadDescription(
             'margins = "joint" has Gaussian noise, which cannot promise delta 0.',
-            'Give a delta, or write margins = "own" or "sums" with Laplace noise.',
+            'Give a delta, such as 1e-9. Where it must be tiny, write margins = "own" with Laplace noise.',
         )
     if terms.neighbours == "replace-one" and not terms.known_total:
         raise BadDescription(

@@ -60,7 +60,7 @@ def _figures(plan: NoisePlan, *, with_pld: bool) -> dict[str, Figure]:
         figure = _joint(plan)
         return {} if figure is None else {"joint": figure}
     found = {
-        "basic": _basic(plan),
+        "basic": basic_figure(plan),
         "exact": _exact(plan),
         "pld": _pld(plan) if with_pld else None,
         "zcdp": _by_ideal(plan, _zcdp_curve(plan)),
@@ -105,7 +105,8 @@ def _joint(plan: NoisePlan) -> Figure | None:
     return Figure(*booked(epsilon, delta)) if math.isfinite(epsilon) else None
 
 
-def _basic(plan: NoisePlan) -> Figure | None:
+def basic_figure(plan: NoisePlan) -> Figure | None:
+    """The sums of exact figures at the delta that they have, whatever the terms say; None for noise scaled by rho."""
     if plan.currency != "epsilon":
         return None
     epsilon, delta = basic(plan.spent(), plan.terms.changes)

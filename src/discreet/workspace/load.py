@@ -30,6 +30,7 @@ from discreet.model.revision import newest_arithmetic
 from discreet.noise.families import build
 from discreet.noise.files import read_noise_table
 from discreet.noise.kept_zero import with_kept_zero
+from discreet.protect.charges import version_cost
 from discreet.protect.exactness import refuse_exact
 from discreet.protect.joint_noise import residual_cells
 from discreet.protect.plan import NoisePlan, make_plan
@@ -209,7 +210,9 @@ def noise_of(dataset: Dataset, beside: Path = Path()) -> NoiseTable | NoisePlan:
         refuse_exact(plan)
         if plan.joint is not None:
             residual_cells(plan.joint)  # too many are refused before a record is read
-        return with_claim(plan)
+        plan = with_claim(plan)
+        version_cost(plan)  # what cannot be promised is refused before a record is read
+        return plan
     return cell_key_noise(dataset.protection, beside)
 
 
