@@ -9,12 +9,13 @@ import pytest
 from discreet.answer.pipeline import release_table
 from discreet.errors import LedgerUnusable, WorkspaceUnusable
 from discreet.ledger.entries import Charge
+from discreet.ledger.ledger import Ledger
 from discreet.ledger.marks import Mark
 from discreet.model.request import TableRequest
 from discreet.records.secret import read_secret
 from discreet.workspace.booking import declared_budget
 from discreet.workspace.ledger_marks import MARK, VersionMarks, read_mark
-from discreet.workspace.ledger_place import LEDGER, accounts_of, open_ledger
+from discreet.workspace.ledger_place import LEDGER, accounts_of, chain_key, open_ledger
 from discreet.workspace.load import load_dataset
 from discreet.workspace.upkeep.removal import remove_dataset
 from discreet.workspace.version import read_version
@@ -170,6 +171,40 @@ def test_a_version_that_lost_its_mark_is_not_served(folder, place):
     assert "newest copy of the workspace" in refused.value.advice
 
 
+def test_an_older_ledger_is_refused_where_the_mark_that_knows_more_was_removed(folder, private_town):
+    """Wrong alternative: only the version that is asked for must have its mark."""
+    older = ledger_now(folder)
+    (first,) = (folder / "datasets" / "town").glob(f"*/{MARK}")
+    load_dataset(
+        folder,
+        private_town.description.replace('version = "1"', 'version = "2"', 1),
+        private_town.records,
+    )
+    (second,) = {*(folder / "datasets" / "town").glob(f"*/{MARK}")} - {first}
+    put(folder, older)
+    second.unlink()
+    (first.parents[1] / "current").write_text(f"{first.parent.name}\n", "ascii")
+    lost = f"Version {second.parent.name[:8]} .* has lost the mark"
+    for attempt in (
+        lambda: Workspace(folder).stored("town"),
+        lambda: open_ledger(folder),
+        lambda: load_dataset(folder, private_town.description, private_town.records),
+    ):
+        with pytest.raises(WorkspaceUnusable, match=lost):
+            attempt()
+
+
+@pytest.mark.slow
+def test_a_mark_that_is_lost_for_good_goes_with_its_version(folder, place, private_town):
+    """Whoever has no copy removes the version and loads the records again, which were paid for."""
+    (place / MARK).unlink()
+    remove_dataset(folder, "town")
+    spent = open_ledger(folder).state("town").spent
+    load_dataset(folder, private_town.description, private_town.records)
+    assert (place / MARK).is_file()
+    assert open_ledger(folder).state("town").spent == spent
+
+
 @pytest.mark.slow
 def test_a_mark_is_only_raised_by_however_many(marks):
     """Wrong alternative: the last writer wins."""
@@ -219,7 +254,8 @@ def test_a_cap_that_was_raised_before_there_was_a_chain_is_refused_by_the_sealed
     with pytest.raises(LedgerUnusable, match="older than the answers that were given: it ends with entry 0"):
         open_ledger(folder)
     (place / MARK).unlink()
-    ledger, secret = open_ledger(folder), read_secret(folder / "secret")
+    secret = read_secret(folder / "secret")
+    ledger = Ledger.open(folder / LEDGER, chain_key(secret))
     VersionMarks(folder, secret, place).write(ledger._books.last)
     plan = read_version(place, secret).noise
     with pytest.raises(LedgerUnusable, match='another cap, rule or neighbours for the budget "town"'):

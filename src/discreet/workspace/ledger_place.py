@@ -13,10 +13,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from discreet.errors import LedgerUnusable, NotFound
+from discreet.model.revision import knows_arithmetic
 from discreet.records.secret import read_secret
 from discreet.workspace.ledger_marks import MARK, VersionMarks
 from discreet.workspace.options import read_options
-from discreet.workspace.version import FINGERPRINT
+from discreet.workspace.revisions import read_revisions
+from discreet.workspace.version import FINGERPRINT, read_version
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -38,11 +40,21 @@ def open_ledger(folder: Path) -> Ledger:
 
     Raises:
         LedgerUnusable: It is missing, damaged, out of reach, or does not add up.
+        WorkspaceUnusable: A version has lost its mark, which may have known of charges that this ledger does not.
     """
     from discreet.ledger.ledger import Ledger
 
     secret = read_secret(folder / "secret")
+    _refuse_lost_marks(folder, secret)
     return Ledger.open(ledger_place(folder), chain_key(secret), VersionMarks(folder, secret))
+
+
+def _refuse_lost_marks(folder: Path, secret: Secret) -> None:
+    """A charged version without a mark must be one of before there were marks: its revision or its seal tells."""
+    for charged in sorted((folder / "datasets").glob(f"*/[0-9a-f]*/{FINGERPRINT}")):
+        place = charged.parent
+        if not (place / MARK).is_file() and knows_arithmetic(read_revisions(place).arithmetic):
+            read_version(place, secret)
 
 
 def ledger_if_any(folder: Path) -> Ledger | None:
