@@ -170,7 +170,7 @@ def none(patch):
 
 def rules_alone(patch):
     """The rules without the complement, which looks at the other areas: each of them has one person more here."""
-    patch.setattr("discreet.rules.verdict.complemented", lambda failed, _seeds, _slices: failed)
+    patch.setattr("discreet.rules.verdict.complement", lambda failed, _seeds, _slices: failed)
 
 
 def scale(patch):

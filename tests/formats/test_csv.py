@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from discreet.formats import named_format
-from discreet.formats.csv import Dialect, quoted, safe_text
+from discreet.formats.csv import Dialect, quote_fields, safe_text
 
 from .conftest import HOSTILE
 
@@ -55,5 +55,5 @@ def test_a_field_is_what_pythons_writer_makes_of_it(text, separator):
     """The wrong alternative: to leave a text as it is that has the separator or a quote in it."""
     line = io.StringIO()
     csv.writer(line, delimiter=separator, lineterminator="\r\n").writerow([text, ""])
-    (field,) = quoted((text,), Dialect(separator, safe=str)).to_pylist()
+    (field,) = quote_fields((text,), Dialect(separator, safe=str)).to_pylist()
     assert f"{field}{separator}\r\n" == line.getvalue()

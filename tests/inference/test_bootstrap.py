@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 from scipy.stats import binomtest
 
-from discreet.inference.bootstrap import SEED, SURE, bootstrap_p_values, simulated, with_noise
+from discreet.inference.bootstrap import SEED, SURE, bootstrap_p_values, simulate, with_noise
 from discreet.inference.hierarchical_model import HierarchicalModel
 from discreet.inference.null_law import null_law
 from discreet.inference.ratios import ratios
@@ -35,7 +35,7 @@ def test_a_batch_has_the_p_values_of_its_tables_and_of_the_slow_way():
     for table, value in enumerate(batch):
         one = slice(table, table + 1)
         assert bootstrap_p_values(p[one], found.means[one], model, noise, replicates=199)[0] == value
-        rounds = [simulated(found.means[table], noise, n, SEED + i) for i, n in enumerate((49, 50, 100))]
+        rounds = [simulate(found.means[table], noise, n, SEED + i) for i, n in enumerate((49, 50, 100))]
         drawn = fitted(np.concatenate(rounds), noise)[1]
         slow = (1 + (drawn <= p[table] + 1e-9).sum()) / 200
         short += value != slow
@@ -46,13 +46,13 @@ def test_a_batch_has_the_p_values_of_its_tables_and_of_the_slow_way():
 def test_draws_have_the_means_the_noise_and_the_total():
     noise = laplace(epsilon=0.5, m=7)
     means = np.array([[10.0, 20.0], [0.0, 5.0]])
-    free = simulated(means, noise, 4000, 1)
+    free = simulate(means, noise, 4000, 1)
     np.testing.assert_allclose(free.mean(axis=0), means, atol=0.4)
     spread = means + float(noise.row(0).variance())
     np.testing.assert_allclose(free.var(axis=0), spread, rtol=0.12)
-    fixed = simulated(means, maxent(D=1, V=0.5, js=0), 300, 1, total=35)
+    fixed = simulate(means, maxent(D=1, V=0.5, js=0), 300, 1, total=35)
     assert fixed.shape == (300, 2, 2)
-    assert (simulated(means, noise, 5, 3) == simulated(means, noise, 5, 3)).all()
+    assert (simulate(means, noise, 5, 3) == simulate(means, noise, 5, 3)).all()
 
 
 def test_keys_cover_all_of_a_modulus_of_64_bits():
@@ -68,7 +68,7 @@ def test_its_size_is_nominal_with_one_person_a_cell_and_that_of_the_bare_statist
     means = rng.uniform(0.5, 1.5, (tables, 3, 1)) * rng.uniform(0.5, 1.5, (tables, 1, 5))
     found, p, model = fitted(with_noise(rng.poisson(means), noise, rng), noise)
     aware = bootstrap_p_values(p, found.means, model, noise, replicates=99)
-    drawn = np.concatenate([simulated(mean, noise, 99, SEED) for mean in found.means])
+    drawn = np.concatenate([simulate(mean, noise, 99, SEED) for mean in found.means])
     larger = fitted(drawn, noise)[0].statistic.reshape(tables, 99) >= found.statistic[:, None] - 1e-9
     bare = (1 + larger.sum(axis=1)) / 100
     assert binomtest(int((aware <= 0.05).sum()), tables, 0.05, alternative="greater").pvalue > FALSE_ALARM

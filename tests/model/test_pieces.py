@@ -8,12 +8,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from discreet.model.pieces import PIECE, gathered, save, sized
+from discreet.model.pieces import PIECE, gather, save, sized
 
 
 @given(st.lists(st.binary(max_size=9)), st.integers(1, 12))
 def test_gathered_pieces_are_the_same_bytes_and_long_enough(pieces, least):
-    found = list(gathered(pieces, least))
+    found = list(gather(pieces, least))
     assert b"".join(found) == b"".join(pieces)
     assert all(len(piece) >= least for piece in found[:-1])
     assert all(found), "an empty piece would end a chunked answer"

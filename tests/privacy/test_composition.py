@@ -76,9 +76,9 @@ def test_replace_one_doubles_both_epsilon_and_the_number_of_cells(by_hand, d):
 def test_where_not_all_combinations_are_tried_the_result_is_an_upper_bound_and_says_so(monkeypatch):
     exact = audit(ZERO_STAYS, epsilon=0.5, neighbours="replace-one")
     monkeypatch.setattr(many_cells, "LARGEST_WORK", 1)
-    many_cells.composed.cache_clear()
+    many_cells.compose.cache_clear()
     bound = audit(ZERO_STAYS, epsilon=0.5, neighbours="replace-one")
-    many_cells.composed.cache_clear()
+    many_cells.compose.cache_clear()
     assert exact.exact
     assert not bound.exact
     assert bound.delta >= exact.delta
@@ -106,9 +106,9 @@ def test_a_coarsened_product_is_an_upper_bound_within_a_thousandth(by_hand, monk
     table = by_hand.normal(1.0, 8, modulus=2**32)
     exact = [delta(table, epsilon=e, cells=3) for e in (0.5, 1.5, 2.5)]
     monkeypatch.setattr(many_cells, "MOST_OUTPUTS", 100)
-    many_cells.composed.cache_clear()
+    many_cells.compose.cache_clear()
     bounds = [audit(table, epsilon=e, cells=3) for e in (0.5, 1.5, 2.5)]
-    many_cells.composed.cache_clear()
+    many_cells.compose.cache_clear()
     assert not any(bound.exact for bound in bounds)
     for truth, bound in zip(exact, bounds, strict=True):
         assert truth <= bound.delta <= truth * Fraction(1001, 1000)

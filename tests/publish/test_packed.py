@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from discreet.model.told import Count, Label, Text, told, told_number
-from discreet.publish.packed import packed, unpacked
+from discreet.publish.packed import pack, unpack
 
 
 def test_values_and_sentences_come_back_as_they_were():
@@ -16,7 +16,7 @@ def test_values_and_sentences_come_back_as_they_were():
         "a": [1, 2.5, float("inf"), True, None, "text", Fraction(1, 3), Decimal("0.10")],
         "b": (sentence, Label("Sex", {"de": "Geschlecht"}), told_number("{count} cell", "{count} cells", 3)),
     }
-    again = unpacked(packed(value))
+    again = unpack(pack(value))
     assert again == value
     assert [type(each) for each in again["a"]] == [type(each) for each in value["a"]]
     first, label, number = again["b"]
@@ -29,4 +29,4 @@ def test_values_and_sentences_come_back_as_they_were():
 def test_what_is_of_another_kind_does_not_leave():
     for value in ({"counts": np.zeros(3)}, {1: "a"}, object(), {"$": "text"}, b"bytes"):
         with pytest.raises(TypeError):
-            packed(value)
+            pack(value)

@@ -11,7 +11,7 @@ from discreet.records.cube_plan import (
     FEW,
     GAIN,
     plan_cubes,
-    reduced,
+    reduce_margin,
     rollup_variables,
     rows_at_most,
     tables_of,
@@ -26,7 +26,7 @@ def dataset(town):
 
 
 def test_margins_leave_out_levels_that_finer_ones_tell(dataset):
-    assert reduced(dataset, ("sex", "region", "area")) == ("area", "sex")
+    assert reduce_margin(dataset, ("sex", "region", "area")) == ("area", "sex")
     assert rollup_variables(dataset) == ("region", "sex", "age", "job")
 
 

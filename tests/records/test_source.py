@@ -1,14 +1,14 @@
 import duckdb
 
 from discreet.model.file_section import FileOptions
-from discreet.records.source import Source, quoted
+from discreet.records.source import Source, quote_name
 
 
 def test_a_name_with_quotes_stays_one_name():
     """The wrong alternative puts the name into SQL as it stands."""
     with duckdb.connect() as connection:
         name = 'x"; DROP TABLE t; --'
-        relation = connection.sql(f"SELECT 1 AS {quoted(name)}")
+        relation = connection.sql(f"SELECT 1 AS {quote_name(name)}")
         assert Source(relation, 1, "x").columns == [name]
 
 

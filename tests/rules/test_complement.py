@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from discreet.model.dataset_toml import parse_dataset
 from discreet.model.shape import Dimension, level_outputs
-from discreet.rules.complement import TIMES, complemented, divisions, same_people
+from discreet.rules.complement import TIMES, complement, divisions, same_people
 from discreet.rules.noisy_table import Slices
 
 LEVELS = ("land", "district", "area")
@@ -72,7 +72,7 @@ def gives_back(division, mask, failed, people):
 def test_nothing_is_given_back_at_any_level_and_what_the_rules_withhold_alone_would_be(case):
     table, failed = case
     people = np.maximum(table.total, 0)
-    mask = complemented(failed, table.none(), table)
+    mask = complement(failed, table.none(), table)
     tree = divisions(table.places[0], table.dataset)
     assert (mask >= failed).all()
     assert not any(gives_back(division, mask, failed, people) for division in tree)
@@ -80,7 +80,7 @@ def test_nothing_is_given_back_at_any_level_and_what_the_rules_withhold_alone_wo
     for division in tree:  # the same people have one answer
         if division.whole is not None and len(division.parts) == 1:
             assert mask[division.whole] == mask[division.parts[0]]
-    assert np.array_equal(complemented(failed, mask, table), mask)
+    assert np.array_equal(complement(failed, mask, table), mask)
 
 
 def test_the_wrong_complements_are_told_apart():
@@ -92,7 +92,7 @@ def test_the_wrong_complements_are_told_apart():
     tree, people = divisions(table.places[0], table.dataset), table.total
     alone, two = failed.copy(), failed.copy()
     two[area + 1] = True
-    right = complemented(failed, table.none(), table)
+    right = complement(failed, table.none(), table)
     wrong = [any(gives_back(f, mask, failed, people) for f in tree) for mask in (alone, two, right)]
     assert wrong == [True, True, False]
     assert (
@@ -106,7 +106,7 @@ def test_the_smallest_area_that_is_enough_is_added_or_the_largest(sizes, added):
     (area,) = [n for n, o in enumerate(table.places[0].outputs) if o.code == "A0.0"]
     failed = table.none()
     failed[area] = True
-    mask = complemented(failed, table.none(), table)
+    mask = complement(failed, table.none(), table)
     district = [n for n, o in enumerate(table.places[0].outputs) if o.code.startswith("A0.") and mask[n]]
     assert len(district) == 1 + added
     assert [int(table.total[n]) for n in district[1:]] == sorted(s for s in sizes if s in (950, 500, 600))[
@@ -129,7 +129,7 @@ def test_a_withheld_district_takes_its_areas_with_it():
     failed = table.none()
     codes = [o.code for o in table.places[0].outputs]
     failed[codes.index("D1")] = True
-    mask = complemented(failed, table.none(), table)
+    mask = complement(failed, table.none(), table)
     assert all(mask[codes.index(f"A1.{a}")] for a in range(3))
     assert mask[
         [codes.index(f"D{d}") for d in range(3)]

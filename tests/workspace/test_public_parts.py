@@ -1,7 +1,7 @@
 """What is public of a version: a dataset again on another machine, without comments, files and engines."""
 
 from discreet.answer.doors import open_doors
-from discreet.publish.packed import packed, unpacked
+from discreet.publish.packed import pack, unpack
 from discreet.workspace.public_parts import PublicParts
 
 
@@ -12,9 +12,9 @@ def test_the_description_gives_the_dataset_without_what_its_records_need(town, t
     town.load(tmp_path, text).close()
     doors = open_doors(tmp_path)
     parts = doors.public_parts("town")
-    assert b"remark" not in packed(parts.description)
+    assert b"remark" not in pack(parts.description)
     assert not {"engine", "file"} & parts.description.keys()
-    again = PublicParts(unpacked(packed(parts.description)), parts.revisions, parts.wording, {}).dataset()
+    again = PublicParts(unpack(pack(parts.description)), parts.revisions, parts.wording, {}).dataset()
     served = doors.door("town").dataset
     assert [v.codes for v in again.variables] == [v.codes for v in served.variables]
     assert (again.protection, again.lineage, again.code_lists) == (

@@ -24,7 +24,7 @@ from discreet.noise.files.document import plain
 from discreet.privacy.audit_document import audit_document
 from discreet.privacy.claim import float_up
 from discreet.protect.plan_file import plan_text
-from discreet.protect.promise import audited
+from discreet.protect.promise import audit_once
 from discreet.protect.tightest import tightest
 from discreet.rules.protection_rules import protection_rules
 from discreet.survey.forms import weight_form
@@ -229,7 +229,7 @@ def _privacy(stored: StoredDataset) -> dict[str, Any]:
             "sentences": list(promised[:-1]),
             "audit": None,
         }
-    found = audited(stored.protector.tables[0])
+    found = audit_once(stored.protector.tables[0])
     return {
         "about": "one count",
         "neighbours": found.neighbours,

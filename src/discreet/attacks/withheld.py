@@ -36,7 +36,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from discreet.attacks.interface import Notebook
-from discreet.attacks.withheld_questions import TINY, AreaQuestions, added, wide
+from discreet.attacks.withheld_questions import TINY, AreaQuestions, add_parts, wide
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -128,8 +128,8 @@ def _shared_out(
     """The guesses, moved by what is left of each parent when the parts shown are taken off."""
     left, noise = _differences(asking, above, own, parents, levels)
     missed = np.where(wide(own.gone, start), start, 0)
-    expected, weights = added(missed, parents, len(left)), missed**asking.target.power
-    weight = added(weights, parents, len(left))
+    expected, weights = add_parts(missed, parents, len(left)), missed**asking.target.power
+    weight = add_parts(weights, parents, len(left))
     known = np.isfinite(noise)
     variance = wide(np.where(known, noise, 1.0), left)
     surplus = (np.square(left - expected) - variance)[known].sum()
@@ -148,7 +148,7 @@ def _differences(
         np.bincount(parents[own.gone], minlength=number),
         np.bincount(parents[~own.gone], minlength=number),
     )
-    left = above.best - added(np.where(wide(own.gone, own.shown), 0, own.shown), parents, number)
+    left = above.best - add_parts(np.where(wide(own.gone, own.shown), 0, own.shown), parents, number)
     expected = above.variance + own.variance * kept
     whole = ~above.gone & (lost == 0) & (kept > 0)
     if whole.any():  # where nothing is withheld the difference is noise alone: so large is it really

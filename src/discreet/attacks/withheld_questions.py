@@ -167,7 +167,7 @@ class AreaQuestions:
         parts = np.where(wide(gone, cells[own]), 0, cells[own])
         lost = np.bincount(parents[gone], minlength=number)
         noise = np.where(missing[tops], np.inf, self.target.variance * lost)
-        return cells[tops] - added(parts, parents, number), noise
+        return cells[tops] - add_parts(parts, parents, number), noise
 
     def unions(
         self, levels: Levels, above: _Level, own: AreaTable, parents: NDArray[np.int64]
@@ -276,7 +276,7 @@ def wide(line: NDArray[Any], like: Floats) -> NDArray[Any]:
     return line.reshape(-1, *(1,) * (like.ndim - 1))
 
 
-def added(cells: Floats, parents: NDArray[np.int64], number: int) -> Floats:
+def add_parts(cells: Floats, parents: NDArray[np.int64], number: int) -> Floats:
     """The sums over the parts of each parent."""
     sums = np.zeros((number, *cells.shape[1:]))
     np.add.at(sums, parents, cells)

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 
 from discreet.errors import BadRequest, UnknownFormat
 from discreet.model.nearest import nearest
-from discreet.model.pieces import gathered
+from discreet.model.pieces import gather
 from discreet.model.registry import Extra, Registry
 from discreet.model.told import told
 
@@ -63,7 +63,7 @@ class Format:
 
     def stream(self, release: Release | Listing) -> Iterator[bytes]:
         """The document in pieces worth sending; the first is made now, so that a refusal comes before any byte."""
-        pieces = gathered(self.pieces(release))
+        pieces = gather(self.pieces(release))
         return chain([next(pieces, b"")], pieces)
 
     def write(self, release: Release) -> bytes:

@@ -69,7 +69,7 @@ def csv_pieces(release: Release | Listing, dialect: Dialect) -> Iterator[bytes]:
     names = [name for d in release.dimensions for name in (d.name, f"{d.name}_label")]
     value, *beside = [numbers.name for numbers in numbers_of(release, NONE)]
     yield (dialect.separator.join([*names, value, "status", *beside]) + "\n").encode()
-    texts = [(quoted(d.codes, dialect), quoted(d.labels, dialect)) for d in release.dimensions]
+    texts = [(quote_fields(d.codes, dialect), quote_fields(d.labels, dialect)) for d in release.dimensions]
     for lines in parts(release):
         yield joined_lines(_columns(release, lines, texts, dialect), dialect.separator)
 
@@ -119,7 +119,7 @@ def number_texts(numbers: Numbers, decimal: str = ".", missing: str = "") -> pa.
     return found.fill_null(missing)
 
 
-def quoted(texts: tuple[str, ...], dialect: Dialect) -> pa.Array:
+def quote_fields(texts: tuple[str, ...], dialect: Dialect) -> pa.Array:
     """Each text as a CSV field."""
     import pyarrow as pa
 

@@ -12,7 +12,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from discreet.formats import Format
-from discreet.formats.csv import Dialect, joined_lines, number_texts, quoted
+from discreet.formats.csv import Dialect, joined_lines, number_texts, quote_fields
 from discreet.model.told import told
 
 if TYPE_CHECKING:
@@ -89,7 +89,9 @@ def _first_line(lines: slice, words: dict[str, str]) -> list[pa.Array]:
 
     places = pa.array((np.arange(lines.start, lines.stop) > 0).astype(np.int8))
     nothing = pa.array([""], pa.large_string())
-    return [pa.concat_arrays([quoted((text,), Dialect()), nothing]).take(places) for text in words.values()]
+    return [
+        pa.concat_arrays([quote_fields((text,), Dialect()), nothing]).take(places) for text in words.values()
+    ]
 
 
 FORMAT = Format(

@@ -58,7 +58,7 @@ def with_noise(
     return counts + noise.noise(counts, keys)
 
 
-def simulated(
+def simulate(
     means: NDArray[np.float64],
     noise: NoiseTable | NoiseByCell,
     draws: int,
@@ -127,7 +127,7 @@ def _small(
         given = None if totals is None else totals[here]
         tables = np.concatenate(
             [
-                simulated(mean, noise, draws, seed, None if given is None else int(given[table]))
+                simulate(mean, noise, draws, seed, None if given is None else int(given[table]))
                 for table, mean in enumerate(means[here])
             ]
         )

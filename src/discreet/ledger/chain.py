@@ -136,7 +136,7 @@ def _rows(connection: Connection) -> Iterator[tuple[str, list[Any]]]:
             yield name, list(row)
 
 
-def retagged(connection: Connection, key: bytes) -> Writer:
+def retag(connection: Connection, key: bytes) -> Writer:
     """Give every entry its tag under another key, and go to the end; the caller holds the lock of the chain.
 
     The same entries under the same key have the same tags: marks that were made under it hold again.

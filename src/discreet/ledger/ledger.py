@@ -34,7 +34,7 @@ from discreet.ledger.chain import (
     now,
     open_writer,
     refuse_other_history,
-    retagged,
+    retag,
 )
 from discreet.ledger.database import LedgerDatabase, create_database, open_database
 from discreet.ledger.entries import (
@@ -358,7 +358,7 @@ class Ledger:
         with self.database.transaction() as connection:
             before = open_writer(connection, self._key).last
             self._books.catch_up(connection, self._key)
-            writer = retagged(connection, key)
+            writer = retag(connection, key)
             writer.append(REKEYED, now(), before.tag)
 
     def close(self) -> None:

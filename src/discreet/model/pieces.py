@@ -1,6 +1,6 @@
 """A document in pieces: what is sent, written and kept of a large answer without ever holding the whole of it.
 
-    gathered(pieces)    the same bytes in pieces worth sending; a small document is one piece
+    gather(pieces)      the same bytes in pieces worth sending; a small document is one piece
     save(pieces, path)  a file that is there whole or not at all
     sized(pieces)       the same bytes from a temporary file, with their number
 
@@ -25,10 +25,10 @@ PIECE = 65_536
 _IN_MEMORY = 1_048_576
 
 
-def gathered(pieces: Iterable[bytes], least: int = PIECE) -> Iterator[bytes]:
+def gather(pieces: Iterable[bytes], least: int = PIECE) -> Iterator[bytes]:
     """The same bytes; every piece but the last has at least so many.
 
-    >>> list(gathered([b"a", b"bc", b"", b"d"], 2))
+    >>> list(gather([b"a", b"bc", b"", b"d"], 2))
     [b'abc', b'd']
     """
     waiting, size = [], 0

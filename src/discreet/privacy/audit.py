@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple, get_args
 
 from discreet.errors import BadRequest
 from discreet.model.one_line import one_line
-from discreet.privacy.composition import composed
+from discreet.privacy.composition import compose
 from discreet.privacy.e_to_epsilon import Exponential
 from discreet.privacy.frontier import Frontier, Pair, frontiers, profiles
 from discreet.privacy.moments import RowMoments, table_moments
@@ -270,7 +270,7 @@ def _both(
     if neighbours == "add-remove" and cells == 1:
         return frontiers(table, first, group), True
     back = cells if neighbours == "replace-one" else 0
-    joint = composed(table, forward=cells, backward=back, first=first, group=group)
+    joint = compose(table, forward=cells, backward=back, first=first, group=group)
     return (joint.forward, joint.backward), joint.exact
 
 

@@ -113,7 +113,7 @@ def dominating(each: Sequence[Sequence[Masses]], total: int) -> list[Masses]:
 
 
 @lru_cache(maxsize=16)
-def composed(table: NoiseTable, *, forward: int, backward: int, first: int = 0, group: int = 1) -> Composed:
+def compose(table: NoiseTable, *, forward: int, backward: int, first: int = 0, group: int = 1) -> Composed:
     """The frontier of `forward` cells that rise by a person and `backward` cells that lose one."""
     masses = [each for _, each in labelled_masses(table, first, group)]
     exact = _work(masses, forward, backward) <= LARGEST_WORK

@@ -44,7 +44,7 @@ def promise(
     """What the protection does and does not promise, in sentences for the table's page."""
     spread = sqrt(noise.variance)
     design = _design(noise.parameters)
-    found, protection, unit = audited(noise), dataset.protection, unit_of(dataset)
+    found, protection, unit = audit_once(noise), dataset.protection, unit_of(dataset)
     steady = (additivity or protection.additivity) == "independent" and not protection.keyed_by_description
     return (
         told(
@@ -108,7 +108,7 @@ def _of_zeros(noise: NoiseTable, unit: Unit) -> str:
 
 
 @lru_cache(maxsize=64)
-def audited(noise: NoiseTable) -> Audit:
+def audit_once(noise: NoiseTable) -> Audit:
     """The audit depends on the integers alone: tables of equal integers and other parameters share it, and no sentence."""
     return audit(noise, epsilon=1.0)
 

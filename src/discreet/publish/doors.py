@@ -25,7 +25,7 @@ from discreet.model.nearest import nearest
 from discreet.model.told import told
 from discreet.publish.documented_door import DocumentedDoor, no_accounts
 from discreet.publish.keyless import NO_RECORDS, keyless_protector
-from discreet.publish.packed import unpacked
+from discreet.publish.packed import unpack
 from discreet.publish.publication import POINTER, read_file, read_publication
 from discreet.publish.tables_door import TablesDoor
 from discreet.rules.declared import parse_rules
@@ -198,7 +198,7 @@ def open_publication(place: Place, trusted: PublicKey | None = None) -> Publishe
 def _open_dataset(place: Place, dataset_id: str, entry: PublishedDataset) -> Opened:
     """Read the files of a dataset; whatever is wrong with them means no answers."""
     try:
-        documents = unpacked(read_file(place, entry.parts))
+        documents = unpack(read_file(place, entry.parts))
         dataset = read_parts(place, entry, documents).dataset()
         residuals = b"" if entry.universe is None else read_file(place, entry.universe)
         protector = keyless_protector(dataset, read_file(place, entry.noise).decode(), residuals)

@@ -25,13 +25,13 @@ if TYPE_CHECKING:
 _KIND = "$"
 
 
-def packed(value: Any) -> bytes:
+def pack(value: Any) -> bytes:
     """A value as JSON text, always the same for the same value."""
     document = json.dumps(_pack(value), ensure_ascii=True, allow_nan=False, separators=(",", ":"))
     return document.encode("ascii")
 
 
-def unpacked(content: bytes) -> Any:
+def unpack(content: bytes) -> Any:
     """The value of such a text.
 
     Raises:

@@ -17,7 +17,7 @@ from hashlib import sha256
 from typing import TYPE_CHECKING, Any
 
 from discreet.errors import PublicationUnusable, SignatureUnusable
-from discreet.publish.packed import packed, unpacked
+from discreet.publish.packed import pack, unpack
 from discreet.records.signing import PublicKey
 
 if TYPE_CHECKING:
@@ -107,7 +107,7 @@ class Publication:
     def content(self) -> bytes:
         """The list as a file, always the same for the same publication."""
         datasets = {name: each.as_json() for name, each in sorted(self.datasets.items())}
-        return packed(
+        return pack(
             {"format": FORMAT, "version": VERSION, "options": dict(self.options), "datasets": datasets}
         )
 
@@ -173,7 +173,7 @@ def read_file(place: Place, ref: FileRef) -> bytes:
 
 def _parsed(content: bytes) -> Publication:
     try:
-        document = unpacked(content)
+        document = unpack(content)
         if document["format"] != FORMAT or document["version"] != VERSION:
             raise PublicationUnusable(
                 f"The publication has the format {document['format']!r} {document['version']!r}.",

@@ -20,7 +20,7 @@ from discreet.errors import PublicationUnusable, Refused, SignatureUnusable
 from discreet.model.dataset import Dataset
 from discreet.model.file_section import FileOptions
 from discreet.publish.keyless import keyless_protector, laws_of
-from discreet.publish.packed import packed
+from discreet.publish.packed import pack
 from discreet.publish.publication import (
     POINTER,
     Publication,
@@ -109,7 +109,7 @@ def publish(
         tables.append(({name: getattr(question.request, name) for name in ASKED}, keep(content)))
     entry = PublishedDataset(
         door.digest,
-        keep(packed(_documents(doors, dataset_id, parts))),
+        keep(pack(_documents(doors, dataset_id, parts))),
         keep(door.noise_text().encode()),
         {name: keep(content) for name, content in parts.boundaries.items()},
         keep(parts.residuals) if door.dataset.publish.universe else None,

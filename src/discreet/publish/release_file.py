@@ -23,7 +23,7 @@ from discreet.answer.notes import names_note, table_note
 from discreet.model.release import Release
 from discreet.model.request import TableRequest
 from discreet.noise.added_law import AddedLaw
-from discreet.publish.packed import packed, unpacked
+from discreet.publish.packed import pack, unpack
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -140,7 +140,7 @@ def write_release(release: Release, asked: Asked) -> bytes:
     arrays["added"] = release.law.added if isinstance(release.law, AddedLaw) else None
     content = io.BytesIO()
     with zipfile.ZipFile(content, "w", zipfile.ZIP_DEFLATED) as archive:
-        archive.writestr(_member(WORDS), packed(words))
+        archive.writestr(_member(WORDS), pack(words))
         for name, array in arrays.items():
             if array is not None:
                 archive.writestr(_member(f"{name}.npy"), _npy(array))
@@ -154,7 +154,7 @@ def read_release(content: bytes) -> KeptRelease:
         ValueError, KeyError, TypeError, zipfile.BadZipFile: It is none.
     """
     with zipfile.ZipFile(io.BytesIO(content)) as archive:
-        words = unpacked(archive.read(WORDS))
+        words = unpack(archive.read(WORDS))
         names = [name.removesuffix(".npy") for name in archive.namelist() if name != WORDS]
         arrays = {
             name: np.load(io.BytesIO(archive.read(f"{name}.npy")), allow_pickle=False) for name in names

@@ -14,7 +14,7 @@ from discreet.errors import BadDescription
 from discreet.model.dataset import ROW_NUMBER
 from discreet.model.nearest import nearest
 from discreet.records.design_columns import CLUSTER, STRATUM, bad_unit, design_of, source_columns
-from discreet.records.source import quoted
+from discreet.records.source import quote_name
 from discreet.records.value_sql import code_sql, number_sql
 
 if TYPE_CHECKING:
@@ -63,13 +63,13 @@ def coded_batches(
     """Stream the source as integer codes, half hashes of ids, fixed-point weights and what is wrong."""
     comma, relation = source.decimal_comma, source.relation
     if by_row_number(source.columns, dataset):
-        relation = relation.project(f"*, row_number() OVER () AS {quoted(ROW_NUMBER)}")
+        relation = relation.project(f"*, row_number() OVER () AS {quote_name(ROW_NUMBER)}")
     chosen = [f"{_half_hash(dataset.id_column)} AS h"]
-    wrong = [f"CASE WHEN trim(coalesce({quoted(dataset.id_column)}::VARCHAR, '')) = '' THEN 'i' END"]
+    wrong = [f"CASE WHEN trim(coalesce({quote_name(dataset.id_column)}::VARCHAR, '')) = '' THEN 'i' END"]
     if dataset.unit_column is not None:
         chosen.append(f"{_half_hash(dataset.unit_column)} AS u")
         wrong.append(
-            f"CASE WHEN trim(coalesce({quoted(dataset.unit_column)}::VARCHAR, '')) = '' THEN 'p' END"
+            f"CASE WHEN trim(coalesce({quote_name(dataset.unit_column)}::VARCHAR, '')) = '' THEN 'p' END"
         )
     design = design_of(dataset)
     named = () if design is None else ((STRATUM, design.strata, "s"), (CLUSTER, design.clusters, "c"))
@@ -104,10 +104,10 @@ def coded_batches(
 
 def _half_hash(column: str) -> str:
     """The SQL of 16 bytes of a value's SHA-256."""
-    return f"unhex(substr(sha256({quoted(column)}::VARCHAR), 1, 32))"
+    return f"unhex(substr(sha256({quote_name(column)}::VARCHAR), 1, 32))"
 
 
 def _fixed_point(column: str, decimals: int, *, comma: bool) -> str:
     """The SQL of a column's value as an integer with so many decimals; NULL where it is no number."""
-    text = number_sql(f"{quoted(column)}::VARCHAR", comma=True) if comma else quoted(column)
+    text = number_sql(f"{quote_name(column)}::VARCHAR", comma=True) if comma else quote_name(column)
     return f"(TRY_CAST({text} AS DECIMAL(18, {decimals})) * {10**decimals})::BIGINT"

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from discreet.model.recodes import missing_of
-from discreet.records.source import ColumnNotes, quoted
+from discreet.records.source import ColumnNotes, quote_name
 from discreet.records.value_sql import inside_sql, number_sql
 
 if TYPE_CHECKING:
@@ -92,7 +92,7 @@ class LookedAt:
         self._connection = connection
         self._comma = source.decimal_comma
         text = ", ".join(
-            f"nullif(trim({quoted(name)}::VARCHAR, e' \\t\\r\\n'), '') AS {quoted(name)}"
+            f"nullif(trim({quote_name(name)}::VARCHAR, e' \\t\\r\\n'), '') AS {quote_name(name)}"
             for name in source.columns
         )
         source.relation.project(text).create(TABLE)
@@ -105,7 +105,7 @@ class LookedAt:
         return found
 
     def _facts(self, name: str, notes: ColumnNotes) -> ColumnFacts:
-        column = quoted(name)
+        column = quote_name(name)
         found = self._connection.execute(
             f"SELECT DISTINCT {column} FROM {TABLE} WHERE list_contains(?, lower({column})) OR {column} SIMILAR TO ?",
             [[word.lower() for word in MISSING_WORDS], MISSING_LETTERS],
@@ -172,8 +172,8 @@ class LookedAt:
 
     def values(self, column: ColumnFacts, parent: str | None = None) -> list[tuple[str, str | None]]:
         """The different values in the order in which people count, each with its parent."""
-        above = quoted(parent) if parent else "NULL"
-        name = quoted(column.name)
+        above = quote_name(parent) if parent else "NULL"
+        name = quote_name(column.name)
         found = self._connection.execute(
             f"SELECT DISTINCT {name}, {above} FROM {TABLE} {self._kept(name, column.missing)}",
             [list(column.missing)],
@@ -182,7 +182,7 @@ class LookedAt:
 
     def nests(self, fine: ColumnFacts, coarse: ColumnFacts) -> bool:
         """Whether the finer column tells the coarser one in every record."""
-        pair = f"hash(({quoted(fine.name)}, {quoted(coarse.name)}))"
+        pair = f"hash(({quote_name(fine.name)}, {quote_name(coarse.name)}))"
         return bool(self._one(f"SELECT count(DISTINCT {pair}) FROM {TABLE}")[0] == fine.distinct)
 
 

@@ -87,7 +87,7 @@ class Dialect:
         )
 
 
-def opened(path: Path) -> IO[bytes]:
+def open_bytes(path: Path) -> IO[bytes]:
     """The bytes of a file, unpacked."""
     if path.suffix.lower() == PACKED[0]:
         return cast("IO[bytes]", gzip.open(path, "rb"))
@@ -99,7 +99,7 @@ def opened(path: Path) -> IO[bytes]:
 def torn_pack(path: Path) -> BadData:
     """Where a packed file ends before its end."""
     line = 0
-    with suppress(*PACK_ERRORS), opened(path) as file:
+    with suppress(*PACK_ERRORS), open_bytes(path) as file:
         for line, _ in enumerate(file, 1):  # noqa: B007 - the last one counts
             pass
     if not line:
@@ -112,7 +112,7 @@ def torn_pack(path: Path) -> BadData:
 def open_text(path: Path, encoding: str) -> IO[str]:
     """The text of a file, unpacked and decoded; a byte that does not fit becomes a mark of replacement."""
     name = "utf-8-sig" if encoding == "utf-8" else encoding
-    return io.TextIOWrapper(opened(path), name, errors="replace", newline="")
+    return io.TextIOWrapper(open_bytes(path), name, errors="replace", newline="")
 
 
 def find_dialect(path: Path, options: FileOptions) -> Dialect:
@@ -162,7 +162,7 @@ def find_dialect(path: Path, options: FileOptions) -> Dialect:
 def _encoding(path: Path) -> str:
     """Read all bytes, and tell what they are."""
     decoder, strange = codecs.getincrementaldecoder("utf-8")(), b""
-    with opened(path) as file:
+    with open_bytes(path) as file:
         first = file.read(4)
         for mark, name in MARKS:
             if first.startswith(mark):

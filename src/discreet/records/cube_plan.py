@@ -74,10 +74,10 @@ class PlannedCube:
 def rollup_variables(dataset: Dataset) -> Margin:
     """The margin that every load tries: all variables but the finer levels of a geography."""
     finer = {level for h in dataset.hierarchies if h.geography for level in h.levels[1:]}
-    return reduced(dataset, (v.name for v in dataset.variables if v.name not in finer))
+    return reduce_margin(dataset, (v.name for v in dataset.variables if v.name not in finer))
 
 
-def reduced(dataset: Dataset, names: Iterable[str]) -> Margin:
+def reduce_margin(dataset: Dataset, names: Iterable[str]) -> Margin:
     """A margin without levels that finer ones of it tell, in the order of the description."""
     given = set(names)
     spare = {n for n in given for m in given if ancestors(dataset, m, n) is not None}
@@ -88,7 +88,7 @@ def tables_of(dataset: Dataset, up_to: int) -> tuple[Margin, ...]:
     """The tables that are to be fast."""
     if dataset.protection.is_dp:
         declared = declared_dp(dataset)[1].declared
-        return tuple(dict.fromkeys(reduced(dataset, margin) for margin in declared if margin))
+        return tuple(dict.fromkeys(reduce_margin(dataset, margin) for margin in declared if margin))
     return _crossed(dataset, up_to)
 
 
@@ -166,7 +166,7 @@ def _crossed(dataset: Dataset, up_to: int) -> tuple[Margin, ...]:
     others = [variable.name for variable in dataset.variables if variable.name not in dataset.geography]
     areas = [(), *((name,) for name in dataset.geography)]
     few = [each for size in range(min(up_to, len(others)) + 1) for each in combinations(others, size)]
-    found = (reduced(dataset, (*area, *each)) for area in areas for each in few)
+    found = (reduce_margin(dataset, (*area, *each)) for area in areas for each in few)
     return tuple(dict.fromkeys(margin for margin in found if margin))
 
 

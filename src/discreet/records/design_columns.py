@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from discreet.errors import BadData, BadDescription
-from discreet.records.source import quoted
+from discreet.records.source import quote_name
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -72,7 +72,7 @@ def source_columns(design: SamplingDesign) -> list[tuple[str, str]]:
 
 def bad_unit(column: str, mark: str) -> str:
     """The SQL that marks a record without a stratum or cluster."""
-    return f"CASE WHEN coalesce({quoted(column)}::VARCHAR, '') = '' THEN '{mark}' END"
+    return f"CASE WHEN coalesce({quote_name(column)}::VARCHAR, '') = '' THEN '{mark}' END"
 
 
 def unit_problem(mark: str, design: SamplingDesign) -> tuple[str, str, str]:

@@ -68,6 +68,6 @@ class Source:
         return self.found.decimal == ","
 
 
-def quoted(column: str) -> str:
+def quote_name(column: str) -> str:
     """A source column's name as an SQL identifier, whatever characters it has."""
     return '"' + column.replace('"', '""') + '"'

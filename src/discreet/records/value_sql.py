@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 
 from discreet.model.recodes import Recodes
-from discreet.records.source import quoted
+from discreet.records.source import quote_name
 from discreet.records.storage import column_type
 
 if TYPE_CHECKING:
@@ -39,7 +39,7 @@ def code_sql(
         place: Its place in the dataset, which names the column `v0`, `v1`, ...
         comma: Whether numbers have a decimal comma.
     """
-    raw = f"{quoted(variable.column)}::VARCHAR"
+    raw = f"{quote_name(variable.column)}::VARCHAR"
     text = f"trim({raw}, e' \\t\\r\\n')"
     code = _code(reading, variable, place, text, comma=comma)
     missing = f"WHEN {_is_missing(reading, variable, place, text, comma=comma)} THEN"

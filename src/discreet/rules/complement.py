@@ -106,7 +106,7 @@ def same_people(failed: NDArray[np.bool_], slices: Slices) -> NDArray[np.bool_]:
     return lines.ravel()
 
 
-def complemented(failed: NDArray[np.bool_], seeds: NDArray[np.bool_], slices: Slices) -> NDArray[np.bool_]:
+def complement(failed: NDArray[np.bool_], seeds: NDArray[np.bool_], slices: Slices) -> NDArray[np.bool_]:
     """All slices that are withheld.
 
     Args:

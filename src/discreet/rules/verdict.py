@@ -19,7 +19,7 @@ from operator import or_
 from typing import TYPE_CHECKING, Any
 
 from discreet.model.told import told, told_number
-from discreet.rules.complement import complemented, same_people
+from discreet.rules.complement import complement, same_people
 from discreet.rules.noisy_table import slices_of
 from discreet.rules.places import coarser
 
@@ -143,7 +143,7 @@ def _withheld(rules: tuple[Rule, ...], slices: Slices, smaller: list[_Withheld])
     )
     failed = reduce(or_, by_rule, slices.none())
     seeds = reduce(or_, (each.mask for each in smaller), slices.none())
-    return _Withheld(by_rule, complemented(failed, seeds, slices))
+    return _Withheld(by_rule, complement(failed, seeds, slices))
 
 
 def _failed(rule: Rule, rules: list[Rule], slices: Slices) -> NDArray[np.bool_]:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from discreet.model.boundaries import Boundaries
 from discreet.model.dataset_toml import dataset_of, description_document
 from discreet.workspace.residuals import RESIDUALS
-from discreet.workspace.wording import described
+from discreet.workspace.wording import newest_description
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -60,7 +60,7 @@ class PublicParts:
 
 def public_parts(folder: Path, version: Version, secret: Secret) -> PublicParts:
     """The public parts of a version in its folder, in its newest words."""
-    text, wording = described(folder.parent, folder.name, version, secret)
+    text, wording = newest_description(folder.parent, folder.name, version, secret)
     document = {key: each for key, each in description_document(text).items() if key not in _OF_RECORDS}
     shapes = {name: each.content for name, each in version.boundaries.items()}
     stored = folder / RESIDUALS

@@ -74,20 +74,20 @@ def correct_wording(folder: Path, description: str) -> str:
     return digest
 
 
-def worded(home: Path, digest: str, version: Version, secret: Secret) -> Dataset:
+def apply_wording(home: Path, digest: str, version: Version, secret: Secret) -> Dataset:
     """The dataset of a version in its newest words.
 
     Raises:
         WorkspaceUnusable: The words were changed after they were written.
     """
-    text, wording = described(home, digest, version, secret)
+    text, wording = newest_description(home, digest, version, secret)
     if not wording:
         return version.dataset
     dataset = parse_dataset(text, version.revisions.defaults, version.boundaries)
     return replace(version.revisions.keyed(dataset), wording=wording)
 
 
-def described(home: Path, digest: str, version: Version, secret: Secret) -> tuple[str, str]:
+def newest_description(home: Path, digest: str, version: Version, secret: Secret) -> tuple[str, str]:
     """The newest description of a version, and a hash of its words where they were corrected.
 
     Raises:

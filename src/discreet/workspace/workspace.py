@@ -54,7 +54,7 @@ from discreet.workspace.records_seal import verify_records
 from discreet.workspace.schema import refuse_newer_workspace
 from discreet.workspace.version import DIGEST, read_version
 from discreet.workspace.version_facts import open_version, version_facts
-from discreet.workspace.wording import WORDING, worded, wording_changed
+from discreet.workspace.wording import WORDING, apply_wording, wording_changed
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -189,7 +189,7 @@ class Workspace:
                 self._open[digest] = self._read(dataset_id, digest)
             elif self._worded.get(digest) != changed:
                 secret = read_secret(self.folder / "secret")
-                dataset = worded(home, digest, read_version(home / digest, secret), secret)
+                dataset = apply_wording(home, digest, read_version(home / digest, secret), secret)
                 self._open[digest] = replace(self._open[digest], dataset=dataset)
             self._worded[digest] = changed
             return self._open[digest]
@@ -341,7 +341,7 @@ class Workspace:
         folder = self.folder / "datasets" / dataset_id / digest
         secret = read_secret(self.folder / "secret")
         version = read_version(folder, secret)
-        dataset = worded(folder.parent, digest, version, secret)
+        dataset = apply_wording(folder.parent, digest, version, secret)
         protector = self._protector(version, secret, folder)
         engine = open_engine(folder, version, secret, self.threads)
         return StoredDataset(

@@ -19,7 +19,7 @@ from discreet.attacks.bound import error_bound, exact_bound
 from discreet.attacks.knowledge import PROTECTIONS
 from discreet.attacks.success import root_mean_square, share
 from discreet.attacks.trials.population import CELL, town
-from discreet.attacks.trials.study import FALSE_ALARM, framed, grid_up_to, noise_in_words
+from discreet.attacks.trials.study import FALSE_ALARM, frame, grid_up_to, noise_in_words
 from discreet.attacks.trials.targets import Budget, targets
 
 if TYPE_CHECKING:
@@ -90,7 +90,7 @@ class AveragingStudy:
             "ways": self.ways,
             "seed": self.seed,
         }
-        return framed(about, KNOWS, results)
+        return frame(about, KNOWS, results)
 
     def scored(
         self, knowledge: Knowledge, found: Estimates, truth: NDArray[np.int64]

@@ -19,7 +19,7 @@ from discreet.attacks.bound import optimum, success_bound
 from discreet.attacks.knowledge import PROTECTIONS
 from discreet.attacks.success import share
 from discreet.attacks.trials.population import SCENE, TRAITS, works
-from discreet.attacks.trials.study import FALSE_ALARM, framed, grid_up_to, noise_in_words
+from discreet.attacks.trials.study import FALSE_ALARM, frame, grid_up_to, noise_in_words
 from discreet.attacks.trials.targets import Budget, targets
 
 if TYPE_CHECKING:
@@ -82,7 +82,7 @@ class BobStudy:
             "seed": self.seed,
             "prior": 0.5,
         }
-        return framed(about, KNOWS, results)
+        return frame(about, KNOWS, results)
 
     def scored(self, knowledge: Knowledge, found: Findings, truth: NDArray[np.bool_]) -> dict[str, Any]:
         """One protection's curve."""

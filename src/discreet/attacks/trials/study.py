@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 FALSE_ALARM = 1e-4
 
 
-def framed(about: dict[str, Any], knows: Sequence[str], results: list[dict[str, Any]]) -> dict[str, Any]:
+def frame(about: dict[str, Any], knows: Sequence[str], results: list[dict[str, Any]]) -> dict[str, Any]:
     """The JSON of a study: what was tried, what the attacker knew, and the results with the baseline apart."""
     return {
         **about,

@@ -23,7 +23,7 @@ from discreet.answer.load import load_dataset
 from discreet.attacks.knowledge import CELLKEY, DP, UNPROTECTED
 from discreet.attacks.success import root_mean_square, share
 from discreet.attacks.trials.population import SALARY, TRAITS, works
-from discreet.attacks.trials.study import framed, grid_up_to
+from discreet.attacks.trials.study import frame, grid_up_to
 from discreet.attacks.trials.targets import Budget, Served, TrueCounts, as_table, describe, load_people
 from discreet.attacks.versions import TwoVersions, attack, questions
 from discreet.model.dataset_toml import parse_dataset
@@ -97,7 +97,7 @@ class VersionsStudy:
             "prior": float(np.mean([1 / len(codes) for codes in ATTRIBUTES.values()])),
             "collected": collected,
         }
-        return framed(about, KNOWS, results)
+        return frame(about, KNOWS, results)
 
     def _tried(self, choice: str, removed: int) -> dict[str, Any]:
         population = works(self.people, self.targets, self.seed)[0]

@@ -22,7 +22,7 @@ from discreet.attacks.interface import Notebook
 from discreet.attacks.knowledge import UNPROTECTED
 from discreet.attacks.success import CONFIDENCE, Measured, share
 from discreet.attacks.trials.error_rule import ErrorRule
-from discreet.attacks.trials.study import framed
+from discreet.attacks.trials.study import frame
 from discreet.attacks.trials.surveys import (
     AVERAGE,
     FORMS,
@@ -128,7 +128,7 @@ class WeightsStudy:
             "tables": [list(table) for table in TABLES[: self.tables]],
             "seed": self.seed,
         }
-        return framed(about, KNOWS, results) | {"false_alarm": FALSE_ALARM}
+        return frame(about, KNOWS, results) | {"false_alarm": FALSE_ALARM}
 
     def _counts_alone(self, people: Sample, door: Served) -> dict[int, Score]:
         reader, outside = reader_of(door, AVERAGE), people.outside(weights=False)

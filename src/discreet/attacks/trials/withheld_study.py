@@ -30,7 +30,7 @@ from discreet.answer.verdicts import verdict_on
 from discreet.attacks.interface import Notebook
 from discreet.attacks.knowledge import CELLKEY, Knowledge, noise_table
 from discreet.attacks.trials.population import Population
-from discreet.attacks.trials.study import framed, noise_in_words
+from discreet.attacks.trials.study import frame, noise_in_words
 from discreet.attacks.trials.targets import Served, TrueCounts, load_people
 from discreet.attacks.withheld import attack
 from discreet.attacks.withheld_questions import STARTS, Target
@@ -108,7 +108,7 @@ class WithheldStudy:
             )
         about = {"attack": "withheld", "people": records.num_rows, "ways": self.ways, "seed": self.seed}
         result = {"protection": CELLKEY, **noise, **_pooled(tables), "tables": tables}
-        return framed({**about, "limit": LIMIT}, KNOWS, [result])
+        return frame({**about, "limit": LIMIT}, KNOWS, [result])
 
     def _scored(
         self,

@@ -9,3 +9,38 @@ import typer
 
 from discreet.cli.ending import clean_up_when_ended
 from discreet.cli.options import OutcomeOption
+from discreet.cli.registry import MAKE_TABLES, Command
+
+
+def check(
+    file: Annotated[Path, typer.Argument(help="The records: a file of any kind that `describe` reads.")],
+    description: Annotated[Path, typer.Argument(help="The dataset.toml.")],
+    workspace: Annotated[
+        Path | None,
+        typer.Option(
+            "--workspace",
+            "-w",
+            help="Compare with the version that this workspace serves; by default with none.",
+        ),
+    ] = None,
+    as_json: OutcomeOption = False,
+) -> None:
+    """Check a file of records against its dataset.toml: all problems at once; nothing is written."""
+    import tempfile
+
+    from discreet.answer.load import dry_load
+    from discreet.cli.commands.load import show_dry_run
+    from discreet.cli.problems import problems_told
+    from discreet.cli.progress import load_bars
+    from discreet.workspace.description_file import description_named, read_description
+
+    clean_up_when_ended()
+    text = read_description(description)
+    with tempfile.TemporaryDirectory(prefix="discreet-check-") as nowhere:
+        folder = workspace or Path(nowhere) / "workspace"
+        with problems_told(as_json=as_json), description_named(description), load_bars() as progress_for:
+            found = dry_load(folder, text, file, progress_for(file.name, None), description.parent)
+    show_dry_run(found, as_json=as_json)
+
+
+COMMAND = Command(check, MAKE_TABLES)

@@ -42,7 +42,7 @@ def publish(
     from discreet.publish.publishing import publish as write_publication
     from discreet.records.signing import signing_key
     from discreet.server.site import plan_site, write_site
-    from discreet.workspace.upkeep.places import locked
+    from discreet.workspace.upkeep.places import lock
 
     doors, options = open_workspace(workspace)
     limits = Limits(
@@ -53,7 +53,7 @@ def publish(
             plan = (plan_site if site else plan_publication)(doors, dataset, limits)
             _tell_plan(plan, as_json=as_json)
             return
-        with simulation_bar("tables") as progress, locked(doors.folder):
+        with simulation_bar("tables") as progress, lock(doors.folder):
             if site:
                 report: Written = write_site(doors, dataset, place_of(to), limits, progress)
             else:

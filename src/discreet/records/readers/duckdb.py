@@ -9,7 +9,7 @@ import duckdb
 from discreet.errors import BadData
 from discreet.records.chosen_table import choose_table
 from discreet.records.readers import Reader
-from discreet.records.source import Source, quoted
+from discreet.records.source import Source, quote_name
 from discreet.records.storage import MEMORY_LIMIT
 
 if TYPE_CHECKING:
@@ -25,8 +25,8 @@ def _open(connection: duckdb.DuckDBPyConnection, path: Path, options: FileOption
         )
         listed = "SELECT table_name FROM information_schema.tables WHERE table_schema = 'main' ORDER BY 1"
         options = choose_table([name for (name,) in database.execute(listed).fetchall()], options, path.name)
-        table = database.sql(f"SELECT * FROM {quoted(options.table)}")
-        ((records,),) = database.execute(f"SELECT count(*) FROM {quoted(options.table)}").fetchall()
+        table = database.sql(f"SELECT * FROM {quote_name(options.table)}")
+        ((records,),) = database.execute(f"SELECT count(*) FROM {quote_name(options.table)}").fetchall()
     except duckdb.Error:
         raise BadData(
             f"{path.name} cannot be opened as a DuckDB database.",

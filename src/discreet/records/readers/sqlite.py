@@ -9,7 +9,7 @@ from urllib.parse import quote
 from discreet.errors import BadData
 from discreet.records.chosen_table import choose_table
 from discreet.records.readers import Reader, Stream, unique_names
-from discreet.records.source import Source, quoted
+from discreet.records.source import Source, quote_name
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -28,8 +28,8 @@ def _open(connection: duckdb.DuckDBPyConnection, path: Path, options: FileOption
         listed = "SELECT name FROM sqlite_master WHERE type IN ('table', 'view') AND name NOT LIKE 'sqlite_%'"
         names = [name for (name,) in database.execute(listed)]
         options = choose_table(names, options, path.name)
-        (records,) = database.execute(f"SELECT count(*) FROM {quoted(options.table)}").fetchone()
-        rows = database.execute(f"SELECT * FROM {quoted(options.table)}")
+        (records,) = database.execute(f"SELECT count(*) FROM {quote_name(options.table)}").fetchone()
+        rows = database.execute(f"SELECT * FROM {quote_name(options.table)}")
     except sqlite3.Error:
         raise BadData(
             f"{path.name} is no SQLite database.", "Check that it is complete; a DuckDB file ends in .duckdb."

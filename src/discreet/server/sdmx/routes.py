@@ -19,7 +19,7 @@ from starlette.responses import Response
 from discreet.errors import BadRequest, UnknownFormat
 from discreet.formats import Format, named_format
 from discreet.model.nearest import nearest
-from discreet.model.pieces import gathered
+from discreet.model.pieces import gather
 from discreet.server.answer import conditional, strong_tag, tag_of
 from discreet.server.datasets import usable
 from discreet.server.query import read_word, refuse_unknown
@@ -99,7 +99,7 @@ def _answer(request: Request, door: Door, query: DataQuery, form: Format) -> Res
     if is_head(request):
         return headers_only(door, [query.question.request])
     release = door.answer(query.question)
-    response = document_response(request, gathered(document(release, query, form)), form.media_type)
+    response = document_response(request, gather(document(release, query, form)), form.media_type)
     tell_charges(response, [release])
     return response
 

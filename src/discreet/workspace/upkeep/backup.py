@@ -33,7 +33,7 @@ from discreet.workspace.disk import keep, keep_names
 from discreet.workspace.ledger_marks import VersionMarks
 from discreet.workspace.ledger_place import LEDGER, chain_key, ledger_place
 from discreet.workspace.server_state import FOLDER as STATE
-from discreet.workspace.upkeep.places import homes, locked, refuse_no_workspace
+from discreet.workspace.upkeep.places import homes, lock, refuse_no_workspace
 
 if TYPE_CHECKING:
     from discreet.ledger.ledger import Ledger
@@ -170,7 +170,7 @@ def _copy_files(folder: Path, inside: Path) -> None:
 
     (inside / "datasets").mkdir()
     for home in homes(folder):
-        with locked(home):
+        with lock(home):
             shutil.copytree(home, inside / "datasets" / home.name, ignore=passing)
     for entry in folder.iterdir():
         if entry.name in passing("", [entry.name]) or entry.name == "datasets":

@@ -22,7 +22,7 @@ from discreet.records.secret import read_secret
 from discreet.workspace.corrections import served_digest
 from discreet.workspace.cube_files import is_sound, listed_cube, new_cube_path, read_list, write_list
 from discreet.workspace.engine_place import open_engine
-from discreet.workspace.upkeep.places import find_version, home_of, locked
+from discreet.workspace.upkeep.places import find_version, home_of, lock
 from discreet.workspace.version import read_version
 
 if TYPE_CHECKING:
@@ -86,7 +86,7 @@ def build_cubes(
         SecretUnusable, WorkspaceUnusable, RecordsAway: The version cannot be counted.
     """
     home = home_of(folder, dataset_id)
-    with locked(home):
+    with lock(home):
         digest = find_version(home, word).digest if word else served_digest(home)
         place, secret = home / digest, read_secret(folder / "secret")
         version = read_version(place, secret)

@@ -13,7 +13,7 @@ from discreet.records.secret import read_secret
 from discreet.workspace.corrections import served_digest
 from discreet.workspace.upkeep.places import homes, size_of, versions_of
 from discreet.workspace.version import DIGEST, read_version
-from discreet.workspace.wording import worded
+from discreet.workspace.wording import apply_wording
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -66,7 +66,7 @@ def _facts(home: Path) -> Listed:
     try:
         secret = read_secret(home.parents[1] / "secret")
         version = read_version(home / digest, secret)
-        dataset = worded(home, digest, version, secret)
+        dataset = apply_wording(home, digest, version, secret)
         loaded = next((v.loaded for v in versions_of(home) if v.current), "")
     except DiscreetError as error:
         return Listed(home.name, "", digest[:8], "", "", kept, bare.size, error.message)

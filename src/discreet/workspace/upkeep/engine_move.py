@@ -27,7 +27,7 @@ from discreet.workspace.ledger_marks import MARK, marks_locked
 from discreet.workspace.recognition import SKETCH
 from discreet.workspace.records_seal import CUBES, seal_records, verify_records
 from discreet.workspace.residuals import RESIDUALS
-from discreet.workspace.upkeep.places import find_version, home_of, locked
+from discreet.workspace.upkeep.places import find_version, home_of, lock
 from discreet.workspace.version import read_version, write_version
 
 if TYPE_CHECKING:
@@ -49,7 +49,7 @@ def move_engine(folder: Path, dataset_id: str, wanted: str, word: str = "") -> s
         WorkspaceUnusable: It cannot be read whole; it stays where it is.
     """
     kind, home = engine_kind(wanted), home_of(folder, dataset_id)
-    with locked(home):
+    with lock(home):
         digest = find_version(home, word).digest if word else served_digest(home)
         place, secret = home / digest, read_secret(folder / "secret")
         version = read_version(place, secret)

@@ -80,7 +80,7 @@ def find_version(home: Path, word: str) -> VersionFacts:
 
 
 @contextmanager
-def locked(home: Path) -> Iterator[None]:
+def lock(home: Path) -> Iterator[None]:
     """No load of the dataset at the same time."""
     with FileLock(home / ".lock"):
         yield

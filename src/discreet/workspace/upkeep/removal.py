@@ -22,7 +22,7 @@ from discreet.workspace.disk import keep_names
 from discreet.workspace.ledger_marks import MARK
 from discreet.workspace.recognition import SKETCH
 from discreet.workspace.revisions import REVISIONS
-from discreet.workspace.upkeep.places import erase, find_version, home_of, locked
+from discreet.workspace.upkeep.places import erase, find_version, home_of, lock
 from discreet.workspace.version import DESCRIPTION, DIGEST, FINGERPRINT
 
 if TYPE_CHECKING:
@@ -40,7 +40,7 @@ def remove_version(folder: Path, dataset_id: str, word: str) -> str:
         BadRequest: It is the one that is served.
     """
     home = home_of(folder, dataset_id)
-    with locked(home):
+    with lock(home):
         version = find_version(home, word)
         if version.current:
             raise BadRequest(
@@ -58,7 +58,7 @@ def remove_dataset(folder: Path, dataset_id: str) -> tuple[str, ...]:
         UnknownDataset: With the nearest match.
     """
     home = home_of(folder, dataset_id)
-    with locked(home):
+    with lock(home):
         served = served_digest(home)
         (home / "current").unlink(missing_ok=True)
         keep_names(home)

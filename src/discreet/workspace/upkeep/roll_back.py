@@ -18,7 +18,7 @@ from discreet.workspace.engine_place import refuse_unsound
 from discreet.workspace.history import read_history, write_history
 from discreet.workspace.load import point_to
 from discreet.workspace.records_seal import verify_records
-from discreet.workspace.upkeep.places import find_version, home_of, locked
+from discreet.workspace.upkeep.places import find_version, home_of, lock
 from discreet.workspace.version import read_version
 
 if TYPE_CHECKING:
@@ -40,7 +40,7 @@ def roll_back(folder: Path, dataset_id: str, word: str) -> VersionFacts:
         SecretUnusable, WorkspaceUnusable: It cannot be served; what was served is still served.
     """
     home = home_of(folder, dataset_id)
-    with locked(home):
+    with lock(home):
         wanted, secret = find_version(home, word), read_secret(folder / "secret")
         place = home / wanted.digest
         if not place.is_dir():
