@@ -37,14 +37,7 @@ from discreet.ledger.chain import (
     retag,
 )
 from discreet.ledger.database import LedgerDatabase, create_database, open_database
-from discreet.ledger.entries import (
-    LineageEntry,
-    Receipt,
-    cap_units,
-    charge_units,
-    records_name,
-    request_key,
-)
+from discreet.ledger.entries import LineageEntry, Receipt, cap_units, charge_units, records_name, request_key
 from discreet.ledger.marks import NoMarks
 from discreet.ledger.state import budget_state, whole_ledger
 from discreet.ledger.statements import (

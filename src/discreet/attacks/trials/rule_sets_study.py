@@ -30,14 +30,7 @@ from discreet.attacks.trials.county import METHODS, WEIGHTS
 from discreet.attacks.trials.rule_sets import RULE_SETS, RuleSet
 from discreet.attacks.trials.surveys import STRATA
 from discreet.attacks.trials.targets import Served
-from discreet.attacks.trials.withheld_study import (
-    KNOWS,
-    LIMIT,
-    Loaded,
-    loaded,
-    missed_by,
-    withheld_by_rule,
-)
+from discreet.attacks.trials.withheld_study import KNOWS, LIMIT, Loaded, loaded, missed_by, withheld_by_rule
 from discreet.attacks.weights import COUNT, WEIGHTED
 from discreet.attacks.withheld_questions import STARTS, Target
 from discreet.errors import BadRequest, TableNotReleased

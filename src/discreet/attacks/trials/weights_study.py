@@ -23,15 +23,7 @@ from discreet.attacks.knowledge import UNPROTECTED
 from discreet.attacks.success import CONFIDENCE, Measured, share
 from discreet.attacks.trials.error_rule import ErrorRule
 from discreet.attacks.trials.study import frame
-from discreet.attacks.trials.surveys import (
-    AVERAGE,
-    FORMS,
-    SERVED,
-    interface_of,
-    reader_of,
-    sample,
-    served,
-)
+from discreet.attacks.trials.surveys import AVERAGE, FORMS, SERVED, interface_of, reader_of, sample, served
 from discreet.attacks.weight_reading import CELL_AVERAGE, OVERALL_AVERAGE, STEPS
 from discreet.attacks.weights import COUNT, WEIGHTED, Experience, attack, look
 from discreet.errors import BadRequest

@@ -9,12 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from discreet.cli.console import emit, emit_json, messages, output
-from discreet.cli.options import (
-    PlaceArgument,
-    ThreadsOption,
-    VersionOption,
-    WorkspaceOption,
-)
+from discreet.cli.options import PlaceArgument, ThreadsOption, VersionOption, WorkspaceOption
 from discreet.cli.registry import MAKE_TABLES, Command
 from discreet.cli.table_options import Asked, asks_table
 from discreet.errors import BadRequest

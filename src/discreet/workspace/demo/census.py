@@ -20,13 +20,7 @@ import pyarrow as pa
 from discreet.errors import BadRequest
 from discreet.records.default_protection import PROTECTION
 from discreet.workspace.demo.chance import RECORDS, words
-from discreet.workspace.demo.description import (
-    Variable,
-    header,
-    hierarchy_block,
-    variable_block,
-    zero_block,
-)
+from discreet.workspace.demo.description import Variable, header, hierarchy_block, variable_block, zero_block
 from discreet.workspace.demo.geography import (
     ORIGIN_LEVELS,
     Areas,
