@@ -29,7 +29,7 @@ def some_tables(monkeypatch):
 def old_behaviour(monkeypatch):
     """The wrong alternative: the rules' areas alone are withheld, and a filter counts its union."""
     monkeypatch.setattr(verdict, "complement", lambda failed, _seeds, _slices: failed)
-    monkeypatch.setattr(question, "listed", lambda request, _dataset: request)
+    monkeypatch.setattr(question, "list_areas", lambda request, _dataset: request)
 
 
 def ratios(study):
