@@ -171,3 +171,49 @@ def test_there_are_never_more_connections_than_descriptors():
     import resource
 
     assert 16 <= most_descriptors() < resource.getrlimit(resource.RLIMIT_NOFILE)[1]
+
+
+def test_those_who_send_half_a_body_make_room_too():
+    """Wrong alternative: only connections without a request do, and a limit of files is reached by the others."""
+    shared = Connections(most=20, header_seconds=30, body_seconds=30, write_seconds=30)
+    half = b"POST / HTTP/1.1\r\nhost: x\r\ncontent-length: 9\r\n\r\nabc"
+    with serving(Answering(), shared.protocol()) as address:
+        silent = [socket.create_connection(address) for _ in range(60)]
+        for connection in silent:
+            connection.sendall(half)
+        assert asked(address)
+        assert shared.open <= 21
+        assert ended(silent[0])
+        for connection in silent:
+            connection.close()
+
+
+def test_a_connection_too_many_is_refused_where_nobody_waits():
+    shared = Connections(most=1, header_seconds=30, body_seconds=30, write_seconds=30)
+    with serving(Answering(), shared.protocol()) as address, socket.create_connection(address) as reading:
+        reading.sendall(b"GET /large HTTP/1.1\r\nhost: x\r\n\r\n")
+        assert reading.recv(15) == b"HTTP/1.1 200 OK"
+        with socket.create_connection(address) as second:
+            assert ended(second)
+
+
+def test_trailers_are_no_headers():
+    """A proxy that passes them on must not let a reader say who he is; and nothing piles up."""
+    seen = []
+
+    async def app(scope, receive, send):
+        while (await receive()).get("more_body"):
+            pass
+        seen.append({name for name, _ in scope["headers"]})
+        await send({"type": "http.response.start", "status": 200, "headers": []})
+        await send({"type": "http.response.body", "body": b"answer"})
+
+    request = (
+        b"POST / HTTP/1.1\r\nhost: x\r\ntransfer-encoding: chunked\r\n\r\n1\r\na\r\n0\r\n"
+        b"x-forwarded-user: custodian\r\n\r\n"
+    )
+    for protocol, taken in ((guarded().protocol(), False), (HttpToolsProtocol, True)):
+        with serving(app, protocol) as address, socket.create_connection(address) as connection:
+            connection.sendall(request)
+            assert connection.recv(15) == b"HTTP/1.1 200 OK"
+        assert (b"x-forwarded-user" in seen[-1]) is taken

@@ -13,8 +13,8 @@ from fastapi.testclient import TestClient
 
 from discreet.answer.doors import Doors
 from discreet.server.app import create_app
-from discreet.server.front import Front
-from discreet.server.kept_answers import KeptAnswers
+from discreet.server.front import Front, _give
+from discreet.server.kept_answers import KeptAnswer, KeptAnswers
 from discreet.workspace.load import load_dataset
 from discreet.workspace.workspace import Workspace
 
@@ -256,3 +256,21 @@ def test_nobody_waits_for_a_reader_who_does_not_take_his_answer(monkeypatch, pat
         return bool(done)
 
     assert asyncio.run(run()) is not waits
+
+
+def test_a_kept_answer_is_handed_on_as_it_is_taken(monkeypatch):
+    """Wrong alternative: all of it at once, which waits in memory for every reader who does not read."""
+    monkeypatch.setattr("discreet.server.front.PIECE_BYTES", 4)
+    for size in (0, 3, 4, 5, 8, 10):
+        body, sent = bytes(range(size)), []
+
+        async def send(message, sent=sent):
+            sent.append(message)
+
+        asyncio.run(_give(KeptAnswer((), body), b"", "GET", send))
+        pieces = [message["body"] for message in sent[1:]]
+        assert b"".join(pieces) == body
+        assert max(map(len, pieces)) <= 4
+        assert [message.get("more_body", False) for message in sent[1:]] == [True] * (len(pieces) - 1) + [
+            False
+        ]

@@ -111,3 +111,27 @@ def _layer(app):
     while not isinstance(found, in_flight.InFlight):
         found = found.app
     return found
+
+
+def test_the_cells_of_a_request_do_not_stand_in_its_own_way():
+    """A large table whose limits are asked for takes cells twice; alone it has room."""
+    budget = Budget(100_000)
+    alone = Ticket(budget, known=False)
+    alone.take(90_000)
+    alone.take(270_000)
+    with pytest.raises(Busy):
+        Ticket(budget, known=True).take(SMALL + 1)
+    alone.end()
+    assert budget.cells == 0
+
+
+def test_a_fitted_table_needs_a_place_however_small_it_is(monkeypatch):
+    """A small one may take seconds."""
+    taken = []
+    monkeypatch.setattr(in_flight, "take", taken.append)
+    question = type("Question", (), {"cells": 12, "additivity": "fitted"})
+    in_flight.admit(question)
+    question.additivity = "independent"
+    in_flight.admit(question)
+    assert taken[0] > SMALL
+    assert taken[1] == 12

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import random
-import threading
 
 import pytest
 
@@ -65,21 +64,3 @@ def test_a_folder_stays_within_its_bytes_and_keeps_what_was_read(tmp_path):
     assert sum(path.stat().st_size for path in tmp_path.iterdir()) <= 110_000
     assert folder.find('"199"') is not None
     assert folder.find('"0"') is None
-
-
-def test_one_thread_makes_what_many_want():
-    kept, made, gate = KeptAnswers(100_000), [], threading.Barrier(12)
-
-    def want():
-        gate.wait()
-        with kept.alone("tag"):
-            if kept.find_document("tag") is None:
-                made.append(1)
-                kept.keep_document("tag", ANSWER)
-
-    threads = [threading.Thread(target=want) for _ in range(12)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert made == [1]

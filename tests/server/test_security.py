@@ -80,6 +80,21 @@ def test_a_body_as_long_as_the_limit_is_read_and_one_longer_is_not():
         assert (refused.status_code, refused.json()["code"]) == (413, "body-too-large")
 
 
+def test_bodies_together_are_bounded_and_given_back(monkeypatch):
+    """Wrong alternative: each may be as long as one alone."""
+    monkeypatch.setattr("discreet.server.security.MOST_HELD", 100)
+    limits = Limits(Echo())
+    client = TestClient(limits)
+    refused = client.post("/api/x", content=b"x" * 101)
+    assert (refused.status_code, refused.json()["code"]) == (503, "busy")
+    assert int(refused.headers["retry-after"]) > 0
+    for _ in range(3):
+        assert client.post("/", content=b"x" * 100).text == "100"
+    limits._held += 50
+    assert client.post("/api/x", content=b"x" * 60).status_code == 503
+    assert limits._held == 50
+
+
 @pytest.mark.parametrize(
     "path", ["table?rows=sex", "test/independence?rows=sex&columns=age", "interval?rows=sex", "ledger"]
 )

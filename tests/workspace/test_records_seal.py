@@ -1,7 +1,9 @@
 """Only the records of the load are served: another version's, a changed table or a file too many is refused."""
 
+import errno
 import json
 import shutil
+from pathlib import Path
 
 import duckdb
 import pytest
@@ -229,3 +231,14 @@ def test_opening_reads_the_ends_of_the_file_only(folder, secret, monkeypatch):
     monkeypatch.setattr(type(place), "open", counted)
     read_version(place, secret)
     assert read == [END, END]
+
+
+def test_a_server_without_free_descriptors_does_not_call_its_records_damaged(tmp_path, monkeypatch):
+    """Wrong alternative: a dataset that is not served until the next round of the watch."""
+
+    def full(*_given, **_named):
+        raise OSError(errno.EMFILE, "Too many open files")
+
+    monkeypatch.setattr(Path, "read_text", full)
+    with pytest.raises(OSError, match="Too many"):
+        read_records_seal(tmp_path)

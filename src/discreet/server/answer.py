@@ -142,7 +142,7 @@ def conditional(
 
 def _document(kept: KeptAnswers, tag: str, respond: Callable[[], Response]) -> Response:
     """The document under a tag: made once, by one thread, and kept where it is whole."""
-    with kept.alone(tag):
+    with kept.turns.alone(tag):
         found = kept.find_document(tag)
         if found is not None:
             again = Response(found.body)

@@ -5,8 +5,8 @@
     answer      must be taken: a reader who takes nothing for `write_seconds` is cut off
     idle        between two requests a connection stays `idle_seconds`
 
-There are at most `most` connections. One more takes the place of the one that has waited longest without a request:
-whoever opens thousands of connections and sends nothing closes his own, and a reader who asks at once is answered.
+There are at most `most` connections. One more takes the place of the one that has waited longest for a request or its
+body: whoever opens thousands of connections and sends half of it closes his own, and a reader who asks at once is answered.
 `most` leaves room for the files of the server, so that the system never runs out of descriptors.
 
 Comes from: `serving`. Goes to: the application. Source: RFC 9112, section 9.5; RFC 6585, section 5.
@@ -66,10 +66,14 @@ class Connections:
             options.write_seconds,
         )
 
-    def make_room(self) -> None:
-        """Close the connection that has waited longest without a request, where there is one too many."""
-        if self.open > self.most and self.waiting:
-            next(iter(self.waiting)).cut_off()
+    def make_room(self) -> bool:
+        """Where there is one too many, close the one that has waited longest for a request or its body; False if none."""
+        if self.open > self.most:
+            longest = next(iter(self.waiting), None)
+            if longest is None:
+                return False
+            longest.cut_off()
+        return True
 
     def protocol(self) -> type[HttpToolsProtocol]:
         """The protocol of connections that belong to these."""
@@ -90,8 +94,10 @@ class GuardedProtocol(HttpToolsProtocol):
         super().connection_made(transport)
         transport.set_write_buffer_limits(MOST_UNREAD)
         self.shared.open += 1
-        self.shared.make_room()
-        self._wait(self.shared.header_seconds)
+        if self.shared.make_room():
+            self._wait(self.shared.header_seconds)
+        else:
+            transport.abort()
 
     def connection_lost(self, exc: Exception | None) -> None:
         """Nothing is awaited any more."""
@@ -119,10 +125,16 @@ class GuardedProtocol(HttpToolsProtocol):
         ):  # a request that comes before its turn has the time of the first
             self._wait(self.shared.header_seconds)
 
+    def on_header(self, name: bytes, value: bytes) -> None:
+        """A header; trailers, which come after the body, are not taken."""
+        if self._in_head:
+            super().on_header(name, value)
+
     def on_headers_complete(self) -> None:
         """The headers are there; the body is awaited."""
         self._in_head = False
-        self._done_waiting()
+        if self._deadline is not None:
+            self._deadline.cancel()
         if sum(len(name) + len(value) for name, value in self.headers) + len(self.url) > LONGEST_HEAD:
             raise ValueError("the headers are too long")  # the parser answers with 400
         self._deadline = self.loop.call_later(self.shared.body_seconds, self.cut_off)
@@ -130,9 +142,7 @@ class GuardedProtocol(HttpToolsProtocol):
 
     def on_message_complete(self) -> None:
         """The request is complete."""
-        if self._deadline is not None:
-            self._deadline.cancel()
-            self._deadline = None
+        self._done_waiting()
         super().on_message_complete()
 
     def on_response_complete(self) -> None:

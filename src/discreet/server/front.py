@@ -39,6 +39,8 @@ ACCOUNT = "discreet.account"
 _CHOOSE = {b"host": 0, b"accept": 1, b"accept-encoding": 2, b"accept-language": 3, b"if-none-match": 4}
 #: Headers of requests that are not answered here.
 _PASS = frozenset({b"authorization", b"cookie", b"range", b"if-range"})
+#: So much of a kept answer is handed on at once: what a reader does not take stays one copy, in the cache.
+PIECE_BYTES = 65_536
 #: Seconds that others wait from the first piece of an answer on: its reader may be slow.
 PATIENCE = 1.0
 #: A longer address, or longer headers, are not worth keeping.
@@ -196,7 +198,13 @@ async def _give(found: KeptAnswer, copies: bytes, method: str, send: Send) -> No
         headers.append((b"etag", copy))
         status, body = 304, b""
     await send({"type": "http.response.start", "status": status, "headers": headers})
-    await send({"type": "http.response.body", "body": b"" if method == "HEAD" else body})
+    body, start = b"" if method == "HEAD" else body, 0
+    while len(body) - start > PIECE_BYTES:  # more is handed on as the reader takes it
+        await send(
+            {"type": "http.response.body", "body": body[start : start + PIECE_BYTES], "more_body": True}
+        )
+        start += PIECE_BYTES
+    await send({"type": "http.response.body", "body": body[start:]})
 
 
 def _reader_copy(headers: list[tuple[bytes, bytes]], copies: bytes) -> bytes | None:

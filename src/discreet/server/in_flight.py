@@ -21,12 +21,13 @@ from typing import TYPE_CHECKING
 
 from starlette.requests import Request
 
-from discreet.errors import Busy
-from discreet.model.told import told
 from discreet.server.front import ACCOUNT
 from discreet.server.problems import problem_response
+from discreet.server.turns import busy
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
     from discreet.answer.question import Question
@@ -39,11 +40,12 @@ PLACES, PLACES_FOR_ANYBODY = 3, 2
 MOST_WAITING, SECONDS_TO_WAIT = 4, 2.0
 #: Requests that are being answered, those that wait for a thread among them.
 MOST_REQUESTS = 400
-#: Threads that answer: more would only wait for each other.
-THREADS = 16
-RETRY_AFTER = 5
+#: Threads that answer. At most 16 of them wait for a place or for what another makes (`turns`).
+THREADS = 24
 #: What a cell costs beside a count of it: tables whose totals are fitted, limits of all cells, two versions compared.
 FITTED, LIMITS, COMPARED = 10, 3, 6
+#: A small table may take seconds to fit: it always needs a place.
+LEAST_FITTED = 30_000
 #: A test fits a model; under `dp` it looks at many possible counts of each cell. A picture is drawn by another program.
 TESTED, TESTED_UNDER_DP, PICTURE = 10, 100, 30_000
 #: Cells that are not 0 are listed block by block: a wide table counts as so many cells and not more.
@@ -64,16 +66,26 @@ class Budget:
         self.making = 0
         self.waiting = 0
 
-    def enter(self, cells: int, *, known: bool, placed: bool) -> None:
+    def enter(self, cells: int, *, own: int, known: bool, placed: bool) -> None:
         """Take cells, and a place unless there is one already; wait where there are none.
+
+        Args:
+            cells: How many.
+            own: How many of those that are taken are the same request's.
+            known: Whether it is asked with a key.
+            placed: Whether the request has a place.
 
         Raises:
             Busy: Too many wait, or it took too long.
         """
         deadline = time.monotonic() + SECONDS_TO_WAIT
         with self._changed:
-            if not self._has_room(cells, known=known, placed=placed):
-                self._wait(cells, deadline, known=known, placed=placed)
+
+            def has_room() -> bool:
+                return self._has_room(cells, own, known=known, placed=placed)
+
+            if not has_room():
+                self._wait(deadline, has_room)
             self.cells += cells
             self.making += not placed
 
@@ -84,18 +96,18 @@ class Budget:
             self.making -= places
             self._changed.notify_all()
 
-    def _has_room(self, cells: int, *, known: bool, placed: bool) -> bool:
+    def _has_room(self, cells: int, own: int, *, known: bool, placed: bool) -> bool:
         """An answer that is larger than the whole budget has room where it is alone."""
         most = self._most_cells if known else self._most_cells * 2 // 3
         places = PLACES if known else PLACES_FOR_ANYBODY
-        return (self.cells == 0 or self.cells + cells <= most) and (placed or self.making < places)
+        return (self.cells == own or self.cells + cells <= most) and (placed or self.making < places)
 
-    def _wait(self, cells: int, deadline: float, *, known: bool, placed: bool) -> None:
+    def _wait(self, deadline: float, has_room: Callable[[], bool]) -> None:
         if self.waiting >= MOST_WAITING:
             raise busy()
         self.waiting += 1
         try:
-            while not self._has_room(cells, known=known, placed=placed):
+            while not has_room():
                 if not self._changed.wait(deadline - time.monotonic()):
                     raise busy()
         finally:
@@ -118,7 +130,7 @@ class Ticket:
             Busy: There is no room.
         """
         if work > SMALL:
-            self._budget.enter(work, known=self._known, placed=self._placed)
+            self._budget.enter(work, own=self._cells, known=self._known, placed=self._placed)
             self._cells += work
             self._placed = True
 
@@ -191,13 +203,4 @@ def admit(question: Question) -> None:
     Raises:
         Busy: There is no room at the moment.
     """
-    take(question.cells * (FITTED if question.additivity == "fitted" else 1))
-
-
-def busy() -> Busy:
-    """The refusal of what finds no room."""
-    return Busy(
-        told("The server has too much to do at the moment."),
-        told("Try again in {seconds} seconds, or ask for a smaller table.", seconds=RETRY_AFTER),
-        retry_after=RETRY_AFTER,
-    )
+    take(max(LEAST_FITTED, question.cells * FITTED) if question.additivity == "fitted" else question.cells)

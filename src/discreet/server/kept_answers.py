@@ -17,14 +17,16 @@ import json
 import os
 import secrets
 from collections import OrderedDict
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from threading import Lock
 from typing import TYPE_CHECKING
 
+from discreet.server.turns import Turns
+
 if TYPE_CHECKING:
-    from collections.abc import Hashable, Iterator
+    from collections.abc import Hashable
 
     from discreet.workspace.options import Options
 
@@ -32,6 +34,8 @@ if TYPE_CHECKING:
 OVERHEAD = 1_000
 #: One answer may take so much of the memory, and no more.
 LARGEST_SHARE = 16
+#: Threads that wait for an answer that another makes, and for how long.
+MOST_WAITING, SECONDS_TO_WAIT = 4, 5.0
 #: A folder that is full is emptied to this share.
 EMPTIED_TO = 0.8
 _SUFFIX = ".answer"
@@ -68,7 +72,7 @@ class KeptAnswers:
         self._most_bytes = most_bytes
         self._folder = folder
         self._kept: OrderedDict[Hashable, KeptAnswer] = OrderedDict()
-        self._making: dict[Hashable, Lock] = {}
+        self.turns = Turns(MOST_WAITING, SECONDS_TO_WAIT)
         self._lock = Lock()
         self.size = 0
 
@@ -117,18 +121,6 @@ class KeptAnswers:
         self.keep(tag, answer)
         if self._folder is not None:
             self._folder.keep(tag, answer)
-
-    @contextmanager
-    def alone(self, key: Hashable) -> Iterator[None]:
-        """Let one thread at a time make what has this key: the others find it made."""
-        with self._lock:
-            making = self._making.setdefault(key, Lock())
-        try:
-            with making:
-                yield
-        finally:
-            with self._lock:
-                self._making.pop(key, None)
 
 
 class AnswerFolder:

@@ -18,6 +18,7 @@ from starlette.requests import Request
 from discreet.errors import BodyTooLarge, DiscreetError, RequestTooLong
 from discreet.model.told import told
 from discreet.server.problems import problem_response
+from discreet.server.turns import busy
 
 if TYPE_CHECKING:
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -25,6 +26,8 @@ if TYPE_CHECKING:
 MAX_QUERY_BYTES = 16_384
 #: Enough for every code of a large table; what is longer is not read.
 MAX_BODY_BYTES = 1_048_576
+#: Bytes of all bodies that are being read or answered.
+MOST_HELD = 33_554_432
 CONTENT_SECURITY_POLICY = (
     "default-src 'none'; script-src 'self'; connect-src 'self'; style-src 'self'; img-src 'self' data:; "
     "form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
@@ -58,10 +61,11 @@ class SecurityHeaders:
 
 
 class Limits:
-    """Refuses an over-long query or body."""
+    """Refuses an over-long query or body, and bodies that are too much together."""
 
     def __init__(self, app: ASGIApp) -> None:
         self.app = app
+        self._held = 0
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass on what is short enough."""
@@ -73,33 +77,54 @@ class Limits:
                 told("Filter on a coarser level, or download the whole table and filter it yourself."),
             )
             await problem_response(Request(scope), error)(scope, receive, send)
-        elif scope["method"] == "GET":
-            await self.app(scope, receive, send)
-        else:
+        elif scope["method"] == "POST":
             await self._with_body(scope, receive, send)
+        else:  # no route reads a body of another method
+            await self.app(scope, receive, send)
 
     async def _with_body(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Read the body up to the limit, then pass it on in one piece."""
-        body, more = b"", True
-        while more and len(body) <= MAX_BODY_BYTES:
-            message = await receive()
-            if message["type"] != "http.request":
-                return
-            body += message.get("body", b"")
-            more = message.get("more_body", False)
-        if len(body) > MAX_BODY_BYTES:
-            error = BodyTooLarge(
+        body = _Body()
+        try:
+            while body.more:
+                message = await receive()
+                if message["type"] != "http.request":
+                    return
+                self._held += body.add(message)
+                refusal = self._refusal(body)
+                if refusal is not None:
+                    await problem_response(Request(scope), refusal)(scope, receive, send)
+                    return
+            waiting = [{"type": "http.request", "body": bytes(body.read), "more_body": False}]
+
+            async def again() -> Message:
+                return waiting.pop() if waiting else await receive()
+
+            await self.app(scope, again, send)
+        finally:
+            self._held -= len(body.read)
+
+    def _refusal(self, body: _Body) -> DiscreetError | None:
+        if len(body.read) > MAX_BODY_BYTES:
+            return BodyTooLarge(
                 told("The body has more than {max_body_bytes:,} bytes.", max_body_bytes=MAX_BODY_BYTES),
                 told("Ask for a coarser level, or for several tables."),
             )
-            await problem_response(Request(scope), error)(scope, receive, send)
-            return
-        waiting = [{"type": "http.request", "body": body, "more_body": False}]
+        return busy() if self._held > MOST_HELD else None
 
-        async def again() -> Message:
-            return waiting.pop() if waiting else await receive()
 
-        await self.app(scope, again, send)
+class _Body:
+    """What was read of a body."""
+
+    def __init__(self) -> None:
+        self.read, self.more = bytearray(), True
+
+    def add(self, message: Message) -> int:
+        """Add a piece; how long it is."""
+        piece = message.get("body", b"")
+        self.read += piece
+        self.more = message.get("more_body", False)
+        return len(piece)
 
 
 class LastResort:

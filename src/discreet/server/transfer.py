@@ -173,6 +173,8 @@ class _Cutter:
         """Note which part is wanted, and of which document; what cannot be read is ignored, as RFC 9110 says."""
         found = _RANGE.match(text.replace(" ", ""))
         self.range = found if found is not None and _has_meaning(found) else None
+        if text.replace(" ", "") == "bytes=0-":  # all of it
+            self.range = None
         self.if_range = if_range
 
     async def __call__(self, message: Message) -> None:
@@ -210,7 +212,10 @@ class _Cutter:
         headers["content-range"] = f"bytes {first}-{end - 1}/{length}"
         headers["content-length"] = str(end - first)
         await self.send({**start, "status": 206})
-        await self.send({"type": "http.response.body", "body": bytes(self.collected[first:end])})
+        with memoryview(self.collected) as whole:
+            part = bytes(whole[first:end])
+        self.collected.clear()
+        await self.send({"type": "http.response.body", "body": part})
 
 
 def _has_meaning(asked: re.Match[str]) -> bool:

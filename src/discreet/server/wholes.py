@@ -20,6 +20,7 @@ from threading import Lock
 from typing import TYPE_CHECKING
 
 from discreet.errors import Refused
+from discreet.server.turns import Turns
 
 if TYPE_CHECKING:
     from discreet.answer.door import Door
@@ -28,6 +29,8 @@ if TYPE_CHECKING:
 
 #: How many cells are kept in all, at 17 to 51 bytes each; one larger table is kept alone.
 MOST_CELLS = 500_000
+#: Slices that wait for a whole that is being made, and for how long: a program asks for dozens one after the other.
+MOST_WAITING, SECONDS_TO_WAIT = 8, 20.0
 
 Key = tuple[str, str, str, str]
 
@@ -38,7 +41,7 @@ class Wholes:
     def __init__(self, most_cells: int = MOST_CELLS) -> None:
         self._most_cells = most_cells
         self._kept: OrderedDict[Key, Release | Refused] = OrderedDict()
-        self._making: dict[Key, Lock] = {}
+        self._turns = Turns(MOST_WAITING, SECONDS_TO_WAIT)
         self._lock = Lock()
 
     def release(self, door: Door, question: Question) -> Release:
@@ -46,21 +49,16 @@ class Wholes:
 
         Raises:
             Refused: A rule on counts does not release it.
+            Busy: Too many wait for it.
         """
         if question.metered:
             return door.answer(question)
         key = (question.digest, question.dataset.wording, question.dataset.id, question.request.permalink)
-        with self._lock:
-            making = self._making.setdefault(key, Lock())
-        try:
-            with making:
-                found = self._find(key)
-                if isinstance(found, Refused):
-                    raise _fresh(found)
-                return self._make(key, door, question) if found is None else found
-        finally:
-            with self._lock:
-                self._making.pop(key, None)
+        with self._turns.alone(key):
+            found = self._find(key)
+            if isinstance(found, Refused):
+                raise _fresh(found)
+            return self._make(key, door, question) if found is None else found
 
     @property
     def cells(self) -> int:

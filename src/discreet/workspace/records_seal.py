@@ -15,6 +15,7 @@ Source: docs/decisions/0008-sealed-records.md.
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import json
 import os
@@ -85,7 +86,9 @@ def read_records_seal(folder: Path) -> RecordsSeal:
     try:
         found = json.loads((folder / RECORDS_SEAL).read_text("utf-8"))
         return RecordsSeal(MappingProxyType({name: FileSeal(**value) for name, value in found.items()}))
-    except (OSError, ValueError, TypeError, AttributeError):
+    except (OSError, ValueError, TypeError, AttributeError) as error:
+        if isinstance(error, OSError) and error.errno in {errno.EMFILE, errno.ENFILE}:
+            raise  # too many open files: nothing is known of the seal
         raise WorkspaceUnusable(
             f"The seal of the records of version {folder.name[:8]} cannot be read.", "Load the dataset again."
         ) from None
