@@ -45,7 +45,7 @@ def test_a_whole_is_made_once_even_if_all_ask_together(door):
         made = list(pool.map(lambda _: wholes.release(counted, question(door, "sex", "age")), range(8)))
     assert counted.answers == 1
     assert all((each.values == made[0].values).all() for each in made)
-    assert not wholes._making
+    assert not wholes._turns._making
 
 
 def test_another_question_or_version_is_another_whole(door):
