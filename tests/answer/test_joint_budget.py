@@ -1,5 +1,8 @@
 """The budget of a joint universe: the keys that others read, and what they say."""
 
+from dataclasses import replace
+from fractions import Fraction
+
 import pytest
 
 from discreet.answer.budget_document import budget_document
@@ -44,7 +47,12 @@ def test_a_level_that_is_left_out_is_worth_something(found):
     assert gains["region"]["d"] > gains["age"]["d"]
 
 
-def test_the_curve_falls_and_passes_through_the_plan(found):
+@pytest.mark.parametrize("rule", ["basic", "zcdp"])
+def test_the_curve_falls_and_passes_through_the_plan(planned, rule):
+    """Wrong alternative: a curve of (epsilon, delta) for a budget that is kept in rho."""
+    dataset, plan = planned
+    terms = replace(plan.terms, composition=rule, answer_cost=Fraction(0))
+    found = budget_document(make_plan(dataset, plan.universe, terms, dataset.protection.noise), dataset)
     curve = found["curve"]
     errors = [each["expected_abs_error"] for each in curve]
     assert errors == sorted(errors, reverse=True)

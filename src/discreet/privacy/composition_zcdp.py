@@ -21,7 +21,9 @@ from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from discreet.errors import BadRequest
+from discreet.model.amount import LOSS_UNIT
 from discreet.noise.families import ideal_law
+from discreet.privacy.claim import float_down
 
 if TYPE_CHECKING:
     from discreet.noise.table import NoiseTable
@@ -75,6 +77,16 @@ def rho_for(epsilon: float, delta: float) -> float:
         middle = (low + high) / 2
         low, high = (middle, high) if zcdp_delta(middle, epsilon) <= delta else (low, middle)
     return low
+
+
+def rho_at(epsilon: Fraction, delta: Fraction) -> Fraction:
+    """The rho that a budget in rho has at (epsilon, delta), in whole units: half of delta is kept for the distance.
+
+    The cap of such a budget and what a version spends of it are the same function of their epsilon and delta, so
+    that a version may spend all of it.
+    """
+    found = Fraction(rho_for(float_down(epsilon), float_down(delta / 2)))
+    return found // LOSS_UNIT * LOSS_UNIT
 
 
 def with_distance(delta: float, epsilon: float, cells: int, distance: Fraction) -> float:

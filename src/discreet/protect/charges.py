@@ -22,9 +22,8 @@ from discreet.noise.families import families
 from discreet.noise.identity import mechanism_name
 from discreet.privacy.claim import float_down, float_up, group_delta, up
 from discreet.privacy.composition_basic import table_delta
-from discreet.privacy.composition_zcdp import ideal_rho
+from discreet.privacy.composition_zcdp import ideal_rho, rho_at
 from discreet.privacy.distance import distance_to_ideal
-from discreet.protect.plan import rho_at
 from discreet.protect.tightest import basic_figure, figures
 
 if TYPE_CHECKING:

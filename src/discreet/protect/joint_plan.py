@@ -33,6 +33,7 @@ from discreet.margins.residual_space import ResidualSpace
 from discreet.margins.residual_table import is_within, lattice_loss
 from discreet.noise.families.rounded_normal import rounded_normal
 from discreet.privacy.claim import float_down, float_up
+from discreet.privacy.composition_zcdp import rho_at
 from discreet.privacy.gaussian import gaussian_delta_above, gaussian_mu
 from discreet.protect.joint_chains import chain_names, chain_of, levels_of, margin_of
 from discreet.protect.joint_errors import JointErrors
@@ -193,25 +194,24 @@ def least_epsilon(delta_at: Callable[[float], float], delta: float) -> float:
 @lru_cache(maxsize=64)
 def joint_errors(dataset: Dataset, universe: Universe, terms: Terms) -> JointErrors:
     """The errors of the plan that `make_joint` would make, without its noise tables."""
-    names, space, unit, mu = _planned(dataset, universe, terms, None)
+    names, space, unit, mu = _planned(dataset, universe, terms)
     scale = (terms.records_per_unit / mu) ** 2
     return JointErrors(names, space, tuple((unit * scale).tolist()))
 
 
 @lru_cache(maxsize=16)
-def make_joint(dataset: Dataset, universe: Universe, terms: Terms, rho: Fraction | None = None) -> JointPlan:
-    """The plan with the least weighted mean absolute error at the budget's (ε, δ), or at a ρ.
+def make_joint(dataset: Dataset, universe: Universe, terms: Terms) -> JointPlan:
+    """The plan with the least weighted mean absolute error at the budget's (ε, δ), or at its ρ where it is kept in ρ.
 
     Args:
         dataset: The description.
         universe: The declared tables, weighed by `Universe.weight` or by their cells.
         terms: What is promised.
-        rho: The zCDP of a budget that is kept in rho; then μ² = 2ρ.
 
     Raises:
         BadDescription: The terms do not fit Gaussian residuals.
     """
-    names, space, unit, mu = _planned(dataset, universe, terms, rho)
+    names, space, unit, mu = _planned(dataset, universe, terms)
     residuals = tuple(
         _residual(space, names, part, variance, mu, terms)
         for part, variance in zip(space.parts, unit.tolist(), strict=True)
@@ -220,14 +220,15 @@ def make_joint(dataset: Dataset, universe: Universe, terms: Terms, rho: Fraction
 
 
 def _planned(
-    dataset: Dataset, universe: Universe, terms: Terms, rho: Fraction | None
+    dataset: Dataset, universe: Universe, terms: Terms
 ) -> tuple[tuple[tuple[str, ...], ...], ResidualSpace, NDArray[np.float64], float]:
     """The chains, the parts, their variances at cost 1, and the μ of one person."""
     _refuse(terms)
     names, space = _space(dataset, universe, terms)
     unit = space.optimum(_weights(_tables(universe), dataset, universe))
-    mu = math.sqrt(2 * float_down(rho)) if rho is not None else _largest_mu(space, unit, terms)
-    return names, space, unit, mu
+    if terms.composition == "zcdp" and terms.delta:
+        return names, space, unit, math.sqrt(2 * float_down(rho_at(terms.epsilon, terms.delta)))
+    return names, space, unit, _largest_mu(space, unit, terms)
 
 
 def read_joint(

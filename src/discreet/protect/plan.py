@@ -20,12 +20,11 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from discreet.errors import BadDescription
-from discreet.model.amount import LOSS_UNIT
 from discreet.model.nearest import nearest
 from discreet.noise.families import build, families
 from discreet.privacy.claim import float_down, float_up
 from discreet.privacy.composition_basic import Spent
-from discreet.privacy.composition_zcdp import rho_for
+from discreet.privacy.composition_zcdp import rho_at, rho_for
 from discreet.protect.calibrate import calibrate
 from discreet.protect.joint_plan import make_joint
 from discreet.protect.spread import spread_by_importance, spread_equally, spread_for, workload_of
@@ -136,8 +135,7 @@ def make_plan(dataset: Dataset, universe: Universe, terms: Terms, noise: Mapping
 def _joint_plan(dataset: Dataset, universe: Universe, terms: Terms, noise: Mapping[str, Any]) -> NoisePlan:
     _refuse_dear_answers(terms)
     answer = interactive_table(terms, (), terms.answer_cost, noise) if terms.answer_cost else None
-    rho = rho_at(terms.epsilon, terms.delta) if terms.composition == "zcdp" and terms.delta else None
-    return NoisePlan(universe, terms, (), "rho", answer, joint=make_joint(dataset, universe, terms, rho))
+    return NoisePlan(universe, terms, (), "rho", answer, joint=make_joint(dataset, universe, terms))
 
 
 def interactive_table(
@@ -202,16 +200,6 @@ def _whole(terms: Terms, currency: str) -> Fraction:
         return rho_at(terms.epsilon, terms.delta)
     delta = float(terms.delta) * (1 - KEPT_FOR_DISTANCE)
     return Fraction(rho_for(float_down(terms.epsilon), delta))
-
-
-def rho_at(epsilon: Fraction, delta: Fraction) -> Fraction:
-    """The rho that a budget in rho has at (epsilon, delta), in whole units: half of delta is kept for the distance.
-
-    The cap of such a budget and what a version spends of it are the same function of their epsilon and delta, so
-    that a version may spend all of it.
-    """
-    found = Fraction(rho_for(float_down(epsilon), float_down(delta / 2)))
-    return found // LOSS_UNIT * LOSS_UNIT
 
 
 def _refuse_dear_answers(terms: Terms) -> None:
