@@ -276,14 +276,26 @@ def _refuse_inside(scale: Scale, number: int, side: int) -> NoReturn:
     raise BadRequest(none, told("Categories begin at {known}.", known=first_of(ends)))
 
 
+def match_form(form: Iterable[str], codes: Iterable[str]) -> tuple[int, ...]:
+    r"""The places of the codes of a form, given letter by letter; a backslash before a letter makes it plain.
+
+    Stars are atomic (`fnmatch`), so that many of them cost no more than one. What is longer than every code is not tried.
+
+    >>> match_form("?1*", ["R1", "R10", "R2"]), match_form(["R", "\\*"], ["R*", "R1"])
+    ((0, 1), (0,))
+    """
+    letters, known = list(form), list(codes)
+    if len(letters) - letters.count("*") > max(map(len, known), default=0):
+        return ()
+    pattern = "".join(letter if letter in {"*", "?"} else glob.escape(letter[-1]) for letter in letters)
+    matches = re.compile(fnmatch.translate(pattern)).match
+    return tuple(place for place, code in enumerate(known) if matches(code))
+
+
 def _matching(scale: Scale, item: str) -> tuple[int, ...]:
     """The places of the codes of a form; none if the item has no star or question mark."""
-    tokens = re.findall(r"\\.|.", item, re.DOTALL)
-    if not {"*", "?"} & set(tokens):
-        return ()
-    form = "".join(token if token in {"*", "?"} else glob.escape(token[-1]) for token in tokens)
-    matches = re.compile(fnmatch.translate(form)).match
-    return tuple(place for place, category in enumerate(scale.categories) if matches(category.code))
+    letters = re.findall(r"\\.|.", item, re.DOTALL)
+    return match_form(letters, scale.codes) if {"*", "?"} & set(letters) else ()
 
 
 def _unknown(scale: Scale, text: str) -> NoReturn:

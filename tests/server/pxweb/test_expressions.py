@@ -1,8 +1,11 @@
 """Selections as PxWebApi writes them."""
 
+from fnmatch import translate
+
 import pytest
 
 from discreet.errors import BadRequest, UnknownCategory
+from discreet.model import selection
 from discreet.server.pxweb.expressions import expand, split_list
 
 CODES = ["0-4", "5-9", "10-14", "a,b", "Ä", "*", "TOP(1)", "_T"]
@@ -59,3 +62,15 @@ def test_an_unknown_code_is_told_with_the_nearest():
 def test_lists_are_split_outside_brackets():
     assert split_list("") == []
     assert split_list("a,[b,c],RANGE(d,e), f") == ["a", "b,c", "RANGE(d,e)", "f"]
+
+
+def test_many_stars_are_one_and_what_is_longer_than_every_code_is_not_tried(monkeypatch):
+    """Wrong alternative: `.*` for each star, which does not end; a form of a megabyte is not even compiled."""
+    compiled = []
+    monkeypatch.setattr(selection.fnmatch, "translate", lambda form: compiled.append(form) or translate(form))
+    codes = [f"R01D01A{number:03}" for number in range(100)]
+    assert expand("area", ["*" * 60 + "042"], codes) == ("R01D01A042",)
+    for form in ("*" * 60 + "zz", "*1" * 9 + "zz"):
+        with pytest.raises(BadRequest, match="selects nothing"):
+            expand("area", [form], codes)
+    assert compiled == ["*" * 60 + "042", "*" * 60 + "zz"]

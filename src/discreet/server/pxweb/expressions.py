@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 
 from discreet.errors import BadRequest, UnknownCategory
 from discreet.model.nearest import nearest
+from discreet.model.selection import match_form
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -71,12 +72,8 @@ def _places(name: str, expression: str, known: dict[str, int]) -> Sequence[int]:
     if call is not None:
         return _called(name, expression, (call[1].lower(), split_list(call[2])), known)
     if "*" in expression or "?" in expression:
-        pattern = re.compile("".join(_WILD.get(c, re.escape(c)) for c in expression) + r"\Z", re.DOTALL)
-        return [place for code, place in known.items() if pattern.match(code)]
+        return match_form(expression, known)
     return [_place(name, expression, known)]
-
-
-_WILD = {"*": ".*", "?": "."}
 
 
 def _called(name: str, expression: str, call: tuple[str, list[str]], known: dict[str, int]) -> Sequence[int]:
