@@ -6,6 +6,8 @@ import pytest
 
 from discreet.errors import BadRequest, UnknownCategory
 from discreet.model import selection
+from discreet.model.selection import MOST_READ
+from discreet.server.pxweb import expressions
 from discreet.server.pxweb.expressions import expand, split_list
 
 CODES = ["0-4", "5-9", "10-14", "a,b", "Ä", "*", "TOP(1)", "_T"]
@@ -74,3 +76,18 @@ def test_many_stars_are_one_and_what_is_longer_than_every_code_is_not_tried(monk
         with pytest.raises(BadRequest, match="selects nothing"):
             expand("area", [form], codes)
     assert compiled == ["*" * 60 + "042", "*" * 60 + "zz"]
+
+
+def test_what_is_no_code_is_read_once_and_no_more_often_than_is_affordable(monkeypatch):
+    """Wrong alternative: each as it comes; a request of 16 KB asked for seconds of work."""
+    read, places = [], expressions._places
+    monkeypatch.setattr(expressions, "_places", lambda text, known: read.append(text) or places(text, known))
+    codes = [f"r{number}" for number in range(100)]
+    assert len(expand("area", ["*"] * 2_000, codes)) == len(codes)
+    assert read == ["*"]
+    read.clear()
+    with pytest.raises(BadRequest, match=f"has {MOST_READ + 1} expressions") as told:
+        expand("area", [f"TOP({number + 1})" for number in range(MOST_READ + 1)], codes)
+    assert read == []
+    assert f"at most {MOST_READ}" in told.value.advice
+    assert len(expand("area", ["*", *codes, *(code.upper() for code in codes)], codes)) == len(codes)
