@@ -16,9 +16,10 @@ from tests.server.watch.readers import (
     sliver_dataset,
 )
 
+from discreet.model.request import TableRequest
 from discreet.rules.close_groups import close_groups
 from discreet.server.watch import detectors
-from discreet.server.watch.detectors import DETECTORS
+from discreet.server.watch.detectors import DETECTORS, Asked, Memory, remember
 
 #: Each attack, and what must find it; what finds none of them is said in KNOWN_LIMITS.md.
 FOUND = {
@@ -73,3 +74,52 @@ def test_lists_that_differ_by_a_category_are_known_from_the_description_alone():
     pairs = {(one, other) for one, _, other, _, _ in close_groups(dataset, "ward", ones, 2)}
     assert ("district", "zone") in pairs
     assert detectors._sliver_lists(dataset, "ward") == (("district", "zone"),)
+
+
+class NotCompared(int):
+    """A group that must not be compared with another one."""
+
+    def __rxor__(self, other):
+        raise AssertionError("compared")
+
+
+def test_groups_of_sizes_that_are_far_apart_are_not_compared():
+    near, far = 0b1111110, NotCompared(0b11)
+    assert list(detectors._near(0b1111111, 7, {far: 2, near: 6})) == [(near, 0b1111111)]
+    with pytest.raises(AssertionError):
+        list(detectors._near(0b111, 3, {far: 2}))
+
+
+def test_a_question_is_compared_with_the_newest_groups_of_its_context_alone(monkeypatch):
+    """Wrong alternative: with all that were ever asked for: a few hundred questions then keep a core busy."""
+    monkeypatch.setattr(detectors, "MOST_GROUPS", 5)
+    compared, near = [], detectors._near
+    monkeypatch.setattr(
+        detectors, "_near", lambda one, size, others: compared.append(len(others)) or near(one, size, others)
+    )
+    memory, dataset = Memory(), census()
+    codes = dataset.variable("area").codes
+    for number in range(40):
+        request = TableRequest("census", ("sex",), filters=(("area", codes[number : number + 30]),))
+        asked = Asked(dataset, request)
+        remember(asked, memory)
+        for detector in DETECTORS:
+            list(detector.events(asked, memory))
+    assert max(compared) == 5
+    assert len(compared) == 40, "each question is compared once, by the detector of its variable"
+    ((_, kept),) = memory.groups.items()
+    assert next(reversed(kept)) == detectors._bits(dataset.variable("area"), codes[39:69])
+    assert memory.in_all == len(kept) == 5
+
+
+def test_what_is_kept_of_one_who_asks_is_bounded_and_small(monkeypatch):
+    monkeypatch.setattr(detectors, "MOST_GROUPS_IN_ALL", 10)
+    memory, dataset = Memory(), census()
+    codes = dataset.variable("area").codes
+    for name in ("sex", "age", "birthplace"):
+        for number in range(6):
+            request = TableRequest("census", (name,), filters=(("area", codes[number:]),))
+            remember(Asked(dataset, request), memory)
+    assert memory.in_all == sum(map(len, memory.groups.values())) == 6
+    assert {len(question) for question in memory.asked} == {16}
+    assert max(group.bit_length() for kept in memory.groups.values() for group in kept) <= len(codes)

@@ -45,6 +45,21 @@ def test_not_more_is_remembered_than_is_affordable(monkeypatch):
     for question in ("q", "r", "s"):
         many.is_new("a", question)
     assert many.is_new("a", "q")
+    many.is_new("a", "long" * 1_000)
+    assert {len(question) for question in many._people["a"].seen} == {16}
+
+
+def test_events_are_bounded_of_one_kind_and_of_all(monkeypatch):
+    monkeypatch.setattr(module, "MOST_EVENTS", 3)
+    scores = Scores(60)
+    assert [recodes(scores, "a", n, 0.0) for n in range(5)] == [1, 2, 3, 3, 3]
+    monkeypatch.setattr(module, "MOST_EVENTS_IN_ALL", 4)
+    watched = module._Watched()
+    for kind in "abcd":
+        for event in range(2):
+            assert watched.add(("recodes", kind), event, 0.0, -60.0) == event + 1
+    assert [kind for _, kind in watched.events] == ["c", "d"]
+    assert watched.in_all == 4
 
 
 def test_an_unfiltered_question_pairs_with_one_that_leaves_out_a_category_in_either_order():

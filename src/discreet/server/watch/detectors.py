@@ -8,8 +8,9 @@
 
 A detector sees canonical requests and the public description. It sees no answer and no count: what it finds tells nothing
 about people, and it cannot be used to learn anything. For each new request it gives events; a score is the largest number of
-different events of one kind that somebody has in the window. What each catches, and how often it is wrong on ordinary
-readers, is measured: docs/how-to/watch-requests.md.
+different events of one kind that somebody has in the window. A group of categories is kept as a number with a bit for each,
+and the rest of a question as a digest: what is remembered and compared does not grow with what is sent. What each catches,
+and how often it is wrong on ordinary readers, is measured: docs/how-to/watch-requests.md.
 
 Comes from: `watch`. Goes to: `thresholds`.
 Source: Rinott et al. (2018), sections 2.2 and 8; Fraser and Wooton (2005) on differencing; Asghar and Kaafar (2020) on
@@ -18,6 +19,7 @@ averaging in table builders; docs/methods/attack-averaging.md, docs/methods/atta
 
 from __future__ import annotations
 
+import hashlib
 from collections import OrderedDict
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -30,10 +32,11 @@ from discreet.rules.close_groups import close_groups
 from discreet.rules.places import finer
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Hashable, Iterator
+    from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
 
     from discreet.model.dataset import Dataset
     from discreet.model.request import TableRequest
+    from discreet.model.variable import Variable
 
 Known = TypeVar("Known")
 #: An event: of which kind, and which one.
@@ -44,8 +47,13 @@ NEAR = 1 / 3
 FEWEST_AREAS = 3
 #: A group of fewer categories is near-equal to others by its size alone.
 FEWEST_IN_SLIVER = 4
+#: A smaller group is near-equal to none.
+FEWEST_COMPARED = 2
 #: How many contexts are remembered of one who asks.
 MOST_CONTEXTS = 5_000
+#: How many groups of one context, the newest, and of all: a new group is compared with all of its context, thresholds are
+#: some dozens of pairs, and a group of 5,000 areas takes a kilobyte.
+MOST_GROUPS, MOST_GROUPS_IN_ALL = 500, 20_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,19 +75,35 @@ class Asked:
 class Memory:
     """What is remembered of one who asks: per context of a variable the groups that were asked for."""
 
-    groups: OrderedDict[Hashable, set[frozenset[str]]] = field(default_factory=OrderedDict)
+    #: By variable and context, the groups with their sizes, the newest last.
+    groups: OrderedDict[tuple[str, bytes], OrderedDict[int, int]] = field(default_factory=OrderedDict)
     #: By context the variables of which groups were asked for in it.
-    grouped: OrderedDict[Hashable, dict[str, None]] = field(default_factory=OrderedDict)
+    grouped: OrderedDict[bytes, dict[str, None]] = field(default_factory=OrderedDict)
     #: The questions themselves, without a group more.
-    asked: OrderedDict[Hashable, None] = field(default_factory=OrderedDict)
+    asked: OrderedDict[bytes, None] = field(default_factory=OrderedDict)
     lists: OrderedDict[Hashable, set[str]] = field(default_factory=OrderedDict)
     allowed: int = 0
     refused: int = 0
+    in_all: int = 0
+
+    def keep(self, name: str, context: bytes, groups: dict[int, int]) -> None:
+        """Keep groups of a variable in a context, as the newest ones."""
+        known = self.groups.setdefault((name, context), OrderedDict())
+        self.groups.move_to_end((name, context))
+        before = len(known)
+        for group, size in groups.items():
+            known[group] = size
+            known.move_to_end(group)
+        while len(known) > MOST_GROUPS:
+            known.popitem(last=False)
+        self.in_all += len(known) - before
 
     def forget(self) -> None:
         """Keep no more than is affordable."""
+        while len(self.groups) > MOST_CONTEXTS or self.in_all > MOST_GROUPS_IN_ALL:
+            self.in_all -= len(self.groups.popitem(last=False)[1])
         kept: OrderedDict[Any, Any]
-        for kept in (self.groups, self.grouped, self.asked, self.lists):
+        for kept in (self.grouped, self.asked, self.lists):
             while len(kept) > MOST_CONTEXTS:
                 kept.popitem(last=False)
 
@@ -108,33 +132,31 @@ def _recodes(asked: Asked, _memory: Memory) -> Iterator[Event]:
     """
     for name, groups in asked.request.groups:
         if any(len(group) > 1 for group in groups):
-            yield (asked.dataset.id, name), groups
+            yield (asked.dataset.id, name), digest(groups)
     for name, codes in asked.request.filters:
         own = len(codes) > 1 and name not in asked.dataset.geography
         if own and frozenset(codes) not in _declared(asked.dataset, name):
-            yield (asked.dataset.id, name), codes
+            yield (asked.dataset.id, name), digest(codes)
 
 
 def _near_equal(asked: Asked, memory: Memory) -> Iterator[Event]:
-    for name, context, one, other in _pairs(asked, memory):
-        apart = one ^ other
-        if name not in asked.dataset.geography and 0 < len(apart) <= NEAR * max(len(one), len(other)):
-            yield (asked.dataset.id, name, apart), (context, one, other)
+    for name, context, one, other in _near_pairs(asked, memory, areas=False):
+        yield (asked.dataset.id, name, one ^ other), digest(context, f"{one:x} {other:x}")
 
 
 def _areas(asked: Asked, memory: Memory) -> Iterator[Event]:
     """Pairs that share a set, or the area by which they differ: ticking areas one by one makes neither."""
-    for name, context, one, other in _pairs(asked, memory):
-        few = min(len(one), len(other)) < FEWEST_AREAS
-        if name in asked.dataset.geography and len(one ^ other) == 1 and not few:
+    for name, context, one, other in _near_pairs(asked, memory, areas=True):
+        few = min(one.bit_count(), other.bit_count()) < FEWEST_AREAS
+        if (one ^ other).bit_count() == 1 and not few:
             for kind in (one, other, one ^ other):
-                yield (asked.dataset.id, name, kind), (context, one, other)
+                yield (asked.dataset.id, name, kind), digest(context, f"{one:x} {other:x}")
 
 
 def _refusals(asked: Asked, memory: Memory) -> Iterator[Event]:
     """A refused question counts while refused ones are at least half of what was asked."""
     if asked.refused and memory.refused >= memory.allowed:
-        yield asked.dataset.id, asked.request.identity
+        yield asked.dataset.id, digest(asked.request.identity)
 
 
 def _slivers(asked: Asked, memory: Memory) -> Iterator[Event]:
@@ -167,18 +189,18 @@ def remember(asked: Asked, memory: Memory) -> None:
     """Put a question into the memory; the detectors look at it afterwards."""
     memory.refused += asked.refused
     memory.allowed += not asked.refused
-    for name, context, groups in _populations(asked.request):
-        memory.groups.setdefault((name, context), set()).update(groups)
-        memory.groups.move_to_end((name, context))
+    for name, context, groups in _populations(asked):
+        memory.keep(name, context, groups)
         memory.grouped.setdefault(context, {})[name] = None
     for base, level, context in _lists_seen(asked):
         memory.lists.setdefault((base, context), set()).add(level)
-    memory.asked[asked.request.identity] = None
+    memory.asked[digest(asked.request.identity)] = None
     memory.forget()
 
 
-def _populations(request: TableRequest) -> Iterator[tuple[str, Hashable, set[frozenset[str]]]]:
+def _populations(asked: Asked) -> Iterator[tuple[str, bytes, dict[int, int]]]:
     """For each variable that is filtered or grouped: the rest of the question, and the groups that it shows of it."""
+    request = asked.request
     filters, groups = dict(request.filters), dict(request.groups)
     for name in filters.keys() | groups.keys():
         rest = replace(
@@ -187,29 +209,55 @@ def _populations(request: TableRequest) -> Iterator[tuple[str, Hashable, set[fro
             groups=tuple(item for item in request.groups if item[0] != name),
         )
         shown = groups.get(name) or (filters[name],)
-        yield name, rest.identity, {frozenset(codes) for codes in shown}
+        variable = asked.dataset.variable(name)
+        sizes = {_bits(variable, codes): len(codes) for codes in shown if len(codes) >= FEWEST_COMPARED}
+        yield name, digest(rest.identity), sizes
 
 
-def _pairs(asked: Asked, memory: Memory) -> Iterator[tuple[str, Hashable, frozenset[str], frozenset[str]]]:
-    """Every pair of groups of one variable with the rest of the question the same, of which the new question has one."""
-    for name, context, groups in _populations(asked.request):
-        known = memory.groups.get((name, context), set())
-        whole = {frozenset(asked.dataset.variable(name).codes)} if context in memory.asked else set()
-        for one in groups:
-            for other in (known | whole) - {one}:
-                yield name, context, *_ordered(one, other)
-    own = asked.request.identity
+def _near_pairs(asked: Asked, memory: Memory, *, areas: bool) -> Iterator[tuple[str, bytes, int, int]]:
+    """Every near-equal pair of groups of one variable, all else being the same, of which the new question has one."""
+    for name, context, groups in _populations(asked):
+        if (name in asked.dataset.geography) == areas:
+            known: Mapping[int, int] = memory.groups.get((name, context), {})
+            whole = _whole(asked, name) if context in memory.asked else {}
+            for one, size in groups.items():
+                yield from ((name, context, *pair) for pair in _near(one, size, {**known, **whole}))
+    own = digest(asked.request.identity)
     for name in memory.grouped.get(own, {}):
-        whole_group = frozenset(asked.dataset.variable(name).codes)
-        for other in memory.groups.get((name, own), set()):
-            yield name, own, *_ordered(whole_group, other)
+        if (name in asked.dataset.geography) == areas:
+            for one, size in _whole(asked, name).items():
+                known = memory.groups.get((name, own), {})
+                yield from ((name, own, *pair) for pair in _near(one, size, known))
 
 
-def _ordered(one: frozenset[str], other: frozenset[str]) -> tuple[frozenset[str], frozenset[str]]:
-    return (one, other) if (len(one), sorted(one)) <= (len(other), sorted(other)) else (other, one)
+def _near(one: int, size: int, others: Mapping[int, int]) -> Iterator[tuple[int, int]]:
+    """The pairs of a group with those that are near-equal to it; sizes that are far apart are not compared."""
+    for other, its_size in others.items():
+        most = NEAR * max(size, its_size)
+        if abs(size - its_size) <= most and 0 < (one ^ other).bit_count() <= most:
+            yield min(one, other), max(one, other)
 
 
-def _lists_seen(asked: Asked) -> Iterator[tuple[str, str, Hashable]]:
+def _whole(asked: Asked, name: str) -> dict[int, int]:
+    """All categories of a variable, as a group."""
+    size = len(asked.dataset.variable(name))
+    return {(1 << size) - 1: size}
+
+
+def _bits(variable: Variable, codes: Iterable[str]) -> int:
+    """A group as a number: a bit for each category."""
+    bits = bytearray(b"0" * len(variable))
+    for code in codes:
+        bits[variable.position(code)] = ord("1")
+    return int(bits, 2)
+
+
+def digest(*parts: object) -> bytes:
+    """What stands for a long text where it is only compared."""
+    return hashlib.blake2b(repr(parts).encode(), digest_size=16).digest()
+
+
+def _lists_seen(asked: Asked) -> Iterator[tuple[str, str, bytes]]:
     """For each variable of the table its finest variable, the lists at which it is shown, and the rest of the question."""
     levels = dict(asked.request.levels)
     for name in asked.request.variables:
@@ -223,7 +271,7 @@ def _lists_seen(asked: Asked) -> Iterator[tuple[str, str, Hashable]]:
             levels=tuple(item for item in asked.request.levels if item[0] != name),
         )
         for level in levels.get(name, (name,)):
-            yield base, level, rest.identity
+            yield base, level, digest(rest.identity)
 
 
 def _declared(dataset: Dataset, name: str) -> frozenset[frozenset[str]]:

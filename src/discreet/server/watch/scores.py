@@ -9,7 +9,7 @@ from collections import OrderedDict
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from discreet.server.watch.detectors import DETECTORS, Memory, remember
+from discreet.server.watch.detectors import DETECTORS, Memory, digest, remember
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Iterator
@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 MOST_WATCHED = 10_000
 #: Of one person so many questions.
 MOST_QUESTIONS = 20_000
+#: Of one person so many events of one kind, the newest, and of all kinds: no threshold is near it.
+MOST_EVENTS, MOST_EVENTS_IN_ALL = 2_000, 50_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,8 +44,27 @@ class _Watched:
     """What is known of one who asks."""
 
     memory: Memory = field(default_factory=Memory)
-    seen: OrderedDict[Hashable, None] = field(default_factory=OrderedDict)
-    events: dict[tuple[str, Hashable], OrderedDict[Hashable, float]] = field(default_factory=dict)
+    #: Digests of questions.
+    seen: OrderedDict[bytes, None] = field(default_factory=OrderedDict)
+    events: OrderedDict[tuple[str, Hashable], OrderedDict[Hashable, float]] = field(
+        default_factory=OrderedDict
+    )
+    in_all: int = 0
+
+    def add(self, kind: tuple[str, Hashable], event: Hashable, at: float, oldest: float) -> int | None:
+        """Keep an event, and forget those before `oldest`; how many there are of its kind, None if it is not new."""
+        events = self.events.setdefault(kind, OrderedDict())
+        self.events.move_to_end(kind)
+        if event in events:
+            return None
+        before = len(events)
+        events[event] = at
+        while len(events) > MOST_EVENTS or next(iter(events.values())) < oldest:
+            events.popitem(last=False)
+        self.in_all += len(events) - before
+        while self.in_all > MOST_EVENTS_IN_ALL:
+            self.in_all -= len(self.events.popitem(last=False)[1])
+        return len(events)
 
 
 class Scores:
@@ -63,9 +84,10 @@ class Scores:
         self._people.move_to_end(who)
         if len(self._people) > MOST_WATCHED:
             self._people.popitem(last=False)
-        if question in watched.seen:
+        known = digest(question)
+        if known in watched.seen:
             return False
-        watched.seen[question] = None
+        watched.seen[known] = None
         if len(watched.seen) > MOST_QUESTIONS:
             watched.seen.popitem(last=False)
         return True
@@ -77,16 +99,9 @@ class Scores:
         for detector in DETECTORS:
             risen = {}
             for kind, event in detector.events(asked, watched.memory):
-                events = watched.events.setdefault((detector.name, kind), OrderedDict())
-                if event not in events:
-                    events[event] = at
-                    risen[kind] = self._count(events, at)
+                count = watched.add((detector.name, kind), event, at, at - self._seconds)
+                if count is not None:
+                    risen[kind] = count
             if risen:
                 kind = max(risen, key=lambda each: risen[each])
                 yield Score(detector.name, risen[kind], kind)
-
-    def _count(self, events: OrderedDict[Hashable, float], now: float) -> int:
-        """The events in the window; older ones are forgotten."""
-        while events and next(iter(events.values())) < now - self._seconds:
-            events.popitem(last=False)
-        return len(events)

@@ -26,7 +26,7 @@ from discreet.model.request import canonical, request_from_text
 from discreet.server.access.shared import Hold
 from discreet.server.audit.log import PREFIX
 from discreet.server.watch.alerts import Alert, add_alert, read_alerts
-from discreet.server.watch.detectors import Asked
+from discreet.server.watch.detectors import Asked, digest
 from discreet.server.watch.scores import Scores
 from discreet.server.watch.thresholds import ACTIONS, ALERT
 from discreet.workspace.disk import held_alone
@@ -201,7 +201,7 @@ class Watch:
 
     def _is_again(self, raw: bytes) -> bool:
         """Whether somebody asks what they asked lately: it tells nothing new, and thousands a second are not parsed."""
-        question = _question(raw)
+        question = digest(_question(raw))
         if question in self._lately:
             return True
         if len(self._lately) >= MOST_LATELY:
