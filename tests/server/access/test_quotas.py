@@ -35,7 +35,15 @@ def test_an_account_has_more_calls_than_an_address_and_each_its_own(limited):
     assert statuses(app, 7, **with_key(keys["analyst"])) == [200] * 6 + [429]
     assert statuses(app, 1, **with_key(keys["elsewhere"])) == [429], "two keys of an account share its calls"
     assert statuses(app, 1, **with_key(keys["reader"])) == [200]
-    assert statuses(app, 1, **with_key("dk_wrong")) == [401], "a wrong key is told before any limit"
+
+
+def test_keys_that_are_refused_count_for_their_address(limited):
+    """Wrong alternative: a wrong key before any limit, as often as somebody likes."""
+    app, _, keys = limited
+    assert statuses(app, 5, **with_key("dk_wrong")) == [401, 401, 401, 429, 429]
+    assert statuses(app, 1) == [429]
+    assert statuses(app, 1, **with_key(keys["reader"])) == [200], "a good key has the calls of its account"
+    assert statuses(app, 5, "127.0.0.1", **with_key("dk_wrong")) == [401] * 5
 
 
 def test_a_household_of_ipv6_counts_once_and_the_machine_itself_not(limited):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import hashlib
 import json
 import shutil
@@ -14,7 +15,10 @@ from tests.server.conftest import people_description, people_records
 
 from discreet.answer.doors import open_doors
 from discreet.server.app import create_app
-from discreet.server.audit.layer import decision
+from discreet.server.audit import layer
+from discreet.server.audit.addresses import Addresses
+from discreet.server.audit.entry import ENTRY
+from discreet.server.audit.layer import Audit, decision
 from discreet.server.audit.verify import verify_log
 from discreet.server.state import open_state
 from discreet.workspace.ledger_place import accounts_of
@@ -172,3 +176,25 @@ def test_decisions_have_one_word_each():
     assert decision(0, "") == "failed"
     assert decision(503, "workspace-unusable") == "failed"
     assert decision(403, "stopped") == "limited"
+
+
+def test_what_is_remembered_of_answers_is_bounded_in_bytes(monkeypatch):
+    """Wrong alternative: a number of answers, whatever stands in their requests."""
+    monkeypatch.setattr(layer, "MOST_BYTES", 20_000)
+
+    async def app(_scope, _receive, send):
+        ENTRY.get().asked["q"] = {"dataset": "d", "request": "x" * 3_000}
+        await send({"type": "http.response.start", "status": 200, "headers": [(b"etag", next(tags))]})
+        await send({"type": "http.response.body", "body": b"a"})
+
+    async def send(_message):
+        pass
+
+    tags = (b"%d" % number for number in range(30))
+    audit = Audit(app, Addresses(b"k"), None, lambda _line: None)
+    scope = {"type": "http", "method": "GET", "path": "/api", "headers": [], "client": ("203.0.113.7", 1)}
+    for _ in range(30):
+        asyncio.run(audit(dict(scope), None, send))
+    kept = sum(len(note["request"]) for known in audit._known.values() for note in known.asked)
+    assert 0 < kept <= 20_000
+    assert audit._size == sum(known.size for known in audit._known.values()) <= 20_000

@@ -136,3 +136,13 @@ def test_a_line_is_known_again_by_who_asked_what_and_nothing_else():
     told = [module._question((line % each).encode()) for each in TOLD]
     assert told[0] == told[1]
     assert len(set(told)) == 3
+
+
+def test_a_request_that_was_cut_is_passed_over(served):
+    """What is left of it may read as another question."""
+    _, _, _, doors = served
+    finder = Finder(doors, Thresholds(of={**Thresholds().of, "recodes": (1, 0, 0)}))
+    item = {"dataset": "people", "request": "rows=sex&filter=origin%3D1,2"}
+    line = {"at": "2026-11-18T02:00:00.000+00:00", "from": "a", "status": 200, "asked": [item]}
+    assert not list(finder.find({**line, "asked": [{**item, "sha256": "0" * 64}]}))
+    assert [alert.detector for alert in finder.find(line)] == ["recodes"]

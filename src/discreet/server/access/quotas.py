@@ -1,7 +1,7 @@
 """How much may be asked: calls of an account, calls of an address, and who is held back.
 
     account_calls   in 10 seconds, for each account, whatever its keys
-    address_calls   in 10 seconds, for each address that asks without an account; fewer than an account has
+    address_calls   in 10 seconds, for each address that asks without an account, or with a key that is refused
     slowed          `SLOWED` calls in 10 seconds
     stopped         none, until the hold ends or a custodian lifts it (`discreet log release`)
 
@@ -58,10 +58,15 @@ class Quotas:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass on, refused or not."""
-        if scope["type"] == "http" and REFUSAL not in scope:
+        if scope["type"] == "http":
+            address = str(scope["client"][0]) if scope.get("client") else ""
             try:
-                self._take(scope.get(SCOPE), str(scope["client"][0]) if scope.get("client") else "")
+                if REFUSAL in scope:
+                    self._take_of_address(address)
+                else:
+                    self._take(scope.get(SCOPE), address)
             except DiscreetError as error:
+                scope.pop(REFUSAL, None)  # a flood of bad keys gets 429, as any other
                 refuse(scope, error)
         await self.app(scope, receive, send)
 
@@ -83,7 +88,11 @@ class Quotas:
             self._slowed.take(name)
         if asker is not None and self._accounts is not None:
             self._accounts.take(asker.account)
-        elif asker is None and self._by_address is not None and not is_in(address, LOOPBACK):
+        elif asker is None:
+            self._take_of_address(address)
+
+    def _take_of_address(self, address: str) -> None:
+        if self._by_address is not None and not is_in(address, LOOPBACK):
             self._by_address.take(self._addresses.hashed(address))
 
 

@@ -9,6 +9,7 @@ Comes from: `layer`, doors, `problems`. Goes to: the log, metrics.
 
 from __future__ import annotations
 
+import hashlib
 from contextvars import ContextVar
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
@@ -25,6 +26,8 @@ if TYPE_CHECKING:
 
 #: A page asks a handful of questions; more are counted and not written.
 MOST_ASKED = 20
+#: Of a longer request its beginning is written, and the SHA-256 of all of it.
+LONGEST = 2_000
 
 
 @dataclass(slots=True)
@@ -46,12 +49,13 @@ class Entry:
     def note(self, request: TableRequest, digest: str, **found: Any) -> None:
         """Note a question, without the names that somebody gave to groups; the first note of one holds."""
         request = replace(request, names=())
-        key = (request.dataset, request.permalink)
+        text = request.permalink
+        if len(text) > LONGEST:
+            found["sha256"] = hashlib.sha256(text.encode()).hexdigest()
         if len(self.asked) < MOST_ASKED:
-            self.asked.setdefault(
-                key,
-                {"dataset": request.dataset, "version": digest[:8], "request": request.permalink, **found},
-            )
+            key = (request.dataset, found.get("sha256", text))
+            note = {"dataset": request.dataset, "version": digest[:8], "request": text[:LONGEST], **found}
+            self.asked.setdefault(key, note)
 
 
 ENTRY: ContextVar[Entry | None] = ContextVar("ENTRY", default=None)

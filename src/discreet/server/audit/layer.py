@@ -32,8 +32,8 @@ if TYPE_CHECKING:
     from discreet.server.audit.addresses import Addresses
     from discreet.server.audit.log import RequestLog
 
-#: How many answers are remembered by their ETag.
-MOST_REMEMBERED = 16_384
+#: The bytes of what is remembered of answers by their ETags; of each at least so many.
+MOST_BYTES, LEAST_EACH = 16_000_000, 1_000
 LIMITED = frozenset({"too-many-calls", "stopped"})
 NOTE = "discreet.note"
 #: Any other word is the reader's own, and is not kept.
@@ -47,6 +47,11 @@ class _Remembered:
     route: str
     asked: tuple[dict[str, Any], ...]
     hashes: dict[str, str]
+
+    @property
+    def size(self) -> int:
+        """The bytes that it takes, about."""
+        return LEAST_EACH + sum(LEAST_EACH + len(each["request"]) for each in self.asked)
 
 
 class Audit:
@@ -69,6 +74,7 @@ class Audit:
         self.app = app
         self._addresses, self._log, self._observe = addresses, log, observe
         self._known: OrderedDict[str, _Remembered] = OrderedDict()
+        self._size = 0
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass on, and log what became of it."""
@@ -131,8 +137,9 @@ class Audit:
         if known is None:
             known = _Remembered(entry.route, tuple(entry.asked.values()), {})
             self._known[answer.tag] = known
-            if len(self._known) > MOST_REMEMBERED:
-                self._known.popitem(last=False)
+            self._size += known.size
+            while self._size > MOST_BYTES:
+                self._size -= self._known.popitem(last=False)[1].size
         answer.remember(known)
         return entry.route or known.route, list(entry.asked.values()) or list(known.asked)
 

@@ -72,10 +72,10 @@ class Finder:
             self._told[key] = max(self._told.get(key, (-1, 0.0)), self._holds_until(alert))
 
     def find(self, line: dict[str, Any]) -> Iterator[Alert]:
-        """What follows from a line; nothing from one that asks no table, or asks nothing new."""
+        """What follows from a line; nothing from one that asks no table, or asks nothing new, or is cut."""
         who = who_of(line)
         for item in line.get("asked", ()):
-            if not self._scores.is_new(who, (item["dataset"], item["request"])):
+            if "sha256" in item or not self._scores.is_new(who, (item["dataset"], item["request"])):
                 continue
             asked = self._asked(item, line)
             if asked is not None:
