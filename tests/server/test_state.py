@@ -1,5 +1,6 @@
 """The state of a server: in its folder, or an error that says what to do."""
 
+import os
 import shutil
 
 import pytest
@@ -7,6 +8,7 @@ import pytest
 from discreet.answer.doors import open_doors
 from discreet.errors import BadOption
 from discreet.server.audit.verify import verify_log
+from discreet.server.kept_answers import KeptAnswer, KeptAnswers
 from discreet.server.state import open_state
 from discreet.workspace.options import read_options
 from discreet.workspace.server_state import own_log_key
@@ -54,3 +56,25 @@ def test_a_server_of_a_publication_writes_nothing_unless_a_folder_is_named(
             state.log.add({"n": 1})
     found = verify_log(tmp_path / "state" / "log", own_log_key(tmp_path / "state"))
     assert [each.faults for each in found] == [()]
+
+
+@pytest.mark.skipif(os.name != "posix", reason="modes of POSIX")
+def test_folders_that_were_there_are_taken_from_others_and_files_are_the_servers_own(small_folder, tmp_path):
+    """Wrong alternative: the mode of a folder that is made; an analyst's answer stood in one that was there as 0644."""
+    places = [tmp_path / "state", tmp_path / "cache"]
+    for place in places:
+        place.mkdir()
+        place.chmod(0o755)
+    before = os.umask(0o022)
+    try:
+        options = read_options(small_folder, state=str(places[0]), cache_folder=str(places[1]))
+        with open_state(open_doors(small_folder), options) as state:
+            KeptAnswers.of(options).keep_document("tag", KeptAnswer((), b"body"))
+            state.log.add({"n": 1})
+        assert os.umask(0o022) == 0o022, "it is as before"
+    finally:
+        os.umask(before)
+    assert {place.stat().st_mode & 0o777 for place in places} == {0o700}
+    files = [path for place in places for path in place.rglob("*") if path.is_file()]
+    assert {path.suffix for path in files} >= {".answer", ".jsonl"}
+    assert not [path for path in files if path.stat().st_mode & 0o077]

@@ -1,6 +1,7 @@
 """A full disk at any step of a load leaves the version before, nothing half-made, and a sentence that says so."""
 
 import errno
+import os
 import shutil
 
 import duckdb
@@ -10,7 +11,7 @@ import pytest
 from discreet.errors import WorkspaceUnusable
 from discreet.records.engines import duckdb as duckdb_engine
 from discreet.workspace import ledger_marks, load
-from discreet.workspace.disk import full_disk_told
+from discreet.workspace.disk import full_disk_told, make_own
 from discreet.workspace.load import load_dataset
 from discreet.workspace.workspace import Workspace
 
@@ -68,3 +69,13 @@ def test_what_is_no_full_disk_is_not_called_one(tmp_path):
     """The wrong alternative: to blame the disk for every error of the system."""
     with pytest.raises(PermissionError), full_disk_told("town", tmp_path):
         raise PermissionError(errno.EACCES, "Permission denied")
+
+
+@pytest.mark.skipif(os.name != "posix", reason="modes of POSIX")
+def test_a_folder_is_made_ones_own_but_not_one_of_many_people(tmp_path):
+    for before, after in ((0o755, 0o700), (0o1777, 0o1777)):
+        tmp_path.chmod(before)
+        make_own(tmp_path)
+        assert tmp_path.stat().st_mode & 0o7777 == after
+    make_own(tmp_path / "new" / "below")
+    assert (tmp_path / "new" / "below").stat().st_mode & 0o777 == 0o700

@@ -24,6 +24,7 @@ from threading import Lock
 from typing import TYPE_CHECKING
 
 from discreet.server.turns import Turns
+from discreet.workspace.disk import make_own
 
 if TYPE_CHECKING:
     from collections.abc import Hashable
@@ -132,7 +133,7 @@ class AnswerFolder:
     """
 
     def __init__(self, folder: Path, most_bytes: int) -> None:
-        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        make_own(folder)
         self._folder = folder
         self._most_bytes = most_bytes
         self._lock = Lock()

@@ -1,6 +1,6 @@
 """What a server keeps beside the workspace while it runs: its log, what its processes share, metrics, the watch.
 
-    with open_state(doors, options) as state:      a server that serves
+    with open_state(doors, options) as state:      a server that serves; what it writes is for its owner alone
         create_app(doors, options, state)
     create_app(doors, options)                     the same application, which writes nothing
 
@@ -9,6 +9,7 @@ Comes from: `app`. Goes to: the layers of the application.
 
 from __future__ import annotations
 
+import os
 import secrets
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
@@ -23,6 +24,7 @@ from discreet.server.metrics import Metrics
 from discreet.server.tracing import start_tracing
 from discreet.server.watch.thresholds import read_thresholds
 from discreet.server.watch.watch import Watch
+from discreet.workspace.disk import make_own
 from discreet.workspace.server_state import FOLDER, own_log_key
 
 if TYPE_CHECKING:
@@ -73,12 +75,13 @@ def open_state(doors: Doors, options: Options) -> Iterator[State]:
     folder = state_place(doors, options)
     rules = LogRules(options.log_failure, options.log_megabytes * 1_000_000, options.log_days)
     start_tracing(options.traces)
-    if folder is None:
-        yield State()
-        return
     with ExitStack() as stack:
+        stack.callback(os.umask, os.umask(0o077))  # logs, metrics and kept answers are the server's own
+        if folder is None:
+            yield State()
+            return
         try:
-            folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+            make_own(folder)
             key = doors.log_key() or own_log_key(folder)
             addresses = Addresses(key, options.log_addresses)
             shared = Shared(folder / SHARED)

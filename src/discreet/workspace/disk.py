@@ -1,13 +1,16 @@
 """What a load asks of the disk: to keep a version before it is served, and to say so when it is full.
 
-Comes from: `load`. Goes to: the disk; the custodian, as an error.
+A server asks it for folders of its own.
+
+Comes from: `load`, `server`. Goes to: the disk; the custodian, as an error.
 """
 
 from __future__ import annotations
 
 import errno
 import os
-from contextlib import contextmanager
+import stat
+from contextlib import contextmanager, suppress
 from shutil import disk_usage
 from typing import TYPE_CHECKING
 
@@ -23,6 +26,14 @@ if TYPE_CHECKING:
 LEAST_FREE = 2**20
 #: What a write meets on a full disk: no space, no quota, a limit on the size of files.
 FULL = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
+
+
+def make_own(folder: Path) -> None:
+    """Make a folder for its owner alone, also one that is there; not one of many people (`/tmp`), or of somebody else."""
+    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    if not folder.stat().st_mode & stat.S_ISVTX:
+        with suppress(PermissionError):
+            folder.chmod(0o700)
 
 
 def keep(folder: Path) -> None:
