@@ -71,7 +71,7 @@ def test_the_server_itself_sends_no_body_for_head(client):
 
     scope = {
         "type": "http", "method": "HEAD", "path": "/api/datasets/people/table", "query_string": b"rows=sex",
-        "headers": [], "http_version": "1.1", "scheme": "http", "server": ("testserver", 80),
+        "headers": [(b"host", b"testserver")], "http_version": "1.1", "scheme": "http", "server": ("testserver", 80),
     }  # fmt: skip
     with ThreadPoolExecutor(1) as pool:  # a browser test before this one may have left a loop in this thread
         pool.submit(lambda: asyncio.run(client.app(scope, receive, send))).result()

@@ -87,3 +87,26 @@ def test_a_name_that_no_host_has_is_refused_at_the_start(small_workspace, small_
 def test_everywhere_is_no_name_of_a_host(small_folder):
     assert EVERYWHERE not in trusted_names(read_options(small_folder, host=EVERYWHERE), None)
     assert "10.0.0.5" in trusted_names(read_options(small_folder, host="10.0.0.5"), None)
+
+
+@pytest.mark.parametrize(
+    ("version", "hosts", "status"),
+    [
+        ("1.1", [b"localhost"], 200),
+        ("1.1", [], 400),
+        ("1.1", [b"localhost", b"evil.example"], 400),
+        ("1.1", [b"localhost", b"localhost"], 400),
+        ("1.0", [b"localhost", b"localhost"], 400),
+        ("1.0", [], 200),
+    ],
+)
+def test_a_request_has_one_host_and_one_of_http_1_0_may_have_none(office, version, hosts, status):
+    """Wrong alternative: the first of two; a proxy before us may have read the other one."""
+    given = {"http_version": version, "headers": [(b"host", host) for host in hosts]}
+
+    async def app(scope, receive, send):
+        await office.app({**scope, **given}, receive, send)
+
+    answer = TestClient(app).get("/api/datasets")
+    assert answer.status_code == status
+    assert status == 200 or answer.json()["code"] == "bad-request"

@@ -31,9 +31,9 @@ def test_every_table_must_be_there():
             if request == "closed":
                 raise Refused("No.")
 
-    assert "content-length" not in headers_only(Door(), ["open"]).headers
+    assert "content-length" not in headers_only(Door(), ["open"], "text/csv").headers
     with pytest.raises(Refused):
-        headers_only(Door(), ["open", "closed"])
+        headers_only(Door(), ["open", "closed"], "text/csv")
 
 
 def test_charges_are_told_in_letters_that_a_header_may_have():

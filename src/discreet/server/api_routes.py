@@ -286,7 +286,7 @@ def _table(
 ) -> Response:
     view, picture = how
     if is_head(request):
-        response = headers_only(door, [question.request])
+        response = headers_only(door, [question.request], form.media_type)
     else:
         take(PICTURE if form.is_picture else 0)
         release = asked_release(viewed(door.answer(question), view))

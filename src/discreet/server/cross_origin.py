@@ -1,6 +1,6 @@
 """What pages of other sites may read: every public answer, and nothing that needs a key.
 
-    Access-Control-Allow-Origin: *        on each answer to a request without a key
+    Access-Control-Allow-Origin: *        on each answer to a request without a key, of nobody whom a proxy names
 
 There are no cookies, so a browser adds nothing of its reader to a request, and `*` never allows credentials. A key would
 have to be put into the request by a script of the other site: the header `Authorization` is not among those that a
@@ -16,6 +16,8 @@ from typing import TYPE_CHECKING
 
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.responses import Response
+
+from discreet.server.access.identity import SCOPE
 
 if TYPE_CHECKING:
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -64,5 +66,6 @@ class CrossOrigin:
                 MutableHeaders(scope=message).update(SHARED)
             await send(message)
 
-        public = scope["method"] in METHODS and "authorization" not in headers
+        nobody = "authorization" not in headers and scope.get(SCOPE) is None
+        public = scope["method"] in METHODS and nobody
         await self.app(scope, receive, shared if public else send)

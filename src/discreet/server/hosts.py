@@ -13,7 +13,7 @@ Nobody can forge the last one: with it `--host 0.0.0.0` works in an office witho
 Below a path every address starts with its root. A proxy may pass the root on or take it away: both are read.
 
 Comes from: the request. Goes to: `address`, and everything behind it.
-Source: RFC 9110, sections 4.3.3, 7.2 and 15.5.20.
+Source: RFC 9110, sections 4.3.3, 7.2 and 15.5.20; RFC 9112, section 3.2 (no host, or two, are 400).
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from typing import TYPE_CHECKING
 from starlette.datastructures import Headers
 from starlette.requests import Request
 
-from discreet.errors import BadOption, UntrustedHost
+from discreet.errors import BadOption, BadRequest, UntrustedHost
 from discreet.model.told import told
 from discreet.server.address import HERE, Address
 from discreet.server.problems import problem_response
@@ -62,14 +62,17 @@ class TrustedHosts:
         if scope["type"] != "http":
             await self.app(scope, receive, send)
             return
-        host = Headers(scope=scope).get("host", "").lower()
-        trusted = self._is_trusted(host, scope)
+        hosts = Headers(scope=scope).getlist("host")
+        host = hosts[0].lower() if hosts else ""
+        one = len(hosts) == 1 or (not hosts and scope["http_version"] != "1.1")
+        trusted = one and self._is_trusted(host, scope)
         origin = f"{scope['scheme']}://{host or _arrived_at(scope)}" if trusted else ""
         address = self.public or Address(origin)
         scope = _below(scope, address.root)
         token = HERE.set(address)
         try:
-            app = self.app if trusted else problem_response(Request(scope), _refusal(host))
+            refusal = _refusal(host) if one else _not_one_host()
+            app = self.app if trusted else problem_response(Request(scope), refusal)
             await app(scope, receive, send)
         finally:
             HERE.reset(token)
@@ -151,3 +154,7 @@ def _refusal(host: str) -> UntrustedHost:
             "option trusted_hosts, or its address with public_url."
         ),
     )
+
+
+def _not_one_host() -> BadRequest:
+    return BadRequest(told("A request has one Host header."), told("Send the host that is asked, once."))

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 CHARGED = "discreet-charged"
 
 
-def headers_only(door: Door, requests: Iterable[TableRequest]) -> Response:
+def headers_only(door: Door, requests: Iterable[TableRequest], media_type: str) -> Response:
     """What HEAD needs of tables: whether there are any. Nothing is charged and no document is made.
 
     Raises:
@@ -28,7 +28,7 @@ def headers_only(door: Door, requests: Iterable[TableRequest]) -> Response:
     """
     for request in requests:
         door.refuse_unreleased(request)
-    response = Response()
+    response = Response(media_type=media_type)
     del response.headers["content-length"]  # of a document that was not made
     return response
 

@@ -45,7 +45,7 @@ async def _ask(app: ASGIApp, path: str, query: str = "") -> None:
         "raw_path": path.encode(),
         "root_path": "",
         "query_string": query.encode(),
-        "headers": [(b"accept-encoding", b"gzip, br")],
+        "headers": [(b"host", b"localhost"), (b"accept-encoding", b"gzip, br")],
         "client": ("127.0.0.1", 0),
         "server": ("127.0.0.1", 0),
         OURSELVES: True,

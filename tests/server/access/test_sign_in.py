@@ -62,3 +62,18 @@ def test_an_account_of_ours_decides_on_the_role_and_on_whether_it_is_revoked(off
 def test_options_that_would_open_a_door_are_refused(tmp_path, options):
     with pytest.raises(BadOption):
         sign_in_of(read_options(tmp_path, **options))
+
+
+@pytest.mark.parametrize("name", ["x-forwarded-user", "x-groups"])
+def test_a_header_of_the_proxy_that_comes_twice_is_refused(office, name):
+    """The first one is the reader's own where a proxy adds its header and does not replace."""
+    proxied = from_address(client_of(office[0], **PROXY), "10.0.0.5")
+    twice = [*ANALYST.items(), (name, "custodian")]
+    assert proxied.get(TABLE, headers=twice).status_code == 401
+    assert from_address(proxied, "10.0.0.6").get("/api/datasets", headers=twice).status_code == 200
+
+
+def test_an_answer_to_whom_a_proxy_names_is_not_shared_with_other_sites(office):
+    proxied = from_address(client_of(office[0], **PROXY), "10.0.0.5")
+    assert "access-control-allow-origin" not in proxied.get(TABLE, headers=ANALYST).headers
+    assert proxied.get("/api/datasets").headers["access-control-allow-origin"] == "*"

@@ -56,3 +56,11 @@ def test_a_query_that_could_not_be_answered_is_not_saved(px, body, status):
 def test_a_body_that_is_no_json_is_refused(px):
     response = px.client.post("/api/pxweb/v2/tables/town/data", content=b"{")
     assert (response.status_code, response.json()["title"]) == (400, "bad-request")
+
+
+@pytest.mark.parametrize("form", ["json-stat2", "csv", "xlsx"])
+def test_head_tells_the_type_and_the_name_of_the_file(px, form):
+    address = f"/api/pxweb/v2{ADDRESS}&outputFormat={form}"
+    whole, head = px.client.get(address).headers, px.client.head(address).headers
+    for name in ("content-type", "content-disposition", "etag"):
+        assert head[name] == whole[name]

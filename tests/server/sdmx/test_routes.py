@@ -216,3 +216,8 @@ def test_the_examples_of_the_page_run(tmp_path, capsys):
         lines = requests.get(curl.replace("http://127.0.0.1:8000", there), timeout=60).text.splitlines()
     assert "OBS_STATUS" in capsys.readouterr().out
     assert {line.split(",")[3] for line in lines[1:]} == {"1", "2"}
+
+
+def test_head_tells_the_type(client):
+    address = "/api/sdmx/data/people-sex/1"
+    assert client.head(address).headers["content-type"] == client.get(address).headers["content-type"]

@@ -58,8 +58,10 @@ class SignIn:
         """The account and the role that a trusted proxy names; None where it names nobody.
 
         Raises:
-            BadKey: The name cannot be one.
+            BadKey: The name cannot be one, or a header is there twice: the first may be the reader's own.
         """
+        if any(len(headers.getlist(header)) > 1 for header in self.headers):
+            raise BadKey("The account is not accepted.", "Ask the custodian.")
         name = headers.get(self.account_header, "").strip() if self.account_header else ""
         if not name:
             return None

@@ -90,7 +90,7 @@ class Tokens:
             key = self._key(str(name))
             if key is None:
                 raise _refusal()
-            return jwt.decode(
+            claims = jwt.decode(
                 token,
                 key,
                 algorithms=ALGORITHMS,
@@ -99,8 +99,11 @@ class Tokens:
                 leeway=LEEWAY,
                 options={"require": ["exp", "iss", "aud"]},
             )
-        except (jwt.PyJWTError, ValueError, TypeError, RecursionError):
+        except (jwt.PyJWTError, ValueError, TypeError, OverflowError, RecursionError):
             raise _refusal() from None
+        if type(claims["exp"]) not in (int, float):  # the library also takes a number in letters
+            raise _refusal()
+        return claims
 
     def _key(self, name: str) -> jwt.PyJWK | None:
         """The key of a name; the only key there is, for a token that names none."""

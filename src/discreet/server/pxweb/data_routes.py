@@ -168,12 +168,14 @@ def _responder(
 
     def respond() -> Response:
         if is_head(request):
-            return headers_only(door, [question.request for question in asked.values()])
-        cuts = data.answer(service.wholes, door, asked, selected)
-        body = data.write(cuts, selected, output, base())
-        response = Response(body, media_type=output.media_type)
+            requests = [question.request for question in asked.values()]
+            response = headers_only(door, requests, output.media_type)
+        else:
+            cuts = data.answer(service.wholes, door, asked, selected)
+            body = data.write(cuts, selected, output, base())
+            response = Response(body, media_type=output.media_type)
+            tell_charges(response, cuts.values())
         response.headers["content-disposition"] = f'inline; filename="{door.dataset.id}.{output.extension}"'
-        tell_charges(response, cuts.values())
         return response
 
     return respond

@@ -97,7 +97,7 @@ def _data(doors: Doors, request: Request, flow: str) -> Response:
 
 def _answer(request: Request, door: Door, query: DataQuery, form: Format) -> Response:
     if is_head(request):
-        return headers_only(door, [query.question.request])
+        return headers_only(door, [query.question.request], form.media_type)
     release = door.answer(query.question)
     response = document_response(request, gather(document(release, query, form)), form.media_type)
     tell_charges(response, [release])
