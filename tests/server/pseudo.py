@@ -35,7 +35,9 @@ def bracketed(text: str) -> str:
     """
     found = ""
     for literal, name, spec, conversion in Formatter().parse(text):
-        found += f"⟦{literal}{'·' * (len(literal) // 3)}⟧" if _LETTERS.search(literal) else literal
+        words = literal.strip("`")  # what stands in backticks is drawn as code
+        longer = f"⟦{words}{'·' * (len(words) // 3)}⟧"
+        found += literal.replace(words, longer) if _LETTERS.search(words) else literal
         if name is not None:
             found += (
                 "{" + name + (f"!{conversion}" if conversion else "") + (f":{spec}" if spec else "") + "}"

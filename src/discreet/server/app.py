@@ -200,7 +200,10 @@ def serve_here(
             timeout_keep_alive=options.idle_seconds,
             timeout_graceful_shutdown=SECONDS_TO_FINISH,
         )
-        _Announced(config, partial(warm_up, app, doors), ready).run(sockets=[listening])
+        try:
+            _Announced(config, partial(warm_up, app, doors), ready).run(sockets=[listening])
+        finally:
+            gc.unfreeze()  # so that libraries find nothing left over
 
 
 def _work(

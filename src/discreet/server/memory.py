@@ -19,7 +19,7 @@ from contextlib import suppress
 import pyarrow as pa
 
 #: `M_ARENA_MAX`, `M_MMAP_THRESHOLD` and `M_TRIM_THRESHOLD` of the C library, and what they are set to.
-_SETTINGS = {-8: 2, -3: 1_000_000, -1: 4_000_000}
+_CHOICES = {-8: 2, -3: 1_000_000, -1: 4_000_000}
 
 
 def take_less_memory() -> None:
@@ -28,7 +28,7 @@ def take_less_memory() -> None:
     if sys.platform == "linux":
         with suppress(AttributeError, OSError):  # another C library has no such setting
             library = ctypes.CDLL(None)
-            for name, value in _SETTINGS.items():
+            for name, value in _CHOICES.items():
                 library.mallopt(name, value)
 
 
