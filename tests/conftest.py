@@ -16,6 +16,7 @@ import threading
 # One thread a process: the suite runs on all cores already, and threads of small factorisations only wait.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
+import asyncio
 import signal
 import sys
 from contextlib import contextmanager, redirect_stderr, redirect_stdout, suppress
@@ -245,6 +246,18 @@ def pytest_collection_finish() -> None:
 
 def pytest_unconfigure() -> None:
     gc.unfreeze()
+
+
+@pytest.fixture(autouse=True)
+def _no_loop_of_a_browser(request: pytest.FixtureRequest) -> Iterator[None]:
+    """Playwright lives in a loop that seems to run until the session ends: other tests do not see it."""
+    loop = asyncio._get_running_loop()
+    if loop is None or "chromium" in request.fixturenames:
+        yield
+        return
+    asyncio._set_running_loop(None)
+    yield
+    asyncio._set_running_loop(loop)
 
 
 @pytest.fixture(scope="session")

@@ -34,7 +34,7 @@ def test_the_first_method_that_holds_is_taken(known, cells, method, draws):
 
 
 @pytest.mark.parametrize(
-    ("epsilon", "method", "draws"), [(1, "bootstrap", 499), (0.1, "bootstrap", 99), (0.01, "moments", 499)]
+    ("epsilon", "method", "draws"), [(1, "bootstrap", 499), (0.05, "bootstrap", 99), (0.01, "moments", 499)]
 )
 def test_the_wider_the_laws_the_less_is_drawn(epsilon, method, draws):
     """Wrong alternative: the work counted by the window through which a wide law is looked at, whatever its width."""

@@ -1,9 +1,10 @@
 """The nearest table that is allowed is found, or none is named."""
 
+from tests.rules.refusals import first_refusal
+
 from discreet.errors import Refused
 from discreet.model.shape import table_shape
 from discreet.rules.advice import allowed_nearby
-from discreet.rules.declared import first_refusal
 
 
 def test_nothing_is_advised_where_nothing_is_allowed(ask, dataset):

@@ -8,12 +8,13 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.rules.refusals import first_refusal
 
 from discreet.errors import Refused, TableNotReleased, TooManyCells
 from discreet.model.dataset_toml import parse_dataset
 from discreet.model.request import TableRequest, canonical
 from discreet.model.shape import table_shape
-from discreet.rules.declared import first_refusal, parse_rules
+from discreet.rules.declared import parse_rules
 from discreet.rules.noisy_table import NoisyTable
 from discreet.rules.places import ancestors, finer
 from discreet.rules.unfiltered import needs_table, unfiltered, unfiltered_shape

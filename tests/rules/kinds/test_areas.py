@@ -4,11 +4,12 @@ from typing import ClassVar
 
 import numpy as np
 import pytest
+from tests.rules.refusals import first_refusal
 
 from discreet.errors import TableNotReleased
 from discreet.model.dataset_toml import parse_dataset
 from discreet.model.request import TableRequest, canonical
-from discreet.rules.declared import first_refusal, parse_rules
+from discreet.rules.declared import parse_rules
 from discreet.rules.noisy_table import NoisyTable, slices_of
 from discreet.rules.unfiltered import unfiltered_shape
 from discreet.rules.verdict import verdict_of

@@ -1,8 +1,7 @@
 """Combinations that are forbidden or mandatory hold for filters and for finer levels too."""
 
 import pytest
-
-from discreet.rules.declared import first_refusal
+from tests.rules.refusals import first_refusal
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,7 @@
 
 from typing import ClassVar
 
-from discreet.rules.declared import first_refusal
+from tests.rules.refusals import first_refusal
 
 
 class TestFreeGroups:
