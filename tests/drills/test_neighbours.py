@@ -85,8 +85,9 @@ METHODS = {
 }
 FACES = {getattr(every_face, name): n for name, n in {"table": 4, "page": 2, "dry_run": 2}.items()}
 FACES |= {getattr(every_face, name): 1 for name in ("inference", "pxweb", "sdmx", "frame")}
-#: What the answer of a version differs in: its numbers, hence its length, and its digest, hence its tag.
+#: The public name of a version.
 DIGEST = r"\b[0-9a-f]{8,64}\b"
+#: What the answer of a version differs in: its numbers, hence its length, and its digest, hence its tag.
 OF_THE_NUMBERS = {"date", "etag", "content-length", "last-modified"}
 
 
