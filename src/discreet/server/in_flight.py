@@ -22,8 +22,7 @@ from typing import TYPE_CHECKING
 from starlette.requests import Request
 
 from discreet.server.front import ACCOUNT
-from discreet.server.problems import problem_response
-from discreet.server.turns import busy
+from discreet.server.problems import busy, problem_response
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -41,6 +41,8 @@ if TYPE_CHECKING:
     from starlette.requests import Request
 
 PROBLEM_JSON = "application/problem+json"
+#: Seconds after which whoever found no room may come back.
+RETRY_AFTER = 5
 log = logging.getLogger("discreet.server")
 
 
@@ -73,6 +75,15 @@ def problem_document(error: DiscreetError, instance: str) -> dict[str, Any]:
         "code": error.code,
         "advice": error.advice,
     }
+
+
+def busy() -> Busy:
+    """The refusal of what finds no room."""
+    return Busy(
+        told("The server has too much to do at the moment."),
+        told("Try again in {seconds} seconds, or ask for a smaller table.", seconds=RETRY_AFTER),
+        retry_after=RETRY_AFTER,
+    )
 
 
 def problem_response(request: Request, error: DiscreetError) -> Response:

@@ -17,8 +17,7 @@ from starlette.requests import Request
 
 from discreet.errors import BodyTooLarge, DiscreetError, RequestTooLong
 from discreet.model.told import told
-from discreet.server.problems import problem_response
-from discreet.server.turns import busy
+from discreet.server.problems import busy, problem_response
 
 if TYPE_CHECKING:
     from starlette.types import ASGIApp, Message, Receive, Scope, Send

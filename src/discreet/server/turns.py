@@ -1,9 +1,9 @@
-"""One thread makes what several want at the same moment: a few wait for it, and whoever comes after them comes back later.
+"""One thread makes what several want at the same moment: a few wait for it, and whoever comes after them makes it too.
 
 Who waits holds a thread of the server, and threads are few: without a bound one slow answer, asked for by many, would keep
-everybody from the quick ones.
+everybody from the quick ones. A quick answer that is made twice costs little, and a slow one needs a place (`in_flight`).
 
-Comes from: `kept_answers`, `wholes`, `in_flight`. Goes to: the reader, as 503 with Retry-After.
+Comes from: `kept_answers`, `wholes`. Goes to: whoever makes an answer.
 """
 
 from __future__ import annotations
@@ -12,13 +12,8 @@ from contextlib import contextmanager
 from threading import Lock
 from typing import TYPE_CHECKING
 
-from discreet.errors import Busy
-from discreet.model.told import told
-
 if TYPE_CHECKING:
     from collections.abc import Hashable, Iterator
-
-RETRY_AFTER = 5
 
 
 class Turns:
@@ -37,15 +32,12 @@ class Turns:
 
     @contextmanager
     def alone(self, key: Hashable) -> Iterator[None]:
-        """Let one thread at a time make what has this key: the others find it made.
-
-        Raises:
-            Busy: Too many wait, or it took too long.
-        """
+        """Let one thread at a time make what has this key: the others find it made, unless too many wait or for too long."""
         with self._lock:
             making = self._making.setdefault(key, Lock())
-        if not making.acquire(blocking=False):
-            self._wait(making)
+        if not (making.acquire(blocking=False) or self._waited_for(making)):
+            yield
+            return
         try:
             yield
         finally:
@@ -53,23 +45,14 @@ class Turns:
             with self._lock:
                 self._making.pop(key, None)
 
-    def _wait(self, making: Lock) -> None:
+    def _waited_for(self, making: Lock) -> bool:
+        """Wait for a turn; False where it did not come."""
         with self._lock:
             if self.waiting >= self._most_waiting:
-                raise busy()
+                return False
             self.waiting += 1
         try:
-            if not making.acquire(timeout=self._seconds):
-                raise busy()
+            return making.acquire(timeout=self._seconds)
         finally:
             with self._lock:
                 self.waiting -= 1
-
-
-def busy() -> Busy:
-    """The refusal of what finds no room."""
-    return Busy(
-        told("The server has too much to do at the moment."),
-        told("Try again in {seconds} seconds, or ask for a smaller table.", seconds=RETRY_AFTER),
-        retry_after=RETRY_AFTER,
-    )

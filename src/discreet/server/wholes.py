@@ -49,7 +49,6 @@ class Wholes:
 
         Raises:
             Refused: A rule on counts does not release it.
-            Busy: Too many wait for it.
         """
         if question.metered:
             return door.answer(question)
