@@ -6,6 +6,10 @@ Comes from: commands that put records aside. Goes to: the system.
 from __future__ import annotations
 
 import signal
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from types import FrameType
 
 
 def clean_up_when_ended() -> None:
@@ -13,4 +17,10 @@ def clean_up_when_ended() -> None:
     for name in ("SIGTERM", "SIGHUP"):
         number = getattr(signal, name, None)  # Windows has no SIGHUP
         if number is not None and signal.getsignal(number) is signal.SIG_DFL:
-            signal.signal(number, signal.default_int_handler)
+            signal.signal(number, _interrupt)
+
+
+def _interrupt(_number: int, frame: FrameType | None) -> None:
+    """Do what Ctrl-C does now: a server that serves ends its answers first, and anything else is broken off."""
+    handler = signal.getsignal(signal.SIGINT)
+    (handler if callable(handler) else signal.default_int_handler)(signal.SIGINT, frame)

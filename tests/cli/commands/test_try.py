@@ -27,16 +27,19 @@ def test_a_file_is_served_until_it_is_ended_and_nothing_stays(town, tmp_path, en
         text=True,
         env=environment,
     ) as running:
-        told = ""
-        while "The table builder:" not in told:
-            line = running.stderr.readline()
-            assert line, told
-            told += line
-        address = re.search(r"The table builder: (\S+)", told)[1]
-        page = urllib.request.urlopen(address, timeout=60).read().decode()  # noqa: S310 - loopback
-        running.send_signal(end)
-        told += running.stderr.read()
-        assert running.wait(60) == 0, told
+        try:
+            told = ""
+            while "The table builder:" not in told:
+                line = running.stderr.readline()
+                assert line, told
+                told += line
+            address = re.search(r"The table builder: (\S+)", told)[1]
+            page = urllib.request.urlopen(address, timeout=60).read().decode()  # noqa: S310 - loopback
+            running.send_signal(end)
+            told += running.communicate(timeout=60)[1]
+            assert running.returncode == 0, told
+        finally:
+            running.kill()
     assert "The id is person" in told
     assert "household: 1,500 different values" in told
     assert "household" not in page
