@@ -12,6 +12,7 @@ import shutil
 import signal
 import sys
 from collections import Counter
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
 
@@ -34,7 +35,8 @@ class Disk:
         self.place, self._ballast = place, place / "ballast"
 
     def fill(self, free: int) -> None:
-        self._ballast.write_bytes(bytes(max(shutil.disk_usage(self.place).free - free, 0)))
+        with suppress(OSError):  # a server wrote meanwhile: the disk is as full as it can be
+            self._ballast.write_bytes(bytes(max(shutil.disk_usage(self.place).free - free, 0)))
 
     def empty(self) -> None:
         self._ballast.unlink(missing_ok=True)
