@@ -12,14 +12,11 @@ from discreet.answer.doors import Doors
 from discreet.answer.pipeline import release_table
 from discreet.errors import BadRequest
 from discreet.inference import cell_targets
-from discreet.inference.cell_targets import (
-    cell_codes,
+from discreet.inference.cell_targets import cell_codes, every_interval, interval_of
+from discreet.inference.interval_document import (
     error_text,
     every_document,
-    every_interval,
-    every_piece,
     interval_document,
-    interval_of,
     interval_texts,
 )
 from discreet.inference.intervals import Interval
@@ -250,13 +247,3 @@ def test_every_face_gives_the_same_answer(opened_town, run_here):
         client.get(f"/api/datasets/town/interval?{query[: query.index('&cell')]}"),
     )
     assert json.loads(every[0].stdout) == every[1].json() == every_document(table.release)
-
-
-def test_the_pieces_of_all_intervals_are_the_document(release, monkeypatch):
-    """Block by block, with a last one that is shorter, and all at once."""
-    whole = json.dumps(every_document(release, 0.9)).encode()
-    for cells in (release.cells, 4, 1):
-        monkeypatch.setattr(cell_targets, "CELLS_AT_ONCE", cells)
-        pieces = list(every_piece(release, 0.9))
-        assert b"".join(pieces) == whole
-        assert len(pieces) == 2 + -(-release.cells // cells)

@@ -1,7 +1,8 @@
 """The JSON answers about tables as types: what a generated client gets, never a bare string or an open object.
 
 The documents themselves are made where their numbers are (`formats.json_stat`, `answer.dry_run`,
-`answer.budget_document`, `inference.cell_targets`); a test holds the two together. A field with a default may be missing.
+`answer.budget_document`, `inference.interval_document`); a test holds the two together. A field with a default may be
+missing.
 
 Comes from: those documents. Goes to: OpenAPI as schemas.
 """

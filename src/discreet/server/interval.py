@@ -14,7 +14,8 @@ from itertools import product
 from typing import TYPE_CHECKING
 
 from discreet.errors import BadRequest
-from discreet.inference.cell_targets import every_piece, interval_document, interval_of
+from discreet.inference.cell_targets import interval_of
+from discreet.inference.interval_document import every_piece, interval_document
 from discreet.inference.intervals import DEFAULT_LEVEL
 from discreet.model.told import Text, joined, told
 from discreet.server.answer import JSON, as_json

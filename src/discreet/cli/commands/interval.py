@@ -54,7 +54,7 @@ def interval(
 ) -> None:
     """Say between which limits the true counts lie, or a sum, a share, a ratio or a difference of them."""
     from discreet.cli.place import open_place
-    from discreet.inference.cell_targets import interval_document, interval_texts
+    from discreet.inference.interval_document import interval_document, interval_texts
 
     if not cells and (of or over or minus):
         raise BadRequest("--of, --over and --minus need a cell.", "Add --cell, as in --cell sex=1.")
@@ -73,7 +73,7 @@ def interval(
 
 
 def _all(release: Release, answers: Answers, level: float, *, as_json: bool) -> None:
-    from discreet.inference.cell_targets import limits_document
+    from discreet.inference.interval_document import limits_document
 
     document = limits_document(release, answers.every_interval(release, level), level)
     if as_json:
@@ -105,7 +105,7 @@ def _show(document: dict[str, Any], sure: str) -> None:
 
 def _sentence(found: Interval, texts: tuple[str, str, str], sure: str) -> str:
     """An interval in words."""
-    from discreet.inference.cell_targets import error_text
+    from discreet.inference.interval_document import error_text
 
     estimate, low, high = texts
     error = f" ({told})" if (told := error_text(found)) else ""
