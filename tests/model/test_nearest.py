@@ -5,7 +5,7 @@ from difflib import get_close_matches
 
 import pytest
 
-from discreet.model.nearest import MOST_COMPARED, nearest
+from discreet.model.nearest import MOST_COMPARED, MOST_LISTED, nearest
 
 
 def test_the_nearest_word_is_found_whatever_its_case_and_a_far_one_is_not():
@@ -29,5 +29,6 @@ def test_of_many_words_a_bounded_number_is_compared(asked, meant, monkeypatch):
     words = [f"E{number:08}" for number in range(100_000)]
     assert nearest(asked, words) == f'Did you mean "{meant}"?'
     assert nearest("Z" * 100_000, words).startswith("Known: E00000000")
+    assert nearest("Z" * 100_000, words).count(",") == MOST_LISTED - 1
     assert max(compared) <= MOST_COMPARED
     assert nearest("sexx", ["age", "sex"]) == 'Did you mean "sex"?'

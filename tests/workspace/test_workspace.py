@@ -54,6 +54,16 @@ def test_another_description_is_another_version_and_the_old_one_stays_readable(t
     assert release_table(workspace.stored("town"), REQUEST).dataset.label == "The town"
 
 
+@pytest.mark.parametrize("fault", ["label = ", "[[variable]]\n", "label = 3\n"])
+def test_a_stored_description_that_cannot_be_read_is_not_mended_by_hand(workspace, fault):
+    """It is sealed: the advice for a file that somebody writes would lead nowhere."""
+    file = version_of(workspace) / "dataset.toml"
+    file.write_text(file.read_text("utf-8") + fault, "utf-8")
+    with pytest.raises(WorkspaceUnusable, match=r"was changed after it was loaded\.") as refused:
+        Workspace(workspace.folder).stored("town")
+    assert refused.value.advice == "Load the dataset again."
+
+
 def test_a_restart_answers_the_same(town, workspace):
     once = release_table(workspace.stored("town"), REQUEST).values.tolist()
     assert release_table(Workspace(workspace.folder).stored("town"), REQUEST).values.tolist() == once

@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 
 #: How many known words a mistyped one is compared with letter by letter, and how much of it: anybody may mistype.
 MOST_COMPARED, LONGEST_COMPARED = 200, 200
+#: How many known words are listed where none is near: all formats, families or commands.
+MOST_LISTED = 24
 
 
 def nearest(word: object, words: Iterable[str]) -> str:
@@ -32,7 +34,7 @@ def nearest(word: object, words: Iterable[str]) -> str:
         return told('Did you mean "{word}"?', word=folded[close[0]])
     if not known:
         return told("There are none.")
-    return told("Known: {words}.", words=first_of(known))
+    return told("Known: {words}.", words=first_of(known, MOST_LISTED))
 
 
 def _candidates(word: str, known: Iterable[str]) -> list[str]:

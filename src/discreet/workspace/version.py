@@ -26,7 +26,7 @@ import re
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
-from discreet.errors import DiscreetError, SecretUnusable, WorkspaceUnusable
+from discreet.errors import BadDescription, DiscreetError, SecretUnusable, WorkspaceUnusable
 from discreet.model.boundaries import Boundaries
 from discreet.model.dataset_toml import parse_dataset
 from discreet.noise.files import content_hash, read_noise_table, write_noise_table
@@ -150,6 +150,8 @@ def read_version(folder: Path, secret: Secret) -> Version:
             f'The version {folder.name[:8]} of "{folder.parent.name}" is not complete.',
             "Load the dataset again.",
         ) from None
+    except BadDescription:
+        raise _changed(folder) from None
     refuse_other_secret(folder, secret)
     noise, fingerprint = _read_noise(folder, dataset)
     records = read_records_seal(folder)
@@ -172,7 +174,11 @@ def _unsealed(folder: Path, version: Version, secret: Secret) -> Version:
                     f"Bring back {MARK!r} from the newest copy of the workspace.",
                 )
             return sealed
-    raise WorkspaceUnusable(
+    raise _changed(folder)
+
+
+def _changed(folder: Path) -> WorkspaceUnusable:
+    return WorkspaceUnusable(
         f"Version {folder.name[:8]} was changed after it was loaded.", "Load the dataset again."
     )
 

@@ -38,6 +38,7 @@ def test_people_see_a_table(run_here):
         (["tabel"], 'Did you mean "tables"?'),
         (["startup", "--points", "maxent-10x10-10"], "mean nothing to startup"),
         (["startup", "--out", "x.md"], "means nothing to startup"),
+        (["joint", "--rows", "1000"], "--rows means nothing to joint"),
         (["tests-size", "--points", "maxent-10x10-11"], 'Did you mean "maxent-10x10-1'),
     ],
 )

@@ -36,7 +36,7 @@ def draw(shown: Shown) -> Any:
         beside = {"yOffset": alt.YOffset(f"{across.name}:N").sort(list(across.labels))}
     base = base.encode(y=side(down).axis(labelLimit=190))
     chart = base.mark_bar().encode(
-        x=length(shown).axis(format="~s", tickCount=3, labelExpr="datum.value ? datum.label : '0'"),
+        x=length(shown).axis(format=shown.value_format, tickCount=2),
         color=ink,
         description="_said:N",
         **beside,

@@ -113,4 +113,5 @@ PART = Part(
         "cells": figure("cells", "{:,}"),
         "OpenDP / ours": figure("ratio", "{:.0f}"),
     },
+    takes_rows=True,
 )

@@ -117,4 +117,5 @@ PART = Part(
         "load / bare read": figure("ratio", "{:.1f}"),
         "memory": figure("load_mb", "{:,.0f} MB"),
     },
+    takes_rows=True,
 )

@@ -201,4 +201,5 @@ PART = Part(
         "promised, at most": lambda result: _text(result["most"], result["unit"]),
     },
     document,
+    takes_rows=True,
 )

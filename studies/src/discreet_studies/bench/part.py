@@ -44,12 +44,14 @@ class Part:
         columns: From the header of a column to the text of a result in it; the first is the label.
         document: With `--out`, from the lines of the table and the results to a page; None where there is none.
         pictures: With `--out`, from the results to charts by the name that is added to the page's.
+        takes_rows: Whether the number of records is the reader's choice.
     """
 
     measure: Callable[[Wish], Iterable[Result]]
     columns: Mapping[str, Callable[[Result], str]]
     document: Callable[[list[str], list[Result]], str] | None = None
     pictures: Callable[[list[Result]], Mapping[str, Any]] = lambda _results: {}
+    takes_rows: bool = False
 
 
 def figure(key: str, form: str) -> Callable[[Result], str]:

@@ -280,4 +280,5 @@ PART = Part(
     },
     document,
     pictures,
+    takes_rows=True,
 )

@@ -194,6 +194,7 @@ PART = Part(
         "ONS / ours": figure("ratio_ons", "{:.2f}"),
         "peak memory": figure("peak_mb", "{:.0f} MB"),
     },
+    takes_rows=True,
 )
 
 

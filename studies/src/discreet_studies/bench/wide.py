@@ -94,4 +94,5 @@ PART = Part(
         "file": figure("file_mb", "{:.0f} MB"),
         "memory": figure("peak_mb", "{:.0f} MB"),
     },
+    takes_rows=True,
 )

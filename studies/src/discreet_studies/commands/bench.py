@@ -92,6 +92,8 @@ def bench(
         raise BadRequest(
             f"--points and --keep mean nothing to {part}.", "Leave them out, or take tests-size."
         )
+    if sizes and not chosen.takes_rows:
+        raise BadRequest(f"--rows means nothing to {part}.", "Leave it out.")
     if out is not None and chosen.document is None:
         raise BadRequest(f"--out means nothing to {part}.", "Leave it out, or take page or scale.")
     if out is not None:
