@@ -46,9 +46,8 @@ def test_the_tag_depends_on_layout_format_and_version_and_on_nothing_else(client
     assert client.get(TABLE + "&format=csv").headers["etag"] != tag
     assert client.get("/api/datasets/people/table?rows=age&columns=sex").headers["etag"] != tag
     monkeypatch.setattr(answer, "__version__", __version__ + ".1")
-    assert (
-        client.get(TABLE, headers={"accept-language": "fr"}).headers["etag"] != tag
-    )  # a key of its own at the front
+    other = {"accept": "*/*;q=0.5"}  # a key of its own at the front
+    assert client.get(TABLE, headers=other).headers["etag"] != tag
 
 
 def test_head_has_the_headers_of_get_and_no_body(client):

@@ -13,7 +13,7 @@ from fastapi.testclient import TestClient
 
 from discreet.answer.doors import Doors
 from discreet.server.app import create_app
-from discreet.server.front import Front, _give
+from discreet.server.front import ALWAYS, MOMENT, Front, _give
 from discreet.server.kept_answers import KeptAnswer, KeptAnswers
 from discreet.workspace.load import load_dataset
 from discreet.workspace.workspace import Workspace
@@ -170,7 +170,7 @@ def test_what_is_refused_or_changes_is_not_kept(client):
 
 def test_equal_requests_at_once_are_answered_once():
     """Thirty readers wait for one answer, without a thread; what does not last is answered to each."""
-    for lasts, calls in ((True, 1), (False, 31)):
+    for lasts, calls in ((MOMENT, 1), (0, 31)):
         asked, gate = itertools.count(), asyncio.Event
 
         async def run(lasts=lasts, asked=asked, gate=gate):
@@ -204,11 +204,44 @@ def test_equal_requests_at_once_are_answered_once():
     assert threading.active_count() < 40
 
 
+def test_one_language_asked_for_in_many_ways_is_one_answer(client, plain):
+    kept = client.app.state.kept
+    ways = ("de", "de-AT,de;q=0.9,en;q=0.8", "fr;q=0.9, de;q=0.8, en;q=0.1", "de;q=1")
+    first, size = got(client, PAGE, {"accept-language": ways[0]}), kept.size
+    for way in ways:
+        assert got(client, PAGE, {"accept-language": way}) == first
+        assert got(plain, PAGE, {"accept-language": way})[2] == first[2]
+    assert kept.size == size
+
+
+@pytest.mark.parametrize(("lasts", "told"), [(MOMENT, b"new"), (ALWAYS, b"old")])
+def test_what_others_change_is_told_again_for_a_moment_only(monkeypatch, lasts, told):
+    """Wrong alternative: what is left of a budget, kept as if only another version changed it."""
+    clock, state, got = [0.0], [b"old"], []
+    monkeypatch.setattr("discreet.server.front.time.monotonic", lambda: clock[0])
+
+    async def app(scope, _receive, send):
+        scope["discreet.slip"].lasts = lasts
+        await send({"type": "http.response.start", "status": 200, "headers": []})
+        await send({"type": "http.response.body", "body": state[0]})
+
+    async def send(message):
+        got.extend([message["body"]] if "body" in message else [])
+
+    front = Front(app, KeptAnswers(1_000_000), lambda _name: 1)
+    scope = {"type": "http", "method": "GET", "path": "/x", "query_string": b"", "headers": []}
+    scope |= {"scheme": "http", "server": None, "http_version": "1.1"}
+    for now, text in ((0.0, b"old"), (MOMENT / 2, b"new"), (MOMENT * 1.01, b"new")):
+        clock[0], state[0] = now, text
+        asyncio.run(front(dict(scope), None, send))
+    assert got == [b"old", b"old", told]
+
+
 def _slipped(app):
     """An application that finds a slip in every request, as routes do."""
 
     async def wrapped(scope, receive, send):
-        scope.setdefault("discreet.slip", type("Slip", (), {"lasts": False})())
+        scope.setdefault("discreet.slip", type("Slip", (), {"lasts": 0})())
         await app(scope, receive, send)
 
     return wrapped
@@ -218,7 +251,7 @@ def slowly(pieces, taken):
     """An application whose answer lasts and comes in pieces, and a reader who takes the first and then waits."""
 
     async def app(scope, receive, send):
-        scope.get("discreet.slip", type("Slip", (), {})).lasts = True
+        scope.get("discreet.slip", type("Slip", (), {})).lasts = ALWAYS
         await send({"type": "http.response.start", "status": 200, "headers": []})
         for number in range(pieces):
             await send({"type": "http.response.body", "body": b"x", "more_body": number < pieces - 1})

@@ -53,6 +53,26 @@ def test_an_answer_larger_than_the_budget_is_made_alone():
     Ticket(budget, known=True).take(SMALL + 1)
 
 
+@pytest.mark.parametrize(
+    ("processes", "anybody", "cells"), [(1, 2, 600_000), (2, 1, 300_000), (9, 1, 66_666)]
+)
+def test_processes_share_places_and_cells(monkeypatch, processes, anybody, cells):
+    """Each has one place for anybody at least, and one more for readers with a key."""
+    monkeypatch.setattr(in_flight, "SECONDS_TO_WAIT", 0.01)
+    budget = Budget(600_000, processes)
+    for known in [False] * anybody + [True]:
+        Ticket(budget, known=known).take(SMALL + 1)
+    for known in (False, True):
+        with pytest.raises(Busy):
+            Ticket(budget, known=known).take(SMALL + 1)
+    alone = Budget(600_000, processes)
+    first = Ticket(alone, known=True)
+    first.take(cells - SMALL)
+    first.made()
+    with pytest.raises(Busy):
+        Ticket(alone, known=True).take(SMALL + 1)
+
+
 def test_the_queue_is_bounded_and_moves_on(monkeypatch):
     """Many wait at most; the others are refused at once. A place that is given back goes to one who waits."""
     monkeypatch.setattr(in_flight, "SECONDS_TO_WAIT", 30)

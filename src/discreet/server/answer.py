@@ -24,7 +24,7 @@ from starlette.responses import Response, StreamingResponse
 from discreet import __version__
 from discreet.errors import UnknownCategory
 from discreet.server.address import here, is_for_programs, own_path
-from discreet.server.front import ACCOUNT, SLIP
+from discreet.server.front import ACCOUNT, ALWAYS, SLIP
 from discreet.server.kept_answers import KeptAnswer
 from discreet.server.query import explain_plus, read_word
 from discreet.server.transfer import is_head
@@ -111,7 +111,7 @@ def conditional(
     *,
     metered: bool = False,
     lasting: bool = False,
-    shared: bool = True,
+    lasts: float = ALWAYS,
     vary: str = "",
 ) -> Response:
     """304 when the reader's copy is this one; otherwise make the response and tag it.
@@ -122,7 +122,8 @@ def conditional(
         respond: Makes the answer.
         metered: Whether it may be charged to the account that asks: then no copy is kept.
         lasting: Whether it is a pure function of what its tag was made of: then the server keeps it under its tag.
-        shared: Whether that is the version and the request alone: then it may leave again before it is asked anew.
+        lasts: For how many seconds it may leave again before it is asked anew: where more than the version and the
+            request decides it, `MOMENT`.
         vary: The request's headers that chose the answer, beside the address.
     """
     headers = {"etag": tag, "cache-control": "private, no-store" if metered else CACHE_CONTROL}
@@ -135,8 +136,8 @@ def conditional(
     )  # a page may speak to an account
     response = _document(request.app.state.kept, tag, respond) if lasting else respond()
     response.headers.update(headers)
-    if lasting and shared and SLIP in request.scope:
-        request.scope[SLIP].lasts = True
+    if lasting and SLIP in request.scope:
+        request.scope[SLIP].lasts = lasts
     return response
 
 

@@ -46,7 +46,7 @@ from discreet.server.hosts import TrustedHosts, trusted_names
 from discreet.server.in_flight import THREADS, Budget, InFlight, admit
 from discreet.server.kept_answers import KeptAnswers
 from discreet.server.languages import Languages
-from discreet.server.memory import take_less_memory
+from discreet.server.memory import COMPILER, give_back_heap, let_go_of_files, take_less_memory
 from discreet.server.metrics import forget_metrics
 from discreet.server.openapi import install_openapi
 from discreet.server.pages import page_router
@@ -108,7 +108,7 @@ def create_app(doors: Doors, options: Options, state: State | None = None) -> Fa
             Middleware(Languages),
             Middleware(Limits),
             Middleware(Refusals),
-            Middleware(InFlight, Budget(options.cells_in_flight)),
+            Middleware(InFlight, Budget(options.cells_in_flight, options.workers)),
             Middleware(Compressed),
             Middleware(Ranges),
             Middleware(LastResort),
@@ -158,6 +158,7 @@ def serve(doors: Doors, options: Options, announce: Callable[[str], None] = lamb
         with TemporaryDirectory(prefix="discreet-") as folder:
             if options.workers > 1:
                 doors.prepare(wait=True)  # compiled code is then in memory once
+                let_go_of_files(COMPILER)
                 doors.close()  # each process opens what it needs
                 work = partial(_work, doors.opener(), options, listening, Path(folder))
                 supervise(work, options.workers, told)
@@ -266,6 +267,7 @@ class _Announced(uvicorn.Server):
         await self._warm()
         gc.collect()
         gc.freeze()  # what stays is not looked through again while readers wait
+        give_back_heap()
         await super().startup(sockets)
         self._ready()
 

@@ -6,12 +6,13 @@ It is a shared cache in the sense of RFC 9111, and stricter. An answer is kept o
 (`answer.conditional`): it is a pure function of the dataset's version and of the request, was allowed to anybody, and
 was charged to nobody. It is found again only by a request that is the same in everything an answer may depend on:
 
-    key = (mark of the dataset, HTTP/1.0 or 1.1, scheme, server, host, path, query, Accept, Accept-Encoding, Accept-Language)
+    key = (mark of the dataset, HTTP/1.0 or 1.1, scheme, server, host, path, query, Accept, Accept-Encoding, language)
 
 The mark follows from the files that say which version is served and in which words; it is read before the answer is
 made, so a load or a correction makes every older answer unreachable. A request with a key, a cookie, a range or an
 identity of its own passes by. Equal requests that arrive together are answered once, and waiting takes no thread. Nobody
 waits for another reader: those who wait go on by themselves where the first one does not take a long answer at once.
+A page that tells what is left of a budget is given again for a second (`MOMENT`): so old a page may be on any screen.
 
 Comes from: `app`. Goes to: the reader, or to the layers behind. Source: RFC 9110, section 13.1.2; RFC 9111, section 3.
 """
@@ -20,9 +21,12 @@ from __future__ import annotations
 
 import asyncio
 import re
+import time
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from discreet.server.kept_answers import KeptAnswer
+from discreet.server.languages import preferred
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable
@@ -43,6 +47,8 @@ _PASS = frozenset({b"authorization", b"cookie", b"range", b"if-range"})
 PIECE_BYTES = 65_536
 #: Seconds that others wait from the first piece of an answer on: its reader may be slow.
 PATIENCE = 1.0
+#: Seconds that an answer holds that also tells what others change, and of one that only another version changes.
+MOMENT, ALWAYS = 1.0, float("inf")
 #: A longer address, or longer headers, are not worth keeping.
 LONGEST_KEY = 4_096
 _DATASET = re.compile(r"/datasets/([^/]+)")
@@ -54,12 +60,12 @@ _OF_BODY = frozenset(
 
 
 class Slip:
-    """A note that goes with a request to its route and back: whether the answer lasts."""
+    """A note that goes with a request to its route and back: for how many seconds the answer lasts."""
 
     __slots__ = ("lasts",)
 
     def __init__(self) -> None:
-        self.lasts = False
+        self.lasts = 0.0
 
 
 class Front:
@@ -93,6 +99,8 @@ class Front:
             return
         key, copies = asked
         found = self._kept.find(key)
+        if found is not None and found.until < time.monotonic():
+            found = None
         if found is None and key in self._flights:
             found = await asyncio.shield(self._flights[key])
         if found is not None:
@@ -122,7 +130,8 @@ class Front:
         found = _DATASET.search(path)
         mark = self._mark(found[1] if found else "")
         server = scope.get("server") or ("", None)
-        return (mark, scope["http_version"], scope["scheme"], server[0], path, query, *chosen[:4]), chosen[4]
+        asked = (scope["http_version"], scope["scheme"], server[0], path, query, *chosen[:3])
+        return (mark, *asked, _language(chosen[3])), chosen[4]
 
     async def _lead(self, key: Hashable, scope: Scope, receive: Receive, send: Send) -> None:
         """Have the answer made, and give it to those who wait for the same."""
@@ -142,6 +151,12 @@ class Front:
             if made is not None:
                 self._kept.keep(key, made)
             land(made)
+
+
+@lru_cache(maxsize=1_000)
+def _language(header: bytes) -> str:
+    """The language that a header chooses: browsers write it in a thousand ways, and the answers are few."""
+    return preferred(header.decode("latin-1")).code
 
 
 class _Copier:
@@ -186,7 +201,8 @@ class _Copier:
             self._timer.cancel()
         if self._headers is None or not self._whole:
             return None
-        return KeptAnswer(tuple(self._headers), b"".join(self._body))
+        until = time.monotonic() + self.slip.lasts
+        return KeptAnswer(tuple(self._headers), b"".join(self._body), until)
 
 
 async def _give(found: KeptAnswer, copies: bytes, method: str, send: Send) -> None:

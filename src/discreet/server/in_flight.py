@@ -33,8 +33,9 @@ if TYPE_CHECKING:
 
 #: Work that begins at once.
 SMALL = 20_000
-#: Large answers that are made at once, in all and for those without a key.
-PLACES, PLACES_FOR_ANYBODY = 3, 2
+#: Large answers that a server makes at once for readers without a key; each of its processes makes at least one of them,
+#: and one more for readers with a key.
+PLACES_FOR_ANYBODY = 2
 #: Large answers that may wait, and for how long.
 MOST_WAITING, SECONDS_TO_WAIT = 4, 2.0
 #: Requests that are being answered, those that wait for a thread among them.
@@ -55,11 +56,13 @@ class Budget:
     """What a process may do at once.
 
     Args:
-        cells: Of large answers, from their question to their last byte.
+        cells: Of large answers, from their question to their last byte, in all processes of the server.
+        processes: How many there are.
     """
 
-    def __init__(self, cells: int) -> None:
-        self._most_cells = cells
+    def __init__(self, cells: int, processes: int = 1) -> None:
+        self._most_cells = cells // processes
+        self._places = max(1, PLACES_FOR_ANYBODY // processes)
         self._changed = Condition()
         self.cells = 0
         self.making = 0
@@ -98,8 +101,9 @@ class Budget:
     def _has_room(self, cells: int, own: int, *, known: bool, placed: bool) -> bool:
         """An answer that is larger than the whole budget has room where it is alone."""
         most = self._most_cells if known else self._most_cells * 2 // 3
-        places = PLACES if known else PLACES_FOR_ANYBODY
-        return (self.cells == own or self.cells + cells <= most) and (placed or self.making < places)
+        return (self.cells == own or self.cells + cells <= most) and (
+            placed or self.making < self._places + known
+        )
 
     def _wait(self, deadline: float, has_room: Callable[[], bool]) -> None:
         if self.waiting >= MOST_WAITING:

@@ -44,10 +44,11 @@ _SUFFIX = ".answer"
 
 @dataclass(frozen=True, slots=True)
 class KeptAnswer:
-    """An answer with status 200: its headers and its bytes."""
+    """An answer with status 200: its headers and its bytes, and how long they are given again, by the monotonic clock."""
 
     headers: tuple[tuple[bytes, bytes], ...]
     body: bytes
+    until: float = float("inf")
 
     @property
     def size(self) -> int:
@@ -82,7 +83,7 @@ class KeptAnswers:
         """As the options say."""
         place = options.cache_folder
         folder = AnswerFolder(Path(place), options.cache_folder_mb * 1_000_000) if place else None
-        return cls(options.cache_mb * 1_000_000, folder)
+        return cls(options.cache_mb * 1_000_000 // options.workers, folder)
 
     @property
     def largest(self) -> int:

@@ -15,8 +15,9 @@ from fastapi import APIRouter, Request
 from starlette.responses import RedirectResponse, Response
 
 from discreet.errors import BadRequest, DiscreetError, NotFound, Refused, UnknownVersion, VersionClosed
-from discreet.inference.cell_targets import error_text, interval_texts, refuse_no_counts
+from discreet.inference.cell_targets import refuse_no_counts
 from discreet.inference.independence import independence_test
+from discreet.inference.interval_document import error_text, interval_texts
 from discreet.inference.viewed import check_view
 from discreet.model.told import told
 from discreet.server import snippets
@@ -30,6 +31,7 @@ from discreet.server.catalogue import schema_org
 from discreet.server.comparison import add_comparison_page
 from discreet.server.embed import add_embed
 from discreet.server.form import filled_form, form_parameters, is_raw, read_form, readable_request
+from discreet.server.front import ALWAYS, MOMENT
 from discreet.server.independence import is_two_way, two_way_release, verdict
 from discreet.server.interval import (
     INTERVAL_PARAMETERS,
@@ -96,7 +98,7 @@ def page_router(doors: Doors, options: Options) -> APIRouter:
                 tag,
                 lambda: _table_page(request, door, question, options, layouts),
                 lasting=question.lasting,
-                shared=left is None,  # what is left changes as others spend
+                lasts=ALWAYS if left is None else MOMENT,  # what is left changes as others spend
             )
         except (Refused, BadRequest) as error:
             return _refused(request, door, error)

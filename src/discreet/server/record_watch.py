@@ -17,6 +17,7 @@ import threading
 from typing import TYPE_CHECKING, Self
 
 from discreet.errors import DiscreetError
+from discreet.server.memory import COMPILER, let_go_of_files
 
 if TYPE_CHECKING:
     from discreet.answer.doors import Doors
@@ -66,6 +67,8 @@ class RecordWatch:
     def _watch(self) -> None:
         _lower_priority()
         self.round()
+        self._doors.prepare(wait=True)
+        let_go_of_files(COMPILER)
         while not self._stopped.wait(self._between_rounds):
             self.round()
 

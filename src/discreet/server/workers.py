@@ -18,9 +18,12 @@ import os
 import signal
 import sys
 import threading
+from contextlib import suppress
 from importlib import import_module
 from multiprocessing.connection import wait
 from typing import TYPE_CHECKING
+
+from discreet.server.memory import let_go_of_files
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -35,7 +38,18 @@ SECONDS_BETWEEN = 1.0
 #: So long a process has to end, answers in flight included, before it is killed.
 SECONDS_TO_END = 10.0
 #: Imported before the processes part.
-_SHARED = ("scipy.optimize", "sqlalchemy.dialects.sqlite", "pyarrow.compute")
+_SHARED = (
+    *(
+        "altair",
+        "brotli",
+        "duckdb",
+        "pyarrow.compute",
+        "scipy.optimize",
+        "sqlalchemy.dialects.sqlite",
+        "zstandard",
+    ),
+    *("discreet.answer.budgets", "discreet.protect.dp_protector", "discreet.records.engines.duckdb"),
+)
 log = logging.getLogger("discreet.server")
 
 
@@ -54,6 +68,7 @@ def supervise(work: Work, workers: int, ready: Callable[[], object]) -> None:
     try:
         if all(worker.answers(ended) for worker in team):
             ready()
+        let_go_of_files()  # this process only watches
         while not ended.is_set():
             wait([worker.process.sentinel for worker in team], timeout=0.5)
             team = [
@@ -93,7 +108,8 @@ def _context() -> BaseContext:
     if sys.platform != "linux" or threading.active_count() > 1:
         return multiprocessing.get_context("spawn")
     for name in _SHARED:
-        import_module(name)
+        with suppress(ImportError):  # an extra that is not installed
+            import_module(name)
     gc.collect()
     gc.freeze()  # what is there now is not looked at again, so it stays one copy
     return multiprocessing.get_context("fork")

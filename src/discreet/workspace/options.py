@@ -109,7 +109,7 @@ OPTIONS = (
     ),
     Option("workers", 1, 1, 64, "How many processes serve; each opens the datasets for itself."),
     Option(
-        "cache_mb", 64, 0, 100_000, "Megabytes of answers that each process keeps in memory; 0 keeps none."
+        "cache_mb", 64, 0, 100_000, "Megabytes of answers that all processes keep in memory; 0 keeps none."
     ),
     Option(
         "cache_folder", None, None, None, "A folder where answers are kept on disk too, for all processes."
@@ -125,7 +125,7 @@ OPTIONS = (
         1_500_000,
         10_000,
         1_000_000_000,
-        "How many cells of large tables each process makes and sends at once; further ones wait, or get 503.",
+        "How many cells of large tables all processes make and send at once; further ones wait, or get 503.",
     ),
     Option("publisher", None, None, None, "Who publishes the datasets, as catalogues name it."),
     Option("licence", None, None, None, "The address of the licence of the tables, as catalogues name it."),

@@ -257,7 +257,7 @@ async def non_readers(port: int, seconds: float, readers: int = 16) -> None:
 
 async def heavy(port: int, seconds: float) -> None:
     """Readers who ask for what costs most, each time a little differently, so that the front finds nothing again."""
-    await _many(port, seconds, lambda number: (f"accept-language: x{number}\r\n", HEAVY[number % len(HEAVY)]))
+    await _many(port, seconds, lambda number: (f"accept-encoding: x{number}\r\n", HEAVY[number % len(HEAVY)]))
 
 
 async def garbage_keys(port: int, seconds: float) -> None:
@@ -337,8 +337,10 @@ class Memory:
 
 
 def _family(pid: int) -> list[int]:
-    children = Path(f"/proc/{pid}/task/{pid}/children")
-    own = children.read_text().split() if children.is_file() else []
+    own: list[str] = []
+    for children in Path(f"/proc/{pid}/task").glob("*/children"):  # of every thread
+        with suppress(OSError):
+            own += children.read_text().split()
     return [pid, *(each for child in own for each in _family(int(child)))]
 
 
