@@ -10,6 +10,7 @@ from discreet.noise.files import content_hash, from_document
 from discreet.server.app import create_app
 from discreet.server.methodology import methodology_html
 from discreet.workspace.options import read_options
+from discreet.workspace.workspace import Workspace
 
 from .conftest import HOSTILE_SOURCE, Page
 
@@ -56,7 +57,8 @@ def test_hostile_labels_are_text(client):
 
 
 def test_a_page_in_one_file_asks_for_nothing(small_workspace):
-    text = methodology_html(Doors(small_workspace).methodology("people"))
+    doors = Doors(small_workspace)
+    text = methodology_html(doors.methodology("people"), doors.door("people").dataset)
     assert "<style>" in text
     for foreign in ("<script", "<link", "src=", "href=", "url("):
         assert foreign not in text, foreign
@@ -71,3 +73,14 @@ def test_versions_are_named_and_strangers_refused(client, small_workspace, path)
     assert client.get(path, params={"versoin": digest}).status_code == 400
     assert client.get(path.replace("people", "nobody")).status_code == 404
     assert json.loads(client.get("/openapi.json").text)["paths"][path.replace("people", "{dataset_id}")]
+
+
+def test_the_tables_of_a_budget_have_the_labels_of_their_variables(private_folder):
+    doors = Doors(Workspace(private_folder))
+    client = TestClient(create_app(doors, read_options(private_folder)))
+    name = doors.ids()[0]
+    dataset = doors.door(name).dataset
+    rows = [cell["text"] for cell in Page(client.get(f"/datasets/{name}/methodology")).all("th")]
+    for table in client.get(f"/api/datasets/{name}/methodology").json()["budget"]["tables"]:
+        labels = " × ".join(dataset.variable(each).label for each in table["variables"])
+        assert (labels or "Grand total") in rows

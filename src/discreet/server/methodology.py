@@ -17,12 +17,14 @@ from discreet.server.assets import FINGERPRINT, STYLESHEET
 from discreet.server.methodology_document import MethodologyDocument, NoisePlanDocument, NoiseTableDocument
 from discreet.server.openapi import DatasetId, problem_responses
 from discreet.server.query import refuse_unknown
+from discreet.server.spoken import spoken_dataset
 from discreet.server.templating import render
 
 if TYPE_CHECKING:
     from fastapi import APIRouter
 
     from discreet.answer.doors import Doors
+    from discreet.model.dataset import Dataset
 
 TEMPLATE = "methodology.html"
 _STATUSES = (400, 404, 410, 414, 503)
@@ -34,10 +36,10 @@ VersionName = Annotated[
 ]
 
 
-def methodology_html(document: dict[str, Any]) -> str:
-    """The methodology as one file: no script, and nothing from elsewhere."""
+def methodology_html(document: dict[str, Any], dataset: Dataset) -> str:
+    """The methodology of a dataset as one file: no script, and nothing from elsewhere."""
     style = Markup(STYLESHEET)  # noqa: S704 - our own file
-    return render(TEMPLATE, layout="standalone.html", style=style, doc=document)
+    return render(TEMPLATE, layout="standalone.html", style=style, doc=document, described=dataset)
 
 
 def add_methodology_api(router: APIRouter, doors: Doors) -> None:
@@ -78,7 +80,10 @@ def add_methodology_page(router: APIRouter, doors: Doors) -> None:
         """How the numbers of a dataset are made, for people."""
         refuse_unknown(request.query_params, ("version",))
         document = _document(doors, dataset_id, version)
-        text = render(TEMPLATE, layout="base.html", doc=document, asked_version=version)
+        described = spoken_dataset(doors.door(dataset_id, version=version).dataset)
+        text = render(
+            TEMPLATE, layout="base.html", doc=document, described=described, asked_version=version
+        )
         return conditional(request, strong_tag("methodology", FINGERPRINT, text), lambda: HTMLResponse(text))
 
 

@@ -277,7 +277,7 @@ def _write_dataset(write: _Writer, doors: Doors, dataset_id: str, pages: Sequenc
     methodology = doors.methodology(dataset_id)
     methodology = {**methodology, "noise": {**methodology["noise"], "href": "noise.json"}}
     listed = {"dataset": dataset_id, "digest": door.digest, "tables": [page.as_json() for page in pages]}
-    write(f"{dataset_id}/methodology.html", methodology_html(methodology))
+    write(f"{dataset_id}/methodology.html", methodology_html(methodology, door.dataset))
     write(f"{dataset_id}/methodology.json", _json(methodology))
     write(f"{dataset_id}/noise.json", door.noise_text())
     write(f"{dataset_id}/tables.json", _json(listed))

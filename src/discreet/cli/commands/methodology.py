@@ -34,11 +34,12 @@ def methodology(
         raise BadRequest(
             f'The file "{out.name}" is neither HTML nor JSON.', "Name it FILE.html or FILE.json."
         )
-    found = open_workspace(workspace)[0].methodology(dataset, of_version)
+    doors = open_workspace(workspace)[0]
+    found = doors.methodology(dataset, of_version)
     if kind == ".html":
         from discreet.server.methodology import methodology_html
 
-        emit(methodology_html(found), out)
+        emit(methodology_html(found, doors.door(dataset, version=of_version).dataset), out)
     elif as_json or out is not None:
         emit_json(found, out)
     else:
