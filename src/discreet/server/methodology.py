@@ -81,9 +81,7 @@ def add_methodology_page(router: APIRouter, doors: Doors) -> None:
         refuse_unknown(request.query_params, ("version",))
         document = _document(doors, dataset_id, version)
         described = spoken_dataset(doors.door(dataset_id, version=version).dataset)
-        text = render(
-            TEMPLATE, layout="base.html", doc=document, described=described, asked_version=version
-        )
+        text = render(TEMPLATE, layout="base.html", doc=document, described=described, asked_version=version)
         return conditional(request, strong_tag("methodology", FINGERPRINT, text), lambda: HTMLResponse(text))
 
 

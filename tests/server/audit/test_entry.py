@@ -1,10 +1,13 @@
 """The note of a request: every question once, and a bounded number of them."""
 
 import hashlib
+import random
+
+import pytest
 
 from discreet.errors import BadKey
 from discreet.model.request import TableRequest
-from discreet.server.audit.entry import ENTRY, LONGEST, MOST_ASKED, Entry, note_refusal
+from discreet.server.audit.entry import ENTRY, LONGEST, MOST_ASKED, MOST_PACKED, Entry, note_refusal, unpacked
 
 
 def test_a_question_is_noted_once_and_the_first_refusal_holds():
@@ -40,3 +43,29 @@ def test_of_a_long_request_its_beginning_and_its_hash_are_noted():
     ]
     assert len(whole["request"]) == LONGEST
     assert "sha256" not in whole
+    assert [unpacked(note) for note in entry.asked.values()] == [
+        *(request.permalink for request in long),
+        whole["request"],
+    ]
+
+
+def test_a_line_has_room_for_so_much_and_no_more():
+    """Random codes pack badly: some find room, the rest are told by their hash."""
+    entry, rng = Entry(), random.Random(5)
+    asked = [
+        TableRequest("town", ("sex",), filters=(("area", tuple(rng.randbytes(6).hex() for _ in range(400))),))
+        for _ in range(MOST_ASKED)
+    ]
+    for request in asked:
+        entry.note(request, "d")
+    notes = list(entry.asked.values())
+    found = [unpacked(note) for note in notes]
+    fitted = [request.permalink for request in asked[: len(found) - found.count(None)]]
+    assert found == [*fitted, *[None] * (MOST_ASKED - len(fitted))]
+    assert 1 < len(fitted) < 10
+    assert sum(len(note.get("packed", "")) for note in notes) <= MOST_PACKED
+
+
+@pytest.mark.parametrize("packed", ["", "no base64", "eJw=", "eJxLBAAAYgBi"])
+def test_what_was_packed_otherwise_is_not_read(packed):
+    assert unpacked({"request": "b", "sha256": hashlib.sha256(b"b").hexdigest(), "packed": packed}) is None

@@ -26,6 +26,7 @@ def test_what_is_declared_holds_and_the_rest_is_todays(tmp_path):
         "areas = [1, 2]",
         "areas = [1, -2, 3]",
         "areas = [true, 1, 2]",
+        "areas = [1, 2, 2001]",
     ],
 )
 def test_what_cannot_be_meant_is_refused(tmp_path, lines):

@@ -138,6 +138,22 @@ def test_a_line_is_known_again_by_who_asked_what_and_nothing_else():
     assert len(set(told)) == 3
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize(("room", "seen"), [(16_000, ["recodes"]), (0, [])])
+def test_long_requests_are_compared_as_short_ones_are(served, monkeypatch, room, seen):
+    """Wrong alternative: a log without room for them, so that an attack need only write more."""
+    monkeypatch.setattr("discreet.server.audit.entry.LONGEST", 20)
+    monkeypatch.setattr("discreet.server.audit.entry.MOST_PACKED", room)
+    client, state, _, doors = served
+    for address in own_groups(4):
+        assert client.get(address).status_code == 200
+    state.log.flush()
+    finder = Finder(doors, Thresholds(of={**Thresholds().of, "recodes": (3, 0, 0)}))
+    lines = logged_lines(state.folder / "log")
+    assert all("sha256" in item for line in lines for item in line["asked"])
+    assert [alert.detector for line in lines for alert in finder.find(line)] == seen
+
+
 def test_a_request_that_was_cut_is_passed_over(served):
     """What is left of it may read as another question."""
     _, _, _, doors = served

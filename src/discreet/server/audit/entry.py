@@ -10,6 +10,8 @@ Comes from: `layer`, doors, `problems`. Goes to: the log, metrics.
 from __future__ import annotations
 
 import hashlib
+import zlib
+from base64 import b64decode, b64encode
 from contextvars import ContextVar
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
@@ -19,6 +21,8 @@ from discreet.errors import DiscreetError, Refused
 from discreet.server.tracing import span
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from discreet.answer.dry_run import Attempt
     from discreet.answer.question import Question
     from discreet.model.release import Release
@@ -26,8 +30,12 @@ if TYPE_CHECKING:
 
 #: A page asks a handful of questions; more are counted and not written.
 MOST_ASKED = 20
-#: Of a longer request its beginning is written, and the SHA-256 of all of it.
+#: Of a longer request its beginning is written, the SHA-256 of all of it, and all of it packed, as far as there is room.
 LONGEST = 2_000
+#: Letters of packed requests in a line: some 5,000 codes of areas.
+MOST_PACKED = 16_000
+#: What is packed unfolds to so many letters at most.
+MOST_UNPACKED = 400_000
 
 
 @dataclass(slots=True)
@@ -50,12 +58,29 @@ class Entry:
         """Note a question, without the names that somebody gave to groups; the first note of one holds."""
         request = replace(request, names=())
         text = request.permalink
-        if len(text) > LONGEST:
-            found["sha256"] = hashlib.sha256(text.encode()).hexdigest()
-        if len(self.asked) < MOST_ASKED:
-            key = (request.dataset, found.get("sha256", text))
+        key = (request.dataset, text if len(text) <= LONGEST else hashlib.sha256(text.encode()).hexdigest())
+        if len(self.asked) < MOST_ASKED and key not in self.asked:
             note = {"dataset": request.dataset, "version": digest[:8], "request": text[:LONGEST], **found}
-            self.asked.setdefault(key, note)
+            self.asked[key] = note if len(text) <= LONGEST else note | self._long(text, key[1])
+
+    def _long(self, text: str, sha256: str) -> dict[str, str]:
+        """A long request in few letters, where the line has room for them."""
+        room = MOST_PACKED - sum(len(note.get("packed", "")) for note in self.asked.values())
+        packed = b64encode(zlib.compress(text[:MOST_UNPACKED].encode())).decode()
+        if len(packed) > room or len(text) > MOST_UNPACKED:
+            return {"sha256": sha256}
+        return {"sha256": sha256, "packed": packed}
+
+
+def unpacked(note: Mapping[str, Any]) -> str | None:
+    """The whole request of a note; None where its line had no room for it."""
+    if "sha256" not in note:
+        return str(note["request"])
+    try:
+        text = zlib.decompressobj().decompress(b64decode(note["packed"]), MOST_UNPACKED).decode()
+    except (KeyError, ValueError, zlib.error):
+        return None
+    return text if hashlib.sha256(text.encode()).hexdigest() == note["sha256"] else None
 
 
 ENTRY: ContextVar[Entry | None] = ContextVar("ENTRY", default=None)

@@ -51,7 +51,9 @@ class _Remembered:
     @property
     def size(self) -> int:
         """The bytes that it takes, about."""
-        return LEAST_EACH + sum(LEAST_EACH + len(each["request"]) for each in self.asked)
+        return LEAST_EACH + sum(
+            LEAST_EACH + len(each["request"]) + len(each.get("packed", "")) for each in self.asked
+        )
 
 
 class Audit:

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 MOST_WATCHED = 10_000
 #: Of one person so many questions.
 MOST_QUESTIONS = 20_000
-#: Of one person so many events of one kind, the newest, and of all kinds: no threshold is near it.
+#: Of one person so many events of one kind, the newest, and of all kinds: no threshold is higher.
 MOST_EVENTS, MOST_EVENTS_IN_ALL = 2_000, 50_000
 
 

@@ -17,6 +17,7 @@ from discreet.errors import BadOption
 from discreet.model.nearest import nearest
 from discreet.server.access.shared import SLOW, STOP
 from discreet.server.watch.detectors import DETECTORS
+from discreet.server.watch.scores import MOST_EVENTS
 from discreet.workspace.options import watch_of_workspace
 
 if TYPE_CHECKING:
@@ -84,10 +85,11 @@ def _three(value: Any, name: str) -> tuple[int, int, int]:
     if (
         not isinstance(value, list)
         or len(value) != 3
-        or not all(isinstance(each, int) and not isinstance(each, bool) and each >= 0 for each in value)
+        or not all(isinstance(each, int) and not isinstance(each, bool) for each in value)
+        or not all(0 <= each <= MOST_EVENTS for each in value)
     ):
         raise BadOption(
             f"`{name}` of [watch] is {value!r}.",
-            "Give three whole numbers: alert, slow and stop; 0 for never.",
+            f"Give three whole numbers up to {MOST_EVENTS}: alert, slow and stop; 0 for never.",
         )
     return value[0], value[1], value[2]

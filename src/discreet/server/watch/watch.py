@@ -24,6 +24,7 @@ from urllib.parse import parse_qs
 from discreet.errors import DiscreetError
 from discreet.model.request import canonical, request_from_text
 from discreet.server.access.shared import Hold
+from discreet.server.audit.entry import unpacked
 from discreet.server.audit.log import PREFIX
 from discreet.server.watch.alerts import Alert, add_alert, read_alerts
 from discreet.server.watch.detectors import Asked, digest
@@ -72,22 +73,24 @@ class Finder:
             self._told[key] = max(self._told.get(key, (-1, 0.0)), self._holds_until(alert))
 
     def find(self, line: dict[str, Any]) -> Iterator[Alert]:
-        """What follows from a line; nothing from one that asks no table, or asks nothing new, or is cut."""
+        """What follows from a line; nothing from one that asks no table, or asks nothing new, or had no room for it."""
         who = who_of(line)
         for item in line.get("asked", ()):
-            if "sha256" in item or not self._scores.is_new(who, (item["dataset"], item["request"])):
-                continue
-            asked = self._asked(item, line)
+            known = (item["dataset"], item.get("sha256", item["request"]))
+            asked = self._asked(item, line) if self._scores.is_new(who, known) else None
             if asked is not None:
                 self._keep(who, f"{item['dataset']}?{item['request']}")
                 for score in self._scores.see(who, asked, _seconds(line["at"])):
                     yield from self._follow(who, score, line["at"])
 
     def _asked(self, item: dict[str, Any], line: dict[str, Any]) -> Asked | None:
-        """The question of a line; None for one of a dataset that is gone, or not as it was."""
+        """The question of a line; None for one that is cut, or of a dataset that is gone, or not as it was."""
+        text = unpacked(item)
+        if text is None:
+            return None
         try:
             dataset = self._doors.door(item["dataset"]).dataset
-            request = read_permalink(dataset, item["request"])
+            request = read_permalink(dataset, text)
         except DiscreetError:
             return None
         refused = "refused" in item or (line.get("decision") == "refused" and not item.get("dry"))
