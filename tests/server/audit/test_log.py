@@ -116,6 +116,20 @@ def test_each_process_has_a_chain_of_its_own(tmp_path):
     assert sound(tmp_path) == [(), ()]
 
 
+def test_lines_that_wait_are_bounded_by_their_letters(tmp_path, monkeypatch):
+    """Wrong alternative: by their number alone, while each may hold thousands of areas."""
+    monkeypatch.setattr(module, "MOST_LETTERS", 100)
+    lost = []
+    log = RequestLog(tmp_path, KEY, LogRules(), on_lost=lost.append)
+    for n in range(5):
+        log.add({"n": n, "asked": [{"request": "x" * 20, "packed": "y" * 20}]})
+    log.add({"n": 5})
+    assert (log.lost, sum(lost)) == (3, 3)
+    log.close()
+    text = "".join(file.read_text() for file in chain_files(tmp_path, "00"))
+    assert [f'"n": {n}' in text for n in range(6)] == [True, True, False, False, False, True]
+
+
 @pytest.mark.parametrize("failure", ["go-on", "stop"])
 def test_a_log_that_cannot_be_written_loses_nothing_that_fits_and_counts_the_rest(
     tmp_path, monkeypatch, failure

@@ -37,6 +37,8 @@ if TYPE_CHECKING:
 
 PREFIX = "requests"
 SECONDS_BETWEEN, MOST_WAITING, MOST_KEPT = 1.0, 512, 20_000
+#: Letters of requests in lines that wait: a disk that is full must not fill the memory.
+MOST_LETTERS = 20_000_000
 MOST_PROCESSES = 100
 FAILURES = ("go-on", "stop")
 _DAY = 86_400.0
@@ -120,6 +122,7 @@ class RequestLog:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         self._folder, self._key, self.rules = folder, key, rules
         self._waiting: list[dict[str, Any]] = []
+        self._letters = 0
         self._room, self._writing, self._stopped = threading.Lock(), threading.Lock(), threading.Event()
         self._wake = threading.Event()
         self._process, self._lock = _claim(folder)
@@ -138,10 +141,7 @@ class RequestLog:
     def add(self, fields: dict[str, Any]) -> None:
         """Put a line into the log; it is written soon."""
         with self._room:
-            if len(self._waiting) < MOST_KEPT:
-                self._waiting.append(fields)
-            else:
-                self._lose(1)
+            self._hold(fields)
             many = len(self._waiting) >= MOST_WAITING
         if many:
             self._wake.set()
@@ -150,7 +150,7 @@ class RequestLog:
         """Write what waits."""
         with self._writing:
             with self._room:
-                lines, self._waiting = self._waiting, []
+                lines, self._waiting, self._letters = self._waiting, [], 0
             try:
                 self._write(lines)
                 self.failed = False
@@ -177,13 +177,19 @@ class RequestLog:
 
     def _keep_again(self, lines: list[dict[str, Any]]) -> None:
         with self._room:
-            self._waiting = lines + self._waiting
-            self._lose(max(0, len(self._waiting) - MOST_KEPT))
-            del self._waiting[MOST_KEPT:]
+            lines, self._waiting, self._letters = lines + self._waiting, [], 0
+            for fields in lines:
+                self._hold(fields)
 
-    def _lose(self, lines: int) -> None:
-        self.lost += lines
-        self._on_lost(lines)
+    def _hold(self, fields: dict[str, Any]) -> None:
+        """Keep a line until it is written, or count it as lost where there is no room for it."""
+        letters = sum(len(note["request"]) + len(note.get("packed", "")) for note in fields.get("asked", ()))
+        if len(self._waiting) < MOST_KEPT and self._letters + letters <= MOST_LETTERS:
+            self._waiting.append(fields)
+            self._letters += letters
+        else:
+            self.lost += 1
+            self._on_lost(1)
 
     def _write(self, lines: list[dict[str, Any]]) -> None:
         if not lines:
