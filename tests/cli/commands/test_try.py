@@ -20,7 +20,11 @@ def test_a_file_is_served_until_it_is_ended_and_nothing_stays(town, tmp_path, en
     frame.to_csv(tmp_path / "people.csv", index=False)
     (tmp_path / "tmp").mkdir()
     environment = os.environ | {"TMPDIR": str(tmp_path / "tmp")}
-    program = "from discreet.cli.main import run; run()"
+    program = (  # whatever started the tests may ignore signals: `nohup` does, and a shell's background
+        "import signal; signal.signal(signal.SIGHUP, signal.SIG_DFL); "
+        "signal.signal(signal.SIGINT, signal.default_int_handler); "
+        "from discreet.cli.main import run; run()"
+    )
     with subprocess.Popen(
         [sys.executable, "-c", program, "try", str(tmp_path / "people.csv"), "--no-browser"],
         stderr=subprocess.PIPE,
