@@ -37,6 +37,7 @@ def noisy_cells(seed, lengths):
     )
 
 
+@pytest.mark.slow
 @given(st.integers(0, 10**6), st.booleans(), st.booleans())
 @settings(max_examples=4, deadline=None)
 def test_every_layout_of_a_table_is_fitted_to_the_same_numbers(shapes, seed, anchored, impossible):

@@ -57,6 +57,7 @@ def test_the_budget_document_has_the_promised_keys(dataset):
     assert gaussian["delta"] == pytest.approx(1e-9 / 7)
 
 
+@pytest.mark.slow
 def test_dropping_a_variable_shows_what_the_others_gain(dataset):
     dropped = {each["variable"]: each for each in budget_document(plan_of(dataset), dataset)["if_dropped"]}
     assert set(dropped) == {"age", "job", "sex"}

@@ -49,6 +49,7 @@ def releases(made, private_town, tmp_path):
     return made
 
 
+@pytest.mark.slow
 def test_under_dp_counts_are_signed_unless_clipping_is_declared(releases):
     plain, clipped = releases["default"], releases["clipped"]
     assert plain.signed is None

@@ -40,6 +40,7 @@ def test_steps_are_counted_in_place_of_records(town, tmp_path):
         assert found < len(inside)  # the wrong alternative: records
 
 
+@pytest.mark.slow
 def test_counts_of_such_a_survey_are_refused_and_other_surveys_have_both(town, tmp_path):
     text, records = weighted(town, "largest-weight")
     stored = town.load(tmp_path / "steps", text, records).stored("town")

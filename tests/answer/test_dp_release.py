@@ -253,6 +253,7 @@ def test_an_edited_plan_or_fingerprint_is_not_served(private_town):
         opened(private_town).stored("town")
 
 
+@pytest.mark.slow
 def test_a_household_keeps_as_many_records_as_are_promised(private_town, tmp_path):
     """Units may be coarser than persons. Wrong alternative: all 3,000 records are counted, and a household costs more."""
     people = private_town.records.append_column("house", pa.array([f"h{n // 3}" for n in range(3000)]))

@@ -120,6 +120,7 @@ def test_public_strata_add_up_noisy_strata_that_the_universe_must_contain(tmp_pa
         release_table(survey, weighted(("likes",), ("age",)))
 
 
+@pytest.mark.slow
 def test_what_is_declared_of_a_sample_is_compared_with_the_records_only_where_it_is_public(tmp_path):
     """A size that had to be exact would release the number of records, which an added person changes."""
     one_less = records().slice(0, 599)

@@ -41,6 +41,7 @@ def share(folder, account, epsilon, role="analyst"):
     return key
 
 
+@pytest.mark.slow
 def test_a_dry_run_tells_size_and_verdict_and_no_number(stored):
     told = dry_run(stored, request_from_text("census", **SPARSE))
     assert set(told) == {"cells", "allowed", "verdict", "suggestion"}

@@ -38,6 +38,7 @@ def regions(joint_town):
     return {each["values"]: each["counts"] for each in counts}
 
 
+@pytest.mark.slow
 def test_the_totals_of_the_level_are_exact_and_nothing_else_is(stored, regions, joint_town):
     """Wrong alternatives: noise on a declared total; no noise on its parts or on a finer level."""
     release = release_table(stored, TABLE)
@@ -96,6 +97,7 @@ def test_documents_name_the_invariants(stored):
     assert "declared public" in json.dumps(said)
 
 
+@pytest.mark.slow
 def test_without_the_declaration_no_total_is_exact(joint_town, tmp_path, regions):
     load_dataset(tmp_path, described(joint_town, "joint", '["n"]'), joint_town.records)
     release = release_table(Workspace(tmp_path).stored("town"), TABLE)

@@ -47,6 +47,7 @@ def test_a_level_that_is_left_out_is_worth_something(found):
     assert gains["region"]["d"] > gains["age"]["d"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("rule", ["basic", "zcdp"])
 def test_the_curve_falls_and_passes_through_the_plan(planned, rule):
     """Wrong alternative: a curve of (epsilon, delta) for a budget that is kept in rho."""

@@ -31,6 +31,7 @@ def test_groups_that_differ_by_two_people_are_named_before_the_version_is_served
     assert Workspace(folder).stored("town").digest == digest
 
 
+@pytest.mark.slow
 def test_records_without_slivers_get_no_caution_and_those_under_dp_the_same_one_always(
     town, private_town, tmp_path, almost_empty
 ):

@@ -90,6 +90,7 @@ def test_many_at_once_never_take_more_than_there_are(folder):
     assert len(allowed) == 2
 
 
+@pytest.mark.slow
 def test_over_http_with_a_key(folder):
     client = TestClient(create_app(Doors(Workspace(folder)), read_options(folder)))
     key = accounts_of(folder).create("ann", "reader")

@@ -39,6 +39,7 @@ def found(town, town_workspace):
     return Doors(town_workspace).methodology("town")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", ["cellkey", "dp"])
 def test_no_word_and_no_number_depends_on_a_record(town, private_town, tmp_path, method):
     description = town.description if method == "cellkey" else private_town.description
@@ -123,6 +124,7 @@ def test_attacks_are_quoted_as_they_were_measured_and_never_otherwise(town, tmp_
     assert all(each["measured"] is None for each in others)
 
 
+@pytest.mark.slow
 def test_versions_and_the_policy_of_corrections_are_told(town, tmp_path):
     apart = town.description.replace("max_variables = 3", "max_variables = 3\nversions_apart = 40")
     town.load(tmp_path, apart).close()

@@ -66,6 +66,7 @@ def listed(stored, request):
 
 
 class TestSameNumbers:
+    @pytest.mark.slow
     @pytest.mark.parametrize("keys", KEYS)
     @pytest.mark.parametrize("noise", ["", LAPLACE])
     def test_as_the_whole_table_under_every_key(self, town, tmp_path, monkeypatch, keys, noise):
@@ -144,6 +145,7 @@ class TestNothingElse:
 
 
 class TestWhatIsRefused:
+    @pytest.mark.slow
     def test_totals_that_add_up_and_measures_that_need_several_cells(self, town, tmp_path):
         stored = town.load(tmp_path / "w", described(town, "")).stored("town")
         for additivity in ("fitted", "interior"):
@@ -162,6 +164,7 @@ class TestWhatIsRefused:
         with pytest.raises(BadRequest, match="look at the whole table"):
             check_nonzero(stored, request_from_text("town", rows=["area"], columns=["sex"]))
 
+    @pytest.mark.slow
     def test_max_cells_is_no_limit_of_a_list_but_other_rules_hold(self, town, tmp_path):
         text = described(town, "max_cells = 5")
         stored = town.load(tmp_path / "w", text).stored("town")

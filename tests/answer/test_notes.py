@@ -77,6 +77,7 @@ def test_margins_released_together_say_so():
     assert joint_note().startswith("Counts in this table have been randomly adjusted to protect")
 
 
+@pytest.mark.slow
 def test_keys_by_description_do_not_say_that_the_same_people_show_the_same_number(town, tmp_path):
     """Wrong alternative: the sentence of hashed keys, which is false where people are described otherwise."""
     told = {}
@@ -91,6 +92,7 @@ def test_keys_by_description_do_not_say_that_the_same_people_show_the_same_numbe
     assert "same people show" not in told["participants-and-description"].lower()
 
 
+@pytest.mark.slow
 def test_a_joint_table_says_that_sums_miss_by_rounding_and_where_noise_is_hidden(joint_workspace):
     """Wrong alternatives: that totals are adjusted separately; that every table hides noise of cells that cannot occur."""
     stored = joint_workspace.stored("town")

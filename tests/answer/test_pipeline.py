@@ -81,6 +81,7 @@ def test_different_words_for_the_same_people_give_the_same_number(stored):
     assert region.values[0].tolist() == areas.values.tolist()
 
 
+@pytest.mark.slow
 @given(st.permutations(["sex", "age", "job"]), st.integers(0, 3), st.sampled_from(["independent", "fitted"]))
 @settings(max_examples=24)
 def test_the_layout_changes_no_number(stored, order, cut, additivity):

@@ -47,6 +47,7 @@ def test_fitted_totals_do_not_give_a_withheld_area_away(town, tmp_path):
     assert (interior.status[-1] == 1).all()
 
 
+@pytest.mark.slow
 def test_an_edited_version_is_not_served_and_a_load_mends_it(town, tmp_path):
     workspace = town.load(tmp_path)
     digest = workspace.stored("town").digest

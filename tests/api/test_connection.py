@@ -247,6 +247,7 @@ def self_signed(folder):
     return folder / "both.pem"
 
 
+@pytest.mark.slow
 def test_a_certificate_that_nobody_vouches_for_is_refused(tmp_path, monkeypatch):
     """Wrong: `verify=False`, with which whoever is on the way reads the key."""
     file = self_signed(tmp_path)

@@ -55,6 +55,7 @@ def test_how_many_releases_are_tested_depends_on_sizes_only():
     assert releases_to_test(large, NOISES[0], 100) == 0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("noise", [laplace(epsilon=0.2, modulus=2**64), laplace(epsilon=0.5, m=10)])
 def test_the_law_is_the_statistics_own_under_dp_too_and_not_the_chi_square_law(noise):
     counts = np.random.default_rng(2).poisson(8, (2, 5, 6))

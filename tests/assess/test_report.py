@@ -29,6 +29,7 @@ class Balanced(HTMLParser):
         assert self.open.pop() == tag
 
 
+@pytest.mark.slow
 def test_it_is_marked_confidential_at_the_top_and_at_the_foot(html):
     body = html[html.index("<main>") :]
     assert body.count(CONFIDENTIAL) == 2

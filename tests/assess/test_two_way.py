@@ -63,6 +63,7 @@ def test_negative_counts_are_taken_as_zero():
     assert analyse(table[None, None], EVERYWHERE).pearson == analyse(clipped[None, None], EVERYWHERE).pearson
 
 
+@pytest.mark.slow
 @given(arrays(np.int64, (3, 4), elements=st.integers(0, 40)), arrays(np.bool_, (3, 4)))
 def test_impossible_cells_give_quasi_independence(counts, possible):
     """Against the plain tests of `inference`, where no row or column empties without a cause of its own."""

@@ -113,6 +113,7 @@ def test_a_count_of_the_union_says_more_than_the_areas_one_by_one():
     assert counted[1] < listed[1] < listed[0]
 
 
+@pytest.mark.slow
 def test_asking_in_more_ways_takes_noise_off():
     once, often = errors([3], deviation=10.0), errors([3], deviation=10.0, ways=5)
     assert often[1] < once[1]

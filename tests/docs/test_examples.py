@@ -41,6 +41,7 @@ def blocks(path, language):
     return re.findall(rf"```{language}\n(.*?)```", (ROOT / path).read_text("utf-8"), re.DOTALL)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("path", WITH_PYTHON)
 def test_the_python_of_a_page_runs(path, demo, monkeypatch, tmp_path):
     monkeypatch.setenv("DISCREET_WORKSPACE", str(demo))

@@ -85,6 +85,7 @@ def used_as_budget(module, text):
     return {name for name in names(text) if parts(name) & {"family", "families"}} - columns
 
 
+@pytest.mark.slow
 def test_no_name_in_the_code_uses_an_old_word():
     assert {module: found for module, text in MODULES.items() if (found := old_names(text, module))} == {}
 

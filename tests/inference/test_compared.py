@@ -34,6 +34,7 @@ def versions(doors):
     return [doors.door("town", version=word).release(REQUEST) for word in ("2", "1")]
 
 
+@pytest.mark.slow
 def test_a_comparison_has_both_released_numbers_and_their_difference(versions):
     new, old = versions
     found = compare(new, old)

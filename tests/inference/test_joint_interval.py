@@ -80,6 +80,7 @@ def test_intervals_cover(release, draws, quantity):
     assert found[0.9] < found[LEVEL]
 
 
+@pytest.mark.slow
 def test_every_cell_is_covered_by_itself(release, draws):
     true, drawn = draws
     shown = np.rint(drawn).astype(np.int64)

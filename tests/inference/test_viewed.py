@@ -302,6 +302,7 @@ def test_percentages_are_those_of_the_whole_after_a_cut(release):
         assert (percent_of(one) == percent_of(two)).all()
 
 
+@pytest.mark.slow
 def test_every_format_has_the_percentages_and_says_of_what(release):
     shown = viewed(release, View("row", rank=True))
     texts = {form.name: form.write(shown) for form in formats()}

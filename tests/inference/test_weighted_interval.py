@@ -224,6 +224,7 @@ def exact_errors(catalogue, words):
     return [each.standard_error for each in survey_errors(door, asked, words).estimates]
 
 
+@pytest.mark.slow
 def test_readers_errors_are_not_below_the_custodians_and_those_of_independent_cells_are(clustered):
     """Against the exact linearised or replicated variance of the design, with the variance of the noise."""
     table = clustered.table("c", rows=["side"], columns=["kind"], measure="weighted")

@@ -67,6 +67,7 @@ def test_a_ledger_that_is_written_while_its_journal_changes_is_waited_for(tmp_pa
     writer.close()
 
 
+@pytest.mark.slow
 def test_every_charge_on_postgresql_is_on_disk_when_it_returns(postgres_url):
     """A server whose default is an asynchronous commit would forget charges when it falls."""
     engine = create_engine(postgres_url, isolation_level="AUTOCOMMIT")

@@ -15,6 +15,7 @@ from discreet.privacy import delta
 key_lists = st.lists(st.lists(st.integers(-3, 3), min_size=16, max_size=16), min_size=1, max_size=4)
 
 
+@pytest.mark.slow
 @given(key_lists, st.integers(0, 40), st.integers(0, 15))
 @settings(max_examples=150, deadline=None)
 def test_every_key_takes_the_value_that_the_file_gives_it(lists, count, key):

@@ -60,6 +60,7 @@ def test_any_row_gets_whole_numbers_of_keys_that_add_up_to_the_modulus(weights, 
     assert exact.values == ideal.last.values
 
 
+@pytest.mark.slow
 @settings(max_examples=200, deadline=None)
 @given(
     left=st.lists(st.integers(1, 1000), min_size=1, max_size=6),

@@ -32,6 +32,7 @@ rows = st.dictionaries(st.integers(-9, 9), st.integers(1, 50), min_size=1, max_s
 )
 
 
+@pytest.mark.slow
 @given(rows, st.integers(1, 6))
 def test_the_exact_law_is_the_convolution(row, terms):
     law = SumLaw(row, terms)

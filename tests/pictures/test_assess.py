@@ -37,6 +37,7 @@ def test_a_wide_axis_has_powers_of_ten_alone():
     assert 2.0 in log_ticks(0.5, 50)
 
 
+@pytest.mark.slow
 def test_the_boxes_are_the_quantiles_of_the_draws(found):
     records = {
         (r["measure"], r["family"], r["place"]): r for r in values(figure(found, "boxes")) if "median" in r

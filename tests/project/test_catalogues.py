@@ -59,6 +59,7 @@ def faults(wanted: Catalog, catalogue: Catalog) -> list[str]:
     return found
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("path", CATALOGUES, ids=lambda path: path.stem)
 def test_every_text_has_a_sound_translation(wanted, path):
     assert len(list(wanted)) > 600

@@ -23,6 +23,7 @@ def claim(plan):
     return min(figure.epsilon for figure in figures(plan).values())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("family", "spread"), [("laplace", "equal"), ("laplace", "optimised"), ("gaussian", "equal")]
 )

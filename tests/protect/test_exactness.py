@@ -85,6 +85,7 @@ def test_empty_cells_that_mostly_stay_empty_are_no_exact_counts():
     assert changed_sentence([perturbed]) == changed_sentence([kept])
 
 
+@pytest.mark.slow
 def test_the_note_of_a_table_says_how_often_its_noise_changes_a_count(town_workspace, private_town):
     request = TableRequest("town", ("sex",), ("age",))
     by_keys = release_table(town_workspace.stored("town"), request)

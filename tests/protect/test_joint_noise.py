@@ -110,6 +110,7 @@ def test_totals_and_levels_add_up_but_for_rounding(stored):
     assert (release.values == np.rint(release.unrounded)).all()
 
 
+@pytest.mark.slow
 def test_an_answer_reads_no_record(joint_town, tmp_path):
     """Wrong alternative: tables counted again for every answer, which this engine refuses."""
     workspace = joint_town.load(tmp_path / "w")

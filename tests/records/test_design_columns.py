@@ -141,6 +141,7 @@ def test_records_with_other_units_or_replicates_are_another_version(tmp_path):
     assert len(set(digests)) == 5
 
 
+@pytest.mark.slow
 def test_the_order_of_records_does_not_matter(tmp_path):
     first, second = tmp_path / "a", tmp_path / "b"
     for folder in (first, second):

@@ -103,6 +103,7 @@ def compare(engine, kernel, count, seed, monkeypatch):
             assert own.tolist() == expected.tolist(), query
 
 
+@pytest.mark.slow
 def test_any_table_is_that_of_duckdb(engine, slow_kernel, monkeypatch):
     compare(engine, slow_kernel, 12, 5, monkeypatch)
 

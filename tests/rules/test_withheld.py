@@ -104,6 +104,7 @@ def test_withheld_cells_agree_with_the_slow_definition(data, seed, mean, dataset
                 assert (withheld[place], added[place]) == (any(verdict.mask[touched]), False)
 
 
+@pytest.mark.slow
 @settings(max_examples=100)
 @given(data=st.data(), seed=st.integers(1, 10**6))
 def test_a_filter_a_group_and_the_layout_do_not_change_the_verdict(data, seed, dataset, noisy, rules):

@@ -173,6 +173,7 @@ def test_a_dry_run_tells_size_and_verdict_without_numbers(client):
     assert client.get(TABLE, params={"rows": "sex", "dry_run": "yes"}).status_code == 400
 
 
+@pytest.mark.slow
 def test_an_account_is_told_its_charge_and_the_document_is_the_same_for_everybody(private_town):
     """A document that told the charge would not be the one that others get for free."""
     folder = private_town.folder

@@ -99,6 +99,7 @@ def asked(address):
         return b"".join(iter(lambda: connection.recv(65_536), b"")).endswith(b"0\r\n\r\n")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "sent", [b"", HEADERS, b"POST / HTTP/1.1\r\nhost: x\r\ncontent-length: 9\r\n\r\nabc"]
 )
@@ -123,6 +124,7 @@ def test_thousands_who_say_nothing_only_close_each_other():
             connection.close()
 
 
+@pytest.mark.slow
 def test_a_reader_who_does_not_read_is_cut_off_and_nothing_piles_up():
     """The answer stops being made at once, and the connection is cut; the bare protocol waits for ever."""
     for protocol, cut in ((guarded().protocol(), True), (HttpToolsProtocol, False)):
@@ -150,6 +152,7 @@ def test_headers_without_an_end_are_refused(head):
         assert asked(address)
 
 
+@pytest.mark.slow
 def test_further_requests_on_one_connection_are_answered():
     with (
         serving(Answering(), guarded(header_seconds=1.5).protocol()) as address,

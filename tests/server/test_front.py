@@ -263,6 +263,7 @@ def slowly(pieces, taken):
     return app, reader
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("patience", "waits"), [(0.0, False), (60.0, True)])
 def test_nobody_waits_for_a_reader_who_does_not_take_his_answer(monkeypatch, patience, waits):
     """Wrong alternative: a front whose patience has no end."""

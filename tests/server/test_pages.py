@@ -57,6 +57,7 @@ def test_the_note_the_promise_and_what_is_counted_are_on_the_page(client):
     assert "Country of birth: Country 2, Country 3" in text
 
 
+@pytest.mark.slow
 def test_the_same_table_is_offered_as_downloads(client):
     page = Page(client.get("/datasets/people?rows=sex&columns=age&filter=origin=2"))
     links = [link for link in page.all("a") if "download=1" in link.get("href", "")]
@@ -151,6 +152,7 @@ least = 1000000
 """
 
 
+@pytest.mark.slow
 def test_a_large_table_that_a_rule_on_counts_refuses_is_shown_in_no_part(tmp_path):
     query = "rows=district&columns=age,job"
     load_dataset(tmp_path, people_description() + STRICT, people_records())

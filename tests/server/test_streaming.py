@@ -72,6 +72,7 @@ def old_get(address, name):
     return head.split(b" ")[1], lines, body
 
 
+@pytest.mark.slow
 def test_a_short_document_has_a_length_and_a_long_one_is_sent_as_it_is_made(address):
     with get(address, "short") as answer:
         assert (answer.headers["content-length"], answer.read()) == ("2", b"ab")

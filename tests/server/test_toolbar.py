@@ -12,6 +12,7 @@ def links(client, query):
     return page, {e["text"].strip(): e for e in page.all("a") if "data-live" in e}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("query", "offered"),
     [

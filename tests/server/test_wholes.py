@@ -38,6 +38,7 @@ def question(door, *rows):
     return door.check(request_from_text("town", rows=list(rows)))
 
 
+@pytest.mark.slow
 def test_a_whole_is_made_once_even_if_all_ask_together(door):
     """Wrong alternative: look up, then make, then keep: everybody who comes meanwhile makes it again."""
     wholes, counted = Wholes(), Counted(door, pause=threading.Event())

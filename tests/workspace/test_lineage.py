@@ -62,6 +62,7 @@ def test_a_lineage_keeps_the_defaults_of_its_first_load(town, tmp_path, bare, se
     )
 
 
+@pytest.mark.slow
 def test_a_new_lineage_gets_the_new_defaults_and_one_of_the_same_lineage_the_old(
     town, tmp_path, bare, second_revision
 ):

@@ -20,6 +20,7 @@ def loaded(joint_town, tmp_path):
     workspace.close()
 
 
+@pytest.mark.slow
 def test_the_same_records_have_the_same_residuals(loaded, joint_town, joint_workspace):
     workspace, folder = loaded
     again = joint_workspace.stored("town")

@@ -93,6 +93,7 @@ def test_another_arithmetic_is_another_version_and_the_old_one_is_kept(town, wor
     assert [read_version(place, secret).revisions.arithmetic for place in (before, after)] == [2, 3]
 
 
+@pytest.mark.slow
 def test_under_dp_another_arithmetic_is_charged_and_needs_a_version_of_its_own(private_town, monkeypatch):
     """Other noise on the same counts would be a second release of them."""
     folder = private_town.folder

@@ -91,6 +91,7 @@ class TestFailClosed:
         self.refuses(workspace.folder, SecretUnusable)
 
 
+@pytest.mark.slow
 def test_boundaries_are_kept_sealed_and_part_of_the_version(town, tmp_path):
     """Wrong alternative: shapes that somebody exchanged after the load, under the same name."""
     text = town.description.replace('name = "region"', 'name = "region"\nboundaries = "r.geojson"', 1)

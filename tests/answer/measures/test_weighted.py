@@ -251,6 +251,7 @@ def test_errors_of_public_strata_follow_from_their_noisy_counts_alone(frame, tmp
     assert apart.errors[:, 2].tolist() == together.errors.tolist()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("design", ['strata = "state"', 'clusters = "age"'])
 def test_public_strata_with_a_design_use_it(design, frame, tmp_path):
     """Three clusters: the error is far larger than that of 900 people drawn by themselves."""

@@ -58,6 +58,7 @@ def test_the_baseline_is_what_counting_by_hand_gives(people, parts):
         assert answer.values[place] == by_hand(people, parts, axes)
 
 
+@pytest.mark.slow
 def test_protected_targets_answer_near_the_truth_and_not_with_it(people):
     found = {}
     for knowledge, interface in targets(
@@ -73,6 +74,7 @@ def test_protected_targets_answer_near_the_truth_and_not_with_it(people):
     assert (found[CELLKEY] != found[DESCRIBED]).any()
 
 
+@pytest.mark.slow
 def test_what_an_attacker_works_out_about_dp_is_what_its_releases_say(people):
     asked = []
     for knowledge, interface in targets(people, [DP], AveragingStudy(epsilon=2.0).budget, 1):

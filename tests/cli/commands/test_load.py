@@ -151,6 +151,7 @@ def test_a_check_tells_the_custodian_alone_what_a_load_would_leave_out(run_here,
     assert sum("Not for release" in each for each in found["cautions"]) == 2
 
 
+@pytest.mark.slow
 def test_categories_that_were_read_off_the_records_are_refused_under_dp(run_here, tmp_path):
     """Wrong alternative: a draft is loaded as it is, and a category that occurs says that somebody is there."""
     (tmp_path / "a.csv").write_text("id,sex\n" + "".join(f"{n},{n % 2}\n" for n in range(60)))

@@ -34,6 +34,7 @@ def forged(claims, algorithm, key=b""):
     return f"{text}.{in_letters(hmac.digest(key, text.encode(), 'sha256')) if key else ''}"
 
 
+@pytest.mark.slow
 def test_a_token_of_the_issuer_opens_what_its_role_may_see(client, issuer):
     assert status(client, issuer.token(roles=["analyst"])) == 200
     assert status(client, issuer.token(roles="staff analyst")) == 200
@@ -41,6 +42,7 @@ def test_a_token_of_the_issuer_opens_what_its_role_may_see(client, issuer):
     assert issuer.asked == 2, "the keys were fetched once"
 
 
+@pytest.mark.slow
 def test_tokens_that_are_not_ours_are_401(client, issuer):
     """Each of these is what a careless verifier lets in."""
     other = ec.generate_private_key(ec.SECP256R1())
@@ -72,6 +74,7 @@ def test_tokens_that_are_not_ours_are_401(client, issuer):
     assert issuer.asked <= 4, "invented tokens do not make us ask the issuer"
 
 
+@pytest.mark.slow
 def test_an_issuer_out_of_reach_is_401_and_nothing_else(office, issuer):
     token = issuer.token(roles=["analyst"])
     issuer.close()

@@ -21,6 +21,7 @@ def test_every_level_is_a_code_list(dataset):
     assert code_lists(dataset, "sex") == []
 
 
+@pytest.mark.slow
 def test_a_document_maps_every_value_to_categories(px):
     grown = px("/codelists/agg_town_age.grown")
     assert [(value["code"], value["valueMap"]) for value in grown["values"]] == [

@@ -5,6 +5,7 @@ import pytest
 from discreet_studies.bench import margins
 
 
+@pytest.mark.slow
 def test_the_measured_error_is_near_the_expected_one():
     exact = margins.count(margins.records())
     found = margins.ours("optimum", margins.DELTA, exact, 3)

@@ -36,6 +36,7 @@ def quiet(_name, _rows):
     return lambda _what, _done, _of: None
 
 
+@pytest.mark.slow
 def test_the_demo_is_built_on_first_use_and_found_afterwards(small_demo, tmp_path):
     assert demo.build_demo(tmp_path / "demo", quiet)
     assert not demo.build_demo(tmp_path / "demo", quiet)
@@ -45,6 +46,7 @@ def test_the_demo_is_built_on_first_use_and_found_afterwards(small_demo, tmp_pat
     assert len(small_demo) == 2
 
 
+@pytest.mark.slow
 def test_two_who_find_it_missing_build_it_once(small_demo, tmp_path):
     threads = [threading.Thread(target=demo.build_demo, args=(tmp_path / "demo", quiet)) for _ in range(2)]
     for thread in threads:

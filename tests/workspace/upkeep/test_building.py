@@ -81,6 +81,7 @@ def other_engine(request, monkeypatch):
     return request.param
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("few")
 def test_every_engine_builds_the_same_cubes(folder, other_engine):
     before = answers(folder)

@@ -39,6 +39,7 @@ def test_a_statement_says_all_that_was_charged_and_is_believed(dp_folder):
     assert "2 charges" in told[1]
 
 
+@pytest.mark.slow
 def test_a_statement_does_not_promise_what_exact_numbers_give_away(joint_town, tmp_path):
     """Wrong alternative: "for replace-one neighbours", of whom one may have left their region, which is seen for certain."""
     lines = 'family = "town"\ninvariants = ["region"]\nneighbours = "replace-one"\nepsilon'
