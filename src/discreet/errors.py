@@ -3,8 +3,6 @@
 Each error knows its code (the tail of the HTTP problem `type`), its HTTP status and the exit code of
 the command line. A message tells the value, what is allowed and what to do next; it depends on public
 or already-noisy facts only, never on a true count.
-
-Comes from: every folder. Goes to: `cli` (exit codes) and `server` (problem+json).
 """
 
 from __future__ import annotations

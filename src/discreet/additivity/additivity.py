@@ -6,7 +6,6 @@
     fitted        cells and totals are changed, together as little as possible, so that all add up; one result for
                   all layouts of a table (`table_order`)
 
-Comes from: `answer`. Goes to: the release's values. `axis_tree` has the trees, `fitted` the fitting.
 Source: Shlomo, Krenzke & Li (2019), section 2, option 1, for `interior`.
 """
 

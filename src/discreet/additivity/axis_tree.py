@@ -5,8 +5,6 @@ is a tree of one level; region, district and area rows in one axis are a tree of
 its parts along every axis, so the leaf cells decide the whole table:
 
     value(P, rest) = Σ value(c, rest)  over the parts c of P,  for each axis and each P.
-
-Comes from: the table's shape. Goes to: `interior`, `fitted`.
 """
 
 from __future__ import annotations

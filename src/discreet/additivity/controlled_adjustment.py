@@ -10,7 +10,6 @@ unit moves within a line whenever that lowers the sum (the cost grows a little f
 move lowers a non-negative integer, so it ends; the margins of the result are its own sums, so they add up
 exactly whatever was reached.
 
-Comes from: `top_down`. Goes to: `top_down`. The first of equals is taken; nothing is a float.
 Source: after Cox & Dandekar (2004), controlled tabular adjustment; De Loera & Onn (2004) for the hardness.
 """
 

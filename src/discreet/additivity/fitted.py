@@ -13,7 +13,6 @@ The privacy claim is untouched: only noisy cells and public structure are read (
 holds; in `cellkey` the unfitted cells could be asked for anyway. Fitted values are for display: inference uses the noisy
 cells, whose law is known.
 
-Comes from: `protect`. Goes to: the release's values.
 Source: Shlomo, Krenzke & Li (2019), section 2, option 3; Cox & Dandekar (2004).
 """
 

@@ -14,7 +14,6 @@ are kept throughout, and in the end they prove the optimum:
 
 Everything is integers and the first of equals is taken: no solver's version, tolerance or thread decides.
 
-Comes from: `fitted`, `slabs`. Goes to: the same.
 Source: Ahuja, Magnanti & Orlin (1993), sections 9.7, 9.8 and 14.5 (convex costs).
 """
 

@@ -6,8 +6,6 @@ Two bounds, of which the larger counts. Both leave out some of what a table must
     programme   the linear programme of the whole table, in which cells need not be whole (HiGHS, up to `MOST_CELLS`)
 
 The bound is for the sentence on a table, never for its numbers: a solver may be changed, and no number changes.
-
-Comes from: `fitted`. Goes to: the report.
 """
 
 from __future__ import annotations

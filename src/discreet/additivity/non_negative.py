@@ -7,7 +7,6 @@ Of all tables of leaf cells x ≥ 0 with the same sum, the one with the least Σ
 and then whole numbers: each cell goes down to a whole number, and the cells with the largest remainders go up by one until
 the sum is that of the rounded grand total. Totals are sums of the shown cells.
 
-Comes from: `answer`, for joint tables. Goes to: the release's values.
 Source: Held, Wolfe & Crowder (1974) for the projection.
 """
 

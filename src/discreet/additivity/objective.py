@@ -7,8 +7,6 @@ Of all tables with the least such sum the ties are decided by a second sum, whic
     +3 for each axis along which a cell is a total: leaf cells give way before totals, totals before the grand total
     +64 a unit for raising a noisy zero, where zeros are to stay (cell key method)
     +0, +1, +2 for the first, the next and all further units of change in one cell: changes spread
-
-Comes from: `fitted`. Goes to: `least_change`, `slabs`.
 """
 
 from __future__ import annotations

@@ -7,8 +7,6 @@ wishes, one for each cell that moves, and its least change over all these cells 
 
 Slab after slab is moved while that lowers the total change. Each move lowers a whole number or nothing, so it ends; in
 the end no move of any slab can lower it. That is no proof of the least change of the whole table: `gap` bounds it.
-
-Comes from: `fitted`. Goes to: `fitted`. Integers only.
 """
 
 from __future__ import annotations

@@ -4,8 +4,6 @@
 
 Any x with all changes of one sign is optimal, at |total - Σ wish|. Of these the changes are spread evenly,
 and what does not divide goes to the largest cells, the first of equals first.
-
-Comes from: `top_down`, for tables of one active axis. Goes to: `top_down`.
 """
 
 from __future__ import annotations

@@ -10,7 +10,6 @@ two nodes, one for each sum, and "in = out" says that the sum holds:
 A hierarchy in both ways is no network: its cells take part in three sums. A missing root or total is added, and costs
 nothing. Then every table of the two kinds is one tree by one plain list with a total.
 
-Comes from: `axis_tree`. Goes to: `fitted`, `slabs`.
 Source: Castro (2012), "Recent advances in optimization techniques for statistical tabular data protection", section 2:
 1H2D tables are networks.
 """

@@ -2,8 +2,6 @@
 
 A solver that meets several best tables takes one by the order of its axes. With one order for all layouts of a table, the
 same people have the same number in each of them.
-
-Comes from: `TableShape`. Goes to: `additivity`, `answer/clipping.py`.
 """
 
 from __future__ import annotations

@@ -5,8 +5,6 @@ to it; two-way margins the nearest that add up to these; and so on to the leaf c
 way is a split, two ways are a network whose totals are kept, more ways are adjusted towards their margins
 (`controlled_adjustment`). The totals of the result are the sums of its leaf cells, so that it adds up exactly whatever
 happened on the way. It is not the least change over all cells: `slabs` makes it better.
-
-Comes from: `fitted`. Goes to: `slabs`.
 """
 
 from __future__ import annotations

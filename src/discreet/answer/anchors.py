@@ -8,8 +8,6 @@ variable are whole categories there, and every variable that the anchor does not
 
 They are questions like any other: the rules judge them, and under `dp` they must be covered. Only released numbers are
 read here.
-
-Comes from: `question` (which tables), `pipeline` (their releases). Goes to: `additivity`, as `Kept`.
 """
 
 from __future__ import annotations

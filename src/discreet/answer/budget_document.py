@@ -1,9 +1,7 @@
 """The budget and the ledger as documents: what was promised, what is spent, by whom, and what a variable costs.
 
-    budget   {family, cap, neighbours, invariants, tables, d, total, price, spent, left, ...}; of a joint universe {curve}
-    ledger   {family, rule, cap, spent, left, accounts, charges}
-
-Comes from: a `NoisePlan`, a `Ledger`. Goes to: `discreet budget`, `discreet ledger`, `catalogue.budget`, pages.
+budget   {family, cap, neighbours, invariants, tables, d, total, price, spent, left, ...}; of a joint universe {curve}
+ledger   {family, rule, cap, spent, left, accounts, charges}
 """
 
 from __future__ import annotations

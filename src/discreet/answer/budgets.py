@@ -2,8 +2,6 @@
 
 The budget is public: every word of it follows from the description, and from what was charged. Who was charged is
 for custodians.
-
-Comes from: a `Door`. Goes to: `discreet budget`, `discreet ledger`, `catalogue.budget`, HTTP, pages.
 """
 
 from __future__ import annotations

@@ -9,8 +9,6 @@ Sums of clipped cells add their biases up; so totals are added up first and clip
 
 A joint table adds up before anything is clipped, so it is not clipped cell by cell: the nearest table without negative
 numbers that adds up takes its place (`additivity/non_negative.py`).
-
-Comes from: the law of a release. Goes to: `pipeline` (whether signed counts are carried too), the notes.
 """
 
 from __future__ import annotations

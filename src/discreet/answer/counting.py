@@ -5,7 +5,6 @@
 One person moves t_k by 1 at most. In such a dataset t stands wherever a count does: noise is put on it, rules look at
 it, and the number of records is never seen by anything that is released.
 
-Comes from: an engine. Goes to: `pipeline` and `verdicts`, as an `ExactTable`.
 Source: Rinott et al. (2018), section 8; docs/methods/survey-weights.md.
 """
 

@@ -2,8 +2,6 @@
 
 Without strata and clusters, and with replicate weights, all sums come from the pass that counted the table. Strata
 and clusters need the sample unit by unit, which is a second aggregate.
-
-Comes from: `records` (exact tables and rows). Goes to: the measure `weighted`, `assess`.
 """
 
 from __future__ import annotations

@@ -4,8 +4,6 @@
     door.answer(door.check(request))    a `Release`, or a refusal
 
 A method other than a table's imports what it needs when it is called: a table starts without SciPy.
-
-Comes from: `doors`. Goes to: `api`, `cli`, `server`; `assess` opens it with `unlock_door`.
 """
 
 from __future__ import annotations

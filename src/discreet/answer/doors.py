@@ -4,8 +4,6 @@
     door = doors.door("census", key)    whoever asks, with a key or without
 
 A `Gate` decides who asks and what is open; a server puts its own before them.
-
-Comes from: a `Workspace`. Goes to: `api`, `cli`, `server`.
 """
 
 from __future__ import annotations

@@ -1,8 +1,6 @@
 """A dry run: how large a table is and what the rules say of it, without its numbers.
 
 A request is checked once; the size, the verdict and the price all come from that one check.
-
-Comes from: a `Door`. Goes to: a reader who is still choosing.
 """
 
 from __future__ import annotations

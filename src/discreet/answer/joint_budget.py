@@ -1,11 +1,9 @@
 """The budget of a joint universe as data: the error of each table, what leaving something out would gain, and the curve.
 
-    tables      {variables, epsilon, delta, p_exact, expected_abs_error, standard_deviation}: epsilon is that of the table
-                by itself. Together they cost less than the sum: they are made of the same residuals
-    if_dropped  {variable, d, expected_abs_error, expected_abs_error_now}: a variable or a level of a hierarchy
-    curve       {epsilon, expected_abs_error}: the mean over all declared tables, at other epsilons and the same delta
-
-Comes from: a `NoisePlan` with residuals. Goes to: `budget_document`.
+tables      {variables, epsilon, delta, p_exact, expected_abs_error, standard_deviation}: epsilon is that of the table
+            by itself. Together they cost less than the sum: they are made of the same residuals
+if_dropped  {variable, d, expected_abs_error, expected_abs_error_now}: a variable or a level of a hierarchy
+curve       {epsilon, expected_abs_error}: the mean over all declared tables, at other epsilons and the same delta
 """
 
 from __future__ import annotations

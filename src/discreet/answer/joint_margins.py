@@ -8,7 +8,6 @@ budget by the same method have the same name in the ledger, the same noise and t
 twice. True counts exist between `tabulate` and `plan.release`; nothing that is returned compares with them. Each
 margin must be allowed by the rules of shape, and the rules on counts look at its own noisy cells.
 
-Comes from: a `Door`. Goes to: `discreet margins DATASET`, as a `JointRelease`.
 Source: docs/methods/margins-advice.md; docs/methods/dp.md, Theorem 2 (what is charged).
 """
 

@@ -1,7 +1,4 @@
-"""Loading for the faces: `workspace/load.py` makes the version, and the custodian is cautioned before it is served.
-
-Comes from: `discreet load`, `discreet.load`. Goes to: a version on disk.
-"""
+"""Loading for the faces: `workspace/load.py` makes the version, and the custodian is cautioned before it is served."""
 
 from __future__ import annotations
 

@@ -1,7 +1,4 @@
-"""What a custodian is cautioned of before a version is served, in plain words: ids, rules, size, what disappears.
-
-Comes from: a description, the number of its records, the version that is served. Goes to: the custodian alone.
-"""
+"""What a custodian is cautioned of before a version is served, in plain words: ids, rules, size, what disappears."""
 
 from __future__ import annotations
 

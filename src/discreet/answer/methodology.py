@@ -2,9 +2,6 @@
 
 Everything follows from the description, the noise as integers, the ledger and the history of versions. No record is
 read, and no word or number depends on one: two versions with other records differ in their digests alone.
-
-Comes from: a `StoredDataset`, the facts of its versions, what the red team measured. Goes to: `discreet methodology`,
-`catalogue.methodology`, HTTP, a page. Its keys: docs/reference/methodology.md.
 """
 
 from __future__ import annotations

@@ -8,7 +8,6 @@ people the noise has taken away: neither is listed, and nothing tells them apart
 in which somebody is would tell which are empty. Such tables are refused here, as are those that need all cells at once:
 fitted and interior totals, rules on counts, strata and clusters.
 
-Comes from: a `Door`. Goes to: the faces, as a `Listing`.
 Source: docs/methods/wide-tables.md.
 """
 

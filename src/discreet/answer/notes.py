@@ -1,7 +1,4 @@
-"""What every reader of a table must be told, whatever the format.
-
-Comes from: the protection and the request. Goes to: the release, pages and documents of a dataset.
-"""
+"""What every reader of a table must be told, whatever the format."""
 
 from __future__ import annotations
 

@@ -5,8 +5,6 @@
 `check` (`question.py`) runs before a record is read, and what must be charged is charged before. Exact counts exist
 between `tabulate` and `protect`, and in the measures that need them, and nowhere else. A release is a pure function
 of the stored records, the protection, the canonical request and the secret.
-
-Comes from: a `Door`. Goes to: the faces, as a `Release`.
 """
 
 from __future__ import annotations

@@ -4,8 +4,6 @@
 
 A face may hold a `Question`: it tells the request, its shape and its title. What can count it is behind a private
 name; `pipeline.answer` alone uses it.
-
-Comes from: a `Door`. Goes to: `pipeline`, `dry_run`, the faces.
 """
 
 from __future__ import annotations

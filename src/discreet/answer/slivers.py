@@ -7,7 +7,6 @@ unions A and B of a variable's categories (its categories, coarser levels, code 
 
 This looks at true counts and is for the custodian's eyes only: nothing here reaches a release or a rule.
 
-Comes from: a version that was loaded and is not served yet. Goes to: the custodian, as sentences.
 Source: Rinott et al. (2018), sections 2.2 and 8 (differencing).
 """
 

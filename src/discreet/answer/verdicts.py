@@ -2,8 +2,6 @@
 
 The unfiltered table is counted and protected only where a rule applies, once for each version and table: a
 table never changes, so neither does what is said of it. Rules see noisy cells and nothing else.
-
-Comes from: `pipeline`, `dry_run` and `joint_margins`. Goes to: `rules/verdict.py`, and back as a `Verdict`.
 """
 
 from __future__ import annotations

@@ -1,10 +1,8 @@
 """Addresses of a server: where it is, and which dataset and table an address of a page names.
 
-    https://host    https://host/some/path            a server, at a host or mounted below a path
-    https://host/datasets/census                      a dataset of it
-    https://host/datasets/census?rows=sex             the table of a page
-
-Comes from: people. Goes to: `connection.py`, the command line.
+https://host    https://host/some/path            a server, at a host or mounted below a path
+https://host/datasets/census                      a dataset of it
+https://host/datasets/census?rows=sex             the table of a page
 """
 
 from __future__ import annotations

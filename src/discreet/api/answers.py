@@ -1,8 +1,6 @@
 """What a table is asked beyond its numbers: files, intervals and tests. Here they are computed from the release.
 
 A table of a server asks the server instead (`remote.py`), which knows the law of the noise.
-
-Comes from: a `Release`. Goes to: `table.py`.
 """
 
 from __future__ import annotations

@@ -3,8 +3,6 @@
 Only documents are read and nothing is ever executed: JSON, or the bytes of a file. A GET may be asked again without harm:
 a table that was charged is free when it is asked for again. Answers are kept by their ETag and used again only after the
 server said that they still hold (304), so a new version is never missed.
-
-Comes from: `discreet.open("https://...")`. Goes to: `remote.py`.
 """
 
 from __future__ import annotations

@@ -2,8 +2,6 @@
 
 Categories keep their declared order, the total last, so that sorting and plotting do too. What must be told travels along:
 `frame.attrs` in pandas, the schema's metadata in Arrow, `attrs` in xarray. Polars has no place for it.
-
-Comes from: a `Release`. Goes to: `table.py`.
 """
 
 from __future__ import annotations

@@ -1,7 +1,4 @@
-"""How a table reads: layers and rows down the side, columns along the top.
-
-Comes from: a `Release`. Goes to: `frames.py`, `notebook.py`, the text of a terminal.
-"""
+"""How a table reads: layers and rows down the side, columns along the top."""
 
 from __future__ import annotations
 

@@ -2,8 +2,6 @@
 
 Everything that is data is escaped and stands in a bidirectional context of its own. The style is bound to one class and has
 the page's colours, light and dark.
-
-Comes from: a `Release`. Goes to: `Table._repr_html_`.
 """
 
 from __future__ import annotations

@@ -5,8 +5,6 @@
 
 What is asked of a table afterwards (files, intervals, tests) is asked from the server too. Its answer is given only if
 the server still has the version of the table: two versions are never mixed.
-
-Comes from: `connection.py`. Goes to: `catalogue.py`, the command line.
 """
 
 from __future__ import annotations

@@ -2,8 +2,6 @@
 
 A release from a server has every number, status, note and sentence that the server's own has. What it has not is the law
 of its noise: intervals and tests are asked from the server (`remote.py`).
-
-Comes from: `/api/datasets/{id}` and `/api/datasets/{id}/table?format=json`. Goes to: `remote.py`.
 """
 
 from __future__ import annotations

@@ -6,7 +6,6 @@
 Everything here rests on true counts: an assessment is confidential, and choosing a case by it is a use of the
 data outside any claim of differential privacy.
 
-Comes from: `discreet assess`. Goes to: the screen, JSON, pictures and the one-page report.
 Source: the measures' own modules; Shlomo, Krenzke & Li (2019), section 3.5, for the risk-utility map.
 """
 

@@ -10,7 +10,6 @@ the table itself (T empty, K = 1) included. It is counted over the tables that t
 of one variance in every cell. Empty cells that stay zero carry no noise, so the true gain can be larger; cells that
 hold the same people share their noise, so it can be smaller, and a coarser level of a variable that is there adds nothing.
 
-Comes from: the description and the rules; no record is read. Goes to: `assessment`.
 Source: the weighing-design argument of Rinott et al. (2018), section 2.2, on averaging; best linear unbiased weights.
 """
 

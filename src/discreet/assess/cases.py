@@ -8,7 +8,6 @@ How each family gets there is said with every case:
     current                    the dataset's own noise table
     FILE.json                  the noise table of a file, in any known format
 
-Comes from: `discreet assess --families --epsilon --delta`. Goes to: `assessment`.
 Source: Sadeghi & Chien (2022), section III-D, for the guide; the families' own pages in docs/methods.
 """
 

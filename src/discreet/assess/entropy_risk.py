@@ -7,7 +7,6 @@
 RM = 1 where nothing was changed but the scale; it does not imply equal tables: b = 2a has RM 1. RM near 0:
 the release says next to nothing; it may be below 0.
 
-Comes from: true counts and simulated releases. Goes to: `simulate`.
 Source: Antal, Shlomo & Elliot (2014), formula 4; Shlomo, Krenzke & Li (2019), section 3.5.
 """
 

@@ -11,7 +11,6 @@ Small-count confirmation: of the cells shown as v, what share really is v. Expec
 
 so an unprotected table has 1, and a table that never shows v has none. False zeros are people who vanish.
 
-Comes from: a `Subject` and a noise table. Goes to: `assessment`.
 Source: Rinott et al. (2018), section 5.6.1, for any noise table; the definitions are in docs/methods/assessment.md.
 """
 

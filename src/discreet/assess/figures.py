@@ -1,7 +1,4 @@
-"""From an assessment to its pictures: which numbers each one shows.
-
-Comes from: an `Assessment`. Goes to: `pictures/assess.py`, hence `--plot` and the report.
-"""
+"""From an assessment to its pictures: which numbers each one shows."""
 
 from __future__ import annotations
 

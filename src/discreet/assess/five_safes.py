@@ -8,7 +8,6 @@
 
 No record is counted for it: it holds public facts of the description, the rules and the noise table.
 
-Comes from: a workspace and a dataset. Goes to: `discreet assess DATASET --five-safes`.
 Source: Desai, Ritchie & Welpton (2016), Five Safes: designing data access for research.
 """
 

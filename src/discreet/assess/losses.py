@@ -6,7 +6,6 @@
 l3 and Hellinger need counts that are not negative: below zero they take zero. Hellinger's distance is on
 counts, as offices use it, not on proportions: it grows with the table.
 
-Comes from: true counts and simulated releases. Goes to: `simulate`; `expectation` has the exact means.
 Source: Rinott et al. (2018), section 4.2; Shlomo, Krenzke & Li (2019), section 3.5.
 """
 

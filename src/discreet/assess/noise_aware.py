@@ -4,7 +4,6 @@ The same functions as readers have (`inference`), on simulated releases before c
 statistics add up, and so do the means and variances of their law. Wide noise on a large table takes long, so
 only as many releases are tested as the table's size allows: the number is said, and depends on sizes only.
 
-Comes from: simulated releases and their noise table. Goes to: `simulate`.
 Source: Rinott et al. (2018), section 6.1.
 """
 

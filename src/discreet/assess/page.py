@@ -3,8 +3,6 @@
 Everything that varies is escaped; pictures are SVG of our own making, their ids made different from picture to
 picture, their inks turned into variables so that they follow the page into the dark. A file is written whole or
 not at all, readable by its owner only, and never over a file that is not such a page.
-
-Comes from: `report`, `five_safes`. Goes to: a file of the custodian.
 """
 
 from __future__ import annotations

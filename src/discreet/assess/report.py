@@ -1,7 +1,4 @@
-"""The one-page report of an assessment: sentences, pictures, tables, and how every epsilon was understood.
-
-Comes from: an `Assessment`. Goes to: `discreet assess --out report.html`.
-"""
+"""The one-page report of an assessment: sentences, pictures, tables, and how every epsilon was understood."""
 
 from __future__ import annotations
 

@@ -1,7 +1,4 @@
-"""An assessment in plain sentences: what it shows, what a reader would conclude, how to read it.
-
-Comes from: an `Assessment`. Goes to: the report and the screen.
-"""
+"""An assessment in plain sentences: what it shows, what a reader would conclude, how to read it."""
 
 from __future__ import annotations
 

@@ -6,8 +6,6 @@ chunks, chunk k from the seed (seed, k) for every case: cases are compared on th
 outcome does not depend on which cases are assessed together, nor on how many workers there are.
 
     Monte Carlo error of a mean = standard deviation / sqrt(releases).
-
-Comes from: a `Subject` and a noise table. Goes to: `assessment`.
 """
 
 from __future__ import annotations

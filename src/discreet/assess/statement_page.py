@@ -2,8 +2,6 @@
 
 A page is the same text wherever it is made from the same document by the same program. So whoever checks a page makes it
 again and compares: words that were changed are found, as well as numbers.
-
-Comes from: `workspace/upkeep/statement.py`. Goes to: a file; `discreet ledger verify` reads it again.
 """
 
 from __future__ import annotations

@@ -3,9 +3,6 @@
 Totals and coarser levels are left out: they say the same thing twice. Structural zeros are no part of any
 measure. The row variables together are one variable, and so are the column variables; a table without
 columns sets its last row variable, or else its layers, against the others.
-
-Comes from: a dataset and a request, through the same tabulation as a release. Goes to: every measure
-of this folder, and nowhere else: like an exact table it cannot be printed.
 """
 
 from __future__ import annotations

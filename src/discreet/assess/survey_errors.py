@@ -7,8 +7,6 @@ differences of cells are asked for in words:
     "C,1"                          a total, by codes in the order of the variables
     "C,1 / C,_T"                   a ratio: here the share of people with 1 among those of C
     "C,1 / C,_T - D,1 / D,_T"      a difference
-
-Comes from: `discreet assess DATASET --measure weighted`. Goes to: the screen or a JSON file of the custodian.
 """
 
 from __future__ import annotations

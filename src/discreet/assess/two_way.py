@@ -10,7 +10,6 @@ Empty rows and columns are left out, as software does; degrees of freedom are ce
 components of the pattern of cells that can occur. Statistics and degrees of freedom add up over layers. A table
 with one side only has no test; its p-hat is its distribution.
 
-Comes from: true counts, or simulated releases. Goes to: `simulate`, `assessment`.
 Source: Rinott et al. (2018), section 5.6.2 (V and p-value); Yang, Fienberg & Rinaldo (2012), section 4 (TV).
 """
 

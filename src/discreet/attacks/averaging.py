@@ -14,7 +14,6 @@ the same as that of a way already taken:
     keyed by participants and description  every way has noise of its own
     dp                                     noise belongs to margins: a margin that was read has nothing new to say
 
-Comes from: an `Interface` and `Knowledge`. Goes to: `trials`, which knows the truth and scores.
 Source: Rinott et al. (2018), section 2.2, third paragraph; docs/methods/attack-averaging.md.
 """
 

@@ -11,7 +11,6 @@ participants the first column shows the same numbers, always: a column that diff
 Otherwise each pair is evidence (`evidence`), and evidence adds up. Under `dp` the cell "hired today" itself is asked,
 once for every released margin: other contexts are sums of cells that are known already.
 
-Comes from: an `Interface` and `Knowledge`. Goes to: `trials`, which knows the truth and scores.
 Source: Rinott et al. (2018), section 2.2, second paragraph, and the end of section 4.1.
 """
 

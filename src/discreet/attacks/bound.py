@@ -7,7 +7,6 @@
 
 Proofs: docs/methods/attack-bob.md and docs/methods/attack-averaging.md.
 
-Comes from: a claim. Goes to: the curves of `bob` and `averaging`.
 Source: Kairouz, Oh & Viswanath (2015) for A; Ghosh, Roughgarden & Sundararajan (2012) for the last.
 """
 

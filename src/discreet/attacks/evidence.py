@@ -8,7 +8,6 @@ Two cells a, b with the same people but, perhaps, Bob; n is the unknown number o
 
 The logarithm of their ratio is the evidence. It is infinite where one of them is zero: that is a proof.
 
-Comes from: released pairs and the noise table. Goes to: `bob`.
 Source: Rinott et al. (2018), sections 2.2 and 4.1 (the set S = {b1 != b2} has probability zero without Bob).
 """
 

@@ -2,8 +2,6 @@
 
 The same protocol stands before a protected dataset and before the true counts, so that an attack cannot tell
 which one it faces but by the numbers.
-
-Comes from: `attacks/trials/targets.py`, or any server. Goes to: the attacks of this folder.
 """
 
 from __future__ import annotations

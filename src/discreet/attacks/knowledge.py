@@ -3,7 +3,6 @@
 Under `cellkey` that is one noise table. Under `dp` it is the plan: which margins are released with which noise, so
 that for every question it is known which margin answers it and how many noise terms its cells have.
 
-Comes from: `dataset.toml`, which is public. Goes to: the attacks of this folder.
 Source: docs/reference/dataset-toml.md, docs/reference/dp-universe.md.
 """
 

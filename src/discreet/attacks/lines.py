@@ -9,7 +9,6 @@ First every value that no line allows is struck out, until nothing changes: a ce
 since only impossible values go. Then beliefs are passed between cells and lines (sum-product), and the best guess is
 the value believed most. With no readings the same lines are solved by counts alone: that is the baseline.
 
-Comes from: `weights`, which reads the tables. Goes back to it as guesses.
 Source: Pearl (1988), chapter 4; Kschischang, Frey & Loeliger (2001).
 """
 

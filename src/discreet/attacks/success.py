@@ -1,9 +1,7 @@
 """How well an attack did, with the uncertainty of having tried it on so many targets.
 
-    share of right answers    exact interval of a binomial probability (Clopper & Pearson, 1934)
-    root mean squared error   mean of squares +- z standard errors, as a root
-
-Comes from: right or wrong, error by error. Goes to: the curves in JSON and pictures.
+share of right answers    exact interval of a binomial probability (Clopper & Pearson, 1934)
+root mean squared error   mean of squares +- z standard errors, as a root
 """
 
 from __future__ import annotations

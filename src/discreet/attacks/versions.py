@@ -10,7 +10,6 @@ them again. In the cell of a removed person the true count falls by one; everywh
 The category with the highest score is the guess. The second rule is that of least squares; it is no upper bound on what
 an attacker can do.
 
-Comes from: two `Interface`s, one a version. Goes to: `trials/versions_study.py`, which knows the truth and scores.
 Source: Rinott et al. (2018), section 2.2 (differencing), applied to versions.
 """
 

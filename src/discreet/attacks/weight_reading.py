@@ -10,7 +10,6 @@ With ñ the released count, R the released weighted count (rounded to whole peop
 `largest-weight` as it is served tells steps with noise of their own and no count. Then the count is what the steps
 allow: P(R | n) is that of the noise on round(W/g) steps, W being between n times the least and the largest weight.
 
-Comes from: `weights`. Goes to: `lines`, as unknowns.
 Source: docs/methods/survey-weights.md; Shlomo, Krenzke & Li (2019), eqs 3-5.
 """
 

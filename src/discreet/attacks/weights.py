@@ -11,7 +11,6 @@ Tables of both measures are asked for. The same cell in two tables is one unknow
                          are made by where the weights of a cell are known, else learnt from invented surveys with
                          known counts (`Experience`), no rule being assumed
 
-Comes from: an `Interface` and what the public knows. Goes to: `trials`, which knows the truth and scores.
 Source: docs/methods/attack-weights.md.
 """
 

@@ -24,7 +24,6 @@ with w = guess for the fitted guess, which misses chance alone, and w = guess² 
 Where all parts of a parent are withheld nothing can be taken off: their guesses are made to add up to it, too.
 Levels are worked through from the coarsest to the finest; where an area above is withheld, its estimate stands in.
 
-Comes from: an `Interface` and the public description. Goes to: `trials`, which knows the truth and scores.
 Source: Hundepool et al. (2012), section 4.4; docs/methods/attack-withheld.md.
 """
 

@@ -3,7 +3,6 @@
 A table is asked in several ways and averaged. Beside it stand the guesses by shares and by fitting, the tables that
 show an area which another withholds, and the sums of what is withheld: as sums of cells, and as unions by a filter.
 
-Comes from: an `Interface` and the public description. Goes to: `withheld`, which takes differences.
 Source: docs/methods/attack-withheld.md.
 """
 

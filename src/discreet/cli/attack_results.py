@@ -1,7 +1,4 @@
-"""What an attack found, as tables for a terminal, one function an attack, with the sentences of the study.
-
-Comes from: the documented JSON of a study (`attacks/trials/`). Goes to: `discreet attack`.
-"""
+"""What an attack found, as tables for a terminal, one function an attack, with the sentences of the study."""
 
 from __future__ import annotations
 

@@ -1,8 +1,6 @@
 """What the shell may offer when somebody presses Tab: datasets of the workspace, and variables of a dataset.
 
 Only names of folders and the stored descriptions are read, which are public; no record and no library.
-
-Comes from: the shell, by Typer. Goes to: the options of `discreet.cli.options`.
 """
 
 from __future__ import annotations

@@ -2,8 +2,6 @@
 
 One option stands for all families that have a parameter of that name, and its help says what it means in each. A family
 that is added in one place has its options here at once.
-
-Comes from: `noise/families`. Goes to: `discreet design`.
 """
 
 from __future__ import annotations

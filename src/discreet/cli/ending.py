@@ -1,7 +1,4 @@
-"""The end of a program by a signal: what it put aside is removed as at Ctrl-C.
-
-Comes from: commands that put records aside. Goes to: the system.
-"""
+"""The end of a program by a signal: what it put aside is removed as at Ctrl-C."""
 
 from __future__ import annotations
 

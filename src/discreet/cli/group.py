@@ -1,7 +1,4 @@
-"""All commands as one Typer group that builds a command when it is asked for.
-
-Comes from: `registry`. Goes to: `main`.
-"""
+"""All commands as one Typer group that builds a command when it is asked for."""
 
 from __future__ import annotations
 

@@ -1,7 +1,4 @@
-"""The margins of a dataset on the screen: a table for each, what they cost, and what a reader must be told.
-
-Comes from: the document of `discreet margins DATASET`. Goes to: standard output; what was charged to standard error.
-"""
+"""The margins of a dataset on the screen: a table for each, what they cost, and what a reader must be told."""
 
 from __future__ import annotations
 

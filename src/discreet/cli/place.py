@@ -1,10 +1,8 @@
 """Where a command asks: a dataset of a workspace, by its id, or one of a server, by its address.
 
-    discreet table census --rows sex
-    discreet table https://host/datasets/census --rows sex
-    discreet table "https://host/datasets/census?rows=sex"        the address of a page: that table
-
-Comes from: the command line. Goes to: the commands that ask for a table.
+discreet table census --rows sex
+discreet table https://host/datasets/census --rows sex
+discreet table "https://host/datasets/census?rows=sex"        the address of a page: that table
 """
 
 from __future__ import annotations

@@ -10,8 +10,6 @@ a program adds one by `register`. None of them can take the place of a command o
 
 A command that runs imports its own module and no other. The list of all commands imports every module, so a module
 imports heavy libraries in its functions only.
-
-Comes from: the modules, entry points. Goes to: `discreet.cli.main`.
 """
 
 from __future__ import annotations

@@ -5,8 +5,6 @@
         place.request(**asked, measure=measure)
 
 On the command line they stand where `asked` stands.
-
-Comes from: the command line. Goes to: the commands that ask for a table.
 """
 
 from __future__ import annotations

@@ -5,8 +5,6 @@ ending, and then one of them owns it: that is the format of a file which is name
 
 A format gives a document in `pieces`, so that a large one leaves while it is made: `stream` is what faces send and
 save, `write` is the same bytes at once.
-
-Comes from: `Release`. Goes to: `api`, `cli` and `server`, which offer what is registered.
 """
 
 from __future__ import annotations

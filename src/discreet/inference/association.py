@@ -8,7 +8,6 @@ V = sqrt(X2 / (n min(r-1, c-1))) with Pearson's X2. Noise of variance s2(k, l) i
 p and q being the shares of rows and columns. The corrected V subtracts it, and the noise's known bias from the
 counts; it estimates the V that the office would have computed from the exact table.
 
-Comes from: a two-way `Release`, or an array with its noise table. Goes to: the faces.
 Source: Cramer (1946); the correction is the first-order expansion of X2 in the noise.
 """
 

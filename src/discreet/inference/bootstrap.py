@@ -10,7 +10,6 @@ Draws come in rounds. Where a round leaves so many small p-values that p is abov
 are no others: no decision at `SURE` or below changes. The draws have a fixed seed: the same release gives the same
 p-value to everybody.
 
-Comes from: fits and their noise. Goes to: `method`, the measured sizes.
 Source: Davison & Hinkley (1997), chapter 4; Beran (1988) for the bootstrap of a p-value; Besag & Clifford (1991) for
 draws that end early.
 """

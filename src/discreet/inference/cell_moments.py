@@ -12,7 +12,6 @@ means only. Here the moments are sums over every x, with P' and P'' the derivati
 They are tabulated over sqrt(mu) and interpolated; I, e' and e'' are kept free of their units, times the variance
 mu + s2 of x (or its root), so that each column has a limit.
 
-Comes from: a noise table or a kept law. Goes to: `null_law`.
 Source: McCullagh (1986) and Osius & Rojek (1992) for sparse tables without noise.
 """
 

@@ -12,8 +12,6 @@ not named means its total. A label will do for a code. Several cells are a sum. 
 The cells of `of` may be the parts of the whole, the given cells among them, or one total that holds them. Under `dp` such a
 total may be the sum of the very base cells of its parts. It then has their noise, and the rest is taken in its place.
 Weighted tables are about the population (`weighted_interval`); cells of a joint table share noise (`joint_interval`).
-
-Comes from: a `Release` of counts or weighted counts. Goes to: `api`, `cli`, `server`, `interval_document`.
 """
 
 from __future__ import annotations

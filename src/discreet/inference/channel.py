@@ -7,7 +7,6 @@ A noise table says P(noise | count); a reader sees x and asks about n:
 Rows differ from count to count, so the law of x given n is looked up for every n by itself; a released 0 of
 a table that keeps zeros may be a true 0 or a small count that went down.
 
-Comes from: a `NoiseTable` and released counts. Goes to: every other module of this folder.
 Source: Rinott et al. (2018), section 6, eq. 6.2, for any row instead of the Laplace law.
 """
 

@@ -4,7 +4,6 @@
 
 It costs the same for any number of cells and is about 1.4 times as wide as the truth at a level of 95 %.
 
-Comes from: `possible_rows`. Goes to: `noise_sum`, where `worst_rows` would take too long.
 Source: Chernoff (1952).
 """
 

@@ -10,8 +10,6 @@ depends on the other in a way that is not told. A root of summed squares would r
 There is a ratio where the number below is above its noise (`viewed.above_noise`).
 
 Both tables are asked through their doors: what is not answered is not compared.
-
-Comes from: two `Release`s of one question. Goes to: the faces.
 """
 
 from __future__ import annotations

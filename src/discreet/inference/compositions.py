@@ -7,8 +7,6 @@ The law of a sum of noise depends on how many cells each law serves, and not on 
 So a composition k = (k_1, k_2, ...) stands for many true counts. It knows the smallest and the largest sum of them.
 Laws are convolved directly, and not by a transform: `worst_rows` multiplies small chances by large weights, so
 each chance must be right in itself.
-
-Comes from: `possible_rows`. Goes to: `noise_sum` (few cells: all of them at once), `worst_rows` (in blocks).
 """
 
 from __future__ import annotations

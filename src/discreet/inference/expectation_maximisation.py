@@ -8,7 +8,6 @@ proportional fitting to them. Steps are extrapolated in log mu, where a log-line
 with a = -|r|/|v|, taken only where the likelihood does not fall. Where cells die away, the extended estimate
 with mean zero there is tried at the end and kept if it is no worse.
 
-Comes from: a likelihood and a `HierarchicalModel`. Goes to: `log_linear`, `goodness_of_fit`.
 Source: Dempster, Laird & Rubin (1977); Varadhan & Roland (2008), scheme S3.
 """
 

@@ -7,7 +7,6 @@ One proportion (N people, N public, of whom a have a property; x = a + noise is 
 T depends on x alone, so its law is found by going through every x: the p-value, the size at a critical value
 and the power are exact. Categories with given chances are a log-linear model with those as offset.
 
-Comes from: released counts and their noise table. Goes to: the faces.
 Source: Rinott et al. (2018), section 6.2 and Figure 4. The paper's critical values are those of 500 draws;
 for N = 80, epsilon 0.5, m = 5 the exact power at its c = 3.36 is .936.
 """

@@ -8,7 +8,6 @@ and one cycle of iterative proportional fitting rescales each generator's margin
 vanish, the likelihood has no maximum among positive means; the extended one lies on a face, found by a linear
 programme: cells of weight u = A theta > 0 where u = 0 on all others.
 
-Comes from: `log_linear`, `independence`, `goodness_of_fit`. Goes to: `expectation_maximisation`, `plain_fit`.
 Source: Bishop, Fienberg & Holland (1975), chapter 3; Fienberg & Rinaldo (2012) for extended estimates.
 """
 

@@ -7,7 +7,6 @@ quasi-independence of those that can. The naive G2 stands beside it: on a table 
 cell and Laplace noise (epsilon 0.1, m 10) it rejects true independence in 87 of 100 tables at 5 %. How strong a
 relation is tells Cramer's V, with the noise taken out.
 
-Comes from: a two-way `Release`, or an array with its noise table. Goes to: the faces.
 Source: Rinott et al. (2018), section 6.1 and Table 3.
 """
 

@@ -1,7 +1,4 @@
-"""Intervals as JSON and as words: of one number, and of all cells of a table, block by block.
-
-Comes from: `cell_targets`. Goes to: `cli`, `server`.
-"""
+"""Intervals as JSON and as words: of one number, and of all cells of a table, block by block."""
 
 from __future__ import annotations
 

@@ -11,7 +11,6 @@ at least the stated chance, for every table. For sums T of noise over cells and 
 where the tail of a share is that of (1 - p) a - p b, which is Fieller's way: no normal law, no quotient of
 estimates. Groups must share no people; a total with noise of its own is a group of its own.
 
-Comes from: released counts and their noise table, or cells picked from a release. Goes to: `api`.
 Source: Neyman (1937); Fieller (1954).
 """
 

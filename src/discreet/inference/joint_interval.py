@@ -9,7 +9,6 @@ weights w and unrounded values x with covariance V,
 where z is the normal quantile at the level plus `LATTICE`, which a sum over the coarsest grid that is planned may miss.
 True sums are whole, so limits of sums are rounded inwards.
 
-Comes from: a `Release` of a joint universe. Goes to: `cell_targets`.
 Source: Fieller (1954); docs/methods/dp-joint.md.
 """
 

@@ -6,8 +6,6 @@ Sums are convolutions, done by one Fourier transform however many laws there are
 
 The transform covers a window that the sum leaves with a chance below 1e-12, by Bernstein's inequality; this
 and the rounding stay far below the slack that every interval adds.
-
-Comes from: `channel`. Goes to: `noise_sum`, `intervals`.
 """
 
 from __future__ import annotations

@@ -8,7 +8,6 @@ mean, and W = mu^2 I,
 Leverages add up to the number of parameters. Each line of X has one 1 a generator, so that s is a sum of entries of
 G and X' W X a sum of margins: no product with X is written out.
 
-Comes from: `null_law`. Goes to: it.
 Source: McCullagh & Nelder (1989), section 12.7.1.
 """
 

@@ -4,8 +4,6 @@
 
 Both are maximised with the noise in the likelihood. The naive statistic is G2 = 2 sum of x log(x / fit), which
 takes released counts for exact ones.
-
-Comes from: the tests of this folder. Goes to: `cli`, `api`, `server`.
 """
 
 from __future__ import annotations

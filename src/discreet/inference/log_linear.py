@@ -3,7 +3,6 @@
 The statistic is that of `ratios`, its law that of `null_law`, and `method` says where the p-value comes from. The naive
 G2, which takes the released counts for exact, stands beside it.
 
-Comes from: a `Release`, or an array with its noise (by cell). Goes to: `independence`, `goodness_of_fit`.
 Source: Rinott et al. (2018), eqs 6.1-6.2, for any hierarchical model and any noise table.
 """
 

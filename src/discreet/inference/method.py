@@ -1,11 +1,9 @@
 """Where the p-value of a test comes from, and why: a law where it holds, else tables drawn from the hypothesis.
 
-    chi-square   where the statistic's own mean and variance are those of the chi-square law;
-    moments      a multiple of a chi-square law with that mean and variance, where it is reliable;
-    bootstrap    else: tables are drawn from the fitted hypothesis, and the p-value by moments of the table is
-                 compared with theirs. Where this would take long, the moments are taken cautiously.
-
-Comes from: `log_linear`. Goes to: it.
+chi-square   where the statistic's own mean and variance are those of the chi-square law;
+moments      a multiple of a chi-square law with that mean and variance, where it is reliable;
+bootstrap    else: tables are drawn from the fitted hypothesis, and the p-value by moments of the table is
+             compared with theirs. Where this would take long, the moments are taken cautiously.
 """
 
 from __future__ import annotations

@@ -8,7 +8,6 @@ whatever the scale of mu. The chance that the counts behind x add up to N, and t
 given that they do, come from products of the cells' generating functions at the roots of unity. The scale is
 first chosen so that N is where those sums are likely: nothing is computed in a tail.
 
-Comes from: `channel`. Goes to: `expectation_maximisation`.
 Source: Rinott et al. (2018), section 6 ("Poisson and multinomial"); Barlow & Heidtmann (1984) for the transform.
 """
 

@@ -6,8 +6,6 @@ Each cell has one of a few laws, whatever its count. A law is kept without the e
 
 What is cut, and what a long sum is not known exactly by (`PlainLaw.error`), is counted in `KeptLaw.error`: no chance
 that is computed with these laws is off by more than that per cell. A released count beyond them is refused.
-
-Comes from: the `NoiseLaw` of a release, or a wide noise table of one row. Goes to: `wide_poisson`, `log_linear`.
 """
 
 from __future__ import annotations

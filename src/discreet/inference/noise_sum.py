@@ -12,7 +12,6 @@ counts, and so on s: empty cells may have no noise, small ones noise of their ow
 
 Under `dp` the noise does not depend on the count, and the law of a sum is a convolution.
 
-Comes from: `channel`, `picked_cells`. Goes to: `intervals`, `quotient`.
 Source: Neyman (1937), with the true counts other than their sum as nuisance parameters. The true counts are always
 possible ones, so each bound holds for the true noise, whatever was released.
 """

@@ -19,7 +19,6 @@ The expansion is not to be relied on where
 is large beside the standard deviation: few people a cell, noise that is nearly uniform, or noise that hides whole rows.
 A cautious p-value adds the doubt to the mean.
 
-Comes from: a fit and its noise. Goes to: `method`, `independence`, `assess`.
 Source: McCullagh (1986) and Osius & Rojek (1992), sparse tables; Satterthwaite (1946), the law of two moments.
 """
 

@@ -3,8 +3,6 @@
 A `Release` gives its unadjusted noisy cells; rounded, clipped or fitted values are for display and never
 enter. Totals and coarser levels are left out: they say the same thing twice, with noise of their own or
 (under `dp`) as sums of the cells below. Cells that cannot occur (status z) are no part of the model.
-
-Comes from: a `Release`, or a plain array with a noise table. Goes to: the tests.
 """
 
 from __future__ import annotations

@@ -2,7 +2,6 @@
 
 The likelihood of one cell may have more than one peak when a noise table has gaps; the grid finds the highest.
 
-Comes from: `poisson_likelihood`, `goodness_of_fit`. Goes to: them.
 Source: Kiefer (1953), golden section search.
 """
 

@@ -3,8 +3,6 @@
 Under `dp` two cells may be sums of the same released base cells (a total and a cell in it): their noise is then
 not independent, and no interval of their sum follows from their laws. Such cells are refused. Only where one is a total that
 holds all the others does something follow: what it holds beyond them is a sum of the other base cells (`rest_of`).
-
-Comes from: a `Release` and codes. Goes to: `noise_sum`, `intervals`.
 """
 
 from __future__ import annotations

@@ -2,8 +2,6 @@
 
 Of counts the interval of every cell (`cell_targets.every_interval`); of percentages that of every percentage
 (`viewed.percent_limits`). Numbers that were made to add up have noise of no law that is known, and so no limits.
-
-Comes from: a `Release`, viewed or not. Goes to: `pictures/charts`, through the formats `svg` and `png`.
 """
 
 from __future__ import annotations

@@ -10,7 +10,6 @@ on the cells that some table with these margins fills (the facial set), and ther
 A fit never fails in silence: `plain_fit` says which tables reached their margins, and `fit_log_linear` refuses the
 others.
 
-Comes from: a table of counts. Goes to: `log_linear` (the naive test), studies.
 Source: Yang, Fienberg & Rinaldo (2012), section 2; Fienberg & Rinaldo (2012) for the extended estimate.
 """
 

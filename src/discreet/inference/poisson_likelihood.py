@@ -7,7 +7,6 @@ Both come from one pass over the few n that could lie behind x. Terms are taken 
 that counts in the millions lose no digits. The unrestricted maximum depends on x alone and is found for each
 distinct x once, by a grid and a golden section: it is not always mu = x.
 
-Comes from: `channel`. Goes to: `expectation_maximisation`.
 Source: Rinott et al. (2018), eq. 6.2.
 """
 

@@ -7,8 +7,6 @@ of them have the same law, so a cell is a short list of laws, each with the coun
 
 A cell with one law has known noise. In a difference a cell counts against the sum: its noise and its counts change
 sign, and nothing else does.
-
-Comes from: `channel` and released counts. Goes to: `compositions`, `worst_rows`, `noise_sum`.
 """
 
 from __future__ import annotations

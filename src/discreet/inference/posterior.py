@@ -5,7 +5,6 @@
 The noise is bounded, so the sum is finite and the posterior exact for any prior, the flat one included. A
 prior is part of the statement: it is named in the result.
 
-Comes from: `channel`. Goes to: `api`, `association`.
 Source: Bayes' theorem; Charest (2010) for noise of this kind.
 """
 

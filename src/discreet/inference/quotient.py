@@ -15,7 +15,6 @@ b / (a + b).
 3. From there on the pairs are tried one by one, in the order of their shares. Where that would take too long the search
    stops; what it passed is rejected, so it may stop anywhere.
 
-Comes from: `noise_sum`. Goes to: `intervals`.
 Source: Fieller (1954); Neyman (1937).
 """
 

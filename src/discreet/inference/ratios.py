@@ -7,7 +7,6 @@ or its multinomial form where the true total is public. Both maxima are found wi
 likelihood: the unrestricted one is not at mu = x. Degrees of freedom leave out cells that cannot occur and
 cells that vanish in the extended estimate.
 
-Comes from: arrays of released counts with their noise (by cell). Goes to: `log_linear`, `null_law`, `method`.
 Source: Rinott et al. (2018), eqs 6.1-6.2, for any hierarchical model and any noise table.
 """
 

@@ -13,8 +13,6 @@ error of the base is at most 25 % as well, as for ratios (`weighted_interval`).
     sort    categories of the first row variable by label, or by their number in one column; parts stay below their whole
 
 Totals and categories that hold others of the table are not ranked and not counted in `top`. Withheld numbers are not empty.
-
-Comes from: a `Release` and a `View`. Goes to: the faces, as another `Release`.
 """
 
 from __future__ import annotations

@@ -17,7 +17,6 @@ does. So T = X (1 + c/2 ± √(c + c²/4)). Limits of all else are those of the 
 worst: A - R B has a root mean square of at most e_A + R e_B, and R is kept where |A - R B| ≤ z (e_A + R e_B), which is
 Fieller's way and divides no estimates. They rest on the normal law of estimates.
 
-Comes from: a release with errors. Goes to: `cell_targets`.
 Source: Wilson (1927); Korn & Graubard (1998) for surveys; Fieller (1954); Hartley & Ross (1954) for the bias of ratios.
 """
 

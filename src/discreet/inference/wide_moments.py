@@ -11,8 +11,6 @@ Its largest chance over all means is taken over a grid that is even in
 
 in which the likelihood has about the curvature 1: a step h of it misses d(x, mu) by at most h^2 / 4. Far from
 zero another mean only moves the law of x, and the largest chance is that of its peak.
-
-Comes from: a kept law. Goes to: `null_law`.
 """
 
 from __future__ import annotations

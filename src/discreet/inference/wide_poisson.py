@@ -9,7 +9,6 @@ cell's noise and n0 the possible count nearest to mu, counts outside (mu - t', m
 so that no digit of P(x | mu) is lost, whatever the shape of q. Windows are rounded up and cells of about the same
 width are summed together.
 
-Comes from: `noise_by_cell`. Goes to: `expectation_maximisation`, `log_linear`.
 Source: Rinott et al. (2018), eq. 6.2; Boucheron, Lugosi & Massart (2013), section 2.4, for Poisson tails.
 """
 

@@ -12,7 +12,6 @@ that is tested. For every true table with that sum, and every tilt h,
 
 and the smallest over a few tilts counts. h = 0 is the bound that holds for every sum.
 
-Comes from: `possible_rows`, `compositions`. Goes to: `noise_sum`.
 Source: dynamic programming against an adaptive opponent; the weight is a Lagrange multiplier. Both Chernoff's bound
 and the sum of the largest tails of single cells are functions that such a step cannot lower, so neither is below V.
 """

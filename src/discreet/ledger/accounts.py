@@ -6,8 +6,6 @@
 
 An account has any number of keys. A key may be for some datasets only, for a lower role than the account's, and end on a
 day. A key is 256 random bits, so a plain SHA-256 of it cannot be searched; there is no password and no default account.
-
-Comes from: `cli`. Goes to: `key_book` (whose key it is), `ledger` (who pays), the faces (who may).
 """
 
 from __future__ import annotations

@@ -3,8 +3,6 @@
 The chain is read from its first entry when a ledger is opened, and from where it was left before each charge. Its tags
 are made again with the key. Then every row of every table must be the newest entry about it, and no row may be missing
 or be too many; what is spent must be the sum of the charges.
-
-Comes from: `ledger`. Goes to: refusals.
 """
 
 from __future__ import annotations

@@ -13,7 +13,6 @@ say (`books`). What a removed tail has lost is told by marks alone (`marks`).
 
 A ledger of before there were chains begins one with all that it holds, which is taken as found.
 
-Comes from: `ledger`, which appends. Goes to: `books`, `marks`.
 Source: docs/methods/ledger.md.
 """
 

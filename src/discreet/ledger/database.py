@@ -6,8 +6,6 @@ such transaction sets `synchronous_commit = on`, and a server with `fsync = off`
 they fall. With that setting a charge is also on every standby that `synchronous_standby_names` demands.
 Reads take no write lock and see one moment. A ledger that is missing is not made anew in passing: an empty
 ledger would forget what was spent.
-
-Comes from: `workspace` (path or URL). Goes to: `ledger`, `accounts`; `schema` migrates what is older.
 """
 
 from __future__ import annotations

@@ -1,8 +1,6 @@
 """What a ledger holds, as values: charges, budgets, receipts, and the whole numbers in which they are booked.
 
-    loss in units of 1e-12, failure in units of 1e-18; charges are rounded up, caps down
-
-Comes from: `charges` and `joint_margins`, which name and price answers. Goes to: `ledger`.
+loss in units of 1e-12, failure in units of 1e-18; charges are rounded up, caps down
 """
 
 from __future__ import annotations

@@ -3,8 +3,6 @@
 A group is counted once for each account, dataset and variable; asking for it again, in any table, is free.
 Counting and recording are one transaction that locks the account, so that two requests at once cannot both
 take the last group. A request that a rule refuses records nothing.
-
-Comes from: `answer`, for an account that has signed in. Goes to: the rule `free-groups`.
 """
 
 from __future__ import annotations

@@ -8,8 +8,6 @@
 So a revoked key is refused at once, or `FRESH` seconds later at the latest with a ledger in PostgreSQL. A flood of wrong
 keys reads the ledger no oftener than one right key does. A ledger that is locked or out of reach never shows in the answer
 to a wrong key: a key that cannot be checked is refused like a wrong one.
-
-Comes from: the ledger's database. Goes to: `server/access/identity.py`.
 """
 
 from __future__ import annotations

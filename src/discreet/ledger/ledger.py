@@ -13,7 +13,6 @@ on. Before each charge the ledger must extend all marks of the workspace, and it
 are whole numbers: charges are rounded up, caps down. What is added up is (epsilon, delta) by basic composition or rho and
 distance by the zCDP filter, as the budget's composition says; both remain valid when questions follow earlier answers.
 
-Comes from: `answer` and the faces. Goes to: receipts, `answer/budget_document.py`.
 Source: docs/methods/dp.md, Theorem 2 (basic filter) and section 3 (zCDP filter); Rogers et al. (2016).
 """
 

@@ -4,8 +4,6 @@
 
 A ledger may be ahead of a mark, and must extend it: an older copy lacks the entry, and one that was restored and charged
 again has another entry in its place. The marks stand elsewhere than the ledger (`workspace/ledger_marks.py`).
-
-Comes from: `workspace`, which keeps them. Goes to: `ledger`.
 """
 
 from __future__ import annotations

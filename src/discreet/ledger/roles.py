@@ -1,7 +1,4 @@
-"""The roles of accounts, and who may do what.
-
-Comes from: an account. Goes to: `accounts`, `group_meter`, the faces.
-"""
+"""The roles of accounts, and who may do what."""
 
 from __future__ import annotations
 

@@ -12,7 +12,6 @@ newer schema than this program knows is refused.
 
 To change the tables: change `tables`, and append one function to `MIGRATIONS`.
 
-Comes from: `database`, when it opens a ledger. Goes to: `tables`.
 Source: docs/decisions/0007-versions.md.
 """
 

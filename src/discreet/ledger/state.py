@@ -1,7 +1,4 @@
-"""What a ledger holds at one moment, as values.
-
-Comes from: `ledger`, with a snapshot. Goes to: `answer/budget_document.py`, the auditor's statement.
-"""
+"""What a ledger holds at one moment, as values."""
 
 from __future__ import annotations
 

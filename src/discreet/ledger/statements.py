@@ -1,7 +1,4 @@
-"""The statements that a transaction of the ledger is made of; each refuses, or changes one row.
-
-Comes from: `ledger`, which puts them together and commits. Goes to: the tables of a ledger (`tables`).
-"""
+"""The statements that a transaction of the ledger is made of; each refuses, or changes one row."""
 
 from __future__ import annotations
 

@@ -1,8 +1,6 @@
 """The tables of a ledger, as this program writes them; `schema` says how older ledgers come to have them.
 
 The names are those of the first ledger: a budget is called `family` and its composition `rule` in the database.
-
-Comes from: nothing. Goes to: `database` (makes them), `statements`, `ledger`, `chain`, `accounts`, `group_meter`.
 """
 
 from __future__ import annotations

@@ -7,7 +7,6 @@
 Nothing of a workspace is needed. Both rules of a ledger add up: `basic` adds epsilon and delta, `zcdp` adds rho and the
 distance of the noise that ships to its ideal law. What cannot be seen from a statement is said, too.
 
-Comes from: `discreet ledger verify`. Goes to: the auditor.
 Source: docs/methods/ledger.md.
 """
 

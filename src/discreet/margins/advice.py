@@ -3,8 +3,6 @@
 Every figure is a function of the wanted margins, the budget and the neighbours; no count is looked at, so
 asking costs nothing. For Fourier and Efron-Stein the figure is that of the unbiased margins before the linear
 program and rounding, whose effect depends on the data.
-
-Comes from: wanted margins and a budget. Goes to: `discreet margins`, and the custodian.
 """
 
 from __future__ import annotations

@@ -7,8 +7,6 @@ the noisy residuals that factorises, and so do its variance and the covariance o
 
 a category of the level of S weighing the sum of the shares of its descendants in B_j. Parts finer than one of the boxes
 add nothing.
-
-Comes from: `residual_space`. Goes to: `protect/joint_law.py`: variances of cells, intervals of sums and shares.
 """
 
 from __future__ import annotations

@@ -9,8 +9,6 @@ a category c has,
 
 So level l adds the contrasts within blocks and nothing else: the levels are nested subspaces, and the parts r_l are
 orthogonal to each other. Blocks may have any sizes.
-
-Comes from: a hierarchy, as arrays of parents. Goes to: `residual_space`, `residual_table`, `boxes`.
 """
 
 from __future__ import annotations

@@ -5,7 +5,6 @@ its downward closure B, every subset of every margin, the empty set (the total) 
 
     B = {S : S is a subset of some α in A}.
 
-Comes from: a wish such as "BF,ADE,ABCE". Goes to: every method of this folder.
 Source: Yang, Fienberg & Rinaldo (2012), section 2 and Table 1, step 2.
 """
 

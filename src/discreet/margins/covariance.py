@@ -7,7 +7,6 @@ An unbiased consistent set of margins is a sum of independent centred parts r_S 
 
 and every cell of a margin has the same variance.
 
-Comes from: `residual_basis` and `least_squares`, which know the σ_S². Goes to: intervals and `advice`.
 Source: Xiao, He, Zhang & Kifer (2023), Theorems 4 and 5, in this basis.
 """
 

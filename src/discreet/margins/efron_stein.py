@@ -8,7 +8,6 @@ which is the S-margin centred along each of its axes, divided by the cells that 
 
 so c_S is an integer table. Centring is done axis by axis; no basis vector is ever written down.
 
-Comes from: exact margins. Goes to: `holistic` and `residual_basis`.
 Source: Efron & Stein (1981); Yang, Fienberg & Rinaldo (2012), eqs 3-5.
 """
 

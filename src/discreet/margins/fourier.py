@@ -6,7 +6,6 @@
 A margin needs only the coefficients of its own subsets, so coefficients are read off the margins
 themselves; a table of 2^k cells takes k·2^k additions and no matrix.
 
-Comes from: exact margins. Goes to: `holistic`, where the integers get their noise.
 Source: Barak et al. (2007); Yang, Fienberg & Rinaldo (2012), section 3.2.
 """
 

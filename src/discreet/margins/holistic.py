@@ -6,7 +6,6 @@ The scale is the true L1 sensitivity over ε; `as_published` takes the paper's, 
 too small where variables have more than two categories, and then ε is larger than said. Only the coefficients
 see the data, so everything after the noise is free.
 
-Comes from: exact margins and ε. Goes to: `discreet margins`, `assess`.
 Source: Barak et al. (2007); Yang, Fienberg & Rinaldo (2012), Tables 1 and 2, Theorems 1-3.
 """
 

@@ -4,8 +4,6 @@
 
 "cells": every cell counts the same, so weight ∝ cells of the margin; "tables": every margin counts the
 same; or the custodian's own numbers.
-
-Comes from: the custodian. Goes to: `residual_basis`, `laplace_optimum`, `advice`.
 """
 
 from __future__ import annotations

@@ -4,7 +4,6 @@ A person is in one cell of each of d margins. Laplace: each margin gets ε/d (re
 replacement changes two cells). Gaussian: each margin gets μ/√d (replace-one: μ/√(2d)). As they are the
 margins contradict each other; least squares makes them consistent, and more accurate, for free.
 
-Comes from: wanted margins and a budget. Goes to: `advice`; the yardstick of every other method.
 Source: Dwork et al. (2006); Yang, Fienberg & Rinaldo (2012) compare against nothing, hence this.
 """
 

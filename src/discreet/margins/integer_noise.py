@@ -9,7 +9,6 @@ Wide Laplace noise would need a table of millions of values; it is taken apart e
 since DL is a difference of two geometric variables, and a geometric variable's quotient and remainder by t
 are independent.
 
-Comes from: a scale. Goes to: `holistic`, `independent`, `residual_basis`, `laplace_optimum`.
 Source: Ghosh, Roughgarden & Sundararajan (2012) for the law; the quotient and remainder are elementary.
 """
 

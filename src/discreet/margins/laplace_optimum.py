@@ -8,7 +8,6 @@ with ε_T, Σ ε_T = ε (replace-one: 2 Σ ε_T = ε, and the total is public), 
 
 is minimised over the ε_T, by gradients; margins that deserve nothing are not measured.
 
-Comes from: wanted margins and ε. Goes to: `least_squares` (the plan), `advice`.
 Source: Li, Hay, Rastogi, Miklau & McGregor (2010) for the idea of a strategy; the parametrisation is ours.
 """
 

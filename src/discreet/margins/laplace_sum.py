@@ -8,7 +8,6 @@ With noise of scale s and rate r = 1/s the characteristic function is (cosh r - 
 For scales from 4 on the continuous law of the same variance, 1/(1 + b²t²) with b = 1/(2 sinh(r/2)), stands
 in: it is off by a factor of at most cosh(r/2), 0.8 % at scale 4 and 0.03 % at 20.
 
-Comes from: the weights of least squares. Goes to: expected errors and intervals.
 Source: Gil-Pelaez (1951); von Bahr (1965) for the absolute moment.
 """
 

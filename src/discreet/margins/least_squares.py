@@ -6,7 +6,6 @@ v_T Π_{j∈T∖S} k_j would; different parts are uncorrelated. So least squares
     r̂_S = Σ_{T ⊇ S} g_ST · centred(S-margin of noisy T),   g_ST ∝ 1 / (v_T Π_{j∈T∖S} k_j),
     σ_S² = 1 / Σ_{T ⊇ S} 1 / (v_T Π_{j∈T∖S} k_j).
 
-Comes from: `independent` and `laplace_optimum`, which choose the noise. Goes to: releases and `advice`.
 Source: generalised least squares in the residual basis of Xiao, He, Zhang & Kifer (2023).
 """
 

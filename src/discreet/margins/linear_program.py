@@ -10,7 +10,6 @@ strictly convex second stage.
 The first stage is written with the margins as variables, so that its matrix is sparse (a cell meets one row
 for each maximal margin) and no basis vector is written down.
 
-Comes from: `holistic`. Goes to: `holistic`, which rounds it.
 Source: Yang, Fienberg & Rinaldo (2012), Tables 1 and 2, step 5, and their remark 3 on many solutions.
 """
 

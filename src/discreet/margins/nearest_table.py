@@ -6,7 +6,6 @@ It is strictly convex, so its answer is a property of the problem and not of a s
 point finds it in some 20-40 steps. Each step solves one system as large as the number of coefficients,
 (G⁻¹ + A D Aᵀ) x = y, where the transform knows A D Aᵀ from the margins of D: A is never written down.
 
-Comes from: `linear_program`, with the least b. Goes to: `holistic`, which rounds it.
 Source: Mehrotra (1992) for the steps; the problem is ours (Yang, Fienberg & Rinaldo, remark 3, see the need).
 """
 

@@ -4,8 +4,6 @@ Pure ε (δ = 0) allows Laplace noise only. With a δ Gaussian noise wins once a
 for one or two margins Laplace noise is often better, and it is allowed there too. Where the noise is below
 one count, whole numbers that need not agree beat least squares, whose answers are fractions; then plain
 independent noise is the optimum.
-
-Comes from: wanted margins and a budget. Goes to: `advice`, releases.
 """
 
 from __future__ import annotations

@@ -3,7 +3,6 @@
 Two things differ: a table of 2^64 keys is cut and rounded (total variation below `CUT` for each noise), and
 integers are a grid (the δ of a grid oscillates about the Gaussian's, relatively by at most `GRID`).
 
-Comes from: a budget. Goes to: `independent`, `residual_basis`, before μ is computed.
 Source: the bound δ + (1 + e^ε)·TV for laws at total variation TV from private ones; docs/methods.
 """
 

@@ -14,7 +14,6 @@ lose what centring removes, and floats come after. The integers
 could still tell something about what centring removes; that is bounded by `lattice_loss`, and g is chosen
 so that it stays below 1e-12 in ε for everything together.
 
-Comes from: wanted margins and (ε, δ). Goes to: releases, `covariance`, `advice`.
 Source: the residual basis and its optimality: Xiao, He, Zhang & Kifer (2023, ResidualPlanner); derived here
 from the Efron-Stein decomposition. Micciancio & Regev (2007) for the smoothing of lattices.
 """

@@ -16,7 +16,6 @@ of that level, and no part that looks at nothing finer moves.
 
 The mean absolute error is Σ weight · √variance; weights over 2 sd in place of weights descend to its least value.
 
-Comes from: chains and declared tables. Goes to: `protect/joint_plan.py`.
 Source: Xiao, He, Zhang & Kifer (2023, ResidualPlanner) for the basis of tables without levels; docs/methods/dp-joint.md.
 """
 

@@ -6,8 +6,6 @@
 
 Differences are all that centring looks at. What it removes is gone before anything is stored or becomes a float, whose
 last digits could tell of it. Values are told in whole steps of 2^-30: sums of them are exact on every machine.
-
-Comes from: exact tables at load, stored residuals afterwards. Goes to: `protect/joint_noise.py`.
 """
 
 from __future__ import annotations

@@ -10,7 +10,6 @@ Theorem 2 of the paper takes every entry of f^{S,x} for ±1/Π k_j; where y agre
 Π_{j∈S} (k_j - 1) times that. A factor of two to spare hides it for few categories; for more (journey: 4, 4
 and 16) the paper's scale is too small. `epsilon_of_published` says what it really gives.
 
-Comes from: the wanted margins. Goes to: `holistic`, `residual_basis`, `advice`.
 Source: Yang, Fienberg & Rinaldo (2012), Theorems 1 and 2, corrected.
 """
 

@@ -3,7 +3,6 @@
 It compares released margins with true ones, so what it prints is for papers' tables and for tables that may
 be seen by whoever runs it; it is not a release.
 
-Comes from: `discreet margins`. Goes to: its JSON, and the pictures of the paper's figures 1 and 2.
 Source: Yang, Fienberg & Rinaldo (2012), section 4.
 """
 

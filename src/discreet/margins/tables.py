@@ -4,7 +4,6 @@ A tidy file has one column for each variable and a last column `count`; combinat
 count zero, repeated ones are added up. The categories of a variable are those that the file lists, in
 numerical order where all are numbers and otherwise in the order of the file.
 
-Comes from: a file, or the papers' tables in `data/` (sources in its README). Goes to: every method here.
 Source: Yang, Fienberg & Rinaldo (2012), Tables 3-6 and 7 (the models).
 """
 

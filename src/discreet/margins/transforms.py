@@ -4,7 +4,6 @@ A basis is known by what it does to a table: A (the coefficients in the paper's 
 the table that given coefficients describe. All of it is done axis by axis or on margins; A itself, which has
 as many columns as the table has cells, is never written down.
 
-Comes from: `fourier` and `efron_stein`. Goes to: `linear_program`, `nearest_table`.
 Source: Yang, Fienberg & Rinaldo (2012), Tables 1 and 2, step 5.
 """
 

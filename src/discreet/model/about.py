@@ -10,8 +10,6 @@
     next_update = "2027-03-01"
 
 Words for people and catalogues: no number depends on them, and they may be corrected after a load (`workspace/wording.py`).
-
-Comes from: `[about]` of `dataset.toml`. Goes to: `Dataset`, pages, documents and catalogues.
 """
 
 from __future__ import annotations

@@ -7,8 +7,6 @@
 No number depends on it, and it may be changed after a load (`discreet relabel`). A description that says nothing leaves
 it to the option `access` of the workspace. Whoever may read the workspace's folder may read everything: this is about
 the server alone.
-
-Comes from: `[access]` of `dataset.toml`. Goes to: `Dataset`, and the gate of the server (`server/access/gate.py`).
 """
 
 from __future__ import annotations

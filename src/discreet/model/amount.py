@@ -6,8 +6,6 @@
 A declared amount must be a whole number of units: nothing of it is lost when it is booked. A computed amount is
 rounded up to whole units (`booked`): what is told beforehand is then what is booked. No float lies between: the
 float 1.1 is a little more than 1.1, and a cap of 1.1 would not pay for it.
-
-Comes from: `dataset.toml`, the command line. Goes to: `terms`, `protect` (figures, charges), `ledger`.
 """
 
 from __future__ import annotations

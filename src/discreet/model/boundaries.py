@@ -6,7 +6,6 @@ What is kept and served is always a GeoJSON FeatureCollection whose features hav
 against the clock. A code is the property `code`, the property that is named as the variable, or the feature's `id`. All of
 it is public, like the rest of a description.
 
-Comes from: a file beside `dataset.toml`. Goes to: the version on disk, `/api/datasets/ID/boundaries/VARIABLE`, maps.
 Source: RFC 7946 (GeoJSON), the TopoJSON specification, 2.1 and 2.2.
 """
 

@@ -8,8 +8,6 @@ Every format that has lines writes these columns, so that all of them say the sa
 block, so that no more than a block of it is ever there as columns or as text.
 
 A `Listing` has lines too, those of its cells that are not 0: they come as blocks and are read once.
-
-Comes from: `Release`, `Listing`. Goes to: `formats`.
 """
 
 from __future__ import annotations

@@ -1,7 +1,4 @@
-"""What holds true counts refuses to leave: it cannot be printed, pickled, copied or sent.
-
-Comes from: `exact`, `records.engine`. Goes to: nowhere; that is the point.
-"""
+"""What holds true counts refuses to leave: it cannot be printed, pickled, copied or sent."""
 
 from __future__ import annotations
 

@@ -1,7 +1,4 @@
-"""The rows of a small CSV file, or a refusal that says what is wrong with the file.
-
-Comes from: a path that a user names. Goes to: `margins/tables.py`, `discreet test --csv`.
-"""
+"""The rows of a small CSV file, or a refusal that says what is wrong with the file."""
 
 from __future__ import annotations
 

@@ -5,8 +5,6 @@ shows some cells of the answer to the whole question. Every number of a cut is t
 fitted, rounded and withheld with all the others. So slices of one table agree wherever they meet.
 
     cut(release, {"sex": ["1"]}).value("1", "_T") == release.value("1", "_T")
-
-Comes from: a `Release` and the codes that are wanted. Goes to: `formats`, `inference`, `server/pxweb`.
 """
 
 from __future__ import annotations

@@ -2,8 +2,6 @@
 
 Everything here is public knowledge, declared by the custodian in `dataset.toml`; nothing is read off the
 records. `dataset_toml` reads the file; the whole is checked here.
-
-Comes from: `dataset.toml`. Goes to: every stage.
 """
 
 from __future__ import annotations

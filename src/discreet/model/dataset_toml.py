@@ -2,8 +2,6 @@
 
 Every key is known, every value has its type, and a mistyped key names the nearest one. What the parts mean
 together is checked by `Dataset` itself.
-
-Comes from: the custodian's file. Goes to: `Dataset`.
 """
 
 from __future__ import annotations

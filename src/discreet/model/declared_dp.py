@@ -1,7 +1,4 @@
-"""What a dataset under `dp` declares: its terms and its universe, read together and checked against each other.
-
-Comes from: `[protection.budget]` and `[protection.universe]`. Goes to: `dataset_toml` (checked), `protect` (planned).
-"""
+"""What a dataset under `dp` declares: its terms and its universe, read together and checked against each other."""
 
 from __future__ import annotations
 

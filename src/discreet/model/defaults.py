@@ -10,7 +10,6 @@ that: its first load wrote down the revision of the defaults, and every later lo
 To change a default: change it where it stands, and give `FORMER` a function that fills in what was the default before.
 That begins the next revision. `tests/golden` fails where a default changes without it.
 
-Comes from: `dataset_toml`, which reads a description. Goes to: the same description with the lineage's own defaults.
 Source: docs/decisions/0007-versions.md.
 """
 

@@ -1,8 +1,6 @@
 """What differs between two descriptions, key by key: what a custodian compares, and what a correction may not touch.
 
 A list of tables is compared by the names or codes of its entries (`variable.sex.categories.1.label`), and by their order.
-
-Comes from: two `dataset.toml`, as read by `tomllib`. Goes to: `discreet compare --descriptions`, `workspace/wording.py`.
 """
 
 from __future__ import annotations

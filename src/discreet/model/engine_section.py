@@ -1,8 +1,4 @@
-"""The section `[engine]`, the same in `dataset.toml` and `workspace.toml`: which engine keeps the records.
-
-Comes from: the two files. Goes to: `Dataset`, `workspace.options`. Which kinds there are is known to
-`records.engine`.
-"""
+"""The section `[engine]`, the same in `dataset.toml` and `workspace.toml`: which engine keeps the records."""
 
 from __future__ import annotations
 

@@ -1,7 +1,4 @@
-"""The public ladders of printed relative standard errors: every error is rounded up to a rung.
-
-Comes from: nothing. Goes to: `survey/sampling_error.py` for totals, `inference/weighted_interval.py` for the rest.
-"""
+"""The public ladders of printed relative standard errors: every error is rounded up to a rung."""
 
 from __future__ import annotations
 

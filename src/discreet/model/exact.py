@@ -2,8 +2,6 @@
 
 `ExactTable` cannot be printed, pickled, copied or serialised (`confidential.py`): its repr shows the shape and
 never a count. Only `answer` turns it into a `Release`, by way of noise.
-
-Comes from: `records/tabulate.py`. Goes to: `protect`, `survey`, `assess`, and never to a face.
 """
 
 from __future__ import annotations

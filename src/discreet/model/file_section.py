@@ -1,8 +1,6 @@
 """The section `[file]` of `dataset.toml`: how the file of records is read, where it does not tell by itself.
 
 A draft writes down what it found, so that a load reads the next file in the same way.
-
-Comes from: `dataset.toml`, `discreet describe`. Goes to: `records/readers`.
 """
 
 from __future__ import annotations

@@ -3,8 +3,6 @@
 Each word names a table by its variables. All words together are a set of tables whose common totals are the same in
 every one of them, and in every fitted table that names the set. The order is fixed: tables of fewer variables come
 first, then in the dataset's order; each is fitted to those before it.
-
-Comes from: `[protection]`, a request. Goes to: `answer/anchors.py`.
 """
 
 from __future__ import annotations

@@ -5,8 +5,6 @@
     levels    {"district": ["region", "district"]}   {"district": "*"}   ["district=*"]
 
 Text is read as on the command line. In a list each item stands for itself: no comma or plus in it separates anything.
-
-Comes from: `api`. Goes to: `TableRequest`.
 """
 
 from __future__ import annotations

@@ -3,8 +3,6 @@
 A name is a label of somebody's own. It is data like every label, and it must not pass for something that the custodian
 declared: it is refused where it is the code or label of other categories, of a level or of a total. The table says in a
 note which groups have such names. A name is no part of a question's identity.
-
-Comes from: `request`. Goes to: `request`, `shape` (labels), the note of a release.
 """
 
 from __future__ import annotations

@@ -12,8 +12,6 @@
 A category may also have its labels beside it, `{ code = "1", label = "Male", label_de = "Männlich" }`, as a file of codes
 has them in columns. What is not translated keeps its own label. Names and codes never change, and no number depends on a
 label.
-
-Comes from: the text of the description, before anything else of it is read. Goes to: `Label`s wherever labels stand.
 """
 
 from __future__ import annotations

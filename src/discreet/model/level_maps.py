@@ -6,8 +6,6 @@ it takes whole categories. Unrelated variables say nothing about each other.
     ancestors   finer category -> its coarser category
     express   the same people at another level, or None where that level cannot say it
     inside      the categories of another level that lie wholly within a set
-
-Comes from: `Dataset.hierarchies`, which is public. Goes to: `universe`, `cover`.
 """
 
 from __future__ import annotations

@@ -3,8 +3,6 @@
 A level is a list of groups of the variable's base categories. A table may show several levels of one
 variable at once (regions, and within each its districts); they must nest, so that every group of a finer
 level lies within one group of a coarser level or outside all of them.
-
-Comes from: `Dataset`. Goes to: `request` (which levels may be asked), `shape` (what they show).
 """
 
 from __future__ import annotations

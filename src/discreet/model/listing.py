@@ -1,8 +1,6 @@
 """A listing: the cells of a table whose number is not 0, as a stream. Every cell that is not listed has the number 0.
 
 A listing says the same as the whole table, whose cells may be too many to be laid out. It is read once, block by block.
-
-Comes from: `answer/nonzero.py`. Goes to: formats that write lines (`model/columns.py`).
 """
 
 from __future__ import annotations

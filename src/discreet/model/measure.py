@@ -1,7 +1,4 @@
-"""A measure: what the numbers of a table say. Everything here is public; `answer/measures/` computes them.
-
-Comes from: `answer/measures/`, one module a measure. Goes to: the release, forms, titles and citations.
-"""
+"""A measure: what the numbers of a table say. Everything here is public; `answer/measures/` computes them."""
 
 from __future__ import annotations
 

@@ -1,7 +1,4 @@
-"""The known word nearest to a mistyped one: the advice of many errors.
-
-Comes from: whoever reads a word that somebody wrote. Goes to: the advice of its error.
-"""
+"""The known word nearest to a mistyped one: the advice of many errors."""
 
 from __future__ import annotations
 

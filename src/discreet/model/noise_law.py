@@ -9,9 +9,6 @@ The law of a cell is one law, whatever the true count is, or several, of which t
     P(noise | count) = cell.laws[cell.law_index(count)]
 
 Whoever reads a release asks its `NoiseLaw` and need not know how the noise was made.
-
-Comes from: `noise/table_law.py` (cell keys), `noise/described_law.py` (described cells), `noise/unstated_law.py`
-(margins released together). Goes to: the release, `inference`, sampling errors, `formats`.
 """
 
 from __future__ import annotations

@@ -2,8 +2,6 @@
 
 A range of ages may then be asked for by numbers, as long as its ends are where classes end: 25..64 is 25-29 to 60-64.
 A number inside a class is refused with the name of the class: half a class cannot be counted.
-
-Comes from: the codes and labels of a variable. Goes to: `selection`.
 """
 
 from __future__ import annotations

@@ -2,8 +2,6 @@
 
 A table of a million cells, a list of 250,000 areas and a noise table are read in a notebook by their line, and looked into
 by their attributes. Labels are data: a line holds no line break and no control character.
-
-Comes from: nothing. Goes to: `__repr__` of every value that readers meet, and what the command line prints.
 """
 
 from __future__ import annotations

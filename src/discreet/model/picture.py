@@ -4,8 +4,6 @@
     theme   light or dark
 
 Like a view it is no part of the question: all that a picture shows follows from released numbers and their public law.
-
-Comes from: the faces, as parameters; `inference/pictured.py` adds the limits. Goes to: `pictures/charts`.
 """
 
 from __future__ import annotations

@@ -1,10 +1,8 @@
 """A document in pieces: what is sent, written and kept of a large answer without ever holding the whole of it.
 
-    gather(pieces)      the same bytes in pieces worth sending; a small document is one piece
-    save(pieces, path)  a file that is there whole or not at all
-    sized(pieces)       the same bytes from a temporary file, with their number
-
-Comes from: `formats`. Goes to: the faces.
+gather(pieces)      the same bytes in pieces worth sending; a small document is one piece
+save(pieces, path)  a file that is there whole or not at all
+sized(pieces)       the same bytes from a temporary file, with their number
 """
 
 from __future__ import annotations

@@ -1,7 +1,4 @@
-"""What protects a dataset: the noise, how it is keyed, and the limits by shape.
-
-Comes from: `[protection]` of `dataset.toml`. Goes to: `rules`, `protect`, `additivity`, the release's notes.
-"""
+"""What protects a dataset: the noise, how it is keyed, and the limits by shape."""
 
 from __future__ import annotations
 

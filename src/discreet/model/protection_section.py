@@ -1,7 +1,4 @@
-"""The section `[protection]` of a description, with what it leaves out under `dp`.
-
-Comes from: `dataset_toml`. Goes to: `Protection`.
-"""
+"""The section `[protection]` of a description, with what it leaves out under `dp`."""
 
 from __future__ import annotations
 

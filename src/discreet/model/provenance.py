@@ -2,8 +2,6 @@
 
 Formats with a place for words write all of them: the mandatory note first. That counts are perturbed is said of
 the table, never of a cell.
-
-Comes from: `Release`. Goes to: `formats`, and `server`, which cites a table by its address.
 """
 
 from __future__ import annotations

@@ -10,8 +10,6 @@
     district = ["region", "district"]         shown at these levels, wherever it stands
 
 No number depends on the section, so it may be changed after a load (`workspace/wording.py`).
-
-Comes from: `[publish]` of `dataset.toml`. Goes to: `Dataset`, `publish`.
 """
 
 from __future__ import annotations

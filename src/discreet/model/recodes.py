@@ -2,8 +2,6 @@
 
 A value is looked for among the single values first, then among the ranges, then it is taken as it is. Ranges hold
 numbers or ISO dates; both ends belong to them, but for the upper end of `a..<b`. An end that is left out has no limit.
-
-Comes from: `dataset.toml`. Goes to: `records/value_sql.py`.
 """
 
 from __future__ import annotations

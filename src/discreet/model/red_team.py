@@ -1,9 +1,7 @@
 """The attacks of the red team: their names, and what each of them does.
 
-    discreet attack NAME          tries one on invented people
-    discreet attack NAME --keep   keeps what it found, for the methodology of the workspace's datasets
-
-Comes from: nothing. Goes to: `answer/methodology.py`, which lists all of them, measured or not.
+discreet attack NAME          tries one on invented people
+discreet attack NAME --keep   keeps what it found, for the methodology of the workspace's datasets
 """
 
 from __future__ import annotations

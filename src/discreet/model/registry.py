@@ -7,8 +7,6 @@ package when it is first asked and finds it. Other packages, and tests, call `re
 
 Modules are imported when the first member is asked for, so they must be cheap to import: a module imports
 an optional or slow library inside the function that uses it, and names it in an `Extra`.
-
-Comes from: `formats`, `records.engines`. Goes to: whoever names a member.
 """
 
 from __future__ import annotations

@@ -8,8 +8,6 @@ and `law` is the law of their noise. A value that is missing is null with a stat
 A value with a status may also be released and of low reliability:
 
     u  the relative standard error passes the limit (weighted tables)
-
-Comes from: `answer`. Goes to: `formats`, `inference`, the faces.
 """
 
 from __future__ import annotations

@@ -5,8 +5,6 @@ question: repeated and unordered codes, filters that keep everybody, groups that
 requests that ask for the same cells then have the same `identity`; the layout (which variable stands
 where) and the names of groups are kept beside it, for people. Before that a filter or a group may hold any item of the
 question language (`selection.py`); in canonical form it holds codes only, in their declared order.
-
-Comes from: a URL, the command line or Python. Goes to: `rules`, `records` (as a `TableShape`), the release.
 """
 
 from __future__ import annotations

@@ -10,7 +10,6 @@ program knows it. A version of an arithmetic that this program does not know is 
 To change a number that a version answers: add the next revision to `KNOWN`, keep the old way for the old revision or
 take that one out of `KNOWN`, and say so in docs/reference/versions.md.
 
-Comes from: nothing. Goes to: `workspace` (stored and sealed with each version), `records` (names of records under dp).
 Source: docs/decisions/0007-versions.md.
 """
 

@@ -14,7 +14,6 @@ themselves. The coefficients c_r follow from the method and the number R of repl
 
 `scale` replaces the method's own factor. The names are those of columns; they are no variables of any table.
 
-Comes from: `dataset.toml`. Goes to: `records` (what is stored), `survey` (variances).
 Source: Wolter (2007), chapters 2-5; Lumley (2004), `svrepdesign`; Fay (1989); Rao & Wu (1988).
 """
 

@@ -10,7 +10,6 @@ its cells are no cells of `census-sex-age`.
 SDMX allows few characters in the id of a code. Every other one is written as `$` and two hexadecimal digits for each
 byte of UTF-8, so that an id is the same in a file, in a URL and in a key such as `F+M..R1`: `65+` is `65$2B`.
 
-Comes from: `Release`, `Dataset`. Goes to: `formats/sdmx_csv.py`, `formats/sdmx_json.py`, `server/sdmx`.
 Source: SDMX 2.1, section 2 (information model), IDType; SDMX code lists CL_OBS_STATUS 2.2 and CL_CONF_STATUS 1.2.
 """
 

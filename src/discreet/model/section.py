@@ -1,7 +1,4 @@
-"""A section of a TOML file, checked: it is one, its keys are known, and those that are needed are there.
-
-Comes from: whoever reads a section. Goes to: `BadDescription`, with the nearest known key.
-"""
+"""A section of a TOML file, checked: it is one, its keys are known, and those that are needed are there."""
 
 from __future__ import annotations
 

@@ -7,8 +7,6 @@ r"""Which categories an item of a filter or a group means, beside its variable.
 
 A code always wins, then a label, a level, a range, a form. A backslash makes `.`, `:`, `*` and `?` plain. `shortest`
 writes a long list of codes as ranges, which read back as the same codes.
-
-Comes from: `grammar`. Goes to: `request`.
 """
 
 from __future__ import annotations

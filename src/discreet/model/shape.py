@@ -4,8 +4,6 @@ Each dimension lists its outputs; an output is a set of base categories: one, a 
 coarser level that holds the outputs below it. A dimension may have a total, which stands last in the
 arrays. Sizes are Python integers: a table of 10^300 cells has a size, and is refused, before anything is
 allocated.
-
-Comes from: a canonical `TableRequest`. Goes to: `rules`, `records/tabulate.py`, `protect` (descriptions), the release.
 """
 
 from __future__ import annotations

@@ -2,8 +2,6 @@
 
 All of it is declared in `[survey]` of `dataset.toml`, checked against the records at load, and printed with
 weighted tables. Weights are fixed-point integers throughout.
-
-Comes from: `dataset.toml`. Goes to: `survey` (weighted tables, sampling error), `records` (checks).
 """
 
 from __future__ import annotations

@@ -1,7 +1,4 @@
-"""The section `[survey]` of a description: the form of weights, the sizes that are public, and the design.
-
-Comes from: `dataset_toml`. Goes to: `Survey`.
-"""
+"""The section `[survey]` of a description: the form of weights, the sizes that are public, and the design."""
 
 from __future__ import annotations
 

@@ -5,7 +5,6 @@
                  are public, and a replaced record keeps its category (docs/methods/dp-invariants.md).
     name         the budget: datasets about the same people share it, and one lifetime cap holds for all of them.
 
-Comes from: `[protection.budget]` of `dataset.toml`. Goes to: `protect` (plan, charges), `ledger`.
 Source: Bailie (2020), section 4.1; Rinott et al. (2018), section 7. docs/reference/dp-universe.md.
 """
 

@@ -10,8 +10,6 @@ tuple, which is listed:
     {names:each}  a and b and c      {names:either}  a or b or c      {names:plus}  a + b      {names:times}  a x b
     {label:lower}  in small letters, in languages that write nouns so      {unit:capital}  with a capital letter
     {title:bare}   without its full stop                                   {parts:joined}  sentence after sentence
-
-Comes from: whoever makes a sentence for readers. Goes to: every face; `server/words.py` translates.
 """
 
 from __future__ import annotations

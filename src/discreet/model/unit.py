@@ -2,8 +2,6 @@
 
 The word is the dataset's own (`unit`). A dataset that says nothing counts records, which are persons as a rule. Where
 several records are one unit (`unit_column`) and are no persons, its column names it.
-
-Comes from: `Dataset`. Goes to: sentences of promises, claims and notes.
 """
 
 from __future__ import annotations

@@ -8,7 +8,6 @@ those that are released with noise of their own, so that each person is counted 
 cells. Two levels of one hierarchy never stand in one margin: the finer one says it all. Categories and
 structural zeros are the description's; nothing here is read off a record.
 
-Comes from: `[protection.universe]` of `dataset.toml`. Goes to: `protect` (plan, cover, noise).
 Source: Rinott et al. (2018), section 7; the grand total is counted in d, which the paper leaves out.
 """
 

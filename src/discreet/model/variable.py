@@ -3,8 +3,6 @@
 A variable has ordered categories; each has a code (a string) and a label. A finer level of a hierarchy
 names, for each of its categories, the parent at the next coarser level. Codes and labels are data: they
 may hold any character and never become SQL, HTML, a formula or a path.
-
-Comes from: `dataset.toml`. Goes to: every stage.
 """
 
 from __future__ import annotations

@@ -8,8 +8,6 @@
 
 A view is no part of the question. The release is the same, and it is charged once; all that a view shows follows from
 released numbers (`inference/viewed.py`).
-
-Comes from: the faces. Goes to: `inference/viewed.py`; as parameters of an address, to links.
 """
 
 from __future__ import annotations

@@ -1,7 +1,4 @@
-"""The law of a table of which some cells were added up from others: what such a sum is made of says its noise.
-
-Comes from: `answer/pipeline.py`, for the sums of the areas shown. Goes to: the release.
-"""
+"""The law of a table of which some cells were added up from others: what such a sum is made of says its noise."""
 
 from __future__ import annotations
 

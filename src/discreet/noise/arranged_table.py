@@ -6,7 +6,6 @@ intervals on purpose. The law of a row does not depend on that order, the releas
 
     noise(count, u) = arranged[count].values[first j with u < arranged[count].thresholds[j]].
 
-Comes from: `files`. Goes to: whatever takes a `NoiseTable`.
 Source: the lookup rules of ONS, tau-Argus and cellKey (first interval in file order that exceeds the key).
 """
 

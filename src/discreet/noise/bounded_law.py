@@ -7,7 +7,6 @@ For θ(v) = c + a v + b v² the maximiser of Σ p θ - Σ (p log p - p) under
 is exp(θ) with θ made isotonic by pooling adjacent violators (means of θ) and raised to its lower bounds.
 Where p(0) is held at p_stay, the values left of it are isotonic among themselves and at most p_stay.
 
-Comes from: the multipliers that `entropy_row` tries. Goes to: its dual value, gradient and Hessian.
 Source: Barlow & Brunk (1972), generalised isotonic regression.
 """
 

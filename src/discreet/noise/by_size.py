@@ -7,7 +7,6 @@ from `from` on. A law that widened at once would give the step away: a change th
 on which side the count is. So a step is spread over the counts below it: D grows by at most one a count and V by at most
 a tenth, and every law between is unbiased, too. The steps are part of the table, hence of its exact audit.
 
-Comes from: `families/maxent.py`. Goes to: `quantise`.
 Source: ours; the classes are what offices ask for (larger counts bear more noise at the same relative error).
 """
 

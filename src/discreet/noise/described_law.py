@@ -2,8 +2,6 @@
 
 A cell that adds up K cells of a margin has K independent terms of that margin's noise. Cells that are public, such as
 a known total, have none.
-
-Comes from: `protect/described_noise.py`. Goes to: the release, `inference`, sampling errors.
 """
 
 from __future__ import annotations

@@ -6,7 +6,6 @@ in the paper's Example 1), or for the same (ε, δ) and D the least variance.
 
     δ_γ,D(ε) = C e^(-γ D²) + C Σ_{-D < z ≤ ⌊1/2 - ε/2γ⌋} (e^(-γ z²) - e^ε e^(-γ (z-1)²)).        (21)
 
-Comes from: a custodian's (ε, δ). Goes to: the families abs, gaussian and maxent.
 Source: Sadeghi & Chien (2022), Propositions 2 and 3, section III-D.
 """
 

@@ -3,8 +3,6 @@
 The rows show the design's values and probabilities beside the integers that ship: one cumulative threshold
 per value, the last equal to the modulus. A value that quantisation lost keeps its place and repeats the
 threshold before it: no key selects it. `moments` are those of the integers of the last row.
-
-Comes from: a design and its noise table. Goes to: `cli`, JSON files, the custodian's pages.
 """
 
 from __future__ import annotations

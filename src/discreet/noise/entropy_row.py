@@ -7,7 +7,6 @@ Given the three multipliers, θ(v) = c + a v + b v² and the best p is exp(θ) m
 raised to its lower bounds (`bounded_law`). The dual is therefore convex and smooth in three
 numbers, with a 3 x 3 Hessian: damped Newton reaches 1e-12 in about ten steps, a tenth of a millisecond each.
 
-Comes from: `families/maxent.py`. Goes to: the rows of its small-count design.
 Source: Fraser & Wooton (2005); Marley & Leaver (2011); the R package ptable 1.0.0.
 """
 

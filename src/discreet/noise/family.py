@@ -2,8 +2,6 @@
 
 A family is one module in `noise/families/` with one value, `FAMILY`. No other module lists families: commands, plans,
 assessments, pictures and pages read the fields below. A field that does not apply keeps its default.
-
-Comes from: the modules in `noise/families/`, or `families.register`. Goes to: `noise/families/__init__.py`.
 """
 
 from __future__ import annotations

@@ -5,7 +5,6 @@ two apart lets a design be compared with what is looked up, and quantised again 
 Where a family knows its law as log-weights, p(v) ∝ exp(θ_v), the weights are kept as integers of some
 300 bits: double precision has 53, and a key modulus of 2^64 asks for more.
 
-Comes from: the families in this folder. Goes to: `quantise`, and the printed design.
 Source: Sadeghi & Chien (2022), eqs 2-8 and 38-39.
 """
 

@@ -4,8 +4,6 @@ A claim about the law (zCDP, the Gaussian trade-off) holds for the shipped table
 distance between the two, which the law computes from above:
 
     distance = sum over all integers z of max(0, law(z) - shipped(z)).
-
-Comes from: the families that have such a law. Goes to: `privacy/distance.py`, `privacy/composition_zcdp.py`.
 """
 
 from __future__ import annotations

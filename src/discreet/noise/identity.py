@@ -1,7 +1,4 @@
-"""The name of a mechanism and its scale, as it enters keys and ledgers: another epsilon is another mechanism.
-
-Comes from: a noise table. Goes to: `protect` (description keys; what a charge was for).
-"""
+"""The name of a mechanism and its scale, as it enters keys and ledgers: another epsilon is another mechanism."""
 
 from __future__ import annotations
 

@@ -4,8 +4,6 @@ Laplace, normal, Gaussian and ABS noise has one row for every count, zero includ
 has no key for an empty cell, so there the row of count 0 becomes the single value 0 and all other rows
 stay. The pair 0|1 is then audited as what it is: whoever sees a count above zero knows that somebody is
 there.
-
-Comes from: a family or a file. Goes to: a `cellkey` protection, files for other programs.
 """
 
 from __future__ import annotations

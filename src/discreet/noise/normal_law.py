@@ -5,8 +5,6 @@
 A cell of a joint universe is a linear function of many discrete Gaussian noises on fine grids, and the true count is whole:
 rounding the value is rounding the noise. Where the coarsest of the noises spans s steps a standard deviation, the sum over
 its grid differs from this law by about 1/(24 s²), the error of the midpoint rule.
-
-Comes from: `protect/joint_law.py`. Goes to: the release, `inference`.
 """
 
 from __future__ import annotations

@@ -10,7 +10,6 @@ Where zeros stay, whoever sees a count knows that somebody is there. Here he doe
 A table with e empty cells, n1 ones and n2 twos is unbiased as a whole where e·made_up·m = dropped·(n1 + 2 n2). The
 design says that ratio; no table has it exactly.
 
-Comes from: `families/maxent.py`. Goes to: `quantise`.
 Source: the perturbed zeros of ONS (2021 census of England and Wales), as its methodology describes them; the law is ours.
 """
 

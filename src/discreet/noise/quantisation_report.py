@@ -5,7 +5,6 @@
 They look at one direction of one row; after the ceiling the other direction can be worse, so they are figures
 to set beside the paper. The exact audit of the same integers is that of `discreet.privacy`.
 
-Comes from: an ideal table and the noise table made from it. Goes to: `describe`, notes of a design.
 Source: Sadeghi & Chien (2022), eqs 42-46.
 """
 

@@ -5,7 +5,6 @@ mean by about -D/modulus, breaks symmetry and may lose values. "exact" gives eve
 keeps symmetric rows symmetric key by key, and keeps a mean of zero at exactly zero; masses are otherwise
 the nearest whole numbers. All arithmetic is on integers, so a modulus of 2^64 is as good as 2^8.
 
-Comes from: the families' ideal tables. Goes to: `noise/table.py`, and the report printed with a design.
 Source: Sadeghi & Chien (2022), section V (eqs 38-46); the exact rounding is ours.
 """
 

@@ -5,7 +5,6 @@
 Where no law exists a linear program finds the range of V, or the largest p_stay, that the row would allow:
 a refusal names them.
 
-Comes from: `families/maxent.py`. Goes to: `entropy_row`, which solves it.
 Source: the R package ptable 1.0.0, whose constraints these are.
 """
 

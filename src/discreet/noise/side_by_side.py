@@ -5,7 +5,6 @@ given the least noise that keeps (ε, δ). For small counts, with negative relea
 
     P(|released - count| ≤ k) = Σ_{|z| ≤ k} p(z) + [count ≤ k] Σ_{z < -k} p(z).
 
-Comes from: ε and δ, or ε and the Laplace truncation m. Goes to: `discreet design compare`.
 Source: Rinott, O'Keefe, Shlomo & Skinner (2018), Table 2, for any parameters and more families.
 """
 

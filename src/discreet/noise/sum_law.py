@@ -7,7 +7,6 @@ power holds the masses of the sum (Kronecker substitution), so nothing is rounde
 a Fourier transform on a window; `error` bounds the total variation between that law and the true one, and
 intervals are widened by it. Mean and variance are exact fractions always.
 
-Comes from: a row of a noise table and a number of terms. Goes to: releases, intervals, `protect/plan.py`.
 Source: von zur Gathen & Gerhard, Modern Computer Algebra, 8.4 (Kronecker); Chernoff's bound for the window.
 """
 

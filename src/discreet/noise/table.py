@@ -9,7 +9,6 @@ Small counts have rows of their own; the last `repeats` rows repeat for ever aft
 families, 15 for PRAM, 250 for ONS). No float decides a released number, and what `privacy` audits is
 what is looked up here.
 
-Comes from: the families in this folder, or a file. Goes to: `protect`, `privacy`, `inference`.
 Source: Sadeghi & Chien (2022), eqs 38-42; Fraser & Wooton (2005).
 """
 

@@ -1,7 +1,4 @@
-"""One noise table is the law of every cell, and the true count chooses its row: the cell key method.
-
-Comes from: `protect/protector.py`. Goes to: the release.
-"""
+"""One noise table is the law of every cell, and the true count chooses its row: the cell key method."""
 
 from __future__ import annotations
 

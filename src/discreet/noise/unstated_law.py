@@ -1,7 +1,4 @@
-"""The law of numbers that were made together and say nothing cell by cell: whoever asks for it is refused.
-
-Comes from: `answer/joint_margins.py`. Goes to: the release.
-"""
+"""The law of numbers that were made together and say nothing cell by cell: whoever asks for it is refused."""
 
 from __future__ import annotations
 

@@ -2,8 +2,6 @@
 
 Each check refuses with the value and what is allowed. δ falls with the width of a law, so the smallest width
 that keeps a δ is found by doubling and bisection.
-
-Comes from: every family's parameters. Goes to: the families.
 """
 
 from __future__ import annotations

@@ -3,7 +3,6 @@
 Every function takes plain records, one a case (and measure), with the keys it names; nothing is computed
 here. Options of one family are joined by a line or stand in one colour, and carry their epsilon.
 
-Comes from: `assess/figures.py`. Goes to: `discreet assess --plot`, the one-page report.
 Source: Rinott et al. (2018), figures 1 to 3 (box plots); Shlomo, Krenzke & Li (2019), figure 1 (the map).
 """
 

@@ -1,6 +1,5 @@
 """Pictures of attacks: how well each protection withstood, by how much was asked.
 
-Comes from: the JSON of a study (`discreet attack ... --json`), nothing else. Goes to: `discreet attack --plot`.
 Source: Rinott et al. (2018), section 2.2, for Bob and averaging; the paper has no picture of them.
 """
 

@@ -1,7 +1,4 @@
-"""A picture of a privacy budget: what each declared table gets, the error that it buys, and the error at other epsilons.
-
-Comes from: the document of `discreet budget`; nothing in it is read off a record. Goes to: `--plot`, pages.
-"""
+"""A picture of a privacy budget: what each declared table gets, the error that it buys, and the error at other epsilons."""
 
 from __future__ import annotations
 

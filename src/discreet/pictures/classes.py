@@ -4,7 +4,6 @@ Limits are quantiles of the numbers, rounded to two digits, so that each class h
 as the typical interval of a true number (its median): then most true numbers lie in the class that is drawn or in one
 beside it. Where that leaves no limit, all numbers have one colour, and the picture says so.
 
-Comes from: `Shown`. Goes to: `charts/heat_map.py`, `charts/map.py`.
 Source: Slocum et al. (2022), Thematic Cartography, chapter 5, on quantiles and the number of classes.
 """
 

@@ -5,8 +5,6 @@
 The JavaScript engine of vl-convert takes 100 MB, which it never gives back, and no time limit ends it. So it is not in
 the processes that hold the secret: whoever asks first starts the program, it draws for all, and it ends by itself when
 nobody asks. A picture that takes too long ends it too, and is refused; the next one starts it anew.
-
-Comes from: `save.render`. Goes to: the formats `svg` and `png`, the page.
 """
 
 from __future__ import annotations

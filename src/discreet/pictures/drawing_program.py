@@ -7,8 +7,6 @@ picture and gives none back.
 
     request    a line of JSON: {"kind": "svg" or "png", "scale": .., "specification": {..}}
     answer     the bytes of the picture; nothing where it could not be drawn
-
-Comes from: `drawing`. Goes to: vl-convert.
 """
 
 from __future__ import annotations

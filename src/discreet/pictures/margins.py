@@ -1,7 +1,5 @@
 """Pictures of many margins at once: what each method's error will be, and what runs of one did.
 
-Comes from: wanted margins (no count is looked at), or a study of a table that may be seen. Goes to:
-`discreet margins --plot`.
 Source: Yang, Fienberg & Rinaldo (2012), figures 1 (sample size) and 2 (largest L1 distance).
 """
 

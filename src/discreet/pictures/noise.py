@@ -1,6 +1,5 @@
 """Pictures of a noise table: its law, its transitions, its promise, and what quantisation did to it.
 
-Comes from: a `NoiseTable` and its exact audit. Goes to: `discreet audit --plot`, `discreet design --plot`.
 Source: Sadeghi & Chien (2022), figures 1 and 3, for the curve and the law.
 """
 

@@ -1,8 +1,6 @@
 """Charts as files: SVG for documents, PNG for everything else, made without a browser or a network.
 
 A command draws in its own process; a server has a program that draws (`drawing`).
-
-Comes from: any chart of this folder. Goes to: `--plot FILE.svg|png`, the formats `svg` and `png`.
 """
 
 from __future__ import annotations

@@ -5,7 +5,6 @@
 This is the cylindrical equal-area projection: areas keep their relative size, so that a colour weighs what its land weighs,
 and shapes are true near the middle. Points are rounded to a tenth of a pixel, and points that fall together are one.
 
-Comes from: `Boundaries`. Goes to: `charts/map.py`.
 Source: Snyder (1987), Map Projections: A Working Manual, section 10.
 """
 

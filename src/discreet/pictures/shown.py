@@ -8,8 +8,6 @@ without a number has no value at all, so that no chart can draw it as zero.
     _mark                   the letter of its status, or nothing
     _said                   all of that in words: what a mark tells to who hovers, focuses or listens
     _cell                   layer, row and column of the cell in the table
-
-Comes from: a `Release` with its `Picture`. Goes to: every module of `charts/`.
 """
 
 from __future__ import annotations

@@ -3,8 +3,6 @@
 Every mark of a number has its sentence as `aria-label`, and `data-cell` with layer, row and column of the table. Nothing has
 a `style` attribute, so that it can stand inline on a page under a strict content security policy; `js/chart.js` makes the
 marks speak there.
-
-Comes from: `Shown`. Goes to: the format `svg`, the page.
 """
 
 from __future__ import annotations

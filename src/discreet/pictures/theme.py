@@ -3,7 +3,6 @@
 A `Look` has the colours of a theme. Its six colours of series are chosen so that any two differ by 20 or more (CIE 1976)
 for full vision and for each of the three kinds of colour blindness, and each stands out from the ground by 3 to 1.
 
-Comes from: nothing. Goes to: every chart in this folder; `static/css/charts.css` turns the light colours to the dark ones.
 Source: the qualitative colours are those of Okabe & Ito (2008); heat maps use viridis, whose lightness rises
 steadily, so they read in grey too. Colour blindness: Machado, Oliveira & Fernandes (2009). Classes: ColorBrewer YlGnBu.
 """

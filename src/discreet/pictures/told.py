@@ -1,8 +1,6 @@
 """A picture in words: how many numbers it has, the largest and the smallest, the total, and what is missing.
 
 It stands beside every picture and in its file, for readers who do not see it.
-
-Comes from: `Shown`. Goes to: the description inside an SVG, the page.
 """
 
 from __future__ import annotations

@@ -7,7 +7,6 @@ The claim is about one counting query under the stated neighbours. It is said tw
 counts above D (the largest change), because a table that keeps zeros or avoids small counts has a large
 delta at the smallest counts by design. Nothing is sampled and no float decides.
 
-Comes from: a `NoiseTable`. Goes to: `discreet audit`, `discreet design`, every published claim.
 Source: Sadeghi & Chien (2022), section III-B; Rinott et al. (2018), section 4, eq. 4.5.
 """
 

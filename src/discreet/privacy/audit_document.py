@@ -1,7 +1,4 @@
-"""The exact audit as a document: what `discreet audit --json` prints and a dataset's methodology holds.
-
-Comes from: an `Audit`. Goes to: `discreet audit`, `answer/methodology.py`.
-"""
+"""The exact audit as a document: what `discreet audit --json` prints and a dataset's methodology holds."""
 
 from __future__ import annotations
 

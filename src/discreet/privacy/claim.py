@@ -5,7 +5,6 @@ so they travel together. Groups follow from the claim for one:
 
     k units at once: (k epsilon, delta (e^(k epsilon) - 1) / (e^epsilon - 1))
 
-Comes from: `tightest`. Goes to: every release, page and report.
 Source: Dwork & Roth (2014), section 2.3; docs/methods/dp.md, Theorem 5 (groups); Bailie (2020), section 4.1 (invariants).
 """
 

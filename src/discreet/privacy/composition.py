@@ -8,7 +8,6 @@ Where there are too many pairs of counts to try all combinations, the dominating
 (the hull of their trade-offs); where a product has too many outputs, ratios are spread over fewer. Both
 make delta larger, never smaller, and `Composed.exact` says when neither was needed.
 
-Comes from: `frontier`. Goes to: `audit`.
 Source: Rinott et al. (2018), Theorem 4.2, corrected: pointwise bounds do not add up, mass does, so truncated
 Laplace noise at epsilon/d in d cells has delta 1 - (1 - p(m))^d. Zhu, Dong & Wang (2022), Theorem 10;
 Doroshenko et al. (2022), "connect the dots", for spreading.

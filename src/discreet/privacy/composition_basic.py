@@ -6,7 +6,6 @@ Each table's delta is the exact one of its integers at its epsilon. When neighbo
 table gains it and another loses it: the pair is composed exactly where that is quick, and by the same theorem,
 (2 epsilon, delta forward + delta backward), where it is not.
 
-Comes from: `plan`. Goes to: `tightest`, `ledger`.
 Source: Rinott et al. (2018), Theorem 7.1; Dwork & Roth (2014), Theorem 3.16.
 """
 

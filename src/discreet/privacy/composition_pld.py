@@ -8,7 +8,6 @@ in double precision: `ALLOWANCE` is added to delta for that.
 
 The laws are those of the shipped integers, cut ends included: nothing is assumed about an ideal.
 
-Comes from: `plan`. Goes to: `tightest`. Needs the extra `pld`; it is imported when it is used.
 Source: Meiser & Mohammadi (2018); Koskela et al. (2020); Doroshenko et al. (2022); Google's dp-accounting.
 """
 

@@ -9,7 +9,6 @@ A shipped table is cut, so its own rho is infinite; the claim is about the ideal
 to it is added to delta (`distance`). Charges may be chosen adaptively as long as their rho add up to at most a
 cap fixed beforehand: the ledger sees to that.
 
-Comes from: `plan`, `ledger`. Goes to: `tightest`.
 Source: Bun & Steinke (2016); Canonne, Kamath & Steinke (2020) for delta; Feldman & Zrnic (2021) and Whitehouse et al.
 (2023) for adaptive charges.
 """

@@ -8,7 +8,6 @@ A claim about the ideal law holds for the shipped table when delta is raised: if
 
 because each of the two laws is moved by at most J distance, and the second is multiplied by e^epsilon.
 
-Comes from: a noise table of a family with a known ideal law. Goes to: `composition_zcdp`, `protect/tightest.py`.
 Source: the definition; Canonne, Kamath & Steinke (2020) for the discrete Gaussian.
 """
 

@@ -6,7 +6,6 @@
 comparison asks for more digits until it is certain; e^epsilon is irrational for every rational epsilon
 but 0, so it always becomes certain.
 
-Comes from: the epsilon of a question. Goes to: `hockey_stick`, `frontier`.
 Source: Python's `decimal` (General Decimal Arithmetic: `exp` and `ln` are correctly rounded).
 """
 

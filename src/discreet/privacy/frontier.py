@@ -8,7 +8,6 @@ with the largest A - e^epsilon B, so only the upper convex hull of all pairs' ev
 
 One hull is made per direction; every question after that is a binary search.
 
-Comes from: `hockey_stick`. Goes to: `audit`, `composition`.
 Source: Zhu, Dong & Wang (2022) for domination by the worst trade-off; the hull is Andrew's monotone chain.
 """
 

@@ -10,7 +10,6 @@ about whatever is made of it, rounding included. The integers that ship differ f
 cut of the tables: `margins/reserve.py` and `protect/tightest.py` add what that costs. It is not claimed for the
 discrete Gaussian, whose divergence may lie a little above this curve between its steps.
 
-Comes from: (ε, δ), or the variances of a plan. Goes to: `margins`, `protect/tightest.py`.
 Source: Balle & Wang (2018), Theorem 8; Dong, Roth & Su (2022), Corollary 1.
 """
 

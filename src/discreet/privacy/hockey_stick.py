@@ -7,7 +7,6 @@ once, and the pairs (A, B) = (keys of P, keys of Q) of the growing set are kept:
 (A - e^epsilon B) / modulus for any epsilon whatever. Reported values err upward by less than 1e-30 of
 themselves and are exact at epsilon = 0 and where only unmatched support contributes (B = 0).
 
-Comes from: two rows of a noise table. Goes to: `frontier` (the worst of all pairs), `composition`.
 Source: Sadeghi & Chien (2022), eqs 17-21; Balle & Wang (2018), Theorem 5. Both directions are needed: after
 quantisation the reverse can be worse.
 """

@@ -4,7 +4,6 @@
 
 Bias, variance and P(exact) are fractions; entropy is a float, being a sum of logarithms.
 
-Comes from: the rows of a noise table. Goes to: `audit`, `cli`.
 Source: Fraser & Wooton (2005); Rinott et al. (2018), section 5.
 """
 

@@ -1,6 +1,5 @@
 """What a custodian should know before using a noise table: one sentence a problem, rows named.
 
-Comes from: `audit`. Goes to: `Audit.problems` and `Audit.notes`, `discreet audit`.
 Source: Rinott et al. (2018), sections 4.3-4.5 (zeros, negative counts, delta against 1/N).
 """
 

@@ -6,8 +6,6 @@ many tables that is a smaller epsilon: the rest would never be used. So all shar
     t ← t · E / claim(t),    until  (1 - WITHIN) E ≤ claim(t) ≤ E,
 
 and the last plan whose claim is within E is taken. Only what is public decides: nothing is read off a record.
-
-Comes from: `plan`. Goes to: `plan`.
 """
 
 from __future__ import annotations

@@ -5,7 +5,6 @@
 Cells with nobody in them have no participants, hence no key, and stay zero. With `zeros = "perturbed"` their
 description is their key (`empty_cells`). A noise table that would move them without it is refused.
 
-Comes from: `records/tabulate.py`, `cell_keys`, `noise`. Goes to: `answer`, as plain integers that may be seen.
 Source: Fraser & Wooton (2005); Sadeghi & Chien (2022), section IV.
 """
 

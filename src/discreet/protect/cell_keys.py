@@ -12,7 +12,6 @@ people get different noise, which ends Bob's differencing and opens averaging: s
 
 For a modulus that does not divide 2^64 the reduction prefers some keys by less than modulus / 2^64.
 
-Comes from: `ExactTable.key_sums`. Goes to: the lookup in a noise table.
 Source: Sadeghi & Chien (2022), eqs 36-37; Rinott et al. (2018), 2.2; docs/decisions/0001-keys.md.
 """
 

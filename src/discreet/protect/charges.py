@@ -4,7 +4,6 @@ A load charges the budget's ledger with the whole claim of its universe; an answ
 universe is charged on its own. Both kinds add up under the budget's lifetime cap. A name contains everything that
 decides the noise and whom the charge speaks of: the same name is the same numbers, and is paid for once.
 
-Comes from: a `NoisePlan`. Goes to: `ledger`, by way of `workspace/load.py` and `protect/dp_protector.py`.
 Source: docs/methods/dp.md, sections 2, 4 and 7.
 """
 

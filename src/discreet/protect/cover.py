@@ -11,8 +11,6 @@ Where several levels of a variable are shown, the outputs of one level are answe
 hold the same people, so each level is a block of its own.
 
 Structural zeros have no noise. They are not taken off K here: that would cost more than it gains.
-
-Comes from: a `TableShape` and a `Universe`. Goes to: `protect/described_noise.py`; else a refusal by shape.
 """
 
 from __future__ import annotations

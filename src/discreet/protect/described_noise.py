@@ -6,7 +6,6 @@ which is the sum of the released base cells: counts add up exactly, so only the 
 cells have noise like all others. A noise table has one row, so that the noise does not depend on the count and
 the law of every sum is known. The result says for each cell how many terms its noise has.
 
-Comes from: `records` (an `ExactTable`), `protect/cover.py`, `protect/description_keys.py`. Goes to: `answer`.
 Source: Rinott et al. (2018), sections 4 and 7; docs/methods/dp.md.
 """
 

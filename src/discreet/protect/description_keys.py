@@ -8,7 +8,6 @@ no layout and on no order of categories. The domain is a hash of those names and
 have another fingerprint, hence independent noise; so has another version, mechanism, scale or list of codes.
 A stream is read from any place, so a slice has the same keys as the whole.
 
-Comes from: the secret, a version, a mechanism and a declared margin. Goes to: `protect/described_noise.py`.
 Source: docs/decisions/0006-description-keys.md; NIST SP 800-38A (CTR), RFC 5869 (HKDF).
 """
 

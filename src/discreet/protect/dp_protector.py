@@ -10,7 +10,6 @@ A question outside the universe is answered from its own margin, whole, and from
 for is the margin, so that every rewrite, slice and format of it is paid for at once. What a question inside the
 universe is answered never depends on what others have paid for. The ledger must be there for any answer.
 
-Comes from: `workspace` (a loaded version). Goes to: `answer`.
 Source: docs/methods/dp.md, sections 5 to 7.
 """
 

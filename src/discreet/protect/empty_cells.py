@@ -5,8 +5,6 @@
 
 A cell that is empty by chance has one number wherever it is described in the same words; another description of the same
 emptiness has another. A structural zero is empty by public knowledge and is left alone.
-
-Comes from: `ExactTable`. Goes to: `cell_key_noise`.
 """
 
 from __future__ import annotations

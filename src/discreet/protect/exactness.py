@@ -5,8 +5,6 @@
 A release never says what its noise does not do. Under `dp` a version whose noise leaves a count exact with a
 probability above `max_exact` of its budget is refused: at epsilon 1,000 every count would be published as it is. Under
 the cell key method the custodian is cautioned: offices change as few as 14 % of cells, and rules stand beside the noise.
-
-Comes from: a noise table or a `NoisePlan`. Goes to: `load` (refused, cautioned), the note of every table.
 """
 
 from __future__ import annotations

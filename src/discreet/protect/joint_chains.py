@@ -1,7 +1,4 @@
-"""The variables of a joint universe as chains: the levels of one hierarchy together, coarse to fine; any other alone.
-
-Comes from: `Dataset`, `Universe`. Goes to: `joint_plan`, `joint_errors`.
-"""
+"""The variables of a joint universe as chains: the levels of one hierarchy together, coarse to fine; any other alone."""
 
 from __future__ import annotations
 

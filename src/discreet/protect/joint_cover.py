@@ -6,8 +6,6 @@ table, layout or slice it stands in, and its value is one sum of that table's va
 
     block     the cells at one depth of every dimension, or of totals (as in `cover`)
     side      along one chain: for every output of the block, its level and its categories there
-
-Comes from: a `TableShape` and a `JointPlan`. Goes to: `joint_noise` (values), `joint_law` (variances, covariances).
 """
 
 from __future__ import annotations

@@ -1,6 +1,5 @@
 """How far the cells of a joint universe are from the truth, from the variances of its residuals alone.
 
-Comes from: `joint_plan`. Goes to: budgets, advice and assessments, before anything is loaded.
 Source: docs/methods/dp-joint.md.
 """
 

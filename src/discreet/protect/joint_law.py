@@ -7,8 +7,6 @@ Sums, differences and shares of cells have the variance that follows from their 
 
 A test of a whole table takes the noise of its cells for independent. It is told the largest variance of any contrast of
 them with length 1 (`NoiseLaw.for_tests`): more noise than there is, in every direction.
-
-Comes from: `joint_noise`. Goes to: the release, `inference`.
 """
 
 from __future__ import annotations

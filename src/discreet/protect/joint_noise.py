@@ -7,7 +7,6 @@
 Each residual has one stream of keys. It depends on the dataset, the version, the fingerprint of the records, the noise
 table, the codes, the grid and the blocks: nothing that is measured twice has one key.
 
-Comes from: `workspace` (counts at load, stored numbers afterwards), `joint_cover`. Goes to: `dp_protector`.
 Source: docs/methods/dp-joint.md.
 """
 

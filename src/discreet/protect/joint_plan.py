@@ -12,7 +12,6 @@ and what is claimed follows from the integers that ship, for a unit of r records
 
 The plan is made with the largest μ for which that is the budget's (ε, δ).
 
-Comes from: `Universe`, `Terms`. Goes to: `plan` (as `NoisePlan.joint`), `joint_noise`, `tightest`, `charges`.
 Source: docs/methods/dp-joint.md has the proofs.
 """
 

@@ -1,7 +1,4 @@
-"""Noisy cells: counts with their noise, which may be seen, and the law of that noise.
-
-Comes from: a protector. Goes to: `rules`, `additivity`, the release.
-"""
+"""Noisy cells: counts with their noise, which may be seen, and the law of that noise."""
 
 from __future__ import annotations
 

@@ -8,7 +8,6 @@ into one cell, which costs r times (epsilon) or r^2 times (rho) as much. A famil
 
 A joint universe has no tables of its own but residuals (`joint_plan`), whose noise is Gaussian.
 
-Comes from: `Universe`, `Terms`, `[protection.noise]`. Goes to: `described_noise` (noise), `tightest` (claims), reports.
 Source: Rinott et al. (2018), section 7; docs/methods/dp.md.
 """
 

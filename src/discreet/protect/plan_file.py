@@ -1,8 +1,6 @@
 """The plan of a version as a file: every margin with its share and epsilon, and every noise table once, as integers.
 
 Years later the integers that were charged for are still looked up, even if a newer program would design others.
-
-Comes from: `make_plan` at load. Goes to: `noise.json` of a version, and back.
 """
 
 from __future__ import annotations

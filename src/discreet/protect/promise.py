@@ -2,8 +2,6 @@
 
 The numbers are those of the exact audit at epsilon = 1, rounded up; they speak of one count. They
 also say that nothing is promised about many tables together.
-
-Comes from: the noise table that is looked up. Goes to: the release, its page and its documents.
 """
 
 from __future__ import annotations

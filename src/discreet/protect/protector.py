@@ -9,8 +9,6 @@
 
 `CellKeyProtector` keys noise by who is in the cell; `DpProtector` (`dp_protector.py`) by the cell's
 description, under a budget.
-
-Comes from: `workspace`, which opens a version. Goes to: `answer`, which asks it.
 """
 
 from __future__ import annotations

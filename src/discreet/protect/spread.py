@@ -8,7 +8,6 @@ where an error falls with the p-th power of the budget: in epsilon (as Laplace n
 the expected absolute error with p = 1, in rho (as Gaussian noise does) with p = 1 and 1/2. A table may be answered by
 its own margin or as a sum of cells of a larger one, whichever is better; a margin that answers nothing is not released.
 
-Comes from: a `Universe` and `Terms`. Goes to: `plan`.
 Source: Rinott et al. (2018), section 7, whose standard deviations are `margin_advice`.
 """
 

@@ -6,7 +6,6 @@ A joint universe has one variance a residual, for the least weighted error of al
 With noise of its own a small table has few terms but shares the budget with all others; as a sum it has many
 terms of noise that shares with few. Which is better depends on how many variables are added up.
 
-Comes from: a `NoisePlan`. Goes to: `discreet budget`, whose custodian chooses `margins` and `spread`.
 Source: Rinott et al. (2018), section 7, where it is 14/eps, 8.5/eps and 21/eps (`spread.margin_advice`).
 """
 

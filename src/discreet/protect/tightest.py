@@ -10,7 +10,6 @@
 Each holds at one record; a unit of r records follows by group privacy (basic, exact, pld) or by r^2 rho and r mu.
 All are bounds on the same thing, so the smallest is one too.
 
-Comes from: a `NoisePlan`. Goes to: `Claim`, `answer/budget_document.py`.
 Source: docs/methods/dp.md has the proofs.
 """
 

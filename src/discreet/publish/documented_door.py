@@ -1,7 +1,4 @@
-"""A door without a ledger: what was spent is told as on the day of publication, and nothing can be charged.
-
-Comes from: `doors`. Goes to: the faces, as a `Door`.
-"""
+"""A door without a ledger: what was spent is told as on the day of publication, and nothing can be charged."""
 
 from __future__ import annotations
 

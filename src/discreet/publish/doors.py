@@ -6,8 +6,6 @@
 A dataset answers from its published tables (`tables_door`), or from the noisy numbers of its joint universe. Documents that
 tell of the workspace (methodology, budget, versions) are those of the day of publication. A new publication in the same
 place is taken up by itself; one that is damaged or foreign is refused, and nothing is answered until it is mended.
-
-Comes from: a `Place`. Goes to: `discreet serve --published`, the static site.
 """
 
 from __future__ import annotations

@@ -2,8 +2,6 @@
 
 The cell key method has one public noise table. Under `dp` the plan is public; the noisy residuals of a joint universe
 answer its tables, and what must be paid for is refused, since there is no ledger.
-
-Comes from: the files of a publication. Goes to: `doors`, as the protector of a dataset that has no records.
 """
 
 from __future__ import annotations

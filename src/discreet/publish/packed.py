@@ -3,8 +3,6 @@
     pack(("a", told("{n} cells", n=3)))  ->  {"$": "tuple", "of": ["a", {"$": "text", ...}]}
 
 Only the kinds that are named here can be packed; whatever else is handed in is refused, and leaves in no other way.
-
-Comes from: releases and documents. Goes to: the files of a publication.
 """
 
 from __future__ import annotations

@@ -2,8 +2,6 @@
 
 A file of a publication is written once, under the hash of its content, and never changed. One small file, the pointer, is
 replaced: by a rename in a folder, by one upload in a bucket. Whoever reads sees the former pointer or the new one.
-
-Comes from: `--to`, `--published`. Goes to: `publication`, `publishing`.
 """
 
 from __future__ import annotations

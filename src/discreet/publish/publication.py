@@ -5,8 +5,6 @@
 
 The pointer is replaced last, and by one rename. Files are never changed. Whoever reads checks the signature of the list,
 and the hash of every file before anything of it is used: a damaged, foreign or swapped file is refused.
-
-Comes from: `publishing` (written), a `Place` (read). Goes to: `doors`.
 """
 
 from __future__ import annotations

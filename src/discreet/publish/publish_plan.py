@@ -1,7 +1,4 @@
-"""What would be published, before anything is counted: which tables, how many files and bytes, and whether that is too much.
-
-Comes from: `[publish]` of a dataset. Goes to: `publishing`, `server/site.py`, `discreet publish --dry-run`.
-"""
+"""What would be published, before anything is counted: which tables, how many files and bytes, and whether that is too much."""
 
 from __future__ import annotations
 

@@ -4,8 +4,6 @@
 
 A publisher holds a `Door`, so a release is all that it can write of the records. Every file is read back and compared with
 its release before it is written. A file that is there already is not written again.
-
-Comes from: `discreet publish`. Goes to: a `Place`, as a `Publication`.
 """
 
 from __future__ import annotations

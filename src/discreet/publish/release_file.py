@@ -6,7 +6,6 @@
 What follows from the public description and the public noise is not stored: dimensions, title, and the law of the noise.
 So a file holds the cells of one question, and `KeptRelease.laid_out` gives them to every layout of it.
 
-Comes from: a `Release`. Goes to: `publishing` (bytes), `tables_door` (releases again).
 Source: the format of .npy files, numpy.lib.format.
 """
 

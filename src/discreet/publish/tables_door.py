@@ -2,8 +2,6 @@
 
 Whether it is answered follows from the list of tables alone, before any file is read. A refusal names the published tables
 that are nearest.
-
-Comes from: `doors`. Goes to: the faces, as a `Door`.
 """
 
 from __future__ import annotations

@@ -7,8 +7,6 @@ and an added row with one record key are one changed record:
 
 Rows are read in parts by the codes of one variable, and only those that differ are kept, so that memory does not grow
 with the records. Rows are compared by 64-bit hashes: two different ones agree with probability 2^-64.
-
-Comes from: the engines of two versions. Goes to: `workspace/load.py`, as a caution; never to a release.
 """
 
 from __future__ import annotations

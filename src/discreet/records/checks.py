@@ -2,8 +2,6 @@
 
 Each check works on one chunk of integer codes with small lookup arrays, and tells which records fail it; the
 message names the categories.
-
-Comes from: `staging`. Goes to: `problems`, `BadData`, for the custodian.
 """
 
 from __future__ import annotations

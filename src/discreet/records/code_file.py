@@ -5,8 +5,6 @@
 The columns stand without gaps from the widest to the narrowest, so each is aligned, and the number of records follows
 from the size of the file. Records stand as the engine sorted them: by the finest geography, ascending. The file is mapped
 into memory and never read whole by Python; it is as confidential as the records, and it is sealed and removed with them.
-
-Comes from: an engine that keeps records in the folder of the version. Goes to: `fast_count`.
 """
 
 from __future__ import annotations

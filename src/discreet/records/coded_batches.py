@@ -2,8 +2,6 @@
 
 Every record becomes its codes, half a hash of its id (and of its unit, stratum and cluster), its weights in fixed point,
 and marks of what does not fit. Values themselves go no further.
-
-Comes from: a source and a `Dataset`. Goes to: `staging`.
 """
 
 from __future__ import annotations

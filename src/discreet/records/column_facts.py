@@ -2,8 +2,6 @@
 
 The records are first stored as text in a database aside, so that any kind of file can be looked at several times and a
 large one does not fill the memory.
-
-Comes from: a `Source`. Goes to: `column_roles`, `draft`.
 """
 
 from __future__ import annotations

@@ -2,8 +2,6 @@
 
 Names are those of EU-SILC, NHANES, CPS, ACS, DHS, PISA and the European Social Survey, and usual words at word
 boundaries; the shape of the values must agree. Nothing of it is certain: a draft writes each guess with its reason.
-
-Comes from: `column_facts`. Goes to: `draft`.
 """
 
 from __future__ import annotations

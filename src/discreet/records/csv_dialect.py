@@ -4,8 +4,6 @@ What `[file]` names is taken; the rest is found. The encoding comes from a byte-
 UTF-8 if they are that. Else a file whose letters beyond ASCII stand alone among others is Western (cp1252) or, where
 cp1252 would put signs between letters, Central European (cp1250); anything else must be named. The separator is the one
 of the header line: guessing it from all lines would take a torn line for a dialect.
-
-Comes from: a file. Goes to: `readers/csv.py`, `csv_lines.py`.
 """
 
 from __future__ import annotations

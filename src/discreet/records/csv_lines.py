@@ -1,7 +1,4 @@
-"""Lines of a CSV file, read slowly by Python where something is wrong: where a record stands, and which line is torn.
-
-Comes from: `readers/csv.py`. Goes to: messages for the custodian.
-"""
+"""Lines of a CSV file, read slowly by Python where something is wrong: where a record stands, and which line is torn."""
 
 from __future__ import annotations
 

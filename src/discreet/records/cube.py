@@ -5,9 +5,6 @@
 
 A cube by fine categories also tells the coarser levels above them: the load has checked that records nest. It is as
 confidential as the records.
-
-Comes from: an engine, by aggregates. Goes to: a sealed Arrow file of the version (`workspace/cube_files.py`), and from
-there to `cubed`, which answers from it.
 """
 
 from __future__ import annotations

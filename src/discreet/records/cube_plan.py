@@ -11,7 +11,6 @@ Below FEW rows a table takes milliseconds, and nothing more is to be gained. The
 max(its rows, FEW) rows is taken, what the tables cost is worked out again, and so on, until fewer than FEW rows are gained
 or nothing fits.
 
-Comes from: the description and the number of records. Goes to: `workspace/upkeep/building.py`.
 Source: Harinarayan, Rajaraman & Ullman (1996), "Implementing data cubes efficiently", sections 3 and 4 (space).
 """
 

@@ -7,8 +7,6 @@ away (their files are gone, their database does not answer), covered queries are
 
 A small table does not add up a large cube each time it is asked: the margin of its variables is added up once and kept in
 memory (`margin_memory`).
-
-Comes from: `workspace/engine_place.py`. Goes to: whoever holds an `Engine`.
 """
 
 from __future__ import annotations

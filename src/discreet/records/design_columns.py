@@ -6,8 +6,6 @@
 
 Names with a leading underscore cannot be variables. The values of strata and clusters themselves are not stored.
 Squares are those of weights with as many decimals as keep the largest weight below 2^31 (at most all).
-
-Comes from: `staging`. Goes to: the stored records, the fingerprint (by hashes, so that order does not matter).
 """
 
 from __future__ import annotations

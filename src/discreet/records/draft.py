@@ -4,8 +4,6 @@ The draft is a start. Its categories are what happens to be in the file, or in i
 from the classification, since categories are public knowledge and must not be read off the data. It loads as it is,
 and it publishes no identifier: a variable has 20 records or more a category, and nothing but `include` and
 `geography` overrules that. That a column nests within another is no reason to keep it.
-
-Comes from: a file. Goes to: the custodian's editor, then `load`.
 """
 
 from __future__ import annotations

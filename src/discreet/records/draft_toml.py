@@ -2,8 +2,6 @@
 
 Categories are lists of (code, label, parent). A long list goes to a file beside the draft, so that every line of both
 can be checked; a draft that goes to the terminal has all of them in it.
-
-Comes from: `draft`. Goes to: the custodian's editor.
 """
 
 from __future__ import annotations

@@ -10,8 +10,6 @@ weights and of further stored integers (replicate weights, squares of weights), 
 is asked of it: zeros, groups, margins and noise are the same NumPy for every engine. An engine may offer the
 records of a large table in parts (`InParts`), so that no second table is in memory beside the one that is made, or
 count a table in place (`CountsDense`).
-
-Comes from: `intake` (which stores) and `workspace` (which opens). Goes to: `tabulate`.
 """
 
 from __future__ import annotations

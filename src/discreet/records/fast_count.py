@@ -7,7 +7,6 @@ same to the last bit; without Numba nothing else changes.
 Threads count stretches of the records. Where a stretch holds all records of its cells, threads share one table: the table
 is by the variable that records are sorted by. Else each has a table of its own, if it is small, or one thread counts alone.
 
-Comes from: an engine with a `CodeFile`. Goes to: `tabulate`, as dense cells.
 Source: docs/decisions/0012-compiled-count.md.
 """
 

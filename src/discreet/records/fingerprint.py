@@ -5,7 +5,6 @@ CBC-MAC under AES-256; the tags are added modulo 2^128. All messages of one data
 where CBC-MAC is a pseudo-random function, and a sum of pseudo-random values is a multiset hash: equal
 records in any order give equal sums, and nobody without the secret can confirm a guess about one record.
 
-Comes from: `records/intake.py` at load. Goes to: the digest that names a version.
 Source: Clarke et al., "Incremental multiset hash functions" (2003), MSet-Add-Hash.
 """
 

@@ -1,8 +1,6 @@
 """Hashes of ids as numbers, and ids that occur twice.
 
 Two records with one id have one hash. Ids themselves are never kept.
-
-Comes from: `coded_batches`, as half SHA-256. Goes to: `staging` (keys, duplicates), `units`.
 """
 
 from __future__ import annotations

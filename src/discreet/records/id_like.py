@@ -4,8 +4,6 @@ Whoever tabulates an id tabulates people one by one: the household number of a s
 list of persons. Two signs are looked at, the name at word boundaries and the records a category:
 
     records / categories < 20
-
-Comes from: `column_roles` (columns of a file), `answer/load.py` (variables of a description). Goes to: comments, cautions.
 """
 
 from __future__ import annotations

@@ -10,7 +10,6 @@ On disk a sketch is enciphered and sealed under keys of the secret and the versi
 whose number tells the number of ids to a factor of two below 65,536 (the stored records beside it tell it better). With
 another secret the same ids have other h: nothing can be compared.
 
-Comes from: `intake`. Goes to: `workspace/recognition.py`.
 Source: Bar-Yossef et al., "Counting distinct elements in a data stream" (2002); Cohen & Kaplan, "Summarizing data using
 bottom-k sketches" (2007); Clopper & Pearson (1934) for the interval.
 """

@@ -3,8 +3,6 @@
 One pass: DuckDB reads the source, turns each category into its small integer and hashes each id (`coded_batches`); Python
 checks each chunk, enciphers the hashes to record keys and adds the record to the fingerprint (`staging`). A second
 pass is the engine's: it keeps the coded records (`records/engine.py`). Ids are not stored: only their keys are.
-
-Comes from: a source and a `Dataset`. Goes to: the engine that keeps the version.
 """
 
 from __future__ import annotations

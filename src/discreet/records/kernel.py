@@ -9,8 +9,6 @@ stays in the fastest memory of a core while one column after the other is added 
 
 Importing this module takes seconds: Numba compiles it, or reads what it compiled before from the folder that belongs to
 the installed package or to the user. `fast_count` imports it in the background.
-
-Comes from: `code_file` (the bytes). Goes to: `fast_count`.
 """
 
 from __future__ import annotations

@@ -3,8 +3,6 @@
 A cluster ships functions, variables and settings through its own plans, files and pages. No key goes that way: the
 processes that need one read it from the workspace, which they must reach anyway to write records there. They get what
 is derived for one lineage, and for the sketches of ids, and never the secret. The file is removed when the records are read.
-
-Comes from: `secret`. Goes to: `part_notes`, on other machines.
 """
 
 from __future__ import annotations

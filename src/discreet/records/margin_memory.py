@@ -8,8 +8,6 @@ is forgotten first.
     bytes of a margin    at most its cells, times what a row takes
 
 It is as confidential as the records, and it is bounded in bytes. It is never written.
-
-Comes from: a `Cube`. Goes to: `cubed`.
 """
 
 from __future__ import annotations

@@ -4,8 +4,6 @@
     seal.json    the tag of the version (`records/record_tag.py`)
 
 Both engines read what the other wrote: the layout does not tell who did.
-
-Comes from: `records/engines/spark.py`, `records/engines/parquet.py`. Goes to: both.
 """
 
 from __future__ import annotations

@@ -9,8 +9,6 @@ holds the stored columns and, for the time of the load, what only all parts toge
     _stratum, _cluster     64 bits of a hash instead of a number, since no part knows the numbers of the others
 
 A part tells its sums, and what is wrong with it, as text; no key and no value of a record that fits is in it.
-
-Comes from: an engine that works on several machines. Goes to: its driver.
 """
 
 from __future__ import annotations

@@ -1,7 +1,4 @@
-"""What is wrong with records, all at once: the first ten with their place in the file, and how many each variable has.
-
-Comes from: `intake`. Goes to: `BadRecords`, for the custodian alone.
-"""
+"""What is wrong with records, all at once: the first ten with their place in the file, and how many each variable has."""
 
 from __future__ import annotations
 

@@ -6,7 +6,6 @@ with K derived by HKDF from the secret and the dataset's lineage, and the id as 
 depends on nothing else: not on row order, version, chunk or engine. An engine hashes the ids; this
 module enciphers the hashes, so that the secret never enters a query.
 
-Comes from: `records/intake.py` at load. Goes to: a column of the stored records.
 Source: Sadeghi & Chien (2022), section IV: positive integers below 2^32. docs/decisions/0001-keys.md.
 """
 

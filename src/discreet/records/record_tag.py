@@ -4,8 +4,6 @@
 
 Another version's records have another tag, and nobody without the secret can make one. An engine keeps the tag where
 it keeps the records and gives it back at constant cost; whoever opens a version compares the two.
-
-Comes from: `records/intake.py` (stored). Goes to: `workspace/engine_place.py` (compared).
 """
 
 from __future__ import annotations

@@ -3,8 +3,6 @@
 A row is all records of one combination of categories in one sampling unit (a cluster; a stratum where records are
 drawn by themselves). Squares are of the units' sums where there are clusters, and else sums of the records' squares:
 both are what the variance of a total is made of. `by_cell` adds rows up to the cells of a table, totals included.
-
-Comes from: an `Engine` and a `TableShape`. Goes to: `survey/variance.py`, `survey/estimates.py`.
 """
 
 from __future__ import annotations

@@ -2,8 +2,6 @@
 
 Everything that must be unpredictable is derived from it by HKDF-SHA256 under a label that says what it
 is for, so that no two uses share a key. A `Secret` cannot be printed, pickled or compared by its bytes.
-
-Comes from: `workspace`. Goes to: `record_keys`, `cell_keys`, `fingerprint`.
 """
 
 from __future__ import annotations

@@ -7,7 +7,6 @@
 The key follows from no secret, and no number follows from it. Whoever has it can sign in the office's name, and can learn
 nothing from it. A `SigningKey` cannot be printed, pickled or copied.
 
-Comes from: a workspace's folder. Goes to: `publish` (manifests), the auditor's statement.
 Source: RFC 8032 (Ed25519); keys as PEM, PKCS 8 and SubjectPublicKeyInfo (RFC 8410).
 """
 

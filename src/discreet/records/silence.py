@@ -1,7 +1,4 @@
-"""DuckDB without a bar of its own: in a notebook or `python -c` it draws one on standard output, among our documents.
-
-Comes from: whoever opens a connection. Goes to: the same connection.
-"""
+"""DuckDB without a bar of its own: in a notebook or `python -c` it draws one on standard output, among our documents."""
 
 from __future__ import annotations
 

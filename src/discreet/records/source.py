@@ -1,7 +1,4 @@
-"""Records on their way in: a relation that is read once, and what its file tells about it.
-
-Comes from: `records/readers`, frames. Goes to: `intake`, `draft`.
-"""
+"""Records on their way in: a relation that is read once, and what its file tells about it."""
 
 from __future__ import annotations
 

@@ -1,8 +1,6 @@
 """Where records come from: files of every kind that has a reader, Arrow tables and streams, pandas and Polars frames.
 
 Every source becomes a DuckDB relation; a path or a frame is handed to DuckDB as an object, never as SQL.
-
-Comes from: the custodian. Goes to: `load`, `describe`.
 """
 
 from __future__ import annotations

@@ -8,7 +8,6 @@ rows that pass each step of a query: such counts are exact. So no event file is 
 spark-defaults.conf says. What Spark writes to its local folders (shuffles, spilled rows) is enciphered with a key that
 is in memory only.
 
-Comes from: `records/engines/spark.py`. Goes to: Spark.
 Source: Spark documentation, "Spark Security", Local Storage Encryption.
 """
 

@@ -7,8 +7,6 @@
 The executors read, check and key their parts with the code of every other load (`part_notes.py`), and write them to the
 folder of the new version; no record passes through the driver. What only all parts together tell is asked of Spark
 then: ids that occur twice, persons with too many records, the numbers of strata and clusters.
-
-Comes from: the custodian, by `records/engines/spark.py`. Goes to: its `store`.
 """
 
 from __future__ import annotations

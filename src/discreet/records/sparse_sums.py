@@ -2,8 +2,6 @@
 
 Where all places fit into memory beside the groups, the sums are added into a dense array; else equal groups are sorted
 next to each other. Both give the same exact integers.
-
-Comes from: a cube, or the groups of a wide table. Goes to: `cubed`, `wide`.
 """
 
 from __future__ import annotations

@@ -1,8 +1,6 @@
 """The records of an engine as the file that a load gives to one: how a version moves between engines.
 
 Every engine can tell its records by one aggregate over all columns.
-
-Comes from: an opened engine. Goes to: another engine's `store`.
 """
 
 from __future__ import annotations

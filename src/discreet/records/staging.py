@@ -2,8 +2,6 @@
 
 Under `dp` no record is a reason to refuse: that a load succeeds is public. A record that does not fit is left out, and a
 unit keeps at most r records (`units.py`). `discreet check` tells the custodian alone which records these are.
-
-Comes from: `coded_batches`. Goes to: `intake`, which lets the engine keep the file; `part_notes`, for one part of many.
 """
 
 from __future__ import annotations

@@ -1,8 +1,6 @@
 """How records are stored, whichever engine keeps them: small unsigned integers, record keys, fixed-point weights.
 
 A survey has further columns for its sampling errors (`design_columns.py`).
-
-Comes from: the description of a dataset. Goes to: `intake`, which makes such records, and the engines.
 """
 
 from __future__ import annotations

@@ -4,8 +4,6 @@ Counts, keys and weights are one linear map applied to three columns. The engine
 occur; here they are placed in a dense array (groups of categories added up), and the total of each
 dimension is the sum along its axis. People in a category that is not shown still count in the total: they
 go to one extra place that is dropped at the end. Unsigned addition is exact: key sums stay below 2^64.
-
-Comes from: an `Engine` and a `TableShape`. Goes to: `protect`, as an `ExactTable`.
 """
 
 from __future__ import annotations

@@ -8,7 +8,6 @@ no other unit's records, and at most r records in all: nothing is refused, and n
 
 Units and tags wait in a file, enciphered, and DuckDB finds the surplus within its memory limit.
 
-Comes from: `staging`. Goes to: the staged records.
 Source: docs/methods/dp-loads.md.
 """
 

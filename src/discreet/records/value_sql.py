@@ -5,8 +5,6 @@
 
 Codes and values of a description go in as data (DuckDB enums), never as SQL text; only numbers and dates that were
 parsed, and positions, are written into it.
-
-Comes from: `coded_batches`. Goes to: DuckDB.
 """
 
 from __future__ import annotations

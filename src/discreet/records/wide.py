@@ -8,8 +8,6 @@ dimensions with most categories come first: their totals leave least to walk thr
 
 In memory are the groups of one aggregate, and on the way down the tree ever fewer. Where they may be more than AT_ONCE, the
 categories of the longest dimension are counted some at a time, and for its total the table without it, in the same way.
-
-Comes from: an `Engine` and a `TableShape`. Goes to: `answer/nonzero.py`.
 """
 
 from __future__ import annotations

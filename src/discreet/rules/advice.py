@@ -2,8 +2,6 @@
 
 Each rule offers edits of a refused request, nearest first. `allowed_nearby` tries them, and the edits of what
 they lead to, breadth first: the first table found is the one that fewest changes lead to.
-
-Comes from: a refused request. Goes to: the faces, as the link "ask this instead".
 """
 
 from __future__ import annotations

@@ -5,7 +5,6 @@ r"""Declared groups that are close to each other: unions of a variable's categor
 What is added up for each category is the caller's: people, for a custodian (`answer/slivers.py`); one, where only the public
 description shall speak (`server/watch`).
 
-Comes from: `Dataset`. Goes to: `answer/slivers.py`, `server/watch/detectors.py`.
 Source: Rinott et al. (2018), sections 2.2 and 8 (differencing).
 """
 

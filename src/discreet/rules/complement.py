@@ -16,7 +16,6 @@ smallest that is large enough, or the largest, and again. Ties go to the first. 
     an area that is withheld is withheld with all its parts, since they would add up to it
     an area that has one part only is the same people: both are withheld, or none
 
-Comes from: what the rules withhold (`verdict`). Goes to: the mask of a `Verdict`.
 Source: Hundepool et al. (2012), Statistical Disclosure Control, section 4.4 (secondary suppression).
 """
 

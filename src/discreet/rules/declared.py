@@ -2,9 +2,6 @@
 
 Rules by shape refuse before a record is read; rules on counts wait for the noisy, unfiltered table
 (`verdict`). The rules of `[protection]` (`protection_rules`) come first and always hold.
-
-Comes from: `Dataset.rules`, as plain mappings. Goes to: `workspace` (checked at load, kept at open) and
-`answer` (refusals and verdicts).
 """
 
 from __future__ import annotations

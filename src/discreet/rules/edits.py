@@ -2,8 +2,6 @@
 
 Each edit gives a new request or nothing; none leaves a table without variables. A refused question and
 its edits are what a page offers "one click away".
-
-Comes from: a rule that refuses. Goes to: `advice`, which tries them.
 """
 
 from __future__ import annotations

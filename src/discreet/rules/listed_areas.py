@@ -8,8 +8,6 @@ So, where a rule on counts may withhold areas, a request that filters areas show
 
 and `withheld` puts the sum of the areas shown in the place of every union that is not declared. Levels, code lists and
 single areas are declared, and are counted as they are.
-
-Comes from: a canonical request. Goes to: `answer/question.py`, which counts the listed request in its place.
 """
 
 from __future__ import annotations

@@ -4,7 +4,6 @@ A `NoisyTable` is the noisy, unfiltered table with its totals; it is made from i
 released, never from an exact table. `Slices` cuts it into areas: one slice for each area of its
 geography and one for the total over areas; a table without geography is one slice.
 
-Comes from: `protect`, by way of `answer/verdicts.py`. Goes to: `verdict`, which shows it to the rules.
 Source: Rinott et al. (2018), section 2.2; a rule on true counts would itself be a release.
 """
 

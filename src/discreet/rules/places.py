@@ -2,8 +2,6 @@
 
 A level is *at or below* another when every one of its areas lies within one area of the other. A request
 is at or below a level when it uses that level or a finer one, in a filter as much as in the table.
-
-Comes from: `Dataset` (hierarchies and code lists: public knowledge). Goes to: every rule with a `level`.
 """
 
 from __future__ import annotations

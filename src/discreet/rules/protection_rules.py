@@ -2,8 +2,6 @@
 
 Two of them are declared kinds with the limits of `[protection]`. The third is not declared by anybody: groups of
 areas are refused wherever cell keys protect, since two unions that differ by one area reveal it.
-
-Comes from: the dataset's protection. Goes to: `declared` (asked first) and `advice`.
 """
 
 from __future__ import annotations

@@ -2,8 +2,6 @@
 
 A rule is a frozen dataclass whose fields are its keys; `key(reader)` makes a field that is read by a
 function of the value and the dataset. A reader that cannot use a value raises `Unusable` with advice.
-
-Comes from: `dataset.toml`. Goes to: the rules, as checked values.
 """
 
 from __future__ import annotations

@@ -2,8 +2,6 @@
 
 The kinds of Discreet register themselves in the modules of `kinds/`, which are found by walking that folder.
 A third party calls `register` in the same way. A kind without a stage is refused: what is accepted is evaluated.
-
-Comes from: `kinds/`, third parties. Goes to: `declared`, which reads `[[rule]]` by it.
 """
 
 from __future__ import annotations

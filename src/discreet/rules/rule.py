@@ -7,7 +7,6 @@ implements one stage or more; it inherits the others, which let everything pass.
     on noisy counts, area by area       withholds                   -> the areas that it withholds
     on what other rules withhold        spares, fails               -> areas to show again; a failed table
 
-Comes from: `kinds/`, or a module of a third party. Goes to: `declared` (by shape) and `verdict` (on counts).
 Source: Rinott et al. (2018), section 2.2.
 """
 

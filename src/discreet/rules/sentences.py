@@ -1,7 +1,4 @@
-"""Parts of the sentences in which rules refuse.
-
-Comes from: names of variables and levels. Goes to: the messages and advice of `kinds/`.
-"""
+"""Parts of the sentences in which rules refuse."""
 
 from __future__ import annotations
 

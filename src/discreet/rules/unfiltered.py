@@ -4,8 +4,6 @@ If a filter, a group or a missing total changed what the rules see, it could eva
 that uses the same variables gets the verdict of one table: all of them crossed, with totals. Of a geography the
 finest level that is used is crossed, and the areas of all coarser levels stand above it: a difference between levels
 must not give a withheld area back. Of another hierarchy only the finest level is crossed.
-
-Comes from: a canonical request. Goes to: `answer/verdicts.py`, which counts and protects it, then `verdict`.
 """
 
 from __future__ import annotations

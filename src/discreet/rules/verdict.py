@@ -6,7 +6,6 @@ the table without geography. An area that is withheld with fewer variables is wi
 has the smaller one as its totals. Then the complement is withheld (`complement`), so that no difference gives an area
 back. A table whose areas are all withheld fails, and a rule may fail one with too many.
 
-Comes from: a `NoisyTable`. Goes to: `withheld` (cells), `answer`, the faces (`as_json`).
 Source: Rinott et al. (2018), section 2.2, property 3.
 """
 

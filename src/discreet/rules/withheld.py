@@ -4,8 +4,6 @@ A cell counts the people of a set of areas: one area, a coarser one, those of a 
 that very set, its answer holds. Any other union is never counted: two of them, or one and a declared level, would
 differ by a withheld area. Where the table lists the areas of a union, the sum of those shown stands in its place
 (`Layout.add_shown`); where it does not, the union is withheld as soon as one of its areas is.
-
-Comes from: a `Verdict`. Goes to: `answer`, as the cells with status `c`, and the sums.
 """
 
 from __future__ import annotations

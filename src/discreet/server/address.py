@@ -5,8 +5,6 @@
 
 The address is the same for all that happens during a request, so it stands in a context variable, as Django's script
 prefix does: `hosts` sets it, and whoever writes a link asks `here()`.
-
-Comes from: the option `public_url`, `hosts`. Goes to: links of pages, documents, problems, the catalogue and the feed.
 """
 
 from __future__ import annotations

@@ -9,8 +9,6 @@ ETag follows from the question alone,
 and a reader who has the table already gets 304 before a single record is read. An answer that lasts (it was allowed
 to anybody who may ask, and charged to nobody) is kept under its ETag (`kept_answers`): the question is checked for whoever
 asks, and then nothing is counted.
-
-Comes from: `query`. Goes to: `api_routes` and `pages`.
 """
 
 from __future__ import annotations

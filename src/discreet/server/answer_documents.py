@@ -3,8 +3,6 @@
 The documents themselves are made where their numbers are (`formats.json_stat`, `answer.dry_run`,
 `answer.budget_document`, `inference.interval_document`); a test holds the two together. A field with a default may be
 missing.
-
-Comes from: those documents. Goes to: OpenAPI as schemas.
 """
 
 from __future__ import annotations

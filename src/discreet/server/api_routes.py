@@ -9,8 +9,6 @@
     GET /api/datasets/{id}/methodology    GET /api/datasets/{id}/noise
 
 Everything is a plain `def`, so that counting runs in the thread pool and never holds up the server.
-
-Comes from: the reader's programs. Goes to: `answer`, and out through `formats`.
 """
 
 from __future__ import annotations

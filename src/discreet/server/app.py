@@ -1,7 +1,4 @@
-"""The server: the application with its routes and layers, and the loop that serves it.
-
-Comes from: `cli/commands/serve.py`. Goes to: `api_routes`, `pages`; data only through a `Door`.
-"""
+"""The server: the application with its routes and layers, and the loop that serves it."""
 
 from __future__ import annotations
 

@@ -2,8 +2,6 @@
 
 A file's address holds the fingerprint of all of them, `/static/3f2a…/js/live.js`, so that a browser keeps it for good
 and a module that imports its neighbour gets one of the same version. The address without it works, too.
-
-Comes from: `static/`, `templates/`. Goes to: `templating`, `app`.
 """
 
 from __future__ import annotations

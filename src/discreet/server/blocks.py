@@ -4,8 +4,6 @@ The table is one whole release, kept for a moment (`wholes`); every part is cut 
 whatever part it is seen, and withheld in all of them or in none. A script asks for the rectangle that its reader sees:
 
     /datasets/census/block?rows=area&columns=sex&from_row=200&rows_wanted=50&from_column=0&columns_wanted=3
-
-Comes from: a `Layout`. Goes to: `static/js/windowed.js`, `result`, `paper`.
 """
 
 from __future__ import annotations

@@ -1,7 +1,4 @@
-"""The boundaries of areas, as they were declared: `/api/datasets/{id}/boundaries/{variable}`.
-
-Comes from: `Boundaries` of a version. Goes to: whoever draws a map.
-"""
+"""The boundaries of areas, as they were declared: `/api/datasets/{id}/boundaries/{variable}`."""
 
 from __future__ import annotations
 

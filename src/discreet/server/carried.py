@@ -2,8 +2,6 @@
 
 A reader who chose a language keeps it. There are no cookies, so every link, form and picture of ours that such a page
 holds names the language as well. This is done once, on the page as it was rendered: no template has to think of it.
-
-Comes from: `templating`. Goes to: the reader.
 """
 
 from __future__ import annotations

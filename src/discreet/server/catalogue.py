@@ -6,7 +6,6 @@
 Both tell what the description tells and no more: no number of a table, no number of records. The file that a distribution
 offers is the table that the dataset's page shows first.
 
-Comes from: a `Door`, `Options`. Goes to: `catalogue_routes`, `pages`.
 Source: DCAT-AP 3.0 (https://semiceu.github.io/DCAT-AP/releases/3.0.0/), https://schema.org/Dataset.
 """
 

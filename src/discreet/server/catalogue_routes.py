@@ -1,8 +1,6 @@
 """What finds the datasets: the catalogue in DCAT-AP, the links that RFC 9727 asks for, and the feed of versions.
 
-    GET /.well-known/dcat    GET /.well-known/api-catalog    GET /feed.atom    GET /datasets/{id}/feed.atom
-
-Comes from: harvesters, feed readers. Goes to: `catalogue`, `feed`.
+GET /.well-known/dcat    GET /.well-known/api-catalog    GET /feed.atom    GET /datasets/{id}/feed.atom
 """
 
 from __future__ import annotations

@@ -3,8 +3,6 @@
 Every number shown has an interval (`inference/intervals.py`) that covers the true count with a chance of 95 % or more.
 It depends on the number shown and on the public law only, so it tells nothing new. Large numbers share one reach, ±k;
 small ones may not: a zero that stays zero, a small count that is never shown. The widest reach is said of all.
-
-Comes from: a `Release` of counts with noise of their own. Goes to: `pages`, `grid`.
 """
 
 from __future__ import annotations

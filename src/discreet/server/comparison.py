@@ -5,8 +5,6 @@
 
 Both versions are asked through their doors: one that is closed answers 410. Both questions are checked before either
 is answered, so that nothing is charged for one where the other is refused.
-
-Comes from: `version_routes` and the reader's browser. Goes to: `inference/compared.py`.
 """
 
 from __future__ import annotations

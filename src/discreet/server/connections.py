@@ -9,7 +9,7 @@ There are at most `most` connections. One more takes the place of the one that h
 body: whoever opens thousands of connections and sends half of it closes his own, and a reader who asks at once is answered.
 `most` leaves room for the files of the server, so that the system never runs out of descriptors.
 
-Comes from: `serving`. Goes to: the application. Source: RFC 9112, section 9.5; RFC 6585, section 5.
+Source: RFC 9112, section 9.5; RFC 6585, section 5.
 """
 
 from __future__ import annotations

@@ -1,7 +1,4 @@
-"""A control of a page: every one is a link to another state of the page.
-
-Comes from: `builder`, `toolbar`. Goes to: templates.
-"""
+"""A control of a page: every one is a link to another state of the page."""
 
 from __future__ import annotations
 

@@ -6,7 +6,6 @@ There are no cookies, so a browser adds nothing of its reader to a request, and 
 have to be put into the request by a script of the other site: the header `Authorization` is not among those that a
 preflight allows, and an answer under a key has none of these headers.
 
-Comes from: the request. Goes to: the reader's browser.
 Source: Fetch standard, section 3.3 (https://fetch.spec.whatwg.org/#http-cors-protocol).
 """
 

@@ -1,9 +1,7 @@
 """The custodian's page: what the watch of requests found, and who is held back.
 
-    GET /custodian/alerts      the page, for custodians
-    GET /api/alerts            the same as JSON
-
-Comes from: `watch/alerts.py`, `access/shared.py`. Goes to: custodians alone.
+GET /custodian/alerts      the page, for custodians
+GET /api/alerts            the same as JSON
 """
 
 from __future__ import annotations

@@ -1,7 +1,4 @@
-"""The datasets that can be asked now: one damaged version does not take the others down.
-
-Comes from: the workspace. Goes to: the lists of `api_routes` and `pages`.
-"""
+"""The datasets that can be asked now: one damaged version does not take the others down."""
 
 from __future__ import annotations
 

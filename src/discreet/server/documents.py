@@ -1,7 +1,4 @@
-"""What the API tells about a dataset: its public description, never a number of records.
-
-Comes from: a `Door`. Goes to: `api_routes` as JSON, and OpenAPI as schemas.
-"""
+"""What the API tells about a dataset: its public description, never a number of records."""
 
 from __future__ import annotations
 

@@ -4,8 +4,6 @@
 
 Any page may show it in a frame, and that is all it may do: the policy of this page allows no script, no form and no
 connection. What is refused says so in the frame.
-
-Comes from: a frame on another page. Goes to: `answer`, `grid`.
 """
 
 from __future__ import annotations

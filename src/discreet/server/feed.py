@@ -8,7 +8,7 @@ one that is served the reference date and the note that every reader must be tol
 one version to the next: that would be about people. A version whose load nobody wrote down has no entry, since Atom
 demands a time.
 
-Comes from: a `Door` with the versions of its dataset. Goes to: `catalogue_routes`. Source: RFC 4287.
+Source: RFC 4287.
 """
 
 from __future__ import annotations

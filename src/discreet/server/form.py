@@ -3,9 +3,6 @@
 Shelves of selects say which variables stand where; filters, groups and levels are hidden fields, which links and the
 picker change. What a browser sends is full of empty parameters; `is_raw` recognises it, and the page then redirects to
 the clean permalink.
-
-Comes from: the query string, however wrong: a form is filled in even when its request is refused.
-Goes to: `templates/_form.html`; `read_form` goes to `answer`.
 """
 
 from __future__ import annotations

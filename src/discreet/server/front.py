@@ -14,7 +14,7 @@ identity of its own passes by. Equal requests that arrive together are answered 
 waits for another reader: those who wait go on by themselves where the first one does not take a long answer at once.
 A page that tells what is left of a budget is given again for a second (`MOMENT`): so old a page may be on any screen.
 
-Comes from: `app`. Goes to: the reader, or to the layers behind. Source: RFC 9110, section 13.1.2; RFC 9111, section 3.
+Source: RFC 9110, section 13.1.2; RFC 9111, section 3.
 """
 
 from __future__ import annotations

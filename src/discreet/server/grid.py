@@ -6,8 +6,6 @@ Its rows are those of the first layer, then those of the second, and so on.
 
 The outer row variables become headings of groups of rows, so that one narrow column of labels stands beside
 the numbers however many variables there are; the column variables become header rows with spans.
-
-Comes from: a `Release`. Goes to: `templates/_grid.html`, `blocks`, `paper`.
 """
 
 from __future__ import annotations

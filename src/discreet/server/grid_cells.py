@@ -1,7 +1,4 @@
-"""The cells of a table for the eye: a number or why there is none, what stands below it, what is told of it.
-
-Comes from: `grid`. Goes to: pages, blocks and paper.
-"""
+"""The cells of a table for the eye: a number or why there is none, what stands below it, what is told of it."""
 
 from __future__ import annotations
 

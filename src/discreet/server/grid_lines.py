@@ -1,7 +1,4 @@
-"""The rows and columns of a table that is laid out: their labels, how they are named in an address, where groups begin.
-
-Comes from: the dimensions of a release. Goes to: `grid`, `blocks`.
-"""
+"""The rows and columns of a table that is laid out: their labels, how they are named in an address, where groups begin."""
 
 from __future__ import annotations
 

@@ -6,8 +6,6 @@
 
 They say `ok` or `no` and nothing about datasets. They stand before all other layers: no limit, no key and no host is
 looked at. An address that a proxy tells counts for nothing here: behind a proxy on the same machine nobody gets metrics.
-
-Comes from: the connection. Goes to: systemd, Kubernetes, Prometheus.
 """
 
 from __future__ import annotations

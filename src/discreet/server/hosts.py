@@ -12,7 +12,6 @@ Nobody can forge the last one: with it `--host 0.0.0.0` works in an office witho
 
 Below a path every address starts with its root. A proxy may pass the root on or take it away: both are read.
 
-Comes from: the request. Goes to: `address`, and everything behind it.
 Source: RFC 9110, sections 4.3.3, 7.2 and 15.5.20; RFC 9112, section 3.2 (no host, or two, are 400).
 """
 

@@ -8,8 +8,6 @@
 A reader who asks for a large table and does not read it holds cells, not memory without end, and is cut off in the end
 (`connections`). Whoever asks without a key has two thirds of the budget: accounts always find the rest. What is decided
 here follows from public shapes and from what others ask at the moment, never from a count.
-
-Comes from: `app`, as a layer and before each answer of its doors. Goes to: the routes, which name what costs more (`take`).
 """
 
 from __future__ import annotations

@@ -2,8 +2,6 @@
 
 Whether a table can be tested follows from its shape, before anything is counted. The answer is a function of
 the release alone, so it has an ETag like the table itself.
-
-Comes from: a checked `Question`. Goes to: `api_routes` as JSON, `pages` as a page.
 """
 
 from __future__ import annotations

@@ -3,8 +3,6 @@
     cell=sex=1,age=20-24    of=..    over=..    minus=..    minus_of=..    level=0.95
 
 Each of them but `level` may be repeated: their cells are added up. Without a cell every cell is answered.
-
-Comes from: the query string and a `Release`. Goes to: `api_routes` as JSON, `pages` as a page.
 """
 
 from __future__ import annotations

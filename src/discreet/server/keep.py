@@ -2,8 +2,6 @@
 
 Each of them asks the same question again at the public address of the server, so that it works for whoever reads the
 page, wherever it is hosted. Which files there are is known to the registry of formats alone.
-
-Comes from: a `Question`. Goes to: `_keep.html`.
 """
 
 from __future__ import annotations

@@ -6,8 +6,6 @@
 An ETag follows from the version, the canonical request, the format, the view, the language and the root of the links
 (`answer`). What is not used longest is forgotten first. With a folder, documents are kept on disk too: a restart finds
 them, and so do the other processes. A file holds the hash of its own bytes; one that is torn or foreign is not read.
-
-Comes from: `answer`, `front`. Goes to: the reader, without counting.
 """
 
 from __future__ import annotations

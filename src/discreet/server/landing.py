@@ -4,8 +4,6 @@
 
 The live table is a table of the first dataset that anybody may ask for, so that it charges nothing. A word is looked for
 in all that is public of a dataset, down to the labels of its categories.
-
-Comes from: the reader's browser. Goes to: `landing.html`.
 """
 
 from __future__ import annotations

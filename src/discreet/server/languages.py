@@ -7,7 +7,7 @@
 Addresses for programs speak English; a table or a description of the API takes `lang` for its labels. The layer takes
 `lang` out of the query, so that no route has to know it, and refuses a language that is not there.
 
-Comes from: the request. Goes to: `words`, for all that is said meanwhile. Source: RFC 9110, section 12.5.4.
+Source: RFC 9110, section 12.5.4.
 """
 
 from __future__ import annotations

@@ -5,8 +5,6 @@ A reader asks for dozens of blocks of one table. What is kept is public, a relea
     key = (digest of the version, canonical request with its layout, view, how categories are named, language),
 
 and is looked up only after `Door.check` allowed the question to whoever asks.
-
-Comes from: `pages`, `table_routes`. Goes to: `result`, `blocks`, `paper`; a restart forgets it.
 """
 
 from __future__ import annotations

@@ -8,8 +8,6 @@
                from each to keep the next
 
 Nothing that is answered depends on any of them.
-
-Comes from: `app.serve`. Goes to: the process, before it answers.
 """
 
 from __future__ import annotations

@@ -1,7 +1,4 @@
-"""The methodology of a dataset and its noise table: as JSON, as a page, and as a page in one file.
-
-Comes from: `Doors.methodology`. Goes to: `api_routes`, `pages`; `discreet methodology --out FILE.html`.
-"""
+"""The methodology of a dataset and its noise table: as JSON, as a page, and as a page in one file."""
 
 from __future__ import annotations
 

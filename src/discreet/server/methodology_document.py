@@ -2,8 +2,6 @@
 
 The documents are made in `answer/methodology.py`, `noise/files/document.py` and `protect/plan_file.py`; a test holds
 them and these types together.
-
-Comes from: those documents. Goes to: OpenAPI as schemas.
 """
 
 from __future__ import annotations

@@ -5,8 +5,6 @@
 
 Several processes write into one folder, and whoever is asked reads them all together. Labels are names of routes and
 codes of errors, which are the same on every server; how long an answer took is counted in the wide classes of `SECONDS`.
-
-Comes from: `audit/layer.py`, `server/watch`. Goes to: `/metrics`, for those who may read it.
 """
 
 from __future__ import annotations

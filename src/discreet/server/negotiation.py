@@ -9,7 +9,7 @@
 Of the ranges that match a format the most specific one gives its quality. The highest quality wins, then the more
 specific match, then the order in which formats are offered.
 
-Comes from: the request. Goes to: `api_routes`, `sdmx`. Source: RFC 9110, section 12.5.1.
+Source: RFC 9110, section 12.5.1.
 """
 
 from __future__ import annotations

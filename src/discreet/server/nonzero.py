@@ -1,8 +1,6 @@
 """A table of which only the cells that are not 0 are sent: `nonzero=yes`. They leave while they are counted.
 
 The server keeps its own limit: `nonzero_cells`, by default the dataset's `max_cells`. Whoever serves wide tables raises it.
-
-Comes from: `api_routes`. Goes to: `Door.nonzero`, and out through formats that write lines.
 """
 
 from __future__ import annotations

@@ -2,8 +2,6 @@
 
 Parameters are read by `query` and described here; a test holds the two together. FastAPI's own 422 is taken
 out, since every unreadable request is answered by a 400 problem.
-
-Comes from: `formats`, `query`, `documents`. Goes to: /openapi.json.
 """
 
 from __future__ import annotations

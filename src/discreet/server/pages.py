@@ -2,8 +2,6 @@
 
 Every page is rendered here and works without JavaScript; the address is the whole state. A later builder adds
 to these pages and asks the same routes.
-
-Comes from: the reader's browser. Goes to: `answer` for the table, `templates/` for the page.
 """
 
 from __future__ import annotations

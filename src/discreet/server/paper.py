@@ -1,8 +1,6 @@
 """A table on paper: as many columns side by side as a sheet is wide, all rows below, then the next columns.
 
 Groups of columns stay together where a sheet has room for them.
-
-Comes from: a `Layout`. Goes to: `templates/_paper.html`.
 """
 
 from __future__ import annotations

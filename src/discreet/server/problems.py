@@ -4,8 +4,6 @@
 
 `type` is the address of a page that explains the code. What concerns whoever runs the server (a status of 500
 and more) is told to the log, and to the reader only by its code.
-
-Comes from: every route. Goes to: the reader.
 """
 
 from __future__ import annotations

@@ -4,8 +4,6 @@
 
 An example is an address of this server. The page asks it within the server, through all layers, and shows the first
 lines of the answer: what a reader sees is what a program gets.
-
-Comes from: the reader's browser. Goes to: `programmers.html`.
 """
 
 from __future__ import annotations

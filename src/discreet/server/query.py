@@ -2,8 +2,6 @@
 
 List parameters are comma-separated, repeated, or both; `filter` and `group` follow `model/grammar.py`. A
 parameter that has no meaning is refused: a misspelt `column=age` must never give another table silently.
-
-Comes from: the query string. Goes to: `answer`, as a `TableRequest`.
 """
 
 from __future__ import annotations

@@ -1,11 +1,9 @@
 """How a page shows a table: what its readers choose beside the view, and what no other face has.
 
-    labels   `labels`, `codes` or `both`: how categories are named
-    layer    which layer is shown, named as a cell is: `region=R01`; `all` for all, one below the other; the first by default
-    show     `table`, `chart` or `map`; with `chart` the kind of it
-    page     which part of a table that is too large to be drawn at once, for browsers without scripts
-
-Comes from: the query string of a page. Goes to: `result`, links.
+labels   `labels`, `codes` or `both`: how categories are named
+layer    which layer is shown, named as a cell is: `region=R01`; `all` for all, one below the other; the first by default
+show     `table`, `chart` or `map`; with `chart` the kind of it
+page     which part of a table that is too large to be drawn at once, for browsers without scripts
 """
 
 from __future__ import annotations

@@ -4,8 +4,6 @@
 
 A dataset whose records are not those of its load is not served from then on; the log says why. It is served again
 when a later round finds it sound, after a load say.
-
-Comes from: `server/app.py`. Goes to: `Doors.verify`.
 """
 
 from __future__ import annotations

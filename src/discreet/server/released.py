@@ -1,7 +1,4 @@
-"""What every response with a release has: the charge in a header, and for HEAD nothing but headers.
-
-Comes from: a `Door`. Goes to: `api_routes`, `pxweb`, `sdmx`.
-"""
+"""What every response with a release has: the charge in a header, and for HEAD nothing but headers."""
 
 from __future__ import annotations
 

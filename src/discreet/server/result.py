@@ -2,8 +2,6 @@
 
 A table of at most `page_cells` cells is drawn at once. A larger one is drawn in parts: with scripts in a window that
 moves over it, without them page by page.
-
-Comes from: `pages`, with a `Layout`. Goes to: `templates/_result.html`, `templates/print.html`.
 """
 
 from __future__ import annotations

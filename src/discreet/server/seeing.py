@@ -4,8 +4,6 @@
 
 The picture is the server's own SVG, inline, without title and note, which stand on the page; below it its sentences, what
 its marks mean, other kinds that fit, and the table behind it. `js/chart.js` lets its marks speak.
-
-Comes from: a viewed `Release` and the address. Goes to: `templates/_chart.html`.
 """
 
 from __future__ import annotations

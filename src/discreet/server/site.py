@@ -8,8 +8,6 @@
 
 All links are relative, and no address has a query: the site works below any path, and from `python -m http.server`.
 Everything is there without scripts; a small module narrows the list while the reader chooses.
-
-Comes from: `discreet publish --site`, through a `Door`. Goes to: a `Place`.
 """
 
 from __future__ import annotations

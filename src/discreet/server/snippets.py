@@ -1,7 +1,4 @@
-"""The same table elsewhere: its addresses, and the calls of other programs that ask for it.
-
-Comes from: a canonical `TableRequest`. Goes to: `keep`, and the other pages.
-"""
+"""The same table elsewhere: its addresses, and the calls of other programs that ask for it."""
 
 from __future__ import annotations
 

@@ -1,8 +1,6 @@
 """A dataset and a release in the language of the reader: their labels and sentences, and nothing else.
 
 Names, codes and numbers are the same objects as before, so that no number can depend on a language.
-
-Comes from: a `Door`. Goes to: pages; tables and descriptions of the API that name a language.
 """
 
 from __future__ import annotations

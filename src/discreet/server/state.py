@@ -1,10 +1,8 @@
 """What a server keeps beside the workspace while it runs: its log, what its processes share, metrics, the watch.
 
-    with open_state(doors, options) as state:      a server that serves; what it writes is for its owner alone
-        create_app(doors, options, state)
-    create_app(doors, options)                     the same application, which writes nothing
-
-Comes from: `app`. Goes to: the layers of the application.
+with open_state(doors, options) as state:      a server that serves; what it writes is for its owner alone
+    create_app(doors, options, state)
+create_app(doors, options)                     the same application, which writes nothing
 """
 
 from __future__ import annotations

@@ -5,7 +5,6 @@ one goes out in chunks: where its making fails, the last chunk is never sent, th
 sees that. HTTP/1.0, which some proxies still speak, has no chunks, and there the end of the connection is the end of the
 document: it is made whole in a temporary file first and sent with its length.
 
-Comes from: `formats`. Goes to: `api_routes`.
 Source: RFC 9112, sections 7.1 and 8.
 """
 

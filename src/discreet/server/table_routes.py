@@ -1,7 +1,4 @@
-"""Routes of pages that show parts of a table: a block of cells for scripts, all sheets for paper.
-
-Comes from: `static/js/windowed.js`, the link "Print". Goes to: `blocks`, `paper`.
-"""
+"""Routes of pages that show parts of a table: a block of cells for scripts, all sheets for paper."""
 
 from __future__ import annotations
 

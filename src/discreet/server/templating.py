@@ -1,7 +1,4 @@
-"""The templates: Jinja with autoescape always on, and the few words that every page uses.
-
-Comes from: `templates/`. Goes to: `pages` and `problems`.
-"""
+"""The templates: Jinja with autoescape always on, and the few words that every page uses."""
 
 from __future__ import annotations
 

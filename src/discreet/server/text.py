@@ -4,7 +4,6 @@ Control characters (C0, DEL, C1, lone surrogates) become U+FFFD. Explicit bidire
 where the text ends, so that it never turns the text that follows around; in HTML each label stands in a
 `<bdi>` besides. Markup is escaped by Jinja, and by `isolated` here.
 
-Comes from: `dataset.toml` and the reader's own words. Goes to: the templates, as filters `plain` and `bdi`.
 Source: Unicode Standard Annex 9, sections 2.1-2.5.
 """
 

@@ -1,7 +1,4 @@
-"""The links above a table: each changes one thing of the address, so that all work without scripts.
-
-Comes from: a release laid out, its view, how it is read. Goes to: `templates/_toolbar.html`, the headers of `_grid.html`.
-"""
+"""The links above a table: each changes one thing of the address, so that all work without scripts."""
 
 from __future__ import annotations
 

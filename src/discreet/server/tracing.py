@@ -3,8 +3,6 @@
     request -> check, answer        one span each, named by the route; no address, no account, no query, no number
 
 Where spans go is said by OpenTelemetry's own variables (`OTEL_EXPORTER_OTLP_ENDPOINT`, `OTEL_SERVICE_NAME`).
-
-Comes from: `audit/layer.py`, `audit/entry.py`. Goes to: a collector.
 """
 
 from __future__ import annotations

@@ -15,7 +15,7 @@ Compression and secrets (BREACH): the length of a compressed answer tells about 
 a reader's browser ask with that reader's rights, for an answer that holds the secret. There are no cookies and no
 secrets in documents, and no site can have a browser send a key (`cross_origin`).
 
-Comes from: the routes. Goes to: the reader. Source: RFC 9110, sections 8.8.3, 9.3.2, 12.5.3, 13.1.5 and 14.
+Source: RFC 9110, sections 8.8.3, 9.3.2, 12.5.3, 13.1.5 and 14.
 """
 
 from __future__ import annotations

@@ -2,8 +2,6 @@
 
 Who waits holds a thread of the server, and threads are few: without a bound one slow answer, asked for by many, would keep
 everybody from the quick ones. A quick answer that is made twice costs little, and a slow one needs a place (`in_flight`).
-
-Comes from: `kept_answers`, `wholes`. Goes to: whoever makes an answer.
 """
 
 from __future__ import annotations

@@ -1,9 +1,7 @@
 """The versions of a dataset: which there are, and two of them compared.
 
-    GET /api/datasets/{id}/versions
-    GET /api/datasets/{id}/compare?version=..&with=..&rows=..&columns=..&level=..
-
-Comes from: the reader's programs. Goes to: `answer`, `comparison`.
+GET /api/datasets/{id}/versions
+GET /api/datasets/{id}/compare?version=..&with=..&rows=..&columns=..&level=..
 """
 
 from __future__ import annotations

@@ -3,8 +3,6 @@
     the list of datasets, and of each dataset its first page and the table of it as CSV and JSON
 
 Nothing is charged: nobody asks, and whoever is nobody is never charged.
-
-Comes from: `app`. Goes to: the application.
 """
 
 from __future__ import annotations

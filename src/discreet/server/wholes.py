@@ -8,8 +8,6 @@ kept under what decides it,
 and is looked up only after `Door.check` allowed the question to whoever asks. It is made once, even if all slices
 arrive together, and so it is charged once. A refusal that needed the counts is kept as well. What one account alone
 was allowed to ask is not kept.
-
-Comes from: `server/pxweb`. Goes to: nobody else; a restart forgets it.
 """
 
 from __future__ import annotations

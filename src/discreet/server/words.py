@@ -6,8 +6,6 @@ Values stand in it by name, `say("{cells:,} cells", cells=36)`, and plurals choo
 
 A language is one file, `locale/de.po`: what its entries lack is said in English. Separators, lists, dates, plural forms and
 the direction of writing are those that Babel knows for it.
-
-Comes from: templates and the modules of `server` that make sentences. Goes to: pages.
 """
 
 from __future__ import annotations

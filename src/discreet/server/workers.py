@@ -5,8 +5,6 @@ is ordered by its database, whoever asks. A process that dies is replaced; if th
 
 On Linux a process begins as a copy of the watching one, which has imported everything, opened nothing and has no other
 thread: what is imported is in memory once. Elsewhere it begins anew.
-
-Comes from: `app.serve`. Goes to: `app.serve_here`, in each process.
 """
 
 from __future__ import annotations

@@ -2,8 +2,6 @@
 
 Every figure here is declared by the custodian and printed with the table; nothing is computed per request.
 The average weight is the ratio weight_total / sample_size, kept as two integers.
-
-Comes from: `dataset.toml`, checked at load. Goes to: `weights`, `dp_weights`, `sampling_error`.
 """
 
 from __future__ import annotations

@@ -17,7 +17,6 @@ such a value the count lies. Design effects below (1 - n/N)(1 - ñ/n) are told a
 has none; and of small cells nothing is told: a cell with fewer than 16 people after noise takes the largest rung of the
 table's other cells, or the declared design effect where that is larger.
 
-Comes from: `variance` and exact tables. Goes to: `sampling_error`.
 Source: Kish (1965), section 8.2; Wolter (2007), chapter 7 (generalised variance functions: relative variance = deff / n).
 """
 

@@ -10,7 +10,6 @@ what comes out (post-processing).
 Sensitivity of the invariant form: N/n for one cell, 2N/n (L1) for a table. Without the invariant a sample of
 one stands for everyone, and the sensitivity is N.
 
-Comes from: `protect`, under `dp`. Goes to: the release's weighted values.
 Source: Bailie (2020), section 4.1 and table 2.
 """
 

@@ -9,7 +9,6 @@ its value by each replicate weight. So estimates can be combined, and one rule g
 
 Nothing here is released: an exact standard error would tell about the exact count.
 
-Comes from: `records/sampled_rows.py`. Goes to: `assess`.
 Source: Woodruff (1971); Wolter (2007), chapter 6; Lumley (2010), section 2.
 """
 

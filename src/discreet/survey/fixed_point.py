@@ -3,8 +3,6 @@
 A weight of 666.6667 with four decimals is the integer 6666667. Quotients are rounded to the nearest unit of
 the last decimal, halves away from zero, so that gains and losses are alike. No float takes part, and products
 that would pass 64 bits are never formed.
-
-Comes from: `weights`, `dp_weights`. Goes to: back to them.
 """
 
 from __future__ import annotations

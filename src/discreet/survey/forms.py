@@ -4,7 +4,6 @@ All but `largest-weight` are functions of noisy counts and public weights: they 
 not tell. They are differentially private where these are (`dp`). Claims treat a record's weight as a fixed attribute
 of the record.
 
-Comes from: `form` in `[survey]`. Goes to: the release's promise and the custodian's warnings.
 Source: Shlomo, Krenzke & Li (2019), section 2; Bailie (2020), section 4.1.
 """
 

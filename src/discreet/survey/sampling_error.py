@@ -12,7 +12,6 @@ which has no relative error.
 
 Nothing here can be given an exact count or weight.
 
-Comes from: noisy cells, `design_effect` or declared constants. Goes to: the release's status and its columns of error.
 Source: Kish (1965), section 11.7; Wolter (2007), chapter 7.
 """
 

@@ -11,7 +11,6 @@ as R survey does it for totals under `lonely.psu = "adjust"`. Replicates are cen
 
 Sums are added in the order of cells and strata: the same floats on every machine.
 
-Comes from: `records`. Goes to: design effects, exact standard errors of the custodian.
 Source: Wolter (2007), eqs 2.4.6, 3.3.4, 4.5.1 and section 5.3; Lumley (2010), chapter 2; Rao & Shao (1999).
 """
 

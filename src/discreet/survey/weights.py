@@ -12,7 +12,6 @@ them. In (c) the rounding to a public grid is what makes it private: noise in st
 would release W_k modulo w_max. All is fixed point, rounded to the last decimal, halves away from zero; the result
 is the same on every machine.
 
-Comes from: (c) `answer/counting.py`; (a), (b) `attacks/trials`, reproductions. Goes back to them.
 Source: (a), (b) Shlomo, Krenzke & Li (2019), eqs 4-5; (c) Rinott et al. (2018), section 8; R cellKey is (b).
 """
 

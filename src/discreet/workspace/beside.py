@@ -8,7 +8,6 @@ With the same keys a cell in which nobody differs has one number in both version
 records show where these people are. With other keys or other noise, the same people have two numbers, which tell more
 than one.
 
-Comes from: `load`. Goes to: `history`.
 Source: docs/decisions/0009-versions-beside-each-other.md.
 """
 

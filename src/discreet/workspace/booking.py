@@ -2,8 +2,6 @@
 
 The ledger is asked and not the folders: a folder that was deleted does not undo what was released from it. What this
 workspace has never seen cannot be known: a second workspace has a ledger and a cap of its own.
-
-Comes from: `load`, `load_dry_run`. Goes to: `ledger`.
 """
 
 from __future__ import annotations

@@ -2,8 +2,6 @@
 
 The file is a CSV in UTF-8 with the columns `code`, `label` (else the code) and `parent` (else none). Its categories are
 put into the text of the description before that is read: what is loaded and sealed is one text, which needs no file.
-
-Comes from: `description_file`. Goes to: `model/dataset_toml.py`.
 """
 
 from __future__ import annotations

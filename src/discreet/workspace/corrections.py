@@ -7,8 +7,6 @@
 With the same keys a cell in which nobody changed keeps its number, so whoever has both versions sees which cells hold
 the people who were corrected (docs/methods/attack-versions.md). New keys end that, and give a second number for the
 same people, which can be averaged with the first.
-
-Comes from: `discreet load --corrections`. Goes to: `load`.
 """
 
 from __future__ import annotations

@@ -9,8 +9,6 @@ compared with the list before it is first used; one that is damaged, or another 
 counted then, with the same numbers, and the log `discreet.cubes` says so. A list that was changed counts for nothing.
 
 Cubes follow from the records and from nothing else: another engine keeps them as they are. They go with the version.
-
-Comes from: `load` and `upkeep/building.py` (written). Goes to: `engine_place` (read), `doctor`, `discreet versions`.
 """
 
 from __future__ import annotations

@@ -2,8 +2,6 @@
 
 `model` reads a text and calls it `dataset.toml`, which is its usual name; whoever opened a file of another name is told
 that name.
-
-Comes from: `model/dataset_toml.py` and the checks at load. Goes to: `cli/commands/load.py`, `api`.
 """
 
 from __future__ import annotations

@@ -1,8 +1,6 @@
 """What a load asks of the disk: to keep a version before it is served, and to say so when it is full.
 
 A server asks it for folders of its own.
-
-Comes from: `load`, `server`. Goes to: the disk; the custodian, as an error.
 """
 
 from __future__ import annotations

@@ -2,8 +2,6 @@
 
 The first that is named wins: the option of the load, `[engine]` in `dataset.toml`, `[engine]` in `workspace.toml`,
 DuckDB. No number depends on the choice.
-
-Comes from: the faces, the two files, a `Version`. Goes to: `load`, `Workspace`.
 """
 
 from __future__ import annotations

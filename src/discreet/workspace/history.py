@@ -7,7 +7,6 @@ versions were compared at the load of the later one. A closed version is opened 
 sealed by the secret. One that is missing, or that names another current version since a load did not finish, opens
 nothing: the served version answers alone.
 
-Comes from: `load`. Goes to: `Workspace`, which answers `version=`.
 Source: docs/decisions/0009-versions-beside-each-other.md.
 """
 

@@ -4,8 +4,6 @@
 
 The people of a study are invented: nothing here tells of anybody, and all of it is public. The command gives the same
 figures again to whoever doubts them.
-
-Comes from: `discreet attack NAME --keep`. Goes to: `answer/methodology.py`.
 """
 
 from __future__ import annotations

@@ -8,7 +8,6 @@ processes and hosts only raise it. Its seal is keyed by the secret and names the
 make one. An older mark is no harm, since a ledger may be ahead of it; an older ledger under a newer mark is refused.
 Whoever brings back the whole workspace, ledger and marks together, is not noticed.
 
-Comes from: `Workspace`, `load`. Goes to: `ledger`.
 Source: docs/methods/ledger.md.
 """
 

@@ -4,8 +4,6 @@ A ledger is made when the first account or the first load under `dp` needs one, 
 charged, a missing ledger means that nobody knows what was spent, and nothing is answered.
 
 The database is imported by the functions that open it: a table that no ledger pays for starts without it.
-
-Comes from: `load`, `Workspace`, `cli`. Goes to: `ledger`.
 """
 
 from __future__ import annotations

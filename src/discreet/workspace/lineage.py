@@ -1,8 +1,6 @@
 """What a lineage keeps: the defaults of its first load, its newest keys, and the datasets that are served from it.
 
 Its method and its budget are in the ledger (`booking`).
-
-Comes from: `load` and `cli`, with a description that is not loaded yet. Goes to: `dataset_toml` (which defaults).
 """
 
 from __future__ import annotations

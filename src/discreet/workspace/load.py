@@ -6,8 +6,6 @@
 Nothing is left behind when a load is refused, and the version that was served is still served. Under `dp` the whole
 claim of the universe is charged to the budget before the version can be seen by anybody; a load that dies after the
 charge is loaded again for free, since the same records and the same plan have the same name.
-
-Comes from: the faces. Goes to: a version on disk, the ledger.
 """
 
 from __future__ import annotations

@@ -4,8 +4,6 @@
 
 Records pass through a folder that is removed; the ledger's transaction is undone. Where a workspace has no secret or
 no ledger yet, throwaway ones stand in for them.
-
-Comes from: `answer/load.py`. Goes to: `discreet load --dry-run`.
 """
 
 from __future__ import annotations

@@ -1,7 +1,4 @@
-"""Options of a workspace: the command line, then DISCREET_*, then `workspace.toml`, then the default. The first one wins.
-
-Comes from: the command line, the environment, the workspace. Goes to: `cli`, `server`, `records`.
-"""
+"""Options of a workspace: the command line, then DISCREET_*, then `workspace.toml`, then the default. The first one wins."""
 
 from __future__ import annotations
 

@@ -2,8 +2,6 @@
 
 The description without its comments, without how its file is read and what keeps it; the revisions; the shapes of areas;
 of a joint dp universe the noisy residuals. No record, key, fingerprint or secret is among them, and none follows from them.
-
-Comes from: `Workspace.public_parts`. Goes to: `publish`, and back to a `Dataset` on another machine.
 """
 
 from __future__ import annotations

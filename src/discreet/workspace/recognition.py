@@ -6,8 +6,6 @@
 Datasets of one lineage, and datasets of one budget, are known to share people. Others have keys, noise or a cap of their
 own: whoever averages their tables, or adds up what was spent on them, must know. Only a declared lineage or budget
 refuses; a sketch cautions, since files that merely number their records look alike.
-
-Comes from: `load`. Goes to: the custodian, by way of `answer/load.py`.
 """
 
 from __future__ import annotations

@@ -9,7 +9,6 @@ them. A database that is written to gets another head, so that an honest change 
 in the middle is found by the whole hash. Cubes have seals of their own (`cube_files.py`): a version can be answered from
 them while its records are away.
 
-Comes from: `load` (sealed), `version` (read). Goes to: `version`, `Workspace.verify`.
 Source: docs/decisions/0008-sealed-records.md.
 """
 

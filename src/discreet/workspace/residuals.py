@@ -3,8 +3,6 @@
     residuals.npy    whole numbers, one residual after the other, in the order of the plan's parts
 
 They are what the budget was charged for: with them a table is answered and no record is read.
-
-Comes from: `load` (measured, sealed), `Workspace` (read). Goes to: `protect/joint_noise.py`.
 """
 
 from __future__ import annotations

@@ -4,8 +4,6 @@
 
 A version without the file was loaded before revisions had numbers: both are 1. A revision that this program does not
 know is refused before anything else of the version is read.
-
-Comes from: `load`. Goes to: `version`, `lineage`.
 """
 
 from __future__ import annotations

@@ -5,7 +5,6 @@
 A workspace without the file was made before schemas had numbers and has schema 1. Opening one changes nothing. A newer
 schema than this program knows is refused: what it cannot read in full it must not answer from.
 
-Comes from: `load`, `Workspace`. Goes to: `workspace.json`.
 Source: docs/decisions/0007-versions.md.
 """
 

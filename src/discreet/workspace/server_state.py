@@ -6,8 +6,6 @@
 
 The option `state` names another folder, for a workspace that the server may only read. What stands there is no part of
 the workspace: no backup has it, and nothing that is published depends on it.
-
-Comes from: the options. Goes to: `server`, `cli/commands/log.py`.
 """
 
 from __future__ import annotations

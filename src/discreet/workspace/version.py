@@ -15,8 +15,6 @@
     cubes/                 sums that were added up beforehand, with a sealed list of their own (`cube_files.py`)
 
 Nothing else may stand there.
-
-Comes from: `load`. Goes to: `Workspace`, which serves it.
 """
 
 from __future__ import annotations

@@ -1,7 +1,4 @@
-"""What everybody may know of a dataset's versions, and which one a reader means by a word.
-
-Comes from: `history`. Goes to: `Workspace`; the faces, as public facts.
-"""
+"""What everybody may know of a dataset's versions, and which one a reader means by a word."""
 
 from __future__ import annotations
 

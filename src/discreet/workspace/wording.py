@@ -5,8 +5,6 @@
 A description belongs to its version and is sealed with it. A corrected one stands beside it, is sealed as well, and may
 differ in words only: whatever decides a number (codes, order, protection, rules) must be equal. It serves the one
 version that it was written for.
-
-Comes from: `discreet relabel`. Goes to: `Workspace`, which shows the corrected words.
 """
 
 from __future__ import annotations

@@ -14,8 +14,6 @@
 
 A load writes a new version beside the others and then replaces `current` by a rename: a reader sees the
 old version or the new one, never half of either. Everything but a load opens data read-only.
-
-Comes from: the faces. Goes to: `answer`, as a `StoredDataset`.
 """
 
 from __future__ import annotations

@@ -4,7 +4,6 @@
 
 The published values are single draws and cannot be recomputed; the intervals around them can.
 
-Comes from: `survey.dp_weights`. Goes to: `discreet reproduce bailie2020`.
 Source: Bailie (2020), sections 3.3 and 4.1, Table 2.
 """
 

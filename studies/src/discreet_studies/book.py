@@ -13,8 +13,6 @@ what the picture shows; everything up to the second is written by `scripts/build
 
 `slow` on a line of its own says that the suite checks the part among its slow tests. Commands run in a copy of
 the book's descriptions (`*.toml`), so a reader can run them in that folder as they stand.
-
-Comes from: docs/book, any command with `--json`. Goes to: `scripts/build-book`, tests/docs.
 """
 
 from __future__ import annotations

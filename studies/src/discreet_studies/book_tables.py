@@ -2,8 +2,6 @@
 
 Each function takes the documents of one or several runs of a command and shows what a chapter is about; nothing
 is computed here that a reader could not compute from the JSON.
-
-Comes from: the JSON of `discreet attack`, `audit`, `budget`, `design`, `margins`, `reproduce`. Goes to: `book`.
 """
 
 from __future__ import annotations

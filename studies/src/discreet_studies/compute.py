@@ -2,8 +2,6 @@
 
 A process hands back an exhibit and the bytes of its picture, since what draws it cannot travel. Every exhibit
 has streams of random numbers of its own, so the answer does not depend on where it was computed.
-
-Comes from: the papers' exhibits. Goes to: `discreet reproduce`, `findings_page`.
 """
 
 from __future__ import annotations

@@ -1,7 +1,4 @@
-"""A paper's reproduction as documents: JSON, and a Markdown page with its tables and pictures.
-
-Comes from: `compute`. Goes to: `discreet reproduce --json`, `--out`; the methods book.
-"""
+"""A paper's reproduction as documents: JSON, and a Markdown page with its tables and pictures."""
 
 from __future__ import annotations
 

@@ -5,7 +5,6 @@ Every function takes many tables at once, tables along the first axis, and gives
     l1 = Σ|a-b|,   l2 = Σ(a-b)²,   l3 = Σ|√a-√b|,   HD = √(½ Σ(√a-√b)²),
     V = √(X² / (n min(r-1, c-1))),   RM = 1 - H(a|b)/H(a).
 
-Comes from: original and perturbed tables. Goes to: the simulated exhibits.
 Source: Rinott et al. (2018), section 4.2; Shlomo, Krenzke & Li (2019), section 3.5; Antal et al. (2014), eq. 4.
 """
 

@@ -7,8 +7,6 @@ A print from R runs has a standard error s/√R, ours from r runs s/√r, s bein
 and not within h plus three errors, which would add two worst cases: then 8.4 % would pass for 5.0 %, of 1,000
 tables each. By chance it fails once in 370 comparisons where h is small beside the error, less often where the error is
 small, and at most once in 42 in between. The spread is that of our own runs, since papers rarely print it.
-
-Comes from: the runs of an exhibit. Goes to: its `Finding`s.
 """
 
 from __future__ import annotations

@@ -2,8 +2,6 @@
 
 A module is imported when its paper is asked for. It exports `EXHIBITS`: from a name as "table 3" to a function
 of the effort.
-
-Comes from: one module a paper. Goes to: `compute`, `findings_page`, `discreet reproduce`.
 """
 
 from __future__ import annotations

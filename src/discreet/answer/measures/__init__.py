@@ -2,8 +2,6 @@
 
 A module holds `MEASURE`, a `MeasureKind`: its public facts (`model/measure.py`), which request is counted for it, and
 how the shown values follow from exact and noisy cells. Only here and in `pipeline` do the two meet.
-
-Comes from: a request's `measure`. Goes to: `question` (what is counted), `pipeline` (what is shown).
 """
 
 from __future__ import annotations

@@ -12,7 +12,6 @@ the design of the survey. The noise that errors include is what the form really 
     average-weight, invariant: V·w̄²
     largest-weight: (V + 1/12)·w_max²     public-strata: V·Σ w_h², over the strata h in the cell
 
-Comes from: `pipeline`. Goes back to it as plain integers that may be seen.
 Source: Shlomo, Krenzke & Li (2019), section 2; Bailie (2020), 4.1; `survey/forms.py`.
 """
 

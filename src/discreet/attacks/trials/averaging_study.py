@@ -3,7 +3,6 @@
 The cell is the number of children of an area; there are as many cells as areas. Scored are the root mean squared
 error of the estimate and how often it is right once rounded.
 
-Comes from: `attacks/averaging.py` (estimates) and `population` (the truth). Goes to: `discreet attack averaging`.
 Source: Rinott et al. (2018), section 2.2; docs/methods/attack-averaging.md.
 """
 

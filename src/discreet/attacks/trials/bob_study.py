@@ -3,7 +3,6 @@
 Every workplace has a Bob of its own whose salary is a fair coin, so guessing is right half of the time and the bound
 of even odds applies. Two decisions are scored: by all evidence (Bayes), and by the paper's own rule, "differs".
 
-Comes from: `attacks/bob.py` (what was found) and `population` (the truth). Goes to: `discreet attack bob`.
 Source: Rinott et al. (2018), section 2.2; docs/methods/attack-bob.md.
 """
 

@@ -8,8 +8,6 @@ which nearly everybody has the same age. The shares of ages, jobs and sexes diff
 
 The county is loaded under each protection: cell keys, `dp` with a margin for every table that is asked, and a survey
 under each form of weights. (With `average-weight` people represented are noisy counts times a constant.)
-
-Comes from: a mean size and a seed. Goes to: `rule_sets_study`, which loads it with each rule set.
 """
 
 from __future__ import annotations

@@ -5,7 +5,6 @@
 The rule is public, but for the number by which a rung is chosen. So this attacker needs no learning, and misses nothing
 that the error of such a cell tells.
 
-Comes from: what the public knows, and the rule of `survey/design_effect.py`. Goes to: `weights`, as a rule of errors.
 Source: docs/methods/survey-weights.md.
 """
 

@@ -1,7 +1,4 @@
-"""What an attack found, in sentences; one function an attack.
-
-Comes from: the documented JSON of a study. Goes to: `discreet attack`, and with `--keep` the methodology of datasets.
-"""
+"""What an attack found, in sentences; one function an attack."""
 
 from __future__ import annotations
 

@@ -5,8 +5,6 @@
     town    areas with children, who are all single, and other people
 
 Record i of variable v follows from the seed alone. Nothing here is drawn from real data.
-
-Comes from: `discreet attack`. Goes to: `targets` (to be loaded) and the studies (to score).
 """
 
 from __future__ import annotations

@@ -3,8 +3,6 @@
 Each is written as it stands in a `dataset.toml`, beside the mean size of the areas of a county (`county.py`) in which
 it withholds some of them and shows others. `tests/conftest.py` reads what every test declares: a rule set that
 withholds areas and is not listed here makes its test fail.
-
-Comes from: the demo and the tests. Goes to: `rule_sets_study`, which attacks each.
 """
 
 from __future__ import annotations

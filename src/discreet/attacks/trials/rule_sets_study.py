@@ -10,7 +10,6 @@ The second is what is held to the limit: no attacker knows that λ. Its standard
 regions of all counties. Beside it stands the wrong alternative, without complement and listing: the same people loaded
 without rules, of which the areas that a rule withholds are left out of tables, and unions are counted.
 
-Comes from: `rule_sets.py`, `county.py`, `attacks/withheld.py`. Goes to: `discreet attack withheld --rules`.
 Source: docs/methods/attack-withheld.md.
 """
 

@@ -1,7 +1,4 @@
-"""What the studies of all attacks share: where a curve is told, the noise that was met, and the frame of the JSON.
-
-Comes from: `averaging_study`, `bob_study`. Goes to: the same, hence `discreet attack`.
-"""
+"""What the studies of all attacks share: where a curve is told, the noise that was met, and the frame of the JSON."""
 
 from __future__ import annotations
 

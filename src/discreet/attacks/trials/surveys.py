@@ -4,7 +4,6 @@ The forms that are served are loaded and asked through their door. Those that ar
 here: the counts come through the door of a dataset that is served, with its noise, and the weighted counts are worked
 out as these forms did, from the exact weights of the invented people. So what is attacked is the arithmetic alone.
 
-Comes from: `workspace/demo/spudlandia.py`. Goes to: `weights_study`, as interfaces and what the public knows.
 Source: Shlomo, Krenzke & Li (2019), eqs 4-5, for the forms that are not served.
 """
 

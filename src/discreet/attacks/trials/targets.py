@@ -2,8 +2,6 @@
 
 The baseline counts the invented people with NumPy and shares no code with the pipeline. The protected targets are
 loaded into a workspace of their own and asked through their door, as anybody would.
-
-Comes from: an invented `Population`. Goes to: the attacks, as an `Interface` with its `Knowledge`.
 """
 
 from __future__ import annotations

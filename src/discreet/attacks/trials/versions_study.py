@@ -3,7 +3,6 @@
 Every workplace loses the same number of people between two versions, one of whom is the target. The choices of the
 custodian are tried in turn: the same keys, a new lineage, and `dp`; then more corrections collected in one version.
 
-Comes from: `attacks/versions.py` (what was found) and `population` (the truth). Goes to: `discreet attack versions`.
 Source: docs/methods/attack-versions.md.
 """
 

@@ -5,7 +5,6 @@ with everything that the form lets be asked. Scored are the share of counts foun
 certain and whether they were right, and the gain: the mean over surveys of the difference between the two shares,
 with the interval of Student's t. What errors tell is learnt from the other surveys.
 
-Comes from: `attacks/weights.py` (guesses) and `surveys` (the truth). Goes to: `discreet attack weights`.
 Source: docs/methods/attack-weights.md.
 """
 

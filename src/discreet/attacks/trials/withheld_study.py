@@ -7,7 +7,6 @@ of the areas that a rule withholds. The areas that are withheld beside them pass
 
 for every table with ten such areas or more, and for all tables together.
 
-Comes from: `attacks/withheld.py` (estimates) and the invented records (the truth). Goes to: `discreet attack withheld`.
 Source: docs/methods/attack-withheld.md.
 """
 

@@ -1,7 +1,4 @@
-"""`discreet audit`: what the integers of a noise table promise, whoever made the file.
-
-Comes from: a noise table file of any known format. Goes to: a table for people, `--json`, or a picture.
-"""
+"""`discreet audit`: what the integers of a noise table promise, whoever made the file."""
 
 from __future__ import annotations
 

@@ -1,7 +1,4 @@
-"""`discreet compare`: one table in two versions, cell by cell.
-
-Comes from: two versions of a dataset, each through its door. Goes to: a table for people, or `--json`.
-"""
+"""`discreet compare`: one table in two versions, cell by cell."""
 
 from __future__ import annotations
 

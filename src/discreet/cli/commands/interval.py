@@ -1,7 +1,4 @@
-"""`discreet interval`: how sure the counts of a table are, and sums, shares and differences of them.
-
-Comes from: a dataset through its door. Goes to: a line or a table for people, or `--json`.
-"""
+"""`discreet interval`: how sure the counts of a table are, and sums, shares and differences of them."""
 
 from __future__ import annotations
 

@@ -1,8 +1,4 @@
-"""`discreet test`: tests of hypotheses on released counts; the likelihood contains the noise.
-
-Comes from: a dataset through its door, or a matrix of released counts with its noise table file.
-Goes to: sentences for people, or `--json`.
-"""
+"""`discreet test`: tests of hypotheses on released counts; the likelihood contains the noise."""
 
 from __future__ import annotations
 

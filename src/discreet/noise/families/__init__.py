@@ -3,8 +3,6 @@
 Each module of this folder is one family and has a value `FAMILY`. The folder itself is the list: a module is found by
 its name, and it is imported when somebody asks for the family. A program that uses Discreet may add a family of its
 own with `register`.
-
-Comes from: `dataset.toml`, `discreet design`, plans, assessments. Goes to: `quantise`, hence one noise table.
 """
 
 from __future__ import annotations

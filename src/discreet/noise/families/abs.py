@@ -5,7 +5,6 @@
 With this γ only the end value exceeds e^ε, so δ = p(D) and no plateau is wasted. The guide takes (ε, δ),
 raises D until δ is reached, and reads V and the law off; `design` finds the numerical optimum beside it.
 
-Comes from: ε, and D or δ. Goes to: `quantise` (by the paper's ceiling, unless told otherwise).
 Source: Sadeghi & Chien (2022), Proposition 3 and section III-D.
 """
 

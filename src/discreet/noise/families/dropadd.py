@@ -5,7 +5,6 @@
 The law depends on the count and has bounded support, so its δ is large: 1/3 between counts of 1 to 100, and
 2/3 between 0 and 1 at ε = 2. It is offered because offices use it, with its exact account.
 
-Comes from: the share in percent and the cap. Goes to: `quantise`.
 Source: Li & Krenzke (2016); Shlomo, Krenzke & Li (2019), sections 2.3 and 3.3.
 """
 

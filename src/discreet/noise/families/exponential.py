@@ -7,7 +7,6 @@ With a range that does not depend on the count this is ε-DP for any loss. The h
 normalising constant may change by e^(ε/2) too. Δ is computed, not believed: a declared sensitivity that is
 too small is refused with the place where it fails.
 
-Comes from: a custodian's loss function. Goes to: `quantise`, `hellinger`.
 Source: McSherry & Talwar (2007); Rinott, O'Keefe, Shlomo & Skinner (2018), Theorem 4.1 (η = ε/2).
 """
 

@@ -6,7 +6,6 @@ From (ε, δ) the least σ² is found whose exact divergence between neighbourin
 within δ; from V the law is taken as it is. On a table its ε(δ) comes from the audit: the cut law has no
 finite zCDP, and a ρ claim is about the ideal law only.
 
-Comes from: ε and δ, or V = σ². Goes to: `quantise`; noise of the `dp` protection under composition.
 Source: Canonne, Kamath & Steinke (2020); the δ is eq. 21 of Sadeghi & Chien (2022) with γ = 1/2σ².
 """
 

@@ -6,7 +6,6 @@ Large counts are changed more than small ones. All counts share one range 0..top
 0..largest are ε-DP without a δ (Theorem 4.1); the loss is not additive, hence ε/2. A count above `largest`
 uses the last row, and there the claim ends: the audit shows the δ of that step.
 
-Comes from: ε and the largest count that must be served. Goes to: `quantise`.
 Source: Rinott, O'Keefe, Shlomo & Skinner (2018), section 5.4.
 """
 

@@ -6,7 +6,6 @@ Truncated, one cell is (ε, δ)-DP with δ = p(m) exactly: every ratio within th
 value has no counterpart. Without m the law is cut at the last value that one key of the modulus can hold;
 what the cut costs is of the order of 1/modulus, and the audit of the table counts it.
 
-Comes from: ε, and m or δ. Goes to: `quantise`; the default noise of the `dp` protection.
 Source: Rinott, O'Keefe, Shlomo & Skinner (2018), section 5.1; Ghosh, Roughgarden & Sundararajan (2012).
 """
 

@@ -7,7 +7,6 @@ stays zero. The last row serves every larger count.
 
     support of count i:  j in max(i-D, 0) .. i+D without 1..js,  noise v = j - i;   V ≥ ⌊(js+1)²/4⌋.
 
-Comes from: the custodian's D, V, js. Goes to: `quantise`, the demo's default protection.
 Source: Fraser & Wooton (2005); Marley & Leaver (2011); ptable 1.0.0; Sadeghi & Chien (2022), section III-A.
 """
 

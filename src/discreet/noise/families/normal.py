@@ -5,7 +5,6 @@
 The squared loss changes by at most 2m+1 between neighbouring counts, hence the divisor; δ = p(m) exactly for
 one cell. It is Sadeghi & Chien's law with γ = ε/(2D+1), the widest of their range.
 
-Comes from: ε, and m or δ. Goes to: `quantise`.
 Source: Rinott, O'Keefe, Shlomo & Skinner (2018), section 5.2.
 """
 

@@ -6,7 +6,6 @@ the small matrix (zero stays zero); larger ones the matrix of their residual fro
 
     invariant form: M* = M Q,  Q_kj = t_j M_jk / (t M)_k,  t M* = t;      unbiased estimate: t̂ = t* M⁻¹.
 
-Comes from: ε and the cap m. Goes to: `quantise`; the matrices also to assessment.
 Source: Shlomo, Krenzke & Li (2019), sections 2.2 and 3.2 (Tables 2 and 3); Willenborg & De Waal (2001).
 """
 

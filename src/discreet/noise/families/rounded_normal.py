@@ -6,7 +6,6 @@ Counts are whole numbers, so count + round(X) = round(count + X): releasing it i
 mechanism, and sums of privacy losses follow the Gaussian trade-off with mu^2 = sum of 1/sigma^2 exactly. The discrete
 Gaussian has the same zCDP but no such trade-off; its noise is a hair smaller (variance less by about 1/12).
 
-Comes from: V = sigma^2. Goes to: `quantise`; `privacy/gaussian.py`.
 Source: Dong, Roth & Su (2022), Gaussian differential privacy; Balle & Wang (2018).
 """
 

@@ -1,7 +1,4 @@
-"""Noise table files: one module a format, recognised by content.
-
-Comes from: other programs and `discreet design --out`. Goes to: a `NoiseTable` that looks up the same noise.
-"""
+"""Noise table files: one module a format, recognised by content."""
 
 from __future__ import annotations
 

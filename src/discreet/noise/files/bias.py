@@ -1,6 +1,5 @@
 """The mean of an imported row against the mean that its file declares.
 
-Comes from: the readers in this folder. Goes to: a refusal that names the row.
 Source: the unbiasedness constraint of Fraser & Wooton (2005), as ptable applies it to every row.
 """
 

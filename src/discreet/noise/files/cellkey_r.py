@@ -3,7 +3,6 @@
 Older tables call them `i, j, p, kum_p_u, kum_p_o, diff`; some programs write the six columns with no header.
 Record keys are decimals with eight digits: as integers over 10^8 their sums are exact.
 
-Comes from: R's `write.csv` or `write.table` of a ptable. Goes to: `read_noise_table`, `write_noise_table`.
 Source: R packages cellKey 1.0.3 and ptable 1.0.0.
 """
 

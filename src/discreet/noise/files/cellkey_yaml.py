@@ -3,7 +3,6 @@
 The columns of the ptable stand one after the other under `params: ptable:`, each as a list. R writes nine digits, so
 bounds have eight decimals, as in its other files.
 
-Comes from: R cellKey. Goes to: `read_noise_table`, `write_noise_table`.
 Source: R package cellKey 1.0.3 (`ck_params_cnts`, `ck_read_yaml`).
 """
 

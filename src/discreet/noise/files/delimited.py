@@ -1,7 +1,4 @@
-"""Lines of numbers as other programs write them: semicolons, commas, tabs or blanks, padded or not.
-
-Comes from: a file's text. Goes to: the reader of each format.
-"""
+"""Lines of numbers as other programs write them: semicolons, commas, tabs or blanks, padded or not."""
 
 from __future__ import annotations
 

@@ -4,9 +4,6 @@ It has the design (family, parameters, probabilities), the integers that are loo
 and cumulative thresholds, repeats), what they do (moments of the last row), where they come from (provenance) and
 a SHA-256 of the integers, so that a changed digit is refused and two files can be compared by one line. What
 `discreet design` writes has more (`design_document`): the probabilities before quantisation and the privacy.
-
-Comes from: `discreet design --out`, or any noise table. Goes to: `dataset.toml`, `discreet audit`.
-The hash covers modulus, rows and repeats (and the key order of imported files), nothing else.
 """
 
 from __future__ import annotations

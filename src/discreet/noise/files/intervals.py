@@ -4,7 +4,6 @@ A decimal cell key u in [0, 1) takes the first line of its count, in file order,
 the bounds become integers over 10^8 (more where the file has more decimals), and a decimal key of eight
 digits becomes key x 10^8: the same intervals, exactly. The largest count of the file serves all larger ones.
 
-Comes from: `tau_argus`, `cellkey_r`. Goes to: a `NoiseTable`.
 Source: R packages ptable 1.0.0 and cellKey 1.0.3, whose lines have i (count), j (target), p, v = j - i and
 the interval (lb, ub); ptable before 0.3 called the bounds kum_p_u, kum_p_o and the value diff.
 """

@@ -4,7 +4,6 @@ Counts above 750 reuse the rows 501 to 750: pcv = ((count - 1) mod 250) + 501, a
 Zero has no row and is never perturbed. The format declares no mean: the 10-5 rounding table is biased on
 purpose, and its bias is shown.
 
-Comes from: the Office for National Statistics. Goes to: `read_noise_table`, `write_noise_table`.
 Source: Python package cell-key-perturbation 3.1.0; record keys are integers 0..255 or 0..4095, summed and
 reduced modulo the number of cell keys.
 """

@@ -4,7 +4,6 @@ Of C columns the first C - s serve the counts 1 to C - s; larger counts reuse th
 the server is configured otherwise): column = C - s + (count mod s) + 1. Zero has no column and is never
 perturbed. The format declares no mean.
 
-Comes from: a `.pert` file of SuperSERVER. Goes to: `read_noise_table`, `write_noise_table`.
 Source: Fraser & Wooton (2005) and SuperSTAR's perturbation module (PTableSize 30, SmallN 10); cell keys are
 the four bytes of the key sum folded by XOR.
 """

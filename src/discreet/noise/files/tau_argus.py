@@ -3,7 +3,6 @@
 ptable writes these with semicolons and pads columns with blanks. Keys are decimals below 1; the order of
 the lines of a count decides, because the first upper bound above the key wins.
 
-Comes from: R ptable's export. Goes to: `read_noise_table`, `write_noise_table`.
 Source: R package ptable 1.0.0 (`pt_export`); tau-Argus manual, cell key method.
 """
 

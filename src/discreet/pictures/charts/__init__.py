@@ -6,8 +6,6 @@ chart of a table that names none is the first that fits, in the order of `place`
     chart = draw(shown(release))        an Altair chart with title, note and legend
 
 Whether a chart fits is known without Altair; a module imports it when it draws.
-
-Comes from: `Shown`. Goes to: `Table.plot()`, the formats `svg` and `png`, the page.
 """
 
 from __future__ import annotations

@@ -2,8 +2,6 @@
 
 A reader turns a file into a `Source`: a DuckDB relation that is read once, from its first record to its last, and what
 the file says about its columns. Every kind gives the same stream to the one intake. Other packages call `register`.
-
-Comes from: the custodian's files. Goes to: `sources.open_source`.
 """
 
 from __future__ import annotations

@@ -4,7 +4,6 @@ Figures are declared with the rule and never counted from records, so that the a
 they are. A table of many areas withholds the small ones; a question about small areas alone is refused.
 A table of which too many areas are withheld says little: it fails as a whole.
 
-Comes from: `[[rule]]` in `dataset.toml`. Goes to: `declared` (refusals) and `verdict` (withheld areas).
 Source: Rinott et al. (2018), section 1 (thresholds on the population size).
 """
 

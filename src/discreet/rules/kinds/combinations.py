@@ -4,7 +4,6 @@ They are functions of the request, its shape and the description: the same answe
 A variable of a filter counts like one of the table, and a rule that names a variable holds for the finer
 levels of its hierarchy too: otherwise a slice, or more detail, would evade it.
 
-Comes from: `[[rule]]` in `dataset.toml`. Goes to: `declared`, which asks them in order.
 Source: Rinott et al. (2018), section 2.2 (rules on the structure of the list).
 """
 

@@ -4,7 +4,6 @@ Two unions that are nested and differ by few categories give the difference away
 with the declared groups of its variable (coarser levels, code lists, everybody) and with the other groups
 of the request; a filter, where the rule says so, likewise, since its total is the union.
 
-Comes from: `[[rule]]` in `dataset.toml`. Goes to: `declared`, which asks them in order.
 Source: Rinott et al. (2018), sections 2.2 and 8 (tables that are manipulated and differenced).
 """
 

@@ -8,7 +8,6 @@ are left out. With x the interior cells of an area, n its total, K the cells tha
     attribute disclosure rows with exactly one populated cell / populated rows
     mean cell size       n / K
 
-Comes from: `[[rule]]` in `dataset.toml`. Goes to: `verdict`.
 Source: Rinott et al. (2018), section 2.2, property 3, and the remark on zeros, ones and twos.
 """
 

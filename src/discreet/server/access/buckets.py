@@ -5,8 +5,6 @@
 The bucket is shared by all processes of a server (`shared`). A process takes a batch of tokens out of it, of at most
 `BATCH` of the calls, and gives them away one by one; what it has not given away when the window ends is lost. So nobody
 gets more than the bucket has, and with P processes a program may be stopped P x `BATCH` of its calls too early.
-
-Comes from: `quotas`, `pxweb`. Goes to: the reader, as 429 with Retry-After.
 """
 
 from __future__ import annotations

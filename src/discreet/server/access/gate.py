@@ -5,8 +5,6 @@
 
 Who asks stands in a context variable for the time of a request, as the address does (`address`): `identity` sets it.
 So a new route cannot forget to ask: its doors stand behind this gate.
-
-Comes from: `identity`. Goes to: `Doors`, of all routes.
 """
 
 from __future__ import annotations

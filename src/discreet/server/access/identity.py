@@ -12,8 +12,6 @@
 A key or token that is not accepted is 401 at every address, and so is one that cannot be checked just now: neither a
 ledger that is locked nor one that is out of reach shows in the answer. An account that was revoked is refused however
 it signs in. Answers to an account are private, and every answer varies with what tells who asks.
-
-Comes from: `proxies`. Goes to: `gate` (what they may see), `quotas`, the log, and whatever keeps answers.
 """
 
 from __future__ import annotations

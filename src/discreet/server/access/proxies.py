@@ -6,7 +6,6 @@ Of a request that arrives from such an address the reader's address is the last 
 trusted proxy, and the scheme is that of `X-Forwarded-Proto`. The account that a proxy names (`sign_in`) is believed of
 these addresses alone. Without the option the machine itself is believed as to address and scheme, never as to accounts.
 
-Comes from: the connection. Goes to: `identity`, `quotas`, `hosts`; every other header of that kind is ignored.
 Source: RFC 7239, section 8.1.
 """
 

@@ -7,8 +7,6 @@
 
 The machine itself is not counted where no proxy told another address: it is the office's own, or a proxy that nobody
 declared, behind which all readers would share one bucket.
-
-Comes from: `identity`. Goes to: the cache of answers and the routes behind it.
 """
 
 from __future__ import annotations

@@ -6,8 +6,6 @@
 Nothing here must last: the file is written without waiting for the disk, and a file that is lost means full buckets. A
 process takes tokens in batches (`buckets`), so that thousands of requests a second need a few dozen transactions. Holds are
 read once in a second. Buckets count by the clock of the machine, which all processes share; each machine has its own.
-
-Comes from: `quotas`, `server/watch`. Goes to: the disk.
 """
 
 from __future__ import annotations

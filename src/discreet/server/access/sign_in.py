@@ -6,8 +6,6 @@
 
 The role is the highest one that the claim `oidc_role_claim`, or the header `proxy_role_header`, names; without one it is
 `sign_in_role`. A custodian may give a person another one, by making an account of that name (`discreet account create`).
-
-Comes from: the options. Goes to: `identity`.
 """
 
 from __future__ import annotations

@@ -7,7 +7,7 @@
 
 Whatever is wrong with a token, and where the issuer is out of reach, the refusal is the same.
 
-Comes from: `sign_in`. Goes to: `identity`. Source: OpenID Connect Core 1.0, section 3.1.3.7; RFC 8725, section 3.
+Source: OpenID Connect Core 1.0, section 3.1.3.7; RFC 8725, section 3.
 """
 
 from __future__ import annotations

@@ -7,8 +7,6 @@
 
 Limits count by the keyed hash in every case; it is kept for seconds, in a file of the server (`server/access/shared.py`).
 An address of IPv6 counts by its /64, which is one household.
-
-Comes from: the connection. Goes to: the log, the limits.
 """
 
 from __future__ import annotations

@@ -6,8 +6,6 @@
 
 A chain tells of every line whether it stands where it was written. That its end is missing it cannot tell: `head` keeps
 the last number and mac, sealed as well (`log`).
-
-Comes from: `log`. Goes to: files of JSON lines, `verify`.
 """
 
 from __future__ import annotations

@@ -3,8 +3,6 @@
 The note stands in a context variable for the time of a request. Doors write into it what they are asked (`NotedDoor`),
 so that every question of every route is noted: a canonical request is public, as all of a dataset's description is.
 No answer, no count and no key comes here.
-
-Comes from: `layer`, doors, `problems`. Goes to: the log, metrics.
 """
 
 from __future__ import annotations

@@ -5,8 +5,6 @@
 `who` is the account, `by` how it is known, `from` the address as it is kept. `asked` has the canonical requests with what
 the rules said of each; `answer` is the SHA-256 of the bytes that left. An answer has the same bytes under one ETag, so
 they are hashed once. A kept answer that leaves again is noted like the first one. Files of pages are not logged.
-
-Comes from: the request on its way back. Goes to: `log`, `metrics`.
 """
 
 from __future__ import annotations

@@ -12,8 +12,6 @@ from its head, so that the gap stays visible.
 
 If the log cannot be written, the option `log_failure` decides: `go-on` answers, counts the lines that were lost and
 writes their number when it can; `stop` answers 503.
-
-Comes from: `layer`. Goes to: files; `verify` and `server/watch` read them.
 """
 
 from __future__ import annotations

@@ -1,7 +1,4 @@
-"""Whether a log of requests is as it was written: every line in its place, from its beginning to its end.
-
-Comes from: `discreet log verify`. Goes to: the custodian, as sentences.
-"""
+"""Whether a log of requests is as it was written: every line in its place, from its beginning to its end."""
 
 from __future__ import annotations
 

@@ -1,8 +1,6 @@
 """What a reader who builds does to a table: put a variable on a shelf, take it off, swap, choose categories, group them.
 
 Each is a function from a request to a request, so that every control of the page is a link to another address.
-
-Comes from: the request that a page shows. Goes to: the links of `shelves`, `picker` and `outlook`.
 """
 
 from __future__ import annotations

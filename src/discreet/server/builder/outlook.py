@@ -2,8 +2,6 @@
 
 Nothing is counted for it. A refusal speaks in the labels that the page shows, and offers up to three tables nearby
 that are allowed, each by what would change.
-
-Comes from: `Door.foresee`. Goes to: `templates/_verdict.html`, in the page and alone.
 """
 
 from __future__ import annotations

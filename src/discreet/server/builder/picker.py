@@ -3,8 +3,6 @@
 The state is the address: the table's own parameters, `search` and `within` (a category of a coarser level). The list is
 bounded, however many categories match; "all", "none" and "invert" mean every match, listed or not. What is chosen is
 the variable's filter, so the question language of `model/grammar.py` is all that is written.
-
-Comes from: the query string. Goes to: `templates/_picker.html`, as a page and as a dialog.
 """
 
 from __future__ import annotations

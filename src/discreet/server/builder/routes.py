@@ -1,8 +1,6 @@
 """The routes of the builder: the verdict on a choice, and the picker of a variable.
 
 Both draw a part of the page alone while a reader chooses. Neither counts a record.
-
-Comes from: the reader's browser. Goes to: `outlook`, `picker`, `templates/`.
 """
 
 from __future__ import annotations

@@ -1,8 +1,6 @@
 """Which categories of a variable a reader looks for: by name, by code, by range, by what they are part of.
 
 The index of a variable is made once, since areas are many: a search among 15,000 is one pass over short strings.
-
-Comes from: what is typed into a picker. Goes to: `picker`.
 """
 
 from __future__ import annotations

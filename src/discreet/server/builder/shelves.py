@@ -2,8 +2,6 @@
 
 A chip is a select: without scripts it says which variable stands there, and the form sends it. Its menu and the
 variables beside are links to other choices. `static/js/shelves.js` lets chips be dragged and moved by keys.
-
-Comes from: the request that a page shows. Goes to: `form`, and `templates/_form.html`, `_variables.html`.
 """
 
 from __future__ import annotations

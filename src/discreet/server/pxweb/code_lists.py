@@ -1,13 +1,11 @@
 """Code lists: the levels at which a variable can be shown, other than its own categories.
 
-    vs_town_area                the categories themselves          Valueset
-    agg_town_area.region        a coarser level, or a declared     Aggregation
-                                code list: each value adds up
-                                categories (`valueMap`)
-    vs_town_area.region-area    all levels of a hierarchy, each    Valueset
-                                followed by what lies within it
-
-Comes from: a dataset's hierarchies and code lists. Goes to: `metadata`, `selection`, /codelists.
+vs_town_area                the categories themselves          Valueset
+agg_town_area.region        a coarser level, or a declared     Aggregation
+                            code list: each value adds up
+                            categories (`valueMap`)
+vs_town_area.region-area    all levels of a hierarchy, each    Valueset
+                            followed by what lies within it
 """
 
 from __future__ import annotations

@@ -2,8 +2,6 @@
 
 A dataset's measures are its values; a measure with sampling errors also has its errors and the noise's share of them,
 since these programs read nothing but values. Whoever does not select it gets the dataset's first measure.
-
-Comes from: a dataset's measures. Goes to: `metadata`, `selection`, `data`.
 """
 
 from __future__ import annotations

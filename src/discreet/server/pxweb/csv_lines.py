@@ -1,8 +1,6 @@
 """CSV as a PxWeb program asks for it: codes, texts or both, with another separator, with the title above.
 
 The file is the tidy CSV of Discreet: one line a cell. Without a parameter it has codes and texts.
-
-Comes from: `outputFormatParams`. Goes to: `data`.
 """
 
 from __future__ import annotations

@@ -2,8 +2,6 @@
 
 One measure is one whole table. JSON-stat shows several contents at once, in the dimension of the contents; the files
 have one measure each, and beside its values its errors, as they always have.
-
-Comes from: `selection`, `wholes`. Goes to: `routes`.
 """
 
 from __future__ import annotations

@@ -1,7 +1,4 @@
-"""The addresses of numbers: a table's data by GET and POST, and queries that have an address of their own.
-
-Comes from: PxWeb's programs. Goes to: `data`, and out as JSON or a file.
-"""
+"""The addresses of numbers: a table's data by GET and POST, and queries that have an address of their own."""
 
 from __future__ import annotations
 

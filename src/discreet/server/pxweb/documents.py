@@ -1,8 +1,4 @@
-"""The JSON of PxWebApi as types: what a generated client gets. The documents are made beside their numbers.
-
-Comes from: `tables`, `metadata`, `code_lists`, `data`, `saved`, whose documents a test holds against these. Goes to:
-`openapi`. A field with a default may be missing.
-"""
+"""The JSON of PxWebApi as types: what a generated client gets. The documents are made beside their numbers."""
 
 from __future__ import annotations
 

@@ -1,8 +1,6 @@
 """A request to PxWebApi: its path in any case, its body, its problems in the words that PxWeb's programs show.
 
-    title = the code of the error, such as too-many-cells       detail = what is wrong, and what to do
-
-Comes from: FastAPI. Goes to: `routes`.
+title = the code of the error, such as too-many-cells       detail = what is wrong, and what to do
 """
 
 from __future__ import annotations

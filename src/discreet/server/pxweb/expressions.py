@@ -6,7 +6,6 @@ All of them look at the codes in the order of the metadata, in which the total `
 is always meant itself, even if it looks like an expression. Equal ones are read once; those that are no code look at all
 codes of their variable, so there may be as many of them as of a request's patterns (`model/selection.py`).
 
-Comes from: the query string or a body. Goes to: `selection`.
 Source: PxTools, PxApiSpecs, PxAPI-2.yml.
 """
 

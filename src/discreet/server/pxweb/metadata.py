@@ -2,8 +2,6 @@
 
 PxWeb's profile of JSON-stat is narrow: indices are objects, every dimension and value has a label, labels of dimensions
 are all different, and nothing stands at the top that JSON-stat does not name.
-
-Comes from: a `Door`. Goes to: `routes`, and `data`, whose documents have the same dimensions.
 """
 
 from __future__ import annotations

@@ -1,7 +1,4 @@
-"""PxWebApi in our OpenAPI: what its routes take and give. Names are read in any case and described in one.
-
-Comes from: `documents`, `parameters`. Goes to: `routes`, `data_routes`.
-"""
+"""PxWebApi in our OpenAPI: what its routes take and give. Names are read in any case and described in one."""
 
 from __future__ import annotations
 

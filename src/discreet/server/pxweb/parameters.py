@@ -1,7 +1,4 @@
-"""The query string of PxWebApi 2: names in any case, one language, and nothing that has no meaning.
-
-Comes from: the query string. Goes to: `routes`, `selection`.
-"""
+"""The query string of PxWebApi 2: names in any case, one language, and nothing that has no meaning."""
 
 from __future__ import annotations
 

@@ -1,10 +1,8 @@
 """PxWebApi 2 at /api/pxweb/v2: the addresses, and what each of them answers.
 
-    GET  /config    /tables    /tables/{id}    /tables/{id}/metadata    /tables/{id}/defaultselection
-    GET  /tables/{id}/data    /codelists/{id}    /savedqueries/{id}    /savedqueries/{id}/data    .../selection
-    POST /tables/{id}/data    /savedqueries
-
-Comes from: PxWeb's programs. Goes to: a `Door`, and out as JSON or a file.
+GET  /config    /tables    /tables/{id}    /tables/{id}/metadata    /tables/{id}/defaultselection
+GET  /tables/{id}/data    /codelists/{id}    /savedqueries/{id}    /savedqueries/{id}/data    .../selection
+POST /tables/{id}/data    /savedqueries
 """
 
 from __future__ import annotations

@@ -4,8 +4,6 @@
 
 The same query has the same id, an id works on every server that has the table, and nothing grows. A query that is too
 long for an address is not saved; it can be asked by POST.
-
-Comes from: `routes`. Goes to: `routes`, as if it had been sent again.
 """
 
 from __future__ import annotations

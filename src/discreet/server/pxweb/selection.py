@@ -6,8 +6,6 @@
 A variable that is not named, or named without a value, is eliminated: the table is asked without it. A selection of
 values is a cut of the table of its variables, and never a filter (`model/cut.py`). Without any selection the
 default is meant: the first variable that can be asked alone.
-
-Comes from: `wanted`. Goes to: `data`, `metadata`.
 """
 
 from __future__ import annotations

@@ -1,7 +1,4 @@
-"""What the routes of PxWebApi share: the doors, the limits, the whole tables.
-
-Comes from: the doors and the options. Goes to: `routes`, `data_routes`.
-"""
+"""What the routes of PxWebApi share: the doors, the limits, the whole tables."""
 
 from __future__ import annotations
 

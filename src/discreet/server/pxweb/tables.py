@@ -1,7 +1,4 @@
-"""The server and its tables in PxWeb's words: /config, /tables and /tables/{id}.
-
-Comes from: the doors of a workspace. Goes to: `routes`.
-"""
+"""The server and its tables in PxWeb's words: /config, /tables and /tables/{id}."""
 
 from __future__ import annotations
 

@@ -1,9 +1,7 @@
 """A selection as it was sent: expressions, and names in any case.
 
-    ?valuecodes[sex]=1,2&codelist[area]=...&heading=sex
-    {"selection": [{"variableCode": "sex", "valueCodes": ["1", "2"]}], "placement": {"heading": ["sex"]}}
-
-Comes from: a query string, a body or a saved query. Goes to: `selection`, which understands it.
+?valuecodes[sex]=1,2&codelist[area]=...&heading=sex
+{"selection": [{"variableCode": "sex", "valueCodes": ["1", "2"]}], "placement": {"heading": ["sex"]}}
 """
 
 from __future__ import annotations

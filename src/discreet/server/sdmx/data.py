@@ -3,8 +3,6 @@
 `Accept` chooses between the two as SDMX's clients ask: `application/vnd.sdmx.data+csv` or `text/csv` is SDMX-CSV, and
 everything else SDMX-JSON. A client that wants SDMX-ML gets SDMX-JSON too: sdmx1 asks for SDMX-ML wherever it knows a
 structure, and reads by the type of the answer.
-
-Comes from: `routes`. Goes to: a `Door`, and out through `formats`.
 """
 
 from __future__ import annotations

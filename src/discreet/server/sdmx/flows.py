@@ -6,8 +6,6 @@
 
 The longest dataset id that begins a name is meant: `census-dp-sex` is a table of `census-dp`. The agency is not
 looked at, since clients send the name that their user gave to this source.
-
-Comes from: `routes`. Goes to: `structures`, `data`.
 """
 
 from __future__ import annotations

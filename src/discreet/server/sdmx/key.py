@@ -7,7 +7,7 @@ An empty position, or `*`, means all codes of its dimension, totals (`_T`) inclu
 a whole dataset a dimension that is `_T` and nothing else is no variable of the table: so a key chooses the table. A
 selection of codes is a cut of that table, never a filter.
 
-Comes from: `routes`. Goes to: `data`. Source: SDMX REST 1.5, "Data queries", the parameter key.
+Source: SDMX REST 1.5, "Data queries", the parameter key.
 """
 
 from __future__ import annotations

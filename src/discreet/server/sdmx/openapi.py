@@ -1,7 +1,4 @@
-"""SDMX in our OpenAPI: what its routes take and give, and SDMX-JSON as types that a generated client gets.
-
-Comes from: `formats/sdmx_json.py`, which a test holds against these types. Goes to: `routes`.
-"""
+"""SDMX in our OpenAPI: what its routes take and give, and SDMX-JSON as types that a generated client gets."""
 
 from __future__ import annotations
 

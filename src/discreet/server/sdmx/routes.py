@@ -5,7 +5,6 @@
 
 Parts of an address may be left out from the end.
 
-Comes from: SDMX's clients. Goes to: a `Door`.
 Source: https://github.com/sdmx-twg/sdmx-rest, tag v1.5.0, which is the web service of SDMX 2.1.
 """
 

@@ -3,7 +3,7 @@
 The note that every reader must be told is an annotation of each dataflow. All text goes through the standard library's
 writer, so that a label stays a label. What XML cannot hold, such as NUL, becomes U+FFFD.
 
-Comes from: `structures`. Goes to: `routes`. Source: SDMX 2.1, section 3A, the schemas SDMXMessage and SDMXStructure.
+Source: SDMX 2.1, section 3A, the schemas SDMXMessage and SDMXStructure.
 """
 
 from __future__ import annotations

@@ -6,7 +6,7 @@
     CL_census_sex    the codes of one variable, its total included
     CL_OBS_STATUS, CL_CONF_STATUS    SDMX's own codes, as far as we use them
 
-Comes from: `routes`. Goes to: `structure_xml`. Source: SDMX REST 1.5, "Structural metadata queries".
+Source: SDMX REST 1.5, "Structural metadata queries".
 """
 
 from __future__ import annotations

@@ -3,8 +3,6 @@
     {"at", "who", "detector", "action", "score", "dataset", "variable", "requests", "until"}
 
 `requests` are the last canonical requests that led to it. There is no answer and no count in an alert.
-
-Comes from: `watch`. Goes to: the custodian's page, `/api/alerts`, `discreet log alerts`.
 """
 
 from __future__ import annotations

@@ -12,7 +12,6 @@ different events of one kind that somebody has in the window. A group of categor
 and the rest of a question as a digest: what is remembered and compared does not grow with what is sent. What each catches,
 and how often it is wrong on ordinary readers, is measured: docs/how-to/watch-requests.md.
 
-Comes from: `watch`. Goes to: `thresholds`.
 Source: Rinott et al. (2018), sections 2.2 and 8; Fraser and Wooton (2005) on differencing; Asghar and Kaafar (2020) on
 averaging in table builders; docs/methods/attack-averaging.md, docs/methods/attack-bob.md.
 """

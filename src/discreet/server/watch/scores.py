@@ -1,7 +1,4 @@
-"""The scores of everybody who asks: how many different events of one kind each detector has seen of them in the window.
-
-Comes from: `watch`, or a log that is read again. Goes to: `watch`, which compares them with thresholds.
-"""
+"""The scores of everybody who asks: how many different events of one kind each detector has seen of them in the window."""
 
 from __future__ import annotations
 

@@ -1,11 +1,9 @@
 """From when on the watch says something, slows somebody down or stops them: `[watch]` of `workspace.toml`.
 
-    [watch]
-    hours = 24                     # what is older is forgotten
-    hold_minutes = 60              # so long somebody is held back
-    recodes = [15, 45, 0]          # alert, slow, stop; 0 for never
-
-Comes from: the workspace. Goes to: `watch`.
+[watch]
+hours = 24                     # what is older is forgotten
+hold_minutes = 60              # so long somebody is held back
+recodes = [15, 45, 0]          # alert, slow, stop; 0 for never
 """
 
 from __future__ import annotations

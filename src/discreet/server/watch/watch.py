@@ -6,8 +6,6 @@ One process of a server does it, whichever has the lock. It begins with what is 
 restart forgets nothing. From a line to what follows from it pass a second of the log and two of the watch: somebody who
 asks fast gets a few more answers before they are slowed down. Whoever asks without an account, where addresses are not
 kept, raises alerts and is never held back.
-
-Comes from: `state`. Goes to: `alerts`, `server/access/shared.py` (holds), metrics.
 """
 
 from __future__ import annotations

@@ -3,7 +3,6 @@
 All are synthetic: invented people in invented places, with dependence that looks real. A demo is the text
 of its `dataset.toml` and the batches of its records, so that it is loaded like any other dataset.
 
-Comes from: nothing but a seed. Goes to: the demo workspace, the tests and the benchmarks.
 Source: Rinott et al. (2018), section 3; Bailie (2020), sections 3 and 4.
 """
 

@@ -4,8 +4,7 @@ Largest remainders: each share is rounded down, and the units left over go to th
 
     share_i = floor(total w_i / sum w) + (1 for the `left` largest fractions).
 
-Comes from: `geography` (areas, persons) and `spudlandia` (ten-thousandths of a weight).
-Goes to: back to them. Source: Hamilton's method of apportionment.
+Source: Hamilton's method of apportionment.
 """
 
 from __future__ import annotations

@@ -5,8 +5,6 @@ other (a Voronoi cell). The points are cut in two, across their longer side, as 
 areas, each cut in proportion to the areas on its sides. A district is the union of its areas: an edge that two of them share
 runs once in each direction and is taken out, and what is left is its boundary. So all levels share the same points, and
 nothing lies between them.
-
-Comes from: `geography`, which knows how many areas a district has, and the seed. Goes to: `build`, as GeoJSON files.
 """
 
 from __future__ import annotations

@@ -5,7 +5,6 @@ is already known of the person (`people`). Nothing grows with the number of reco
 
     person_id = a bijection of i on 48 bits, so that the order of ids tells nothing, and 15 digits hold them.
 
-Comes from: `geography` and `people`. Goes to: the loader, benchmarks and tests.
 Source: the variables of Rinott et al. (2018), section 3. All records are made up.
 """
 

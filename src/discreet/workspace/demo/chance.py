@@ -9,7 +9,6 @@ with the faces 0, 1, ...; throwing is one look-up in an alias table whose chance
 Only raw generator output and integers decide a value: weights are rounded to integers before a die is
 thrown, so the last bit of a float, which differs between machines, does not matter.
 
-Comes from: the models in this folder. Goes to: `census` and `spudlandia`.
 Source: Salmon et al. (2011) for Philox; Walker (1977) for the alias method.
 """
 

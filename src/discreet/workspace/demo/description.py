@@ -3,7 +3,6 @@
 A tiny writer: strings as TOML basic strings, tables in the order given, one category a line, so that a
 description of a quarter of a million areas is one pass over its categories.
 
-Comes from: `census` and `spudlandia`. Goes to: the loader, which reads it like any other description.
 Source: TOML 1.0, "String" and "Array of Tables".
 """
 

@@ -5,8 +5,6 @@ number of records; their populations are log-normal and add up to the records; w
 each is (a campus, a retirement coast, an estate, ...) is drawn given its region and district.
 
     persons_a proportional to exp(0.45 z_a),   P(kind | region, district) proportional to mix exp(s z).
-
-Comes from: `places`, and the seed. Goes to: `census`, which fills the areas with people.
 """
 
 from __future__ import annotations

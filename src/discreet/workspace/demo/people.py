@@ -9,8 +9,7 @@ Each factor is a base distribution times multipliers, small tables in `data/peop
 with one die for each combination of what it is given. What cannot occur has weight zero: under 15 there is
 only "not applicable", from 15 on never; who is employed has an occupation; no master's degree before 20.
 
-Comes from: invented figures in the style of a European census; no real person or file was used.
-Goes to: `census`. Source: the variables of Rinott et al. (2018), section 3.
+Source: the variables of Rinott et al. (2018), section 3.
 """
 
 from __future__ import annotations

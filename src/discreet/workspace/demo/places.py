@@ -2,8 +2,6 @@
 
 Each region has a share of the population, a character that decides which kinds of neighbourhood it has,
 and the shares of its people who were born elsewhere. Names are made up; a likeness to a real place is chance.
-
-Comes from: imagination, written down in `data/places.toml`. Goes to: `geography` and the census description.
 """
 
 from __future__ import annotations

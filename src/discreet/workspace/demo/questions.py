@@ -2,7 +2,6 @@
 
 The positions of the categories are the faces of the dice in `people`; the codes are promises to readers.
 
-Comes from: the census form of an invented country. Goes to: `census`, records and description alike.
 Source: the variables of Rinott et al. (2018), section 3.
 """
 

@@ -7,7 +7,6 @@ men answer less often, and the weights are raked to the known populations of sta
 
 Weights have four decimals and add up to N exactly (largest remainders).
 
-Comes from: `chance` and `apportion`. Goes to: the loader, and the methods for survey weights.
 Source: the schema and the figures of Bailie (2020), sections 3 and 4. All answers are made up.
 """
 

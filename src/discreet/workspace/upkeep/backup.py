@@ -11,8 +11,6 @@ A ledger only moves forward. Restored over a workspace, the ledger stays that ha
 charges that the other lacks, nothing is restored. If the secret was rotated after the backup, the ledger that stays is
 chained again under the secret of the backup. What is restored must extend all marks in it. Restored into an empty place,
 nobody can know what was charged after the copy: this is said.
-
-Comes from: `discreet backup`, `discreet restore`, `discreet move`. Goes to: a folder.
 """
 
 from __future__ import annotations

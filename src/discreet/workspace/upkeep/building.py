@@ -4,8 +4,6 @@
 
 Cubes that are there stay, as far as they fit; a damaged one is made again. No number that is answered changes. A server
 that runs takes new cubes up with its next answer.
-
-Comes from: `discreet build`. Goes to: the folder of the version.
 """
 
 from __future__ import annotations

@@ -1,7 +1,4 @@
-"""What a workspace holds, a line a dataset; nothing that tells of its people.
-
-Comes from: `discreet datasets`. Goes to: the custodian.
-"""
+"""What a workspace holds, a line a dataset; nothing that tells of its people."""
 
 from __future__ import annotations
 

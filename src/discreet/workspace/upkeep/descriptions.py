@@ -1,7 +1,4 @@
-"""The descriptions of two versions of a dataset, compared key by key.
-
-Comes from: `discreet compare --descriptions`. Goes to: the custodian; all of it is public.
-"""
+"""The descriptions of two versions of a dataset, compared key by key."""
 
 from __future__ import annotations
 

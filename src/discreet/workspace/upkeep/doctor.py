@@ -1,8 +1,6 @@
 """The examination of a workspace: everything that could stop it from answering rightly, found before a reader does.
 
 Each finding is sound, a caution, or a fault with what to do. Nothing is changed, and no finding tells a number of people.
-
-Comes from: `discreet doctor`. Goes to: the custodian.
 """
 
 from __future__ import annotations

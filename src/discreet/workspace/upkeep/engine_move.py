@@ -4,8 +4,6 @@ Every engine can tell its records by one aggregate over all columns, so each pai
 means of `records/engine.py` alone. Cubes do not depend on the engine and go along. The new place is complete, sealed and
 compared before it takes the name of the old one;
 between the two renames, an instant, the version is not answered.
-
-Comes from: `discreet move-engine`. Goes to: the version's folder, and wherever the engine keeps records.
 """
 
 from __future__ import annotations

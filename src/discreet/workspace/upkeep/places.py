@@ -1,7 +1,4 @@
-"""Where the things of a workspace stand, for those who keep it: homes, versions, one lock a dataset.
-
-Comes from: the modules of this folder. Goes to: the disk.
-"""
+"""Where the things of a workspace stand, for those who keep it: homes, versions, one lock a dataset."""
 
 from __future__ import annotations
 

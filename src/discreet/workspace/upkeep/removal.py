@@ -6,8 +6,6 @@
 So a later load of the same people gets no keys that were used before a `new-lineage`, and the ledger is missed if it is
 lost. Charges stay in the ledger: what was published cannot be taken back. Copies elsewhere (backups, disks that keep old
 blocks) are not reached from here.
-
-Comes from: `discreet remove`. Goes to: the disk.
 """
 
 from __future__ import annotations

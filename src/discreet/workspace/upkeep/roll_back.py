@@ -3,8 +3,6 @@
 Nothing is counted, charged or changed: under dp each version was charged at its load. Which versions are answered beside
 it follows from what was found at the loads: a version that was open was compared with every other open one. A closed one
 was not compared with all others, so it is served alone.
-
-Comes from: `discreet use`. Goes to: `current` and `history.json`.
 """
 
 from __future__ import annotations

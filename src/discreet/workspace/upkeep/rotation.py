@@ -11,8 +11,6 @@ others, and not by the calendar.
 A rotation is a row of renames, and each can be the last before a process dies. The new secret waits in `secret.new` until
 the ledger is chained under it, and what is replaced is collected in `retiring`. While that folder is there the workspace
 is neither answered nor loaded into, and the next rotation goes on where the last one ended.
-
-Comes from: `discreet secret rotate`. Goes to: the workspace's folder.
 """
 
 from __future__ import annotations

@@ -7,8 +7,6 @@
 Amounts are exact decimals, as text. A charge says when, for what and how much, how many records of a person it speaks of,
 and what is public exactly beside it; who paid is not told, nor any key or fingerprint. The ledger is opened for it, so that
 its chain, its sums and all marks were checked.
-
-Comes from: `discreet ledger statement`. Goes to: an auditor, who checks it with `ledger/verification.py`.
 """
 
 from __future__ import annotations

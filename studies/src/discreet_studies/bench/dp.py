@@ -3,8 +3,6 @@
 Ours is a released table through the whole pipeline: the ledger is asked, records are counted by DuckDB, totals and
 zeros have noise, and tomorrow's answer is the same. OpenDP counts the cells of a list that is ready in memory, without
 totals, and its answer is another one each time. Seconds are the best of the repeats; compare the ratio.
-
-Comes from: `discreet bench dp`. Goes to: the README.
 """
 
 from __future__ import annotations

@@ -1,14 +1,12 @@
 """Joint universes: errors, planning, loads and answers, beside OpenDP on the same 21 margins if it is installed.
 
-    21 margins     two-way margins of a million records at (1, 1e-6), planned and averaged by cells; the measured error is
-                   that of the answers of a loaded dataset
-    census         the demo `census-dp` as it ships, planned and averaged by tables, and by cells; then by OpenDP, core and
-                   Context, whose seconds have counting in them
-    40 margins     the time of a plan, with Gaussian residuals and with pure epsilon
-    three of nine  the load of a million records with all tables of up to three of nine variables
-    large table    an answer of 100,000 cells
-
-Comes from: `discreet bench joint`. Goes to: docs/methods/dp-joint.md.
+21 margins     two-way margins of a million records at (1, 1e-6), planned and averaged by cells; the measured error is
+               that of the answers of a loaded dataset
+census         the demo `census-dp` as it ships, planned and averaged by tables, and by cells; then by OpenDP, core and
+               Context, whose seconds have counting in them
+40 margins     the time of a plan, with Gaussian residuals and with pure epsilon
+three of nine  the load of a million records with all tables of up to three of nine variables
+large table    an answer of 100,000 cells
 """
 
 from __future__ import annotations

@@ -2,8 +2,6 @@
 
 A reader keeps a connection, asks, compares the hash of the answer's bytes with the one that was found by asking alone
 before, waits a little and asks again. A server that closes a connection between two requests is asked anew.
-
-Comes from: `bench.serve`. Goes to: nobody else.
 """
 
 from __future__ import annotations

@@ -2,8 +2,6 @@
 
 Each runs in a process of its own. The bare read takes the largest value of every column, all as text: what any reader
 must do. A load checks, keys, sorts, stores and seals every record. Compare the ratios: machines differ.
-
-Comes from: `discreet bench loading`. Goes to: docs/reference/files.md.
 """
 
 from __future__ import annotations

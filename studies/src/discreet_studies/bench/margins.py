@@ -5,8 +5,6 @@ one release from the margins' exact counts, the best of three, with no noise tab
 records is timed apart. OpenDP counts the records itself, one margin after the other, with the budget split
 equally and, at (1, 1e-6), with our exact Gaussian accounting; its time includes counting. Errors are mean
 absolute errors over all cells, of so many releases as `--repeats` says.
-
-Comes from: `discreet bench margins`. Goes to: docs/methods/margins-residual-basis.md.
 """
 
 from __future__ import annotations

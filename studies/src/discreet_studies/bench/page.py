@@ -3,8 +3,6 @@
 Chromium is driven by Playwright over the demo census. Bytes are those on the wire, compressed. A click is timed inside the
 page, from the click to the second frame after the new table stands in it. A long task is a piece of work of the browser's
 main thread over 50 ms; while one runs, nothing moves.
-
-Comes from: `discreet bench page`. Goes to: docs/reference/page-benchmarks.md, the browser tests.
 """
 
 from __future__ import annotations

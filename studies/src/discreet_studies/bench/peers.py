@@ -1,7 +1,4 @@
-"""The programs that ours are timed beside. They need not be installed.
-
-Comes from: the extra `bench`. Goes to: the parts of the benchmark.
-"""
+"""The programs that ours are timed beside. They need not be installed."""
 
 from __future__ import annotations
 

@@ -4,8 +4,6 @@ Everything is one run on one machine. Ours and DuckDB's bare `count(*)` of the s
 each counts, so that a busy machine slows both alike: compare the ratios. Ours has zeros, all totals, noise and rules, and
 no verdict of an earlier table. A load runs in a process of its own, whose peak of memory is told. "Reading" is what any
 count must do: the bytes of the codes and keys of the largest table are looked at once.
-
-Comes from: `discreet bench scale`. Goes to: docs/concepts/how-it-scales.md (`scale_page`), the pictures of `pictures/scale`.
 """
 
 from __future__ import annotations

@@ -1,8 +1,6 @@
 """The page "How it scales": measured curves, and on paper a plan for 1.4 billion records with its arithmetic.
 
 Every number of the page follows from the results of one run, which stand beside it as JSON; a test makes the page again.
-
-Comes from: `discreet bench scale --out FILE`. Goes to: docs/concepts/how-it-scales.md.
 """
 
 from __future__ import annotations

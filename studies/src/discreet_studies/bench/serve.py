@@ -14,8 +14,6 @@
 A machine that others use too gives fewer answers a second, but not fewer a second of the server's own processor time:
 compare those. While an attack goes on, one ordinary reader asks for small tables; his times are shown. Every line has
 the memory of all processes of the server at most. `wrk` makes the load of single addresses where it is installed.
-
-Comes from: `discreet bench serve`. Goes to: docs/reference/serving-benchmarks.md.
 """
 
 from __future__ import annotations

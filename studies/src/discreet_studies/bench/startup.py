@@ -3,8 +3,6 @@
 Each command runs in a process of its own, some times; the least processor time counts (user and system, of all
 threads). Python's compiled files are kept in a folder of this run, so that the first run compiles and the others do
 not: as with an installed program.
-
-Comes from: `discreet bench startup`. Goes to: docs/reference/cli.md.
 """
 
 from __future__ import annotations

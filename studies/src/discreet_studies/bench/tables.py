@@ -3,8 +3,6 @@
 Ours (zeros and all margins included) is compared with DuckDB's default bare `count(*)` on the same stored
 table, and with ONS `cell-key-perturbation` on a pandas frame of small integers, its best case. The runs
 alternate and the best of several counts, so that a busy machine slows all of them alike.
-
-Comes from: `discreet bench`. Goes to: the README's table.
 """
 
 from __future__ import annotations

@@ -7,8 +7,6 @@ that of the naive test on the released counts. Where a point has an effect, the 
 the hypothesis, beside the naive test on exact counts.
 
     Monte Carlo error of a share p of r tables = sqrt(p (1 - p) / r)
-
-Comes from: `discreet bench tests-size`. Goes to: docs/methods/noise-aware-tests.md.
 """
 
 from __future__ import annotations

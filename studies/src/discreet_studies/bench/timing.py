@@ -17,7 +17,6 @@ interruption hides a small difference; the largest |t| counts. Below 4.5 nothing
 The two towns have one secret; the times are those of the whole application, without a network. What is compared is the
 processor time of all threads; the wall time, which a busy machine makes useless, is told beside.
 
-Comes from: `discreet bench timing`. Goes to: docs/reference/confidentiality.md.
 Source: Reparaz, Balasch & Verbauwhede (2017), "Dude, is my code constant time?".
 """
 

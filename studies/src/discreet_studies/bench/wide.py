@@ -3,8 +3,6 @@
     region x district x sex x age x employment x occupation x education x birthplace   of the demo census
 
 Each format is written by `discreet table --nonzero` in a process of its own, start included: its peak of memory is its own.
-
-Comes from: `discreet bench wide`. Goes to: docs/methods/wide-tables.md.
 """
 
 from __future__ import annotations

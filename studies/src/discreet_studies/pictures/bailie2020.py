@@ -1,7 +1,4 @@
-"""A picture of Bailie (2020), Table 2: one estimate, published with and without an invariant.
-
-Comes from: `bailie2020`, as plain records. Goes to: `discreet reproduce bailie2020 --out`.
-"""
+"""A picture of Bailie (2020), Table 2: one estimate, published with and without an invariant."""
 
 from __future__ import annotations
 

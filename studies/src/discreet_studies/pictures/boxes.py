@@ -1,8 +1,6 @@
 """Box plots from five numbers, so that a picture does not carry every run.
 
 The box spans the quartiles, the whiskers reach the last runs within 1.5 interquartile ranges of it (Tukey).
-
-Comes from: runs of a simulation. Goes to: the charts of reproduced papers.
 """
 
 from __future__ import annotations

@@ -1,7 +1,4 @@
-"""Pictures of Rinott et al. (2018), recomputed: Table 2, Table 3, Figures 1-4 and section 7.
-
-Comes from: `rinott2018`, as plain records. Goes to: `discreet reproduce rinott2018 --out`.
-"""
+"""Pictures of Rinott et al. (2018), recomputed: Table 2, Table 3, Figures 1-4 and section 7."""
 
 from __future__ import annotations
 

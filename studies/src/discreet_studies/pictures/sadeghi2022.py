@@ -1,6 +1,5 @@
 """Pictures of Sadeghi & Chien: δ against ε, the law of their example, and what the size of keys does.
 
-Comes from: `sadeghi2022`. Goes to: `discreet reproduce sadeghi2022 --out DIR`.
 Source: Sadeghi & Chien (2022), figures 1-5.
 """
 

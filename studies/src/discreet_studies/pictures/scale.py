@@ -1,7 +1,4 @@
-"""Pictures of how the cost grows: tables by records, by cells and by dimensions, and loads.
-
-Comes from: the results of `discreet bench scale`. Goes to: docs/concepts/how-it-scales-*.svg.
-"""
+"""Pictures of how the cost grows: tables by records, by cells and by dimensions, and loads."""
 
 from __future__ import annotations
 

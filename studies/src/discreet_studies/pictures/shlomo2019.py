@@ -1,7 +1,4 @@
-"""Pictures of Shlomo, Krenzke & Li (2019), recomputed: the PRAM matrices and Figures 1-4.
-
-Comes from: `shlomo2019`, as plain records. Goes to: `discreet reproduce shlomo2019 --out`.
-"""
+"""Pictures of Shlomo, Krenzke & Li (2019), recomputed: the PRAM matrices and Figures 1-4."""
 
 from __future__ import annotations
 

@@ -3,7 +3,6 @@
 The paper splits every plot at ε = 1; a logarithmic axis shows both halves at once. Lines are means, bands one
 standard deviation of the runs; the two colours are the published scale and the one that is needed.
 
-Comes from: `yang2012`. Goes to: `discreet reproduce yang2012 --out DIR`.
 Source: Yang, Fienberg & Rinaldo (2012), figures 1-6.
 """
 

@@ -5,7 +5,6 @@
 Tables are Poisson, 10 x 10, with truncated Laplace noise. "Original" tests the true counts by G², "Naive" the
 released ones as if they were true, and the LR test has the noise in its likelihood.
 
-Comes from: `inference.independence`. Goes to: `EXHIBITS`.
 Source: Rinott, O'Keefe, Shlomo & Skinner (2018), section 6.1 and Table 3.
 """
 

@@ -5,7 +5,6 @@ from interior cells of C categories has √(2 C^(t-k))/ε instead.
 
     truncated noise:  δ = 1 - (1 - p(m))^d at ε/d each, add/remove;   1 - (1 - p(m))^(2d) and 2ε, replace one.
 
-Comes from: `noise`, `privacy`. Goes to: `EXHIBITS`.
 Source: Rinott, O'Keefe, Shlomo & Skinner (2018), section 7; its δ and its total are corrected here.
 """
 

@@ -5,7 +5,6 @@
 T is a function of x alone: its law, the size and the power are sums, and the paper's critical values, being
 empirical quantiles, must be values that T can take.
 
-Comes from: `inference.goodness_of_fit`. Goes to: `EXHIBITS`.
 Source: Rinott, O'Keefe, Shlomo & Skinner (2018), section 6.2 and Figure 4.
 """
 

@@ -3,7 +3,6 @@
 Each table is perturbed many times for every ε; negative counts become zero. Looked at are Cramér's V, the
 p-value of Pearson's test as if the counts were exact, and the losses l1, l2 and l3.
 
-Comes from: `noise`, `measures`. Goes to: `EXHIBITS`.
 Source: Rinott, O'Keefe, Shlomo & Skinner (2018), Table 1, section 5.6.2 and Figures 1-3.
 """
 

@@ -2,7 +2,6 @@
 
     P(|b - a| ≤ k) with negative b set to zero,   δ = p(m),   E|b - a|.
 
-Comes from: `noise`. Goes to: `EXHIBITS`.
 Source: Rinott, O'Keefe, Shlomo & Skinner (2018), Table 2 and sections 2.1, 4.1, 5.1, 5.2, 5.6.
 """
 

@@ -4,7 +4,6 @@ The examples follow one design from (ε, δ) to a law, to a lookup table, to wha
 figures show the trade-off and the key sizes. Beside every (ε^Q, δ^Q) of the paper, which looks at one
 direction, stands the exact audit of the same integers in both.
 
-Comes from: `noise`, `privacy`. Goes to: `discreet reproduce sadeghi2022`.
 Source: P. Sadeghi and C.-H. Chien, "On the connection between the ABS perturbation methodology and
 differential privacy", 2022.
 """

@@ -1,6 +1,5 @@
 """Examples 1-3 and figure 3 of the paper: from a wish (0.5, 1e-4) to a law, a lookup table, and its audit.
 
-Comes from: `noise.families.abs`, `noise.quantise`, `privacy.audit`. Goes to: `discreet reproduce sadeghi2022`.
 Source: Sadeghi & Chien (2022), Example 1 (eqs 34-35), Example 2 (eq. 41), Example 3 (eq. 47).
 """
 

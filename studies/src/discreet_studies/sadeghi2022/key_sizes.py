@@ -3,7 +3,6 @@
 D = 10, ε from 0.1 to 2.5 in steps of 0.1, quantised by the paper's ceiling. Its (ε^Q, δ^Q) look at one direction;
 beside them stand the exact δ at ε^Q and the exact ε at δ^Q, both directions, from the same integers.
 
-Comes from: `noise.quantise`, `privacy.audit`. Goes to: `discreet reproduce sadeghi2022`.
 Source: Sadeghi & Chien (2022), section V-C.
 """
 

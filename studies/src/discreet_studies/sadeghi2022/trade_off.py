@@ -3,7 +3,6 @@
     figure 1:  δ_γ,D(ε) of eq. 21, γ from V:  falls, then stands on its plateau p(D)
     figure 2:  δ of eq. 29, γ = ε/(2D-1), beside the least δ over all γ; V of eq. 28
 
-Comes from: `noise.design`, `noise.families.maxent`. Goes to: `discreet reproduce sadeghi2022`.
 Source: Sadeghi & Chien (2022), Propositions 2 and 3.
 """
 

@@ -2,7 +2,6 @@
 
     Figure 1: RM against Hellinger's distance.   Figures 2-4: X² = Σ (W - E)²/E of weighted counts as they are.
 
-Comes from: `simulation`, `measures`. Goes to: `EXHIBITS`.
 Source: Shlomo, Krenzke & Li (2019), section 3.5, Figures 1-4.
 """
 

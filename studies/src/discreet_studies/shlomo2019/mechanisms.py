@@ -3,7 +3,6 @@
     Table 1: p(z) ∝ e^(-2|z|), |z| ≤ 7.   Tables 2 and 3: the same law within 0..6 and 0..14, what falls outside
     going to the neighbouring cell.
 
-Comes from: `noise`, `privacy`. Goes to: `EXHIBITS`.
 Source: Shlomo, Krenzke & Li (2019), Tables 1-3 and sections 3.1-3.3.
 """
 

@@ -3,7 +3,6 @@
 Percent of cells changed, RM = 1 - H(a|b)/H(a) on weighted counts, totals and their standard errors, the percent
 relative absolute difference of totals, and Hellinger's distance.
 
-Comes from: `simulation`, `measures`. Goes to: `EXHIBITS`.
 Source: Shlomo, Krenzke & Li (2019), section 3.5, Tables 4 and 5.
 """
 

@@ -7,7 +7,6 @@ The paper prints "μ =" without a logarithm and "Uniform(0.5,0.5)"; this is the 
 uniform on -1..1 are simulated beside it (`Exhibit.readings`). PRAM uses the invariant matrices M* of each table.
 Weighted counts move by the overall or by the cell's average weight.
 
-Comes from: `noise`, `additivity`, `measures`. Goes to: Tables 4 and 5, Figures 1-4.
 Source: Shlomo, Krenzke & Li (2019), sections 2.1-2.3 and 3.4.
 """
 

@@ -3,7 +3,6 @@
 The paper prints errors in each; a finding says which number follows. The mechanism is shown as published
 (labelled where that is not ε-DP) and with the scale that is needed.
 
-Comes from: `margins`. Goes to: `discreet reproduce yang2012`.
 Source: X. Yang, S. E. Fienberg and A. Rinaldo, "Differential Privacy for Protecting Multi-dimensional
 Contingency Table Data: Extensions and Applications", 2012.
 """

@@ -1,6 +1,5 @@
 """The data of the paper: its Tables 3 to 6, counted.
 
-Comes from: `margins/data`. Goes to: `discreet reproduce yang2012`.
 Source: Yang, Fienberg & Rinaldo (2012), section 4.
 """
 

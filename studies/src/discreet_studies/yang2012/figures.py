@@ -4,7 +4,6 @@ Each figure reads one number of every run and shows its mean and one standard de
 the published scale, and with the scale that is needed (add-remove neighbours). The figures' values are not
 printed, so most findings have ours only; the distances that the text gives beside figure 4 are compared.
 
-Comes from: `runs`. Goes to: `discreet reproduce yang2012 --figure N`.
 Source: Yang, Fienberg & Rinaldo (2012), section 4.
 """
 

@@ -3,7 +3,6 @@
 The printed numbers stand here as printed. Beside the published scale stands the one that is needed for ε-DP,
 for both neighbouring relations.
 
-Comes from: `margins`. Goes to: `discreet reproduce yang2012`.
 Source: Yang, Fienberg & Rinaldo (2012), Tables 7 and 8, Theorems 1-3.
 """
 

@@ -9,7 +9,6 @@ One set of runs serves two scales. Noise of the published scale at ε is noise o
 
 so a corrected curve is a published one moved along the axis, and no run is repeated.
 
-Comes from: `margins`, an `Effort`. Goes to: `figures`.
 Source: Yang, Fienberg & Rinaldo (2012), section 4: 200 values of ε, 0.005 to 1.995, fifty runs each.
 """
 

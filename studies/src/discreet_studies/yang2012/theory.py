@@ -1,6 +1,5 @@
 """What the paper proves, checked: the vectors of Example 3, and the scale of Theorem 2.
 
-Comes from: `margins.efron_stein`, `margins.sensitivity`. Goes to: `discreet reproduce yang2012`.
 Source: Yang, Fienberg & Rinaldo (2012), section 3.3.
 """
 
