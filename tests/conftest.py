@@ -30,13 +30,13 @@ import pyarrow as pa
 import pytest
 from hypothesis import settings
 
-from discreet.answer.pipeline import release_table
 from discreet.cli.main import run as command_line
 from discreet.model.request import request_from_text
-from discreet.records.secret import BYTES, Secret, write_guarded
-from discreet.rules import declared
-from discreet.workspace import load
-from discreet.workspace.load import load_dataset
+from discreet.records.keys import BYTES, Secret, write_guarded
+from discreet.release.pipeline import release_table
+from discreet.rules import rule_set as declared
+from discreet.workspace.versions import load_version as load
+from discreet.workspace.versions.load_version import load_dataset
 from discreet.workspace.workspace import Workspace
 
 if TYPE_CHECKING:
@@ -344,7 +344,7 @@ def private_town(town: Town, private_folder: Path, tmp_path: Path) -> Town:
 @pytest.fixture(scope="session")
 def unattacked() -> Callable[[], set[frozenset[Rule]]]:
     """Take what tests declared since the last look: the rule sets that withhold areas and are not attacked."""
-    from discreet.attacks.trials.rule_sets import RULE_SETS, on_counts
+    from discreet_studies.attacks.rule_sets import RULE_SETS, on_counts
 
     attacked = {frozenset(), *(each.parsed() for each in RULE_SETS)}
 
@@ -381,7 +381,7 @@ def _rules_are_attacked(unattacked: Callable[[], set[frozenset[Rule]]]) -> Itera
     """A test that declares rules that withhold areas fails, unless `discreet attack withheld --rules` attacks them."""
     yield
     unknown = [sorted(map(str, rules)) for rules in unattacked()]
-    assert not unknown, f"add these rules to attacks/trials/rule_sets.py: {unknown}"
+    assert not unknown, f"add these rules to studies/src/discreet_studies/attacks/rule_sets.py: {unknown}"
 
 
 @pytest.fixture(autouse=True)
@@ -467,11 +467,11 @@ def _serving(folder: Path, below: str = "") -> Iterator[str]:
 
     import uvicorn
 
-    from discreet.answer.doors import open_doors
-    from discreet.server.app import create_app, listen
+    from discreet.release.dataset_registry import open_registry
+    from discreet.web.app import create_app, listen
     from discreet.workspace.options import read_options
 
-    doors = open_doors(folder, threads=1)
+    doors = open_registry(folder, threads=1)
     listening = listen("127.0.0.1", 0)
     options = read_options(folder)
     if below:
@@ -608,7 +608,7 @@ def spark_home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     pytest.importorskip("pyspark")
     if shutil.which("java") is None and not os.environ.get("JAVA_HOME"):
         pytest.skip("Java is not installed; as root `make test` installs it")
-    from discreet.records.spark_session import stop_spark
+    from discreet.records.spark.spark_session import stop_spark
 
     home = tmp_path_factory.mktemp("spark")
     (home / "events").mkdir()

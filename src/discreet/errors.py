@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from discreet.model.told import told
+from discreet.model.messages.text import message
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -25,7 +25,7 @@ class DiscreetError(Exception):
     """The parent of all errors that are meant for a user."""
 
     code: str = "internal"
-    title: ClassVar[str] = told("Something went wrong on our side")
+    title: ClassVar[str] = message("Something went wrong on our side")
     http_status: ClassVar[int] = 500
     exit_code: ClassVar[int] = EXIT_OURS
 
@@ -42,7 +42,7 @@ class BadRequest(DiscreetError):
     """The request cannot be read: a word, a number or a combination that has no meaning."""
 
     code = "bad-request"
-    title = told("The request cannot be read")
+    title = message("The request cannot be read")
     http_status = 400
     exit_code = EXIT_USAGE
 
@@ -51,35 +51,35 @@ class UnknownVariable(BadRequest):
     """A variable that the dataset does not have."""
 
     code = "unknown-variable"
-    title = told("Unknown variable")
+    title = message("Unknown variable")
 
 
 class UnknownCategory(BadRequest):
     """A category that its variable does not have."""
 
     code = "unknown-category"
-    title = told("Unknown category")
+    title = message("Unknown category")
 
 
 class UnknownFormat(BadRequest):
     """A file format that is not offered."""
 
     code = "unknown-format"
-    title = told("Unknown format")
+    title = message("Unknown format")
 
 
 class UnknownEngine(BadRequest):
     """An engine that is not offered."""
 
     code = "unknown-engine"
-    title = told("Unknown engine")
+    title = message("Unknown engine")
 
 
 class RequestTooLong(BadRequest):
     """An address that is longer than the server reads."""
 
     code = "request-too-long"
-    title = told("The address is too long")
+    title = message("The address is too long")
     http_status = 414
 
 
@@ -87,7 +87,7 @@ class BodyTooLarge(BadRequest):
     """A request with a longer body than the server reads."""
 
     code = "body-too-large"
-    title = told("The request is too large")
+    title = message("The request is too large")
     http_status = 413
 
 
@@ -95,7 +95,7 @@ class NotAcceptable(BadRequest):
     """An `Accept` header that names no format of the answer."""
 
     code = "not-acceptable"
-    title = told("No such format is offered")
+    title = message("No such format is offered")
     http_status = 406
 
 
@@ -103,7 +103,7 @@ class RangeNotSatisfiable(BadRequest):
     """A `Range` header that asks for bytes beyond the end of the document."""
 
     code = "range-not-satisfiable"
-    title = told("The document is shorter")
+    title = message("The document is shorter")
     http_status = 416
 
 
@@ -111,7 +111,7 @@ class UntrustedHost(BadRequest):
     """A request for a host name that this server was not told to answer for."""
 
     code = "untrusted-host"
-    title = told("This server does not answer for that host")
+    title = message("This server does not answer for that host")
     http_status = 421
 
 
@@ -119,7 +119,7 @@ class NoBudget(BadRequest):
     """A dataset without a privacy budget: only the method `dp` has one."""
 
     code = "no-budget"
-    title = told("There is no privacy budget")
+    title = message("There is no privacy budget")
     http_status = 404
 
 
@@ -127,7 +127,7 @@ class MethodNotAllowed(BadRequest):
     """An HTTP method that the address does not answer: tables are read, never written."""
 
     code = "method-not-allowed"
-    title = told("This method is not offered")
+    title = message("This method is not offered")
     http_status = 405
 
 
@@ -135,7 +135,7 @@ class TooManyCalls(DiscreetError):
     """An account or an address called more often than it may; `retry_after` is the number of seconds to wait."""
 
     code = "too-many-calls"
-    title = told("Too many calls")
+    title = message("Too many calls")
     http_status = 429
     exit_code = EXIT_REFUSED
 
@@ -148,7 +148,7 @@ class Stopped(DiscreetError):
     """Somebody whom the watch of requests has stopped, since the questions look like an attack."""
 
     code = "stopped"
-    title = told("Stopped by the watch of requests")
+    title = message("Stopped by the watch of requests")
     http_status = 403
     exit_code = EXIT_REFUSED
 
@@ -157,7 +157,7 @@ class Busy(DiscreetError):
     """The server has too much to do at the moment; `retry_after` is the number of seconds to wait."""
 
     code = "busy"
-    title = told("Too much to do")
+    title = message("Too much to do")
     http_status = 503
     exit_code = EXIT_OURS
 
@@ -170,7 +170,7 @@ class UnknownDataset(DiscreetError):
     """A dataset that is not in the workspace."""
 
     code = "unknown-dataset"
-    title = told("Unknown dataset")
+    title = message("Unknown dataset")
     http_status = 404
     exit_code = EXIT_NOT_FOUND
 
@@ -179,14 +179,14 @@ class UnknownVersion(UnknownDataset):
     """A version that the dataset does not have."""
 
     code = "unknown-version"
-    title = told("Unknown version")
+    title = message("Unknown version")
 
 
 class VersionClosed(DiscreetError):
     """An earlier version that is not answered beside the one that is served, or is not kept any more."""
 
     code = "version-closed"
-    title = told("This version is not answered any more")
+    title = message("This version is not answered any more")
     http_status = 410
     exit_code = EXIT_REFUSED
 
@@ -195,7 +195,7 @@ class NotFound(DiscreetError):
     """A file, folder or page that is not there."""
 
     code = "not-found"
-    title = told("Not found")
+    title = message("Not found")
     http_status = 404
     exit_code = EXIT_NOT_FOUND
 
@@ -208,7 +208,7 @@ class Refused(DiscreetError):
     """
 
     code = "refused"
-    title = told("This table is refused")
+    title = message("This table is refused")
     http_status = 403
     exit_code = EXIT_REFUSED
 
@@ -224,91 +224,91 @@ class TooManyCells(Refused):
     """A table with more cells than the dataset releases at a time."""
 
     code = "too-many-cells"
-    title = told("Too many cells")
+    title = message("Too many cells")
 
 
 class TooManyVariables(Refused):
     """A table that crosses more variables than the dataset allows."""
 
     code = "too-many-variables"
-    title = told("Too many variables")
+    title = message("Too many variables")
 
 
 class GroupsOnGeography(Refused):
     """Free groups on a geography: unions of areas that differ by a sliver identify people."""
 
     code = "groups-on-geography"
-    title = told("Geography cannot be regrouped")
+    title = message("Geography cannot be regrouped")
 
 
 class ForbiddenCombination(Refused):
     """Variables that may not be used together, or not in places so small."""
 
     code = "forbidden-combination"
-    title = told("These variables may not be combined")
+    title = message("These variables may not be combined")
 
 
 class MandatoryVariables(Refused):
     """A variable that may be used only together with others."""
 
     code = "mandatory-variables"
-    title = told("A variable is missing")
+    title = message("A variable is missing")
 
 
 class AreaTooSmall(Refused):
     """A table about areas whose public population figure is below the minimum."""
 
     code = "minimum-area-size"
-    title = told("The area is too small")
+    title = message("The area is too small")
 
 
 class TooManyGroups(Refused):
     """Groups of one's own where none, or no more, are allowed."""
 
     code = "too-many-groups"
-    title = told("No more groups of your own")
+    title = message("No more groups of your own")
 
 
 class NestedGroups(Refused):
     """A group that differs by a few categories from another one: the difference would be a sliver."""
 
     code = "nested-groups"
-    title = told("The group is too close to another")
+    title = message("The group is too close to another")
 
 
 class TableNotReleased(Refused):
     """A table that fails the rules on noisy counts as a whole."""
 
     code = "table-not-released"
-    title = told("The table is too sparse to be released")
+    title = message("The table is too sparse to be released")
 
 
 class OutsideUniverse(Refused):
     """A table that no declared table of a differentially private dataset contains."""
 
     code = "outside-universe"
-    title = told("Outside the declared tables")
+    title = message("Outside the declared tables")
 
 
 class NotPublished(Refused):
     """A table that is not among those that were published, on a server that has no others."""
 
     code = "not-published"
-    title = told("Not among the published tables")
+    title = message("Not among the published tables")
 
 
 class TooMuchToPublish(Refused):
     """A publication with more files or bytes than are allowed: nothing is written."""
 
     code = "too-much-to-publish"
-    title = told("Too much to publish")
+    title = message("Too much to publish")
 
 
 class BudgetSpent(DiscreetError):
     """A question that the privacy budget left does not pay for: nothing is computed and nothing is charged."""
 
     code = "budget-spent"
-    title = told("The privacy budget does not allow this")
+    title = message("The privacy budget does not allow this")
     http_status = 403
     exit_code = EXIT_BUDGET
 
@@ -317,7 +317,7 @@ class BadKey(DiscreetError):
     """An API key or a token that is not accepted: unknown, ended, revoked, or not to be checked just now."""
 
     code = "bad-key"
-    title = told("The API key is not accepted")
+    title = message("The API key is not accepted")
     http_status = 401
     exit_code = EXIT_REFUSED
 
@@ -326,14 +326,14 @@ class NotAllowed(Refused):
     """An account whose role does not allow what it asks."""
 
     code = "not-allowed"
-    title = told("Not allowed with this account")
+    title = message("Not allowed with this account")
 
 
 class BadDescription(DiscreetError):
     """A `dataset.toml` that cannot be used."""
 
     code = "bad-description"
-    title = told("The dataset description is not usable")
+    title = message("The dataset description is not usable")
     http_status = 422
     exit_code = EXIT_USAGE
 
@@ -342,7 +342,7 @@ class BadData(DiscreetError):
     """Records that contradict their description, or a file that cannot be read."""
 
     code = "bad-data"
-    title = told("The records do not fit their description")
+    title = message("The records do not fit their description")
     http_status = 422
     exit_code = EXIT_USAGE
 
@@ -368,7 +368,7 @@ class BadOption(DiscreetError):
     """An option with a value that it cannot have."""
 
     code = "bad-setting"
-    title = told("An option is not usable")
+    title = message("An option is not usable")
     http_status = 500
     exit_code = EXIT_USAGE
 
@@ -377,7 +377,7 @@ class BadNoiseTable(DiscreetError):
     """A noise table with a gap, an overlap, a wrong sum or a wrong mean."""
 
     code = "bad-noise-table"
-    title = told("The noise table is not usable")
+    title = message("The noise table is not usable")
     http_status = 500
     exit_code = EXIT_USAGE
 
@@ -386,7 +386,7 @@ class InfeasibleDesign(DiscreetError):
     """A noise table that cannot exist; the message names the bound that the wish breaks."""
 
     code = "infeasible-design"
-    title = told("No such noise table exists")
+    title = message("No such noise table exists")
     http_status = 422
     exit_code = EXIT_USAGE
 
@@ -395,7 +395,7 @@ class SecretUnusable(DiscreetError):
     """The secret is missing, too short, guessable or readable by others: nothing is answered."""
 
     code = "secret-unusable"
-    title = told("The secret cannot be used")
+    title = message("The secret cannot be used")
     http_status = 503
     exit_code = EXIT_OURS
 
@@ -404,7 +404,7 @@ class WorkspaceUnusable(DiscreetError):
     """The workspace cannot be opened or is damaged: nothing is answered."""
 
     code = "workspace-unusable"
-    title = told("The workspace cannot be used")
+    title = message("The workspace cannot be used")
     http_status = 503
     exit_code = EXIT_OURS
 
@@ -413,7 +413,7 @@ class PublicationUnusable(DiscreetError):
     """A publication that is missing, damaged, foreign or not signed by the key that is trusted: nothing is answered."""
 
     code = "publication-unusable"
-    title = told("The publication cannot be used")
+    title = message("The publication cannot be used")
     http_status = 503
     exit_code = EXIT_OURS
 
@@ -422,7 +422,7 @@ class SignatureUnusable(DiscreetError):
     """A signing key that cannot be used, or a signature that is not that of the key: what it signs is not believed."""
 
     code = "signature-unusable"
-    title = told("The signature cannot be used")
+    title = message("The signature cannot be used")
     http_status = 503
     exit_code = EXIT_OURS
 
@@ -431,14 +431,14 @@ class RecordsAway(WorkspaceUnusable):
     """The records of a version are not there: their files are gone, or their database does not answer."""
 
     code = "records-away"
-    title = told("The records are not here")
+    title = message("The records are not here")
 
 
 class LedgerUnusable(DiscreetError):
     """The ledger is missing, damaged, full or out of reach: nothing that must be charged is answered."""
 
     code = "ledger-unusable"
-    title = told("The privacy ledger cannot be used")
+    title = message("The privacy ledger cannot be used")
     http_status = 503
     exit_code = EXIT_OURS
 
@@ -447,7 +447,7 @@ class ServerUnusable(DiscreetError):
     """A server that cannot be reached, is too busy, or gives no answer of Discreet."""
 
     code = "server-unusable"
-    title = told("The server cannot be used")
+    title = message("The server cannot be used")
     http_status = 502
     exit_code = EXIT_OURS
 
@@ -456,7 +456,7 @@ class MissingExtra(DiscreetError):
     """A feature whose optional packages are not installed."""
 
     code = "missing-extra"
-    title = told("An optional package is missing")
+    title = message("An optional package is missing")
     http_status = 501
     exit_code = EXIT_USAGE
 

@@ -1,12 +1,27 @@
-"""Which cells are sums of which follows from the shape; a whole whose parts are not all shown cannot add up."""
+"""Which cells are sums of which follows from the shape; a whole whose parts are not all shown cannot add up.
+
+A table is fitted in one order of its variables: no layout shows another number.
+
+The nearest table without negative numbers: it adds up, keeps its total, and nothing nearer does.
+"""
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.optimize import minimize
 
-from discreet.additivity.additivity import add_up, additive_structure, sums_of_interior
+from discreet.additivity.additivity import (
+    TableOrder,
+    add_up,
+    additive_structure,
+    nearest_non_negative,
+    sums_of_interior,
+)
 from discreet.additivity.axis_tree import Additive, AxisTree
+from discreet.additivity.fitting import PublishedCells, fit_totals
 from discreet.errors import BadRequest
-from discreet.model.dataset_toml import parse_dataset
+from discreet.model.description.dataset_toml import parse_dataset
 from discreet.model.protection import Protection
 from discreet.model.request import request_from_text
 from discreet.model.shape import table_shape
@@ -90,3 +105,114 @@ def test_an_axis_without_a_total_is_left_as_it_is():
     noisy = np.array([[1, 2, 9], [3, 4, 9]])
     structure = Additive((AxisTree.plain(2, total=False), AxisTree.plain(2)))
     assert sums_of_interior(noisy, structure).tolist() == [[1, 2, 3], [3, 4, 7]]
+
+
+NAMES = ("sex", "age", "job")
+
+
+@pytest.fixture(scope="module")
+def shapes(town):
+    """The shape of one table in three orders of its variables."""
+    dataset = parse_dataset(town.description)
+    return {
+        order: table_shape(request_from_text("town", rows=order[:1], columns=order[1:]), dataset)
+        for order in (NAMES, NAMES[::-1], ("age", "sex", "job"))
+    }
+
+
+def laid_out(cells, order):
+    return np.ascontiguousarray(cells.transpose([NAMES.index(name) for name in order]))
+
+
+def noisy_cells(seed, lengths):
+    """A table of small counts with noise: several tables that add up are equally near."""
+    return np.random.default_rng(seed).poisson(3, lengths) + np.random.default_rng(seed + 1).integers(
+        -2, 3, lengths
+    )
+
+
+@pytest.mark.slow
+@given(st.integers(0, 10**6), st.booleans(), st.booleans())
+@settings(max_examples=4, deadline=None)
+def test_every_layout_of_a_table_is_fitted_to_the_same_numbers(shapes, seed, anchored, impossible):
+    lengths = shapes[NAMES].lengths
+    cells, nowhere = noisy_cells(seed, lengths), np.zeros(lengths, dtype=bool)
+    nowhere[0, 0, 0] = impossible
+    kept = np.zeros(lengths, dtype=bool)
+    kept[..., -1] = anchored
+    found = []
+    for order, shape in shapes.items():
+        there = PublishedCells(laid_out(kept, order), laid_out(cells, order)) if anchored else None
+        shown, said = add_up(
+            laid_out(cells, order), shape, "fitted", laid_out(nowhere, order), Protection(), there
+        )
+        assert additive_structure(shape).holds(shown)
+        found.append((shown.transpose([order.index(name) for name in NAMES]).tolist(), said))
+    assert all(each == found[0] for each in found)
+
+
+def test_fitted_as_it_is_laid_out_a_table_has_other_numbers(shapes):
+    """The wrong way, which the property above rejects: some table differs by its layout."""
+    turned = NAMES[::-1]
+
+    def differs(seed):
+        cells = noisy_cells(seed, shapes[NAMES].lengths)
+        own, _ = fit_totals(cells, additive_structure(shapes[NAMES]))
+        other, _ = fit_totals(laid_out(cells, turned), additive_structure(shapes[turned]))
+        return (own != other.transpose()).any()
+
+    assert any(differs(seed) for seed in range(10))
+
+
+def test_axes_stand_by_the_names_of_their_variables(shapes):
+    for order, shape in shapes.items():
+        axes = TableOrder.of(shape).axes
+        assert [order[axis] for axis in axes] == ["age", "job", "sex"]
+
+
+TWO = Additive((AxisTree.plain(4), AxisTree.plain(3)))
+
+
+def table(seed):
+    rng = np.random.default_rng(seed)
+    leaves = rng.normal(4, 8, (4, 3))
+    whole = np.zeros((5, 4))
+    whole[:4, :3] = leaves
+    whole[4, :3], whole[:4, 3], whole[4, 3] = leaves.sum(0), leaves.sum(1), leaves.sum()
+    return whole
+
+
+def test_it_adds_up_and_keeps_its_grand_total():
+    """Wrong alternative: cells clipped one by one, which raises every sum."""
+    for seed in range(20):
+        values = table(seed)
+        found, lowered = nearest_non_negative(values, TWO, np.zeros(values.shape, np.bool_))
+        assert found.dtype == np.int64
+        assert (found >= 0).all()
+        assert TWO.holds(found)
+        assert found[-1, -1] == max(0, round(values[-1, -1]))
+        assert (np.abs(found[:4, :3] - np.maximum(values[:4, :3] - lowered, 0)) <= 1).all()
+        assert np.maximum(values[:4, :3], 0).sum() > found[-1, -1]
+
+
+def test_nothing_nearer_has_the_same_sum():
+    values = table(3)[:4, :3].ravel()
+    found, lowered = nearest_non_negative(table(3), TWO, np.zeros((5, 4), np.bool_))
+    nearest = np.maximum(values - lowered, 0)
+    best = minimize(
+        lambda x: ((x - values) ** 2).sum(),
+        np.full(12, values.sum() / 12),
+        jac=lambda x: 2 * (x - values),
+        bounds=[(0, None)] * 12,
+        constraints={"type": "eq", "fun": lambda x: x.sum() - values.sum(), "jac": lambda x: np.ones(12)},
+    )
+    assert np.abs(best.x - nearest).max() < 1e-2
+    assert found[-1, -1] == round(values.sum())
+
+
+def test_cells_that_cannot_occur_stay_zero():
+    impossible = np.zeros((5, 4), np.bool_)
+    impossible[0, 0] = impossible[2, 1] = True
+    found, _ = nearest_non_negative(table(5), TWO, impossible)
+    assert found[0, 0] == found[2, 1] == 0
+    assert TWO.holds(found)

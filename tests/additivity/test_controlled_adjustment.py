@@ -5,11 +5,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from discreet.additivity.controlled_adjustment import _Work, adjust, lowering, raising, summed_over
+from discreet.additivity.controlled_adjustment import _Work, adjust, lowering, raising, sum_axes
 
 
 def aims_of(table: np.ndarray) -> dict[tuple[int, ...], np.ndarray]:
-    return {margin: table.sum(axis=margin) for margin in summed_over(table.ndim)}
+    return {margin: table.sum(axis=margin) for margin in sum_axes(table.ndim)}
 
 
 @pytest.mark.slow

@@ -6,7 +6,7 @@ import pytest
 
 import discreet
 from discreet.workspace.demo import spudlandia_batches, spudlandia_description
-from discreet.workspace.load import load_dataset
+from discreet.workspace.versions.load_version import load_dataset
 
 
 @pytest.fixture(scope="session")

@@ -5,10 +5,32 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from discreet.api.frames import long_frame, polars_frame, told, wide_frame, xarray_dataset
+from discreet.api.frames import (
+    error_columns,
+    layout_of,
+    long_frame,
+    polars_frame,
+    table_metadata,
+    wide_frame,
+    xarray_dataset,
+)
 from discreet.errors import MissingExtra
 from discreet.formats.arrow import arrow_table
-from discreet.model import registry
+from discreet.model import plugins as registry
+
+
+def test_layers_stand_outside_rows_and_columns_along_the_top(town_release):
+    layout = layout_of(town_release)
+    assert [d.name for d in layout.side] == ["sex", "age"]
+    assert [d.name for d in layout.top] == ["job"]
+    lines = layout.spread(town_release.values)
+    assert lines.shape == (layout.height, 5)
+    for line, (sex, age) in enumerate(np.ndindex(3, 4)):
+        assert lines[line].tolist() == town_release.values[age, :, sex].tolist()
+
+
+def test_a_table_of_counts_has_no_errors(town_release):
+    assert error_columns(town_release) == {}
 
 
 def value_of(release, *codes):
@@ -72,7 +94,7 @@ def test_polars_arrow_and_xarray_have_the_numbers_of_pandas(town_release):
 
 
 def test_what_must_be_told_travels_with_every_frame(town_release):
-    words = told(town_release)
+    words = table_metadata(town_release)
     assert words["note"].startswith(town_release.notes[0])
     assert {"citation", "version", "promise", "digest"} <= set(words)
     assert long_frame(town_release).attrs == wide_frame(town_release).attrs == words

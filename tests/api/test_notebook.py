@@ -10,7 +10,7 @@ import discreet
 from discreet.api.notebook import SHOWN, STYLE, figure, listing
 from discreet.model.shape import Output
 
-STYLESHEET = Path(discreet.__file__).parent / "server/static/css/base.css"
+STYLESHEET = Path(discreet.__file__).parent / "web/static/css/base.css"
 
 
 class Elements(HTMLParser):

@@ -7,10 +7,10 @@ import pyarrow as pa
 import pytest
 
 import discreet
-from discreet.api.connection import Answer, Connection
+from discreet.api.connection import Connection, ServerResponse
 from discreet.errors import BadKey, BadRequest, DiscreetError, ServerUnusable, UnknownVariable
 from discreet.formats import formats
-from discreet.workspace.load import load_dataset
+from discreet.workspace.versions.load_version import load_dataset
 
 pytestmark = pytest.mark.slow  # a server and three datasets
 
@@ -333,7 +333,7 @@ def test_a_server_may_stand_below_a_path(served_folder, served, here):
 
 def test_the_python_of_a_page_gives_the_table_of_the_page(address, here):
     """Wrong: `discreet.open()`, which opens whatever workspace the reader happens to have."""
-    from discreet.server import snippets
+    from discreet.web.pages import links as snippets
 
     own = here.table("town", rows=["age"], columns=["sex"], filters={"job": ["0"]})
     names = {"__name__": "example"}
@@ -374,7 +374,7 @@ HOSTILE = [
 
 @pytest.mark.parametrize("body", HOSTILE)
 def test_a_list_that_is_none_is_the_servers_fault(body, monkeypatch):
-    monkeypatch.setattr(Connection, "get", lambda self, *asked: Answer(body))
+    monkeypatch.setattr(Connection, "get", lambda self, *asked: ServerResponse(body))
     with pytest.raises(ServerUnusable):
         discreet.open("https://example.org")
 

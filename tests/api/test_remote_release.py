@@ -6,14 +6,14 @@ from copy import deepcopy
 import numpy as np
 import pytest
 
-from discreet.api.remote_release import read_dataset, read_release, reading
+from discreet.api.remote_release import read_dataset, read_release, reject_malformed
 from discreet.errors import ServerUnusable
-from discreet.formats import named_format
+from discreet.formats import format_by_name
 
 
 @pytest.fixture
 def document(town_release):
-    return json.loads(named_format("json").write(town_release))
+    return json.loads(format_by_name("json").write(town_release))
 
 
 def test_a_release_is_read_back_from_its_document(town_release, document):
@@ -70,7 +70,7 @@ def test_a_document_that_is_not_as_it_should_be_is_the_servers_fault(town_releas
     """Wrong: an exception of ours, or a table of another shape than it says."""
     broken = deepcopy(document)
     change(broken)
-    with pytest.raises(ServerUnusable, match="cannot be read"), reading():
+    with pytest.raises(ServerUnusable, match="cannot be read"), reject_malformed():
         read_release(broken, town_release.dataset, "", "")
 
 
@@ -78,5 +78,5 @@ def test_a_document_that_is_not_as_it_should_be_is_the_servers_fault(town_releas
     "document", [{}, {"id": "../etc", "label": "", "variables": [], "protection": {}}, []]
 )
 def test_a_description_that_is_none_is_the_servers_fault(document):
-    with pytest.raises(ServerUnusable), reading():
+    with pytest.raises(ServerUnusable), reject_malformed():
         read_dataset(document)

@@ -25,7 +25,7 @@ BESIDE = {
     "model": {"errors"},
 }
 #: Sentences stand below every layer: errors and values are told in them.
-SENTENCES = "discreet.model.told"
+SENTENCES = "discreet.model.messages.text"
 #: Third-party libraries and the folders that may import them.
 HOMES = {
     "duckdb": {"records"},
@@ -162,4 +162,4 @@ def test_the_contract_itself_finds_an_upward_import(tmp_path):
 
 
 def test_the_pipeline_fits_one_page():
-    assert len((SOURCE / "answer/pipeline.py").read_text("utf-8").splitlines()) < 150
+    assert len((SOURCE / "release/pipeline.py").read_text("utf-8").splitlines()) < 150

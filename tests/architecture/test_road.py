@@ -5,14 +5,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from discreet.answer import question as questions
-from discreet.answer.door import Door
 from discreet.ledger.ledger import Ledger
 from discreet.model.exact import ExactTable
 from discreet.model.request import TableRequest
 from discreet.records.engine import SparseCells
-from discreet.records.secret import Secret
+from discreet.records.keys import Secret
 from discreet.records.tabulate import tabulate
+from discreet.release import checked_request as questions
+from discreet.release.dataset_service import DatasetService
 
 from .source import SOURCE, modules, read_source
 
@@ -24,7 +24,7 @@ EXACT_ATTRIBUTES = {"engine", "key_sums", "weight_sums", "aggregate"}
 WORK_ON_COUNTS = {"records", "protect", "survey", "answer", "assess"}
 ALSO = {
     "model/exact.py": "defines the exact table",
-    "workspace/load.py": "stores records, and lets a version be inspected before it is served",
+    "workspace/versions/load_version.py": "stores records, and lets a version be inspected before it is served",
     "workspace/workspace.py": "opens the engine of a version and closes it",
 }
 #: What a face may import of the road when it runs.
@@ -32,17 +32,17 @@ OPEN_TO_FACES = {"door", "doors", "load", "measures", "notes", "budgets", "joint
 #: What a face may never import: through these a record could be reached.
 CLOSED_TO_FACES = {
     "discreet.workspace.workspace",
-    "discreet.workspace.load",
-    "discreet.workspace.version",
+    "discreet.workspace.versions.load_version",
+    "discreet.workspace.versions.version",
     "discreet.model.exact",
     "discreet.records.engine",
     "discreet.records.engines",
     "discreet.records.tabulate",
-    "discreet.records.secret",
+    "discreet.records.keys",
     "discreet.protect",
     "discreet.survey",
-    "discreet.answer.pipeline",
-    "discreet.answer.verdicts",
+    "discreet.release.pipeline",
+    "discreet.release.verdicts",
 }
 
 
@@ -125,7 +125,7 @@ def reachable(thing, depth=6):
 
 @pytest.fixture
 def door(town_workspace):
-    return Door(town_workspace.stored("town"))
+    return DatasetService(town_workspace.stored("town"))
 
 
 SECRET_THINGS = (ExactTable, SparseCells, Secret, Ledger)
@@ -179,7 +179,7 @@ def test_a_dry_run_checks_a_request_once(town_workspace, monkeypatch):
     monkeypatch.setattr(
         questions, "refuse_by_rules", lambda *given, **named: seen.append(given[0]) or real(*given, **named)
     )
-    found = Door(town_workspace.stored("town")).dry_run(TableRequest("town", ("sex",), ("age",)))
+    found = DatasetService(town_workspace.stored("town")).dry_run(TableRequest("town", ("sex",), ("age",)))
     assert found["allowed"]
     assert len(seen) == 1
 

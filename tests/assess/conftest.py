@@ -2,17 +2,17 @@
 
 import pytest
 
-from discreet.answer.door import Door
 from discreet.assess import assess
-from discreet.assess.report import report
+from discreet.assess.assessment_report import report
 from discreet.model.request import TableRequest
+from discreet.release.dataset_service import DatasetService
 
 
 @pytest.fixture(scope="session")
 def found(town_workspace):
     request = TableRequest("town", rows=("sex",), columns=("job",), filters=(("area", ("N2", "S3")),))
     return assess(
-        Door(town_workspace.stored("town")),
+        DatasetService(town_workspace.stored("town")),
         request,
         families=["laplace", "pram", "current"],
         epsilons=[0.5, 1],

@@ -7,14 +7,14 @@ import numpy as np
 import pytest
 
 from discreet import privacy
-from discreet.answer.door import Door
 from discreet.assess import assess, assess_subject, cases_of
 from discreet.assess.assessment import CONFIDENTIAL, privacy_of
 from discreet.assess.subject import Subject
 from discreet.errors import BadRequest
 from discreet.model.request import TableRequest
 from discreet.noise import laplace, maxent, pram
-from discreet.protect import cell_key_noise
+from discreet.protect import cell_keys as cell_key_noise
+from discreet.release.dataset_service import DatasetService
 from discreet.workspace.workspace import Workspace
 
 REQUEST = TableRequest("town", rows=("sex",), columns=("job",), filters=(("age", ("adult", "old")),))
@@ -28,7 +28,7 @@ def stored(town_workspace):
 
 @pytest.fixture(scope="module")
 def found(stored):
-    return assess(Door(stored), REQUEST, **SMALL)
+    return assess(DatasetService(stored), REQUEST, **SMALL)
 
 
 def test_every_setting_is_assessed_in_order(found):
@@ -39,9 +39,9 @@ def test_every_setting_is_assessed_in_order(found):
 
 @pytest.mark.slow
 def test_a_seed_gives_the_same_assessment_however_many_workers(stored, found):
-    again = assess(Door(stored), REQUEST, **SMALL, workers=3)
+    again = assess(DatasetService(stored), REQUEST, **SMALL, workers=3)
     assert json.dumps(again.as_json()) == json.dumps(found.as_json())
-    other = assess(Door(stored), REQUEST, **SMALL, seed=1)
+    other = assess(DatasetService(stored), REQUEST, **SMALL, seed=1)
     assert json.dumps(other.as_json()) != json.dumps(found.as_json())
 
 
@@ -81,17 +81,17 @@ def test_the_current_setting_is_the_stored_noise_and_neither_keys_nor_secret_are
 
     monkeypatch.setattr(cell_key_noise, "add_noise", forbidden)
     keyless = replace(stored, protector=replace(stored.protector, keys=forbidden, dice=forbidden))
-    found = assess(Door(keyless), REQUEST, families=["current"], reps=3)
+    found = assess(DatasetService(keyless), REQUEST, families=["current"], reps=3)
     assert found.outcomes[0].case.noise == stored.protector.noise
 
 
 def test_under_dp_the_current_setting_is_the_noise_of_the_margin_that_answers(private_town):
     stored = Workspace(private_town.folder).stored("town")
     request = TableRequest("town", ("sex",), ("age",))
-    found = assess(Door(stored), request, families=["current"], reps=3)
+    found = assess(DatasetService(stored), request, families=["current"], reps=3)
     assert found.outcomes[0].case.noise == stored.dp.plan.noise()["age", "sex"]
     sums = TableRequest("town", ("region",), ("sex",))
-    assert assess(Door(stored), sums, families=["current", "laplace"], reps=3).left_out
+    assert assess(DatasetService(stored), sums, families=["current", "laplace"], reps=3).left_out
 
 
 def test_more_noise_means_less_risk_and_less_use(found):
@@ -130,7 +130,7 @@ def test_on_an_independent_table_noise_misleads_the_naive_reader_and_not_the_oth
 )
 def test_wishes_that_mean_nothing_are_refused(stored, wish, said):
     with pytest.raises(BadRequest) as refused:
-        assess(Door(stored), REQUEST, **({"families": ["pram"]} | wish))
+        assess(DatasetService(stored), REQUEST, **({"families": ["pram"]} | wish))
     assert said in refused.value.message
 
 

@@ -3,16 +3,16 @@ from __future__ import annotations
 import pytest
 
 from discreet import privacy
-from discreet.answer.doors import Doors
 from discreet.assess.five_safes import NOTICE, five_safes
-from discreet.workspace.ledger_place import accounts_of
+from discreet.release.dataset_registry import DatasetRegistry
+from discreet.workspace.ledger_location import open_accounts
 from discreet.workspace.options import read_options
 from discreet.workspace.workspace import Workspace
 
 
 @pytest.fixture(scope="module")
 def found(town_workspace):
-    return five_safes(Doors(town_workspace), "town", read_options(town_workspace.folder))
+    return five_safes(DatasetRegistry(town_workspace), "town", read_options(town_workspace.folder))
 
 
 def answer(found, question):
@@ -51,8 +51,8 @@ def test_rules_and_accounts_are_seen(town, tmp_path):
     small = '\n[[rule]]\nkind = "max-variables"\nmost = 2\nlevel = "area"\n'
     rules = small + '\n[[rule]]\nkind = "free-groups"\nper_account = 3\n'
     workspace = town.load(tmp_path / "w", town.description + rules)
-    accounts_of(workspace.folder).create("ana", "analyst")
-    found = five_safes(Doors(workspace), "town", read_options(workspace.folder, host="0.0.0.0"))  # noqa: S104 - a case
+    open_accounts(workspace.folder).create("ana", "analyst")
+    found = five_safes(DatasetRegistry(workspace), "town", read_options(workspace.folder, host="0.0.0.0"))  # noqa: S104 - a case
     assert answer(found, "Are small areas limited?").status == "known"
     assert "Active accounts: 1 analyst." in answer(found, "Who may ask?").answer
     assert "counted by account" in answer(found, "Who may ask?").answer
@@ -62,13 +62,13 @@ def test_rules_and_accounts_are_seen(town, tmp_path):
 def test_an_open_workspace_is_said_to_be(town, tmp_path):
     workspace = town.load(tmp_path / "w")
     workspace.folder.chmod(0o755)
-    found = five_safes(Doors(workspace), "town", read_options(workspace.folder))
+    found = five_safes(DatasetRegistry(workspace), "town", read_options(workspace.folder))
     assert "by others too (mode 755)" in answer(found, "Where are the records?").answer
 
 
 def test_a_dataset_under_dp_states_its_claim_and_what_is_left(private_town):
     workspace = Workspace(private_town.folder)
-    found = five_safes(Doors(workspace), "town", read_options(workspace.folder))
+    found = five_safes(DatasetRegistry(workspace), "town", read_options(workspace.folder))
     assert "differentially private" in answer(found, "What do all tables promise together?").answer
     refused = answer(found, "Which tables are refused?").answer
     assert "declared tables do not contain, unless an account with a share pays" in refused

@@ -8,7 +8,7 @@ from discreet.assess.statement_page import read_statement, statement_html
 from discreet.errors import SignatureUnusable
 from discreet.ledger.verification import verify_statement
 from discreet.records.signing import signing_key
-from discreet.workspace.upkeep.statement import make_statement
+from discreet.workspace.operate.statement import make_statement
 
 
 @pytest.fixture

@@ -3,11 +3,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from discreet.answer.door import Door
 from discreet.assess import subject as module
 from discreet.assess.subject import Subject, sides_of, subject_of
 from discreet.errors import BadRequest
 from discreet.model.request import TableRequest
+from discreet.release.dataset_service import DatasetService
 
 
 @pytest.fixture(scope="module")
@@ -24,7 +24,7 @@ def counted(town, **codes):
 
 def test_true_counts_are_laid_out_as_layers_rows_columns(stored, town):
     found = subject_of(
-        Door(stored), TableRequest("town", rows=("sex",), columns=("job",), layers=("region",))
+        DatasetService(stored), TableRequest("town", rows=("sex",), columns=("job",), layers=("region",))
     )
     assert found.counts.shape == (2, 2, 4)
     assert found.counts[1, 0, 2] == counted(town, region="S", sex="1", job="2")
@@ -33,34 +33,36 @@ def test_true_counts_are_laid_out_as_layers_rows_columns(stored, town):
 
 
 def test_several_variables_of_a_side_are_one(stored, town):
-    found = subject_of(Door(stored), TableRequest("town", rows=("sex", "age"), columns=("region",)))
+    found = subject_of(DatasetService(stored), TableRequest("town", rows=("sex", "age"), columns=("region",)))
     assert found.counts.shape == (1, 6, 2)
     assert found.counts[0, 4, 1] == counted(town, sex="2", age="adult", region="S")
     assert found.sides[0] == "Sex x Age"
 
 
 def test_structural_zeros_are_no_part_of_it(stored):
-    found = subject_of(Door(stored), TableRequest("town", rows=("age",), columns=("job",)))
+    found = subject_of(DatasetService(stored), TableRequest("town", rows=("age",), columns=("job",)))
     assert found.possible.sum() == 12 - 3
     assert found.flat.size == 9
 
 
 def test_coarser_levels_and_totals_are_left_out(stored):
     request = TableRequest("town", rows=("age",), levels=(("age", ("grown", "age")),))
-    assert subject_of(Door(stored), request).counts.shape == (1, 3, 1)
+    assert subject_of(DatasetService(stored), request).counts.shape == (1, 3, 1)
 
 
 def test_filters_are_obeyed(stored, town):
-    found = subject_of(Door(stored), TableRequest("town", rows=("age",), filters=(("sex", ("1",)),)))
+    found = subject_of(
+        DatasetService(stored), TableRequest("town", rows=("age",), filters=(("sex", ("1",)),))
+    )
     assert found.counts.sum() == counted(town, sex="1")
     assert not found.two_way
 
 
 def test_a_table_that_the_rules_refuse_is_assessed_and_said_to_be(stored):
     request = TableRequest("town", rows=("sex", "age"), columns=("job",), layers=("region",), filters=())
-    assert subject_of(Door(stored), request).refusal is None
+    assert subject_of(DatasetService(stored), request).refusal is None
     grouped = TableRequest("town", rows=("region",), groups=(("region", (("N", "S"),)),), columns=("sex",))
-    assert "group" in subject_of(Door(stored), grouped).refusal.lower()
+    assert "group" in subject_of(DatasetService(stored), grouped).refusal.lower()
 
 
 @pytest.mark.parametrize(
@@ -83,11 +85,11 @@ def test_it_cannot_be_printed():
 
 def test_what_cannot_be_assessed_is_refused(stored, monkeypatch):
     with pytest.raises(BadRequest, match="Weighted"):
-        subject_of(Door(stored), TableRequest("town", rows=("sex",), measure="weighted"))
+        subject_of(DatasetService(stored), TableRequest("town", rows=("sex",), measure="weighted"))
     with pytest.raises(BadRequest, match="can occur"):
         Subject(np.zeros((1, 1, 1), dtype=np.int64), np.zeros((1, 1, 1), dtype=bool))
     monkeypatch.setattr(module, "MOST_CELLS", 5)
     with pytest.raises(BadRequest, match="more than 5 cells"):
-        subject_of(Door(stored), TableRequest("town", rows=("sex",), columns=("age",)))
+        subject_of(DatasetService(stored), TableRequest("town", rows=("sex",), columns=("age",)))
     with pytest.raises(BadRequest, match="at most 5"):
         Subject(np.ones((1, 2, 3), dtype=np.int64), np.ones((1, 2, 3), dtype=bool))

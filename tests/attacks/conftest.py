@@ -7,16 +7,15 @@ from dataclasses import dataclass, replace
 import numpy as np
 import pytest
 
-from discreet.attacks.interface import Answer
-from discreet.attacks.knowledge import DP, UNPROTECTED, Knowledge, plan_of
-from discreet.attacks.trials.targets import TrueCounts, describe
-from discreet.model.dataset_toml import parse_dataset
+from discreet.attacks.knowledge import DP, UNPROTECTED, Answer, Knowledge, plan_of
+from discreet.model.description.dataset_toml import parse_dataset
 from discreet.model.exact import ExactTable
 from discreet.model.request import canonical
 from discreet.model.shape import table_shape
-from discreet.protect.cover import cover
-from discreet.protect.described_noise import DescriptionNoise, described_noise
+from discreet.protect.description_keys import DescriptionNoise, add_description_noise
+from discreet.protect.margin_choice import choose_margins
 from discreet.protect.plan import make_plan
+from discreet_studies.attacks.targets import TrueCounts, describe
 
 
 def public_dataset(population, budget):
@@ -43,9 +42,9 @@ class Described:
         shape = table_shape(canonical(request, dataset), dataset)
         counts = self.truth.ask(request).values
         exact = ExactTable(shape, counts, np.zeros(counts.shape, dtype=np.uint64))
-        parts = cover(shape, self.plan.universe, dataset, self.plan.variances())
+        parts = choose_margins(shape, self.plan.universe, dataset, self.plan.variances())
         noise = DescriptionNoise(self.secret, dataset, "1", "records", self.plan.noise())
-        noisy = described_noise(exact, parts, noise).noisy
+        noisy = add_description_noise(exact, parts, noise).noisy
         return Answer(tuple(d.codes for d in shape.dimensions), noisy, np.zeros(noisy.shape, dtype=bool))
 
 

@@ -1,20 +1,23 @@
-"""What an attacker may know: which margin answers, with how much noise, at what price."""
+"""What an attacker may know: which margin answers, with how much noise, at what price.
+
+What an attacker asks: every question once.
+"""
 
 from fractions import Fraction
 
 import pytest
 
-from discreet.attacks.knowledge import CELLKEY, Knowledge, spent
-from discreet.attacks.trials.averaging_study import AveragingStudy
-from discreet.attacks.trials.population import town
+from discreet.attacks.knowledge import CELLKEY, Knowledge, QueryCache, epsilon_of_margins
 from discreet.errors import BadRequest
 from discreet.model.request import TableRequest
+from discreet_studies.attacks.averaging_trial import AveragingTrial
+from discreet_studies.attacks.targets import TrueCounts, town
 
 
 @pytest.fixture(scope="module")
 def knowledge(stand_ins):
     *_, described, _ = stand_ins
-    return described(town(1_000, 20, seed=1)[0], AveragingStudy(epsilon=2.0).budget)
+    return described(town(1_000, 20, seed=1)[0], AveragingTrial(epsilon=2.0).budget)
 
 
 CHILDREN = ("age", ("child",))
@@ -47,9 +50,9 @@ def test_totals_that_other_margins_answer_are_refused(knowledge):
 
 def test_margins_cost_their_shares_once(knowledge):
     plan = knowledge.declared
-    assert spent(plan, set()) == 0
-    assert spent(plan, {("age", "area")}) == Fraction(1, 2)
-    assert spent(plan, {table.margin for table in plan.tables}) == 2
+    assert epsilon_of_margins(plan, set()) == 0
+    assert epsilon_of_margins(plan, {("age", "area")}) == Fraction(1, 2)
+    assert epsilon_of_margins(plan, {table.margin for table in plan.tables}) == 2
 
 
 def test_an_unknown_protection_and_a_missing_law_are_refused(knowledge):
@@ -59,3 +62,18 @@ def test_an_unknown_protection_and_a_missing_law_are_refused(knowledge):
         _ = knowledge.law
     with pytest.raises(BadRequest, match="no universe"):
         _ = Knowledge(knowledge.dataset, CELLKEY).declared
+
+
+def test_a_question_is_asked_once(knowledge):
+    people = town(1_000, 20, seed=1)[0]
+    asked = []
+
+    class Counting(TrueCounts):
+        def ask(self, request):
+            asked.append(request)
+            return super().ask(request)
+
+    notebook = QueryCache(Counting(knowledge.dataset, people))
+    for rows in (("age",), ("area",), ("age",)):
+        notebook.ask(TableRequest(knowledge.dataset.id, rows))
+    assert notebook.asked == len(asked) == 2

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.stats import binom
 
-from discreet.attacks.success import root_mean_square, share
+from discreet_studies.attacks.scoring import root_mean_square, share
 
 
 @pytest.mark.parametrize(("hits", "of", "low", "high"), [(0, 10, 0.0, 0.3085), (10, 10, 0.6915, 1.0)])

@@ -9,12 +9,13 @@ from typing import TYPE_CHECKING
 import pytest
 from fastapi.testclient import TestClient
 
-from discreet.answer.doors import Doors
-from discreet.model.dataset_toml import parse_dataset
-from discreet.server.app import create_app
-from discreet.workspace import load, version
-from discreet.workspace.ledger_place import accounts_of, open_ledger
+from discreet.model.description.dataset_toml import parse_dataset
+from discreet.release.dataset_registry import DatasetRegistry
+from discreet.web.app import create_app
+from discreet.workspace.ledger_location import open_accounts, open_ledger
 from discreet.workspace.options import read_options
+from discreet.workspace.versions import load_version as load
+from discreet.workspace.versions import version
 from discreet.workspace.workspace import Workspace
 
 if TYPE_CHECKING:
@@ -22,9 +23,9 @@ if TYPE_CHECKING:
 
     from httpx import Response
 
-    from discreet.answer.doors import Gate
     from discreet.ledger.entries import BudgetState
     from discreet.model.dataset import Dataset
+    from discreet.release.dataset_registry import Authoriser
 
 
 @dataclass(frozen=True)
@@ -43,7 +44,7 @@ class Site:
 
     def share(self, account: str, epsilon: object, role: str = "analyst") -> str:
         """A new account with a share of the family's ledger; its key."""
-        key = accounts_of(self.folder).create(account, role)
+        key = open_accounts(self.folder).create(account, role)
         ledger = open_ledger(self.folder)
         ledger.allow(self.dataset, account, (Fraction(epsilon), Fraction(1, 10**6)))
         ledger.close()
@@ -63,7 +64,9 @@ class Site:
 
 def open_site(folder: Path, dataset: str = "town") -> Site:
     workspace = Workspace(folder, threads=1)
-    return Site(folder, workspace, TestClient(create_app(Doors(workspace), read_options(folder))), dataset)
+    return Site(
+        folder, workspace, TestClient(create_app(DatasetRegistry(workspace), read_options(folder))), dataset
+    )
 
 
 @pytest.fixture(scope="session")
@@ -89,10 +92,10 @@ def parsed_once():
         yield
 
 
-class SwappedDoors(Doors):
+class SwappedDoors(DatasetRegistry):
     """Doors whose workspace can be changed behind an application."""
 
-    def behind(self, gate: Gate) -> Doors:
+    def behind(self, gate: Authoriser) -> DatasetRegistry:
         """These doors themselves, behind a gate."""
         self._gate = gate
         return self
@@ -101,7 +104,7 @@ class SwappedDoors(Doors):
 @pytest.fixture(scope="module")
 def next_site():
     """Opens one workspace after another behind one HTTP application: to make one takes as long as several answers."""
-    kept: list[tuple[Doors, TestClient]] = []
+    kept: list[tuple[DatasetRegistry, TestClient]] = []
 
     def opened(folder: Path, dataset: str = "town") -> Site:
         workspace = Workspace(folder, threads=1)

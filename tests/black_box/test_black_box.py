@@ -21,18 +21,17 @@ import pyarrow.csv as pv
 import pytest
 from scipy import stats
 
-from discreet.answer.verdicts import verdict_of
 from discreet.model.shape import structural_zeros
 from discreet.noise import laplace
-from discreet.protect import described_noise as noise_module
-from discreet.protect.described_noise import described_noise
-from discreet.protect.description_keys import NoiseContext, margin_cells
+from discreet.protect import description_keys as noise_module
+from discreet.protect.best_composition import _figures
+from discreet.protect.description_keys import NoiseContext, add_description_noise, canonical_cells
 from discreet.protect.plan import NoisePlan
-from discreet.protect.tightest import _figures
 from discreet.records.tabulate import tabulate
+from discreet.release.verdicts import verdict_of
 from discreet.rules.noisy_table import NoisyTable
-from discreet.rules.unfiltered import unfiltered_shape
-from discreet.workspace.load import load_dataset
+from discreet.rules.verdict import rule_table_shape
+from discreet.workspace.versions.load_version import load_dataset
 
 pytestmark = pytest.mark.slow
 
@@ -185,7 +184,7 @@ def zeros(patch):
 
     def spared(exact, parts, noise, **options):
         empty = exact.counts == 0  # the counts may be spent for the noisy ones
-        cells = described_noise(exact, parts, noise, **options)
+        cells = add_description_noise(exact, parts, noise, **options)
         cells.noisy[empty] = 0
         return cells
 
@@ -209,7 +208,7 @@ def no_epsilon(patch):
 
 def one_key(patch):
     """The margin is not in the key."""
-    patch.setattr(noise_module, "margin_cells", lambda m, d: replace(margin_cells(m, d), domain=""))
+    patch.setattr(noise_module, "margin_cells", lambda m, d: replace(canonical_cells(m, d), domain=""))
 
 
 def uncharged(patch):
@@ -227,13 +226,13 @@ def true_counts(patch):
     """Rules look at the true counts."""
 
     def verdict(stored, _protector, asked, _shape, _noisy=None):
-        shape = unfiltered_shape(asked, stored.dataset)
+        shape = rule_table_shape(asked, stored.dataset)
         cells = tabulate(stored.engine, shape).counts.astype(np.int64)
         seen = NoisyTable(shape, cells, structural_zeros(shape, stored.dataset))
         return verdict_of(stored.rules, seen, stored.dataset)
 
     rules_alone(patch)
-    patch.setattr("discreet.answer.pipeline.verdict_on", verdict)
+    patch.setattr("discreet.release.pipeline.verdict_on", verdict)
 
 
 # Checks: functions of released numbers alone ----------------------------------------------------------------------

@@ -12,7 +12,7 @@ import pyarrow as pa
 import pytest
 from fastapi.testclient import TestClient
 
-from discreet.workspace.load import load_dataset
+from discreet.workspace.versions.load_version import load_dataset
 
 pytestmark = pytest.mark.slow
 

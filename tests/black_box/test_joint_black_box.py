@@ -21,14 +21,14 @@ from scipy import stats
 
 from discreet.margins.residual_table import UNIT
 from discreet.noise.table import NoiseTable
-from discreet.privacy.gaussian import gaussian_delta
-from discreet.protect import joint_noise
+from discreet.privacy.gaussian_tradeoff import gaussian_delta
+from discreet.protect import joint_residuals as joint_noise
+from discreet.protect.best_composition import _figures
 from discreet.protect.description_keys import NoiseContext, residual_keys
-from discreet.protect.joint_noise import StoredResiduals
 from discreet.protect.joint_plan import JointPlan
-from discreet.protect.tightest import _figures
-from discreet.records.units import Units
-from discreet.workspace.load import load_dataset
+from discreet.protect.joint_residuals import StoredResiduals
+from discreet.records.contribution_bounds import ContributionBounds
+from discreet.workspace.versions.load_version import load_dataset
 
 pytestmark = pytest.mark.slow
 
@@ -225,7 +225,7 @@ def scale(patch):
 
 def untruncated(patch):
     """All records of a person are kept, however many there are."""
-    patch.setattr(Units, "surplus", lambda _units, _most: np.zeros(0, dtype=np.int64))
+    patch.setattr(ContributionBounds, "surplus", lambda _units, _most: np.zeros(0, dtype=np.int64))
 
 
 def uncharged(patch):

@@ -16,21 +16,21 @@ import sqlite3
 import tempfile
 import time
 
+import discreet.workspace.load as publishing
 import numpy as np
 import pyarrow as pa
 import pytest
 from sqlalchemy import create_engine, text
 from tests.drills.faults import ID, check_after_fault
 
-import discreet.workspace.load as publishing
 from discreet.errors import UnknownDataset
 from discreet.ledger.ledger import STEPS
 from discreet.records.engines.duckdb import DuckDBEngine
-from discreet.records.secret import read_secret
-from discreet.workspace import booking
-from discreet.workspace.ledger_marks import MARK, read_mark
-from discreet.workspace.ledger_place import LEDGER
-from discreet.workspace.load import load_dataset
+from discreet.records.keys import read_secret
+from discreet.workspace.ledger_location import LEDGER
+from discreet.workspace.versions import charge_load as booking
+from discreet.workspace.versions.ledger_marks import MARK, read_mark
+from discreet.workspace.versions.load_version import load_dataset
 
 pytestmark = [pytest.mark.slow, pytest.mark.drill, pytest.mark.usefixtures("parsed_once")]
 
@@ -274,7 +274,7 @@ def test_a_mark_after_the_answer_would_be_found_out(folder, key, fresh, site_of)
     """Wrong alternative: a kill leaves an answer that an older ledger does not know of, and no mark tells."""
 
     def late(site, rows):
-        from discreet.workspace.ledger_marks import VersionMarks
+        from discreet.workspace.versions.ledger_marks import VersionMarks
 
         VersionMarks.write = lambda _self, _mark: None
         write(site.folder, rows, site.get({"rows": rows, "format": "csv"}, key).content)

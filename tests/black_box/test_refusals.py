@@ -9,16 +9,16 @@ from __future__ import annotations
 import io
 import random
 
+import discreet.answer.verdicts
 import numpy as np
 import pyarrow as pa
 import pyarrow.csv as pv
 import pytest
 
-import discreet.answer.verdicts
-from discreet.answer.question import check, unlock
 from discreet.records.engines.duckdb import DuckDBEngine
+from discreet.release.checked_request import check_request, unlock
 from discreet.rules.noisy_table import NoisyTable
-from discreet.workspace.load import load_dataset
+from discreet.workspace.versions.load_version import load_dataset
 from discreet.workspace.workspace import Workspace
 
 pytestmark = pytest.mark.slow
@@ -192,13 +192,13 @@ def test_rules_on_counts_change_no_refusal_by_shape(sites):
 @pytest.fixture
 def looked_at(monkeypatch):
     """Every table that a rule was shown."""
-    seen, verdict_of = [], discreet.answer.verdicts.verdict_of
+    seen, verdict_of = [], discreet.release.verdicts.verdict_of
 
     def spied(rules, table, dataset):
         seen.append(table)
         return verdict_of(rules, table, dataset)
 
-    monkeypatch.setattr(discreet.answer.verdicts, "verdict_of", spied)
+    monkeypatch.setattr(discreet.release.verdicts, "verdict_of", spied)
     return seen
 
 
@@ -253,7 +253,7 @@ def test_a_rule_shown_true_counts_would_be_noticed(private_town, looked_at, monk
     plain = private_town.description.replace("[protection]\n", "[protection]\nnon_negative = false\n", 1)
     private_town.load(tmp_path / "plain", plain).close()
     site, twin = site_of(tmp_path / "ruled"), site_of(tmp_path / "plain")
-    monkeypatch.setattr("discreet.answer.verdicts._own_cells", lambda *_: None)
+    monkeypatch.setattr("discreet.release.verdicts._same_cells", lambda *_: None)
     site.get("rows=area&columns=sex,age&format=csv", site.share("ann", 2))
     site.get("rows=area,sex&format=csv")
     right = [table.noisy for table in looked_at]
@@ -264,11 +264,11 @@ def test_a_rule_shown_true_counts_would_be_noticed(private_town, looked_at, monk
         lambda _self, exact, **_: type("Bare", (), {"noisy": exact.counts.astype(np.int64)})(),
     )
     stored = site.workspace.stored("town")
-    from discreet.answer.verdicts import verdict_on
     from discreet.model.request import TableRequest, canonical
+    from discreet.release.verdicts import verdict_on
 
     request = canonical(TableRequest("town", ("area", "age", "sex")), stored.dataset)
-    question = check(stored, request)
+    question = check_request(stored, request)
     verdict_on(stored, unlock(question)[1], request, question.shape)
     monkeypatch.undo()
     wanted = released(twin, looked_at[0].shape, twin.share("ann", 2))

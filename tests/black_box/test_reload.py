@@ -5,13 +5,13 @@ from dataclasses import replace
 import pyarrow as pa
 import pytest
 
-from discreet.answer.joint_margins import JointMargins, dataset_margins
-from discreet.answer.pipeline import release_table
 from discreet.errors import BadDescription, BudgetSpent, LedgerUnusable
 from discreet.ledger.ledger import Ledger
 from discreet.model.request import TableRequest
-from discreet.workspace.ledger_place import LEDGER, open_ledger
-from discreet.workspace.load import load_dataset
+from discreet.release.joint_margins import JointMargins, dataset_margins
+from discreet.release.pipeline import release_table
+from discreet.workspace.ledger_location import LEDGER, open_ledger
+from discreet.workspace.versions.load_version import load_dataset
 from discreet.workspace.workspace import Workspace
 
 SEX = 'categories = [{ code = "1", label = "Male" }, { code = "2", label = "Female" }]'

@@ -12,7 +12,7 @@ from fractions import Fraction
 
 import pytest
 
-from discreet.model.dataset_toml import parse_dataset
+from discreet.model.description.dataset_toml import parse_dataset
 
 pytestmark = pytest.mark.slow
 

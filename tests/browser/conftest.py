@@ -14,16 +14,16 @@ import uvicorn
 from playwright.sync_api import expect
 from tests.browser.waiting import settled
 
-from discreet.answer.doors import Doors
-from discreet.server.app import create_app, listen
+from discreet.release.dataset_registry import DatasetRegistry
+from discreet.web.app import create_app, listen
 from discreet.workspace.demo import dp_census_batches, dp_census_description
-from discreet.workspace.load import load_dataset
+from discreet.workspace.versions.load_version import load_dataset
 from discreet.workspace.workspace import Workspace
 
 
 def _fixtures_of_the_server():
-    """The small workspace of tests/server: one description of it serves both folders."""
-    path = Path(__file__).parents[1] / "server" / "conftest.py"
+    """The small workspace of tests/web: one description of it serves both folders."""
+    path = Path(__file__).parents[1] / "web" / "conftest.py"
     spec = importlib.util.spec_from_file_location("server_fixtures", path)
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
@@ -130,7 +130,7 @@ def browsed_workspace(small_folder, tmp_path_factory):
 def base_url(browsed_workspace, small_settings):
     """Where the workspace is served."""
     listening = listen("127.0.0.1", 0)
-    app = create_app(Doors(browsed_workspace), small_settings)
+    app = create_app(DatasetRegistry(browsed_workspace), small_settings)
     config = uvicorn.Config(app, log_config=None, server_header=False)
     server = uvicorn.Server(config)
     thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]}, daemon=True)

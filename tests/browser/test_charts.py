@@ -6,11 +6,11 @@ import threading
 import pytest
 import uvicorn
 
-from discreet.answer.doors import Doors
-from discreet.server.app import create_app, listen
+from discreet.release.dataset_registry import DatasetRegistry
+from discreet.web.app import create_app, listen
 from discreet.workspace.demo import census_batches, census_description
-from discreet.workspace.demo.boundaries import census_boundaries
-from discreet.workspace.load import load_dataset
+from discreet.workspace.demo.geography import census_boundaries
+from discreet.workspace.versions.load_version import load_dataset
 from discreet.workspace.workspace import Workspace
 
 from .test_page import AXE
@@ -39,7 +39,7 @@ def base_url(tmp_path_factory, small_settings):
         (folder / f"{name}.geojson").write_bytes(shapes)
     load_dataset(folder / "w", census_description(ROWS, mapped=True), census_batches(ROWS), beside=folder)
     listening = listen("127.0.0.1", 0)
-    app = create_app(Doors(Workspace(folder / "w", threads=1)), small_settings)
+    app = create_app(DatasetRegistry(Workspace(folder / "w", threads=1)), small_settings)
     server = uvicorn.Server(uvicorn.Config(app, log_config=None, server_header=False))
     thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]}, daemon=True)
     thread.start()

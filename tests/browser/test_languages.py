@@ -5,7 +5,7 @@ import re
 import pytest
 from tests.server.pseudo import CODE, PSEUDO
 
-from discreet.server.words import languages
+from discreet.web.i18n.messages import languages
 
 from .test_page import AXE, PHONE
 

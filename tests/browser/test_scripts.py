@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from discreet.server.assets import STATIC
+from discreet.web.assets import STATIC
 
 ROOT = Path(__file__).parents[2]
 SCRIPTS = sorted((STATIC / "js").glob("*.js"))
@@ -36,7 +36,7 @@ def test_types_are_right_and_a_wrong_one_is_found(compiler, tmp_path):
     )
     settings = (ROOT / "tests/browser/tsconfig.json").read_text("utf-8")
     (tmp_path / "tsconfig.json").write_text(
-        settings.replace("../../src/discreet/server/static/js/**/*.js", "*.js"), "utf-8"
+        settings.replace("../../src/discreet/web/static/js/**/*.js", "*.js"), "utf-8"
     )
     code, words = checked(compiler, tmp_path / "tsconfig.json")
     assert code

@@ -8,10 +8,10 @@ from pathlib import Path
 import axe_playwright_python
 import pytest
 
-from discreet.answer.doors import open_doors
-from discreet.publish.place import Folder
-from discreet.publish.publish_plan import Limits
-from discreet.server.site import write_site
+from discreet.publish.file_store import FolderStorage
+from discreet.publish.publisher import Limits
+from discreet.release.dataset_registry import open_registry
+from discreet.web.pages.static_site import write_site
 
 AXE = (Path(axe_playwright_python.__file__).parent / "axe.min.js").read_text("utf-8")
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
@@ -22,8 +22,8 @@ def site(town, tmp_path_factory):
     home = tmp_path_factory.mktemp("site")
     text = town.description + '\n[publish]\nvariables = ["sex", "age"]\nup_to = 2\ntables = ["job"]\n'
     town.load(home / "workspace", text).close()
-    doors = open_doors(home / "workspace")
-    write_site(doors, "town", Folder(home / "www"), Limits())
+    doors = open_registry(home / "workspace")
+    write_site(doors, "town", FolderStorage(home / "www"), Limits())
     doors.close()
     server = ThreadingHTTPServer(
         ("127.0.0.1", 0), partial(SimpleHTTPRequestHandler, directory=str(home / "www"))

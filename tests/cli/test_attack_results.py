@@ -1,8 +1,8 @@
 """Every attack can be run, told and drawn."""
 
-from discreet.cli.attack_results import SHOWS, show_study
 from discreet.cli.commands.attack import attack
-from discreet.pictures.attacks import PICTURES
+from discreet_studies.attacks.report import SHOWS, show_study
+from discreet_studies.pictures.attacks import PICTURES
 
 
 def test_every_attack_is_told_and_drawn():

@@ -1,8 +1,20 @@
-"""Documents stand alone on standard output; what is said to people goes to standard error."""
+"""Documents stand alone on standard output; what is said to people goes to standard error.
 
+A table on the screen: numbers are never cut, whatever the labels need.
+
+All problems of a file on standard error, and as JSON on standard output.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+
+import pandas as pd
 import pytest
+from rich.console import Console
 
-from discreet.cli.console import emit, emit_json, report_error
+from discreet.cli.console import emit, emit_json, print_grid, report_error
 from discreet.errors import BadRequest, DiscreetError
 
 
@@ -28,3 +40,49 @@ def test_an_error_is_shown_with_its_advice_as_it_is_written(capfd):
     assert "No [bold]such[/bold] word." in shown.err
     assert "Try another." in shown.err
     assert report_error(DiscreetError("Oh.")) == 70
+
+
+LONG = "education x occupation x region of census-dp, version 2026"
+
+
+@pytest.mark.parametrize("width", [60, 80, 120])
+def test_a_long_label_wraps_before_a_number_is_cut(width):
+    said = Console(file=io.StringIO(), width=width)
+    line = ["2026-11-16 00:59:05", "(custodian)", LONG, "1.976"]
+    print_grid(said, "Charges", ["When (UTC)", "Account", "For", "Loss"], [line], 3)
+    text = said.file.getvalue()
+    assert "1.976" in text
+    assert "Loss" in text
+    assert max(map(len, text.splitlines())) <= width
+
+
+def test_labels_that_fit_keep_their_width():
+    said = Console(file=io.StringIO(), width=120)
+    label = "a label of some length"
+    print_grid(said, "T", ["For", "Loss"], [[label, "1"]], 1)
+    assert label in said.file.getvalue()
+
+
+def test_a_custodian_sees_lines_counts_and_json(run_here, town, tmp_path):
+    frame = town.records.to_pandas()
+    frame.loc[range(0, 24, 2), "sex"] = "x\x1b[31m"
+    frame.to_csv(tmp_path / "town.csv", index=False)
+    (tmp_path / "town.toml").write_text(town.description)
+    done = run_here("load", tmp_path / "town.toml", tmp_path / "town.csv", "-w", tmp_path / "w", "--json")
+    assert done.returncode == 2
+    told = json.loads(done.stdout)
+    assert told["error"] == "bad-records"
+    assert [problem["line"] for problem in told["problems"]] == list(range(2, 22, 2))
+    assert told["counts"] == {"sex": 12}
+    assert "12 problems, for your eyes only" in done.stderr
+    assert "and 2 more" in done.stderr
+    assert "\x1b[31m" not in done.stderr
+    assert not list((tmp_path / "w" / "datasets" / "town").glob("[!.]*"))
+
+
+def test_a_torn_file_is_told_as_json_too(run_here, town, tmp_path):
+    pd.DataFrame({"a": [1]}).to_csv(tmp_path / "town.csv", index=False)
+    (tmp_path / "town.csv").write_text("person,region,area,sex,age,job\n1,N\n")
+    (tmp_path / "town.toml").write_text(town.description)
+    done = run_here("check", tmp_path / "town.csv", tmp_path / "town.toml", "--json")
+    assert json.loads(done.stdout)["message"].startswith("Line 2 of town.csv has 2 fields")

@@ -57,9 +57,9 @@ def test_an_unusable_secret_is_ours_to_mend(run_here, town, tmp_path):
 @pytest.mark.slow
 def test_an_unexpected_error_shows_its_kind_and_never_its_text(folder):
     program = (
-        "import discreet.answer.pipeline, sys\n"
+        "import discreet.release.pipeline, sys\n"
         "def broken(*a): raise RuntimeError('count 738251')\n"
-        "discreet.answer.pipeline.answer = broken\n"
+        "discreet.release.pipeline.make_release = broken\n"
         "from discreet.cli.main import run\n"
         "sys.argv = ['discreet', 'table', 'town', '--rows', 'sex', '-w', sys.argv[1]]\n"
         "run()"

@@ -1,4 +1,7 @@
-"""A command is added in one place: a module of ours, an entry point, or `register`."""
+"""A command is added in one place: a module of ours, an entry point, or `register`.
+
+The group of all commands: each in its panel, and a mistyped one gets the nearest.
+"""
 
 import subprocess
 import sys
@@ -98,3 +101,16 @@ def test_the_product_does_not_import_the_studies():
         "from discreet.cli.registry import by_panel; list(by_panel())"
     )
     assert subprocess.run([sys.executable, "-c", program], check=False).returncode == 0
+
+
+def test_help_shows_every_command_in_its_panel(run_here):
+    told = run_here("--help").stdout
+    places = [told.index(f"─ {panel} ─") for panel in PANELS]
+    assert places == sorted(places)
+    make_tables = told[places[0] : places[1]]
+    assert all(f"│ {name} " in make_tables for name in ("describe", "load", "margins", "table"))
+    assert all(f"│ {name} " in told for name in command_names())
+
+
+def test_a_mistyped_command_is_told_the_nearest(run_here):
+    assert "Did you mean 'table'" in run_here("tabel").stderr

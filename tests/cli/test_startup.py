@@ -55,7 +55,7 @@ def test_a_cell_key_table_imports_only_what_counts_and_protects_it(imported, fol
     assert {"duckdb", "discreet.protect.cell_keys"} <= found
     assert not found & {"scipy", "pandas", "fastapi", "sqlalchemy", "altair"}
     assert not {name for name in found if name.startswith(("discreet.workspace.demo", "discreet.server"))}
-    assert not found & {"discreet.workspace.load", "discreet.protect.dp_protector"}
+    assert not found & {"discreet.workspace.versions.load_version", "discreet.protect.dp_protector"}
 
 
 def test_import_discreet_imports_nothing_else_of_ours(imported):

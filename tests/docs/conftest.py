@@ -8,11 +8,11 @@ import time
 import pytest
 import uvicorn
 
-from discreet.answer.doors import open_doors
-from discreet.server.app import create_app, listen
+from discreet.release.dataset_registry import open_registry
+from discreet.web.app import create_app, listen
 from discreet.workspace.demo import census_batches, census_description
-from discreet.workspace.load import load_dataset
 from discreet.workspace.options import read_options
+from discreet.workspace.versions.load_version import load_dataset
 
 
 @pytest.fixture(scope="session")
@@ -21,7 +21,7 @@ def demo_address(tmp_path_factory):
     folder = tmp_path_factory.mktemp("demo")
     load_dataset(folder, census_description(20_000), census_batches(20_000))
     listening = listen("127.0.0.1", 0)
-    app = create_app(open_doors(folder), read_options(folder))
+    app = create_app(open_registry(folder), read_options(folder))
     server = uvicorn.Server(uvicorn.Config(app, log_config=None))
     thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]}, daemon=True)
     thread.start()

@@ -11,12 +11,12 @@ import pytest
 from typer.testing import CliRunner
 
 from discreet import privacy
-from discreet.assess.cases import known
+from discreet.assess.cases import case_names
 from discreet.assess.figures import FIGURES
 from discreet.cli.main import app
 from discreet.noise import laplace
 from discreet.workspace.demo import census_batches, census_description
-from discreet.workspace.load import load_dataset
+from discreet.workspace.versions.load_version import load_dataset
 from discreet.workspace.workspace import Workspace
 
 pytestmark = pytest.mark.slow
@@ -75,7 +75,7 @@ def test_the_method_s_page_has_its_parts_and_every_measure():
 
 def test_every_family_and_every_picture_is_documented():
     section = text_of("reference/cli.md").split("## discreet assess")[1].split("\n## ")[0]
-    for word in (*known(), *FIGURES):
+    for word in (*case_names(), *FIGURES):
         assert f"`{word}`" in section, word
         assert word in FIGURES or f"`{word}`" in text_of(METHOD), word
 

@@ -7,13 +7,13 @@ from pathlib import Path
 import pytest
 
 from discreet.margins.residual_space import MOST_PATHS
-from discreet.model.dataset_toml import parse_dataset
-from discreet.model.terms import COMPOSITIONS, MEASURES, NEIGHBOURS, NUMBER, SPREADS, parse_terms
-from discreet.model.terms import KEYS as BUDGET_KEYS
+from discreet.model.description.dataset_toml import parse_dataset
+from discreet.model.privacy_budget import COMPOSITIONS, MEASURES, NEIGHBOURS, NUMBER, SPREADS, parse_terms
+from discreet.model.privacy_budget import KEYS as BUDGET_KEYS
 from discreet.model.universe import KEYS, STYLES, parse_universe
 from discreet.noise.families import families
 from discreet.protect.plan import make_plan
-from discreet.records.record_keys import MOST_RECORDS
+from discreet.records.keys import MOST_RECORDS
 
 DOCS = Path(__file__).parents[2] / "docs"
 REFERENCE = (DOCS / "reference" / "dp-universe.md").read_text("utf-8")

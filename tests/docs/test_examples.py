@@ -20,7 +20,7 @@ from discreet.workspace.demo import (
     spudlandia_batches,
     spudlandia_description,
 )
-from discreet.workspace.load import load_dataset
+from discreet.workspace.versions.load_version import load_dataset
 
 ROOT = Path(__file__).parents[2]
 WITH_PYTHON = ["README.md", "docs/start/first-table.md", "docs/reference/question-language.md"]

@@ -68,7 +68,7 @@ def parts(name):
 #: What the words of publishing are free for: the folder that publishes, what serves it, and its errors.
 OF_PUBLISHING = (
     "publish/",
-    "server/site.py",
+    "web/pages/static_site.py",
     "cli/commands/serve.py",
     "cli/commands/publish.py",
     "errors.py",
@@ -102,8 +102,8 @@ def test_an_old_word_in_a_name_would_be_found():
 def test_only_publishing_may_speak_of_what_is_published():
     """A version that is called published would still be found."""
     text = "def published_version(publication): ..."
-    assert old_names(text, "publish/doors.py") == set()
-    assert old_names(text, "workspace/version.py") == {"published_version", "publication"}
+    assert old_names(text, "publish/published_registry.py") == set()
+    assert old_names(text, "workspace/versions/version.py") == {"published_version", "publication"}
 
 
 def test_every_name_that_keeps_an_old_word_is_still_there():
@@ -118,10 +118,10 @@ def test_a_family_is_a_family_of_noise():
         if module.startswith(NO_FAMILIES) and (used := used_as_budget(module, text))
     }
     assert found == {
-        "server/app.py": {"family"},  # of a socket
-        "server/answer_documents.py": {"family"},  # a key of the budget's JSON, which is kept
-        "answer/methodology.py": {"family"},  # of noise
-        "server/methodology_document.py": {"family"},  # of noise
+        "web/app.py": {"family"},  # of a socket
+        "web/api/schemas.py": {"family"},  # a key of the budget's JSON, which is kept
+        "release/methodology_document.py": {"family"},  # of noise
+        "web/api/schemas.py": {"family"},  # of noise
     }
 
 
@@ -140,7 +140,7 @@ def test_a_docstring_names_folders_and_files_that_exist():
 
 def test_a_folder_of_an_earlier_layout_would_be_found():
     text = '"""A module.\n\nComes from: `microdata`, `protect/plan.py`. Goes to: `keys/nowhere.py`.\n"""'
-    assert strange_paths("answer/door.py", text) == {"microdata", "keys/nowhere.py"}
+    assert strange_paths("release/dataset_service.py", text) == {"microdata", "keys/nowhere.py"}
 
 
 def test_the_glossary_has_every_word_once_in_the_order_of_the_alphabet():

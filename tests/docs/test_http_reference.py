@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from discreet.formats import formats
-from discreet.server.api_routes import API_PARAMETERS
-from discreet.server.security import HEADERS, MAX_BODY_BYTES, MAX_QUERY_BYTES
+from discreet.web.api.routes import API_PARAMETERS
+from discreet.web.security import HEADERS, MAX_BODY_BYTES, MAX_QUERY_BYTES
 
 PAGE = (Path(__file__).parents[2] / "docs" / "reference" / "http.md").read_text("utf-8")
 

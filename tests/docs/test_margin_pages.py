@@ -10,7 +10,7 @@ import pytest
 from typer.testing import CliRunner
 
 from discreet.cli.main import app
-from discreet.margins.advice import METHODS
+from discreet.margins.study import METHODS
 
 METHOD_PAGES = Path(__file__).parents[2] / "docs" / "methods"
 PAGES = sorted(METHOD_PAGES.glob("margins-*.md"))

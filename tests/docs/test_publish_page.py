@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from discreet.server import app
+from discreet.web import app
 
 PAGE = Path(__file__).parents[2] / "docs" / "how-to" / "publish.md"
 

@@ -7,10 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from discreet.server.pxweb.csv_lines import WORDS
-from discreet.server.pxweb.data import FORMATS
-from discreet.server.pxweb.exchange import LARGEST_BODY, PREFIX
-from discreet.server.pxweb.saved import LONGEST_ID
+from discreet.web.pxweb.output import CSV_PARAMETERS, FORMATS
+from discreet.web.pxweb.routes import LARGEST_BODY, PREFIX
+from discreet.web.pxweb.selection_syntax import LONGEST_ID
 
 PAGE = (Path(__file__).parents[2] / "docs" / "reference" / "pxweb.md").read_text("utf-8")
 
@@ -30,7 +29,7 @@ def test_the_first_minute_runs(demo_address):
     assert len(made[2]["frame"]) == 2 * 6
 
 
-@pytest.mark.parametrize("name", [*FORMATS, *WORDS])
+@pytest.mark.parametrize("name", [*FORMATS, *CSV_PARAMETERS])
 def test_every_format_and_parameter_is_documented(name):
     assert f"`{name}`" in PAGE
 

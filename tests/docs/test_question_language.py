@@ -6,10 +6,9 @@ from pathlib import Path
 import pytest
 
 from discreet.errors import BadRequest
-from discreet.model.dataset_toml import parse_dataset
-from discreet.model.group_names import LONGEST_NAME
+from discreet.model.description.dataset_toml import parse_dataset
 from discreet.model.request import canonical, request_from_text
-from discreet.model.selection import LONG, MOST_LOOKED_AT, MOST_READ
+from discreet.model.selection import LONG, LONGEST_NAME, MOST_LOOKED_AT, MOST_READ
 from discreet.workspace.demo import census_description
 
 PAGE = (Path(__file__).parents[2] / "docs" / "reference" / "question-language.md").read_text("utf-8")

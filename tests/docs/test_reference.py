@@ -13,12 +13,11 @@ import typer
 
 import discreet
 import discreet_studies
-from discreet.answer.measures import measures
 from discreet.cli.main import app
 from discreet.errors import all_errors
 from discreet.formats import formats
 from discreet.model.dataset import Dataset
-from discreet.model.dataset_toml import parse_dataset
+from discreet.model.description.dataset_toml import parse_dataset
 from discreet.model.protection import ADDITIVITY, KEY_MODES, METHODS, Protection
 from discreet.model.release import STATUS_MEANING
 from discreet.model.variable import RESERVED_NAMES
@@ -26,12 +25,11 @@ from discreet.pictures.charts import MOST_MARKS, charts
 from discreet.pictures.charts.map import MOST_POINTS
 from discreet.records.engine import engine_kinds
 from discreet.records.readers import readers
-from discreet.rules.declared import parse_rules
-from discreet.rules.protection_rules import protection_rules
-from discreet.rules.registry import kinds
-from discreet.rules.rule import CountRule
-from discreet.workspace.load import noise_of
+from discreet.release.measures import measures
+from discreet.rules.rule import CountRule, kinds
+from discreet.rules.rule_set import parse_rules, protection_rules
 from discreet.workspace.options import OPTIONS, WORKSPACE_ENVIRONMENT
+from discreet.workspace.versions.load_version import noise_for
 
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
@@ -157,7 +155,7 @@ def test_every_key_of_dataset_toml_is_documented(kind):
 def test_the_example_of_dataset_toml_is_a_dataset():
     example = re.search(r"```toml\n(id = .*?)```", page("reference/dataset-toml.md"), re.DOTALL)
     dataset = parse_dataset(example.group(1))
-    noise_of(dataset)
+    noise_for(dataset)
     assert parse_rules(dataset.rules, dataset)
 
 
@@ -172,7 +170,7 @@ def test_the_examples_of_rules_are_rules():
 
 
 def test_the_example_of_a_kind_of_your_own_is_a_kind():
-    from discreet.rules.registry import unregister
+    from discreet.rules.rule import unregister
 
     (code,) = re.findall(r"```python\n(.*?)```", page("reference/rules.md"), re.DOTALL)
     example = {"__name__": "example"}

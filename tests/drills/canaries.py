@@ -27,15 +27,14 @@ import pyarrow.parquet as pq
 from scipy.stats import binom
 from tests.conftest import JOINT, SECRET_BYTES, TOWN, town_records, write_secret
 
-from discreet.answer import counting
 from discreet.noise.files import write_noise_table
 from discreet.noise.table import NoiseRow, NoiseTable
 from discreet.protect import cell_keys
-from discreet.records.record_keys import record_keys
-from discreet.records.secret import Secret
-from discreet.server.watch.detectors import DETECTORS
-from discreet.workspace.ledger_place import accounts_of, open_ledger
-from discreet.workspace.load import load_dataset
+from discreet.records.keys import Secret, record_keys
+from discreet.release import verdicts as counting
+from discreet.web.detectors.patterns import DETECTORS
+from discreet.workspace.ledger_location import open_accounts, open_ledger
+from discreet.workspace.versions.load_version import load_dataset
 
 PEOPLE = 28
 ID, NAME = "zq7id", "zq7name"
@@ -112,7 +111,7 @@ def canary_workspace(folder, step: int) -> dict[str, str]:
         assert strong in joint
         joint = joint.replace(strong, weak)
     load_dataset(folder, described("guarded").split("[protection]")[0] + joint, records, beside=folder)
-    accounts, ledger = accounts_of(folder), open_ledger(folder)
+    accounts, ledger = open_accounts(folder), open_ledger(folder)
     keys = {role: accounts.create(f"zq7{role}", role) for role in ("reader", "analyst", "custodian")}
     ledger.allow("guarded", "zq7analyst", (Fraction(1, 2), Fraction(1, 10**7)))
     ledger.close()
@@ -214,7 +213,7 @@ def keys_of_records(step: int) -> set[int]:
 
 def watch_keys(canaries: Canaries, monkeypatch) -> None:
     """Add every sum of keys and every cell key to the canaries, as the server computes it."""
-    tabulate, reduced = counting.tabulate, cell_keys.reduced_words
+    tabulate, reduced = counting.tabulate, cell_keys.hash_words
 
     def watched_table(*given, **named):
         exact = tabulate(*given, **named)
@@ -227,7 +226,7 @@ def watch_keys(canaries: Canaries, monkeypatch) -> None:
         return keys
 
     monkeypatch.setattr(counting, "tabulate", watched_table)
-    monkeypatch.setattr(cell_keys, "reduced_words", watched_keys)
+    monkeypatch.setattr(cell_keys, "hash_words", watched_keys)
 
 
 def contents(body: bytes, media: str):

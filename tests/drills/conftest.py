@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import httpx
 import pytest
 
-from discreet.workspace.load import load_dataset
+from discreet.workspace.versions.load_version import load_dataset
 
 if TYPE_CHECKING:
     from pathlib import Path

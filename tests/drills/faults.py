@@ -13,12 +13,12 @@ import sys
 import numpy as np
 import pyarrow as pa
 
-from discreet.answer.doors import open_doors
 from discreet.errors import DiscreetError
-from discreet.formats import named_format
+from discreet.formats import format_by_name
 from discreet.model.request import TableRequest
-from discreet.records.secret import Secret
-from discreet.workspace.upkeep.doctor import examine
+from discreet.records.keys import Secret
+from discreet.release.dataset_registry import open_registry
+from discreet.workspace.operate.diagnosis import examine
 from discreet.workspace.workspace import Workspace
 
 FORK = multiprocessing.get_context("fork")
@@ -100,12 +100,12 @@ def _told(content: bytes, words: list[bytes]) -> set[str]:
 def served(folder) -> tuple[str, bytes]:
     """The digest of the version that is served, and the bytes of its table; nothing where it is refused."""
     try:
-        doors = open_doors(folder, threads=1)
+        doors = open_registry(folder, threads=1)
     except DiscreetError:
         return "", b""
     try:
         door = doors.door("counted")
-        return door.digest, b"".join(named_format("csv").pieces(door.release(TABLE)))
+        return door.digest, b"".join(format_by_name("csv").pieces(door.release(TABLE)))
     except DiscreetError:
         return "", b""
     finally:

@@ -23,7 +23,7 @@ from tests.drills.conftest import start_server
 from tests.drills.faults import check_after_fault, outcome, served
 from tests.drills.test_commands import COMMANDS, make_template
 
-from discreet.workspace.load import load_dataset
+from discreet.workspace.versions.load_version import load_dataset
 
 BLOCK = 4096
 

@@ -26,20 +26,18 @@ from tests.drills.faults import (
     served,
 )
 
-from discreet.answer.doors import open_doors
 from discreet.errors import PublicationUnusable
-from discreet.publish.doors import open_publication
-from discreet.publish.place import Folder
-from discreet.publish.publishing import publish
+from discreet.publish.file_store import FolderStorage
+from discreet.publish.published_registry import open_publication
+from discreet.publish.publisher import publish
 from discreet.records.signing import signing_key
-from discreet.workspace.load import load_dataset, point_to
-from discreet.workspace.schema import RETIRING
-from discreet.workspace.upkeep import rotation
-from discreet.workspace.upkeep.backup import back_up, restore
-from discreet.workspace.upkeep.building import build_cubes
-from discreet.workspace.upkeep.places import versions_of
-from discreet.workspace.upkeep.removal import remove_version
-from discreet.workspace.upkeep.roll_back import roll_back
+from discreet.release.dataset_registry import open_registry
+from discreet.workspace.folder_layout import RETIRING, list_versions
+from discreet.workspace.operate import rotate as rotation
+from discreet.workspace.operate.backup_restore import back_up, restore
+from discreet.workspace.operate.make_cubes import make_cubes
+from discreet.workspace.operate.manage_versions import remove_version, roll_back
+from discreet.workspace.versions.load_version import load_dataset, set_current
 
 pytestmark = [pytest.mark.slow, pytest.mark.drill]
 
@@ -54,12 +52,12 @@ def rolls_back(folder):
 
 
 def removes(folder):
-    if len(versions_of(folder / "datasets" / "counted")) > 1:  # else it was done
+    if len(list_versions(folder / "datasets" / "counted")) > 1:  # else it was done
         remove_version(folder, "counted", "1")
 
 
 def builds(folder):
-    build_cubes(folder, "counted", up_to=2, within=10**9)
+    make_cubes(folder, "counted", up_to=2, within=10**9)
 
 
 def backs_up(folder):
@@ -72,8 +70,8 @@ def restores(folder):
 
 
 def publishes(folder):
-    doors = open_doors(folder, threads=1)
-    publish(doors, "counted", Folder(folder.parent / "public"), signing_key(folder))
+    doors = open_registry(folder, threads=1)
+    publish(doors, "counted", FolderStorage(folder.parent / "public"), signing_key(folder))
     doors.close()
 
 
@@ -136,7 +134,7 @@ def test_a_command_struck_before_any_change(template, tmp_path, name, fault, dri
 def _whole_or_none(base) -> None:
     """A publication that was broken off is none, or whole."""
     try:
-        doors = open_publication(Folder(base / "public"), signing_key(base / "w").public)
+        doors = open_publication(FolderStorage(base / "public"), signing_key(base / "w").public)
     except PublicationUnusable:
         return
     doors.verify("counted")
@@ -183,8 +181,8 @@ def points_in_place(home, digest):
 def test_a_pointer_that_is_written_in_place_would_be_found_out(template, tmp_path, monkeypatch):
     """A writer without a rename leaves half a pointer, and nothing is served."""
     lost = {}
-    for writer in (point_to, points_in_place):
-        monkeypatch.setattr("discreet.workspace.upkeep.roll_back.point_to", writer)
+    for writer in (set_current, points_in_place):
+        monkeypatch.setattr("discreet.workspace.operate.manage_versions.point_to", writer)
         base = shutil.copytree(template, tmp_path / writer.__name__ / "all")
         whole, found = changes_of(base, partial(rolls_back, base / "w")), set()
         for number in range(1, whole + 1):

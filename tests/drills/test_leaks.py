@@ -31,14 +31,14 @@ from tests.drills.canaries import (
 )
 from tests.drills.every_face import FACES, FORMATS, Asked, chart, hostile, random_asked
 
-from discreet.answer.doors import open_doors
 from discreet.protect import cell_keys, protector
-from discreet.server import answer, tracing
-from discreet.server.app import create_app
-from discreet.server.audit.log import RequestLog
-from discreet.server.metrics import Metrics
-from discreet.server.state import open_state
-from discreet.server.tracing import start_tracing
+from discreet.release.dataset_registry import open_registry
+from discreet.web import responses as answer
+from discreet.web import telemetry as tracing
+from discreet.web.app import create_app
+from discreet.web.audit.log import AuditLog
+from discreet.web.lifespan import open_state
+from discreet.web.telemetry import Metrics, start_tracing
 from discreet.workspace.options import read_options
 
 pytestmark = [pytest.mark.drill, pytest.mark.slow]
@@ -119,7 +119,7 @@ def scanning(filled, step, monkeypatch):
     folder, keys = filled(step)
     canaries = Canaries(step, secret_words(keys.values()), keys_of_records(step))
     watch_keys(canaries, monkeypatch)
-    doors = open_doors(folder, threads=1)
+    doors = open_registry(folder, threads=1)
     options = replace(read_options(folder), pxweb_calls=1_000_000)
     said, spans = io.StringIO(), InMemorySpanExporter()
     handler = logging.StreamHandler(said)
@@ -208,14 +208,14 @@ def no_noise(monkeypatch):
 
 
 def key_in_a_log_line(monkeypatch):
-    own = cell_keys.reduced_words
+    own = cell_keys.hash_words
 
     def told(*given):
         keys = own(*given)
         logging.getLogger("discreet.server").debug("the key is %d", keys.ravel()[0])
         return keys
 
-    monkeypatch.setattr(cell_keys, "reduced_words", told)
+    monkeypatch.setattr(cell_keys, "hash_words", told)
     return [TABLE + "csv"]
 
 
@@ -225,8 +225,8 @@ def secret_in_a_header(monkeypatch):
 
 
 def count_in_the_log(monkeypatch):
-    own = RequestLog.add
-    monkeypatch.setattr(RequestLog, "add", lambda self, line: own(self, line | {"people": 5045}))
+    own = AuditLog.add
+    monkeypatch.setattr(AuditLog, "add", lambda self, line: own(self, line | {"people": 5045}))
     return [TABLE + "csv"]
 
 
@@ -237,7 +237,7 @@ def count_in_a_metric(monkeypatch):
 
 
 def count_in_a_trace(monkeypatch):
-    monkeypatch.setattr("discreet.server.audit.entry.span", lambda name: tracing.span(f"{name} of 5045"))
+    monkeypatch.setattr("discreet.web.audit.entry.span", lambda name: tracing.span(f"{name} of 5045"))
     return [TABLE + "csv"]
 
 

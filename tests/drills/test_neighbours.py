@@ -25,21 +25,20 @@ from tests.drills import every_face
 from tests.drills.every_face import Asked, question, random_asked
 from tests.server.conftest import people_description, people_records
 
-from discreet.answer import question as questions
-from discreet.answer import verdicts
-from discreet.answer.counting import count_cells
-from discreet.answer.door import unlock_door
-from discreet.answer.doors import Doors
 from discreet.errors import Refused
 from discreet.model.request import canonical, request_from_text
 from discreet.model.shape import structural_zeros
+from discreet.release import checked_request as questions
+from discreet.release import verdicts
+from discreet.release.dataset_registry import DatasetRegistry
+from discreet.release.dataset_service import unlock_service
+from discreet.release.verdicts import count_cells
 from discreet.rules.noisy_table import NoisyTable
-from discreet.rules.unfiltered import unfiltered_shape
-from discreet.rules.verdict import verdict_of
-from discreet.server.app import create_app
-from discreet.workspace.ledger_place import accounts_of
-from discreet.workspace.load import load_dataset
+from discreet.rules.verdict import rule_table_shape, verdict_of
+from discreet.web.app import create_app
+from discreet.workspace.ledger_location import open_accounts
 from discreet.workspace.options import read_options
+from discreet.workspace.versions.load_version import load_dataset
 from discreet.workspace.workspace import Workspace
 
 pytestmark = [pytest.mark.drill, pytest.mark.slow]
@@ -126,7 +125,7 @@ def opened(tmp_path):
         load_dataset(folder, description, records)
         workspace = Workspace(folder, threads=1)
         chosen = replace(read_options(folder), pxweb_calls=1_000_000, **options)
-        sites.append(Site(folder, workspace, TestClient(create_app(Doors(workspace), chosen))))
+        sites.append(Site(folder, workspace, TestClient(create_app(DatasetRegistry(workspace), chosen))))
         return sites[-1]
 
     yield make
@@ -139,7 +138,7 @@ def keys_of(site, *, dp):
     share = {"ann": ("0.6", "analyst"), "bob": ("1", "reader")}
     if dp:
         return {name: site.share(name, *told) for name, told in share.items()}
-    return {name: accounts_of(site.folder).create(name, role) for name, (_, role) in share.items()}
+    return {name: open_accounts(site.folder).create(name, role) for name, (_, role) in share.items()}
 
 
 def answered(site, asked, key):
@@ -234,14 +233,14 @@ def test_refusals_by_shape_are_identical_on_neighbours(opened, drill, method):
 
 def test_a_rule_that_looks_at_true_counts_is_found(opened, monkeypatch):
     """Wrong alternative: a rule of shape that refuses a table of more people than the town had."""
-    own = questions._refuse_counted
+    own = questions._refuse_strata_request
 
     def peeking(stored, asked):
         own(stored, asked)
         if count_cells(stored, asked.shape).counts.max() > PEOPLE:
             raise Refused("The table is about too many people.", "Ask for less.")
 
-    monkeypatch.setattr(questions, "_refuse_counted", peeking)
+    monkeypatch.setattr(questions, "_refuse_strata_request", peeking)
     sites = [opened(TOWN, each, cache_mb=0) for each in (RECORDS, NEIGHBOURS["one more"])]
     _, found = compared(sites, [keys_of(site, dp=False) for site in sites], random.Random(2), 40)
     assert found
@@ -280,7 +279,7 @@ def released(twin, shape):
 
 def foretold(twin, stored, request):
     """The areas that are withheld, by numbers that a site without rules released; and all of them."""
-    shape = unfiltered_shape(canonical(request, stored.dataset), stored.dataset)
+    shape = rule_table_shape(canonical(request, stored.dataset), stored.dataset)
     noisy, impossible = released(twin, shape), structural_zeros(shape, stored.dataset)
     verdict = verdict_of(stored.rules, NoisyTable(shape, noisy, impossible), stored.dataset)
     assert (verdict.by_rule.ravel() == share_of_zeros(shape, noisy, impossible)).all()
@@ -317,7 +316,12 @@ def withheld_areas(site, names, filters):
 
 def unlike_released(site, twin, rng, requests):
     """The questions whose withheld areas do not follow from released counts; and what became of all of them."""
-    stored, known, found, seen = unlock_door(Doors(site.workspace).door("people")), {}, [], Counter()
+    stored, known, found, seen = (
+        unlock_service(DatasetRegistry(site.workspace).door("people")),
+        {},
+        [],
+        Counter(),
+    )
     for _ in range(requests):
         names, filters = people_question(rng)
         request = request_from_text("people", rows=names, filters=filters)
@@ -350,7 +354,7 @@ def test_withholding_follows_from_released_counts(withholding, drill):
 
 def test_a_rule_on_true_counts_is_found(withholding, monkeypatch):
     """Wrong alternative: the same rules look at the true counts."""
-    stored = unlock_door(Doors(withholding[0].workspace).door("people"))
+    stored = unlock_service(DatasetRegistry(withholding[0].workspace).door("people"))
     monkeypatch.setattr(
         verdicts,
         "NoisyTable",

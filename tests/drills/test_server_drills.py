@@ -14,12 +14,12 @@ import pytest
 from tests.black_box.conftest import open_site
 from tests.drills.faults import check_after_fault
 
-from discreet.server.access.shared import Shared
-from discreet.server.audit.verify import verify_log
+from discreet.web.audit.log import verify_log
+from discreet.web.auth.rate_limit import RateLimitStore
 from discreet.workspace.demo import census_batches, census_description
-from discreet.workspace.ledger_place import accounts_of
-from discreet.workspace.load import load_dataset
+from discreet.workspace.ledger_location import open_accounts
 from discreet.workspace.server_state import log_key
+from discreet.workspace.versions.load_version import load_dataset
 
 pytestmark = [pytest.mark.slow, pytest.mark.drill]
 
@@ -90,7 +90,7 @@ def test_limits_by_the_time_of_day_would_be_found_out():
     allowed = []
     for jump in (0, -3_600):
         clock = iter((1e6, 1e6 + 10 + jump))
-        limits = Shared(None, clock=lambda clock=clock: next(clock))
+        limits = RateLimitStore(None, clock=lambda clock=clock: next(clock))
         assert limits.take("ann", 20, 10.0, 20)[0] == 20
         allowed.append(limits.take("ann", 20, 10.0, 20)[0])
     assert allowed == [20, 0]
@@ -109,7 +109,7 @@ def test_a_clock_that_jumps_changes_no_number_and_stops_no_answer(private_town, 
     stamp, folder = tmp_path / "clock", private_town.folder
     stamp.write_text("0")
     site = open_site(folder)
-    ann, bob = site.share("ann", 5), accounts_of(folder).create("bob", "reader", days=30)
+    ann, bob = site.share("ann", 5), open_accounts(folder).create("bob", "reader", days=30)
     site.close()
     seen, asked, ended, late = set(), 0, 0, []
     left = iter(CHARGED)

@@ -7,11 +7,11 @@ import shutil
 
 import pytest
 
-from discreet.answer.doors import open_doors
 from discreet.errors import DiscreetError
-from discreet.formats import named_format
+from discreet.formats import format_by_name
 from discreet.model.request import TableRequest
-from discreet.workspace.load import load_dataset
+from discreet.release.dataset_registry import open_registry
+from discreet.workspace.versions.load_version import load_dataset
 
 pytestmark = [pytest.mark.slow, pytest.mark.drill]
 
@@ -48,12 +48,12 @@ def answers(folder):
     """The bytes of two tables, or None where they are not answered."""
     found = []
     try:
-        doors = open_doors(folder, threads=1)
+        doors = open_registry(folder, threads=1)
     except DiscreetError:
         return [None] * len(QUESTIONS)
     for question in QUESTIONS:
         try:
-            found.append(b"".join(named_format("csv").pieces(doors.door("town").release(question))))
+            found.append(b"".join(format_by_name("csv").pieces(doors.door("town").release(question))))
         except DiscreetError:
             found.append(None)
     doors.close()

@@ -4,9 +4,9 @@ import json
 
 import pytest
 
-from discreet.answer.pipeline import release_table
 from discreet.model.request import request_from_text
-from discreet.workspace.load import load_dataset
+from discreet.release.pipeline import release_table
+from discreet.workspace.versions.load_version import load_dataset
 from discreet.workspace.workspace import Workspace
 
 HOSTILE = {

@@ -13,13 +13,13 @@ from pathlib import Path
 
 import numpy as np
 
-from discreet.formats import named_format
-from discreet.model.dataset_toml import parse_dataset
+from discreet.formats import format_by_name
+from discreet.model.description.dataset_toml import parse_dataset
 from discreet.model.release import Release
 from discreet.model.request import request_from_text
 from discreet.model.shape import Dimension, Output
 from discreet.noise import laplace
-from discreet.noise.table_law import TableLaw
+from discreet.noise.table_distribution import TableDistribution
 
 
 def large_release(*lengths):
@@ -45,7 +45,7 @@ def large_release(*lengths):
         values=noisy.copy(),
         noisy=noisy,
         status=rng.choice(np.array([0] * 7 + [1, 2, 3], dtype=np.uint8), lengths),
-        law=TableLaw(laplace(epsilon=1.0, m=2), lengths),
+        law=TableDistribution(laplace(epsilon=1.0, m=2), lengths),
         notes=("Counts were adjusted.",),
         promise=("A promise.",),
     )
@@ -64,7 +64,7 @@ def _memory(key):
 def peak_ratio(name, release):
     """The largest memory while the pieces are taken, the arrays included, as a multiple of the arrays."""
     name, _, joined = name.partition(":")
-    form = joined_first(named_format(name)) if joined else named_format(name)
+    form = joined_first(format_by_name(name)) if joined else format_by_name(name)
     form.write(large_release(3, 3, 3))  # the libraries are there already
     gc.collect()
     ctypes.CDLL(None).malloc_trim(0)  # what an earlier format left behind is no room of this one

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from discreet.formats import named_format
+from discreet.formats import format_by_name
 from discreet.model.release import STATUSES
 
 
@@ -253,4 +253,4 @@ READERS = {
 
 def read_back(name, release):
     """A release through a format and back."""
-    return READERS[name](named_format(name).write(release), [d.name for d in release.dimensions])
+    return READERS[name](format_by_name(name).write(release), [d.name for d in release.dimensions])

@@ -6,11 +6,11 @@ import pyarrow as pa
 import pytest
 
 import discreet.formats.arrow as module
-from discreet.formats import named_format
+from discreet.formats import format_by_name
 
 
 def stream_of(release):
-    return pa.ipc.open_stream(named_format("arrow").write(release))
+    return pa.ipc.open_stream(format_by_name("arrow").write(release))
 
 
 def test_texts_are_dictionaries_and_counts_are_integers(release):

@@ -8,14 +8,14 @@ import polars as pl
 from hypothesis import given
 from hypothesis import strategies as st
 
-from discreet.formats import named_format
+from discreet.formats import format_by_name
 from discreet.formats.csv import Dialect, quote_fields, safe_text
 
 from .conftest import HOSTILE
 
 
 def rows_of(release):
-    return list(csv.DictReader(io.StringIO(named_format("csv").write(release).decode(), newline="")))
+    return list(csv.DictReader(io.StringIO(format_by_name("csv").write(release).decode(), newline="")))
 
 
 def test_csv_has_one_line_a_cell_with_codes_labels_value_and_status(release):
@@ -45,7 +45,7 @@ def test_numbers_and_ranges_are_not_taken_for_formulas():
 
 def test_duckdb_and_polars_read_it(release, tmp_path):
     file = tmp_path / "table.csv"
-    file.write_bytes(named_format("csv").write(release))
+    file.write_bytes(format_by_name("csv").write(release))
     (total,) = duckdb.sql(f"select sum(value) from '{file}'").fetchall()[0]
     assert total == pl.read_csv(file)["value"].sum() == release.values[~release.missing].sum()
 

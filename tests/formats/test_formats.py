@@ -18,7 +18,7 @@ import discreet
 import discreet.formats.arrow
 import discreet.formats.xlsx
 from discreet.errors import UnknownFormat
-from discreet.formats import formats, named_format
+from discreet.formats import format_by_name, formats
 from discreet.model import columns
 from discreet.model.sdmx import sdmx_id
 
@@ -95,18 +95,18 @@ class TestEveryFormat:
         closed[0, 0, 0] = 1
         hidden = replace(release, values=values, signed=values, status=closed)
         assert read_back(name, hidden)[0].value is None
-        assert not tells(named_format(name).write(hidden), 918273645)
-        assert tells(named_format(name).write(replace(hidden, status=open_)), 918273645), (
+        assert not tells(format_by_name(name).write(hidden), 918273645)
+        assert tells(format_by_name(name).write(replace(hidden, status=open_)), 918273645), (
             "the search finds it"
         )
 
     def test_words_travel_where_there_is_a_place(self, name, release):
-        words = raw(named_format(name).write(release)).decode("utf-8", "replace")
+        words = raw(format_by_name(name).write(release)).decode("utf-8", "replace")
         told = [release.notes[0], release.digest, release.promise[0]]
         assert all(unwrapped(text) in unwrapped(words) for text in told) == (name not in WITHOUT_WORDS)
 
     def test_the_same_release_gives_the_same_bytes(self, name, release):
-        form = named_format(name)
+        form = format_by_name(name)
         assert form.write(release) == form.write(release) == b"".join(form.stream(release))
 
     @pytest.mark.parametrize("lines", [1, 7])
@@ -121,7 +121,7 @@ class TestEveryFormat:
 
     def test_the_first_piece_leaves_before_most_cells_are_formatted(self, name, thousands, monkeypatch):
         """Wrong alternative: a writer that joins its pieces first."""
-        right, wrong = named_format(name), large.joined_first(named_format(name))
+        right, wrong = format_by_name(name), large.joined_first(format_by_name(name))
         formatted = 0
 
         def spy(release, lines=columns.EVERY, numbers_of=columns.numbers_of):
@@ -164,15 +164,15 @@ def test_a_million_cells_take_less_than_twice_their_arrays():
 
 def test_an_unknown_format_names_the_nearest():
     with pytest.raises(UnknownFormat, match='Did you mean "csv"'):
-        named_format("cvs")
+        format_by_name("cvs")
 
 
 def test_a_float_is_written_by_the_fewest_digits_that_give_it_back(release):
     """A later measure may release means: the type of the values is kept, and a missing one stays empty."""
     numbers = np.resize([0.1, 1 / 3, -2.5, 1e22, 3.0], release.values.shape)
     means = replace(release, values=numbers)
-    lines = list(csv.DictReader(io.StringIO(named_format("csv").write(means).decode())))
-    values = json.loads(named_format("json").write(means))["value"]
+    lines = list(csv.DictReader(io.StringIO(format_by_name("csv").write(means).decode())))
+    values = json.loads(format_by_name("json").write(means))["value"]
     for line, value, number, missing in zip(
         lines, values, numbers.ravel().tolist(), release.missing.ravel().tolist(), strict=True
     ):
@@ -197,5 +197,5 @@ def test_a_name_of_the_askers_own_is_told_as_such_and_stays_data_in_every_format
     ids = [line._replace(codes=tuple(map(sdmx_id, line.codes))) for line in expected(named)]
     for form in OF_NUMBERS:
         assert read_back(form.name, named) == (ids if form.name.startswith("sdmx") else expected(named))
-    assert json.loads(named_format("json").write(named))["note"][-1] == note
-    assert b"<script" not in named_format("html").write(named)
+    assert json.loads(format_by_name("json").write(named))["note"][-1] == note
+    assert b"<script" not in format_by_name("html").write(named)

@@ -6,16 +6,16 @@ import re
 import pandas as pd
 import pytest
 
-from discreet.answer.pipeline import release_table
-from discreet.formats import named_format
+from discreet.formats import format_by_name
 from discreet.model.request import request_from_text
+from discreet.release.pipeline import release_table
 
 from .conftest import HOSTILE
 from .test_formats import decorated
 
 
 def text_of(release):
-    return named_format("html").write(release).decode()
+    return format_by_name("html").write(release).decode()
 
 
 def test_labels_never_become_elements(hostile):

@@ -9,10 +9,10 @@ from jsonstat_validator import validate_jsonstat
 from pyjstat import pyjstat
 
 import discreet
-from discreet.answer.pipeline import release_table
-from discreet.formats import named_format
+from discreet.formats import format_by_name
 from discreet.formats.json_stat import Later, json_pieces, json_stat
 from discreet.model.request import request_from_text
+from discreet.release.pipeline import release_table
 
 from .conftest import HOSTILE
 from .test_formats import decorated
@@ -48,7 +48,7 @@ JSON_STAT = {
 
 
 def test_json_stat_has_the_shape_that_clients_need(release):
-    document = json.loads(named_format("json").write(release))
+    document = json.loads(format_by_name("json").write(release))
     jsonschema.validate(document, JSON_STAT)
     assert document["size"] == list(release.values.shape)
     assert len(document["value"]) == release.cells
@@ -61,7 +61,7 @@ def test_json_stat_has_the_shape_that_clients_need(release):
 
 
 def test_json_stat_says_that_counts_are_perturbed_and_how(release):
-    document = json.loads(named_format("json").write(release))
+    document = json.loads(format_by_name("json").write(release))
     assert "randomly adjusted" in document["note"][0]
     confidentiality = document["extension"]["confidentiality"]
     assert confidentiality["perturbed"] is True
@@ -74,11 +74,11 @@ def test_json_stat_names_geography(town_workspace):
     released = release_table(
         town_workspace.stored("town"), request_from_text("town", rows=["area"], columns=["sex"])
     )
-    assert json.loads(named_format("json").write(released))["role"] == {"geo": ["area"]}
+    assert json.loads(format_by_name("json").write(released))["role"] == {"geo": ["area"]}
 
 
 def test_json_stat_keeps_hostile_text_as_data(hostile):
-    document = json.loads(named_format("json").write(hostile))
+    document = json.loads(format_by_name("json").write(hostile))
     assert list(document["dimension"]["word"]["category"]["label"].values())[:-1] == list(HOSTILE.values())
 
 
@@ -86,7 +86,7 @@ def test_json_stat_keeps_hostile_text_as_data(hostile):
 def test_other_programs_read_it(release, full):
     """By the validator of the standard, and by pyjstat, which drops the status and has NaN for what is missing."""
     each = decorated(release) if full else release
-    text = named_format("json").write(each).decode()
+    text = format_by_name("json").write(each).decode()
     assert validate_jsonstat(json.loads(text))
     frame = pyjstat.Dataset.read(text).write("dataframe")
     assert frame["value"].isna().tolist() == each.missing.ravel().tolist()
@@ -96,7 +96,7 @@ def test_other_programs_read_it(release, full):
 
 def test_it_is_compact_and_our_own_keys_are_in_the_extension(release):
     """Wrong alternative: a blank after every comma, a fifth of a large document."""
-    text = named_format("json").write(decorated(release)).decode()
+    text = format_by_name("json").write(decorated(release)).decode()
     document = json.loads(text)
     assert text == json.dumps(document, ensure_ascii=False, separators=(",", ":"))
     standard = {"version", "class", "label", "source", "note", "id", "size", "dimension", "value", "status"}
@@ -120,7 +120,7 @@ def test_the_law_of_every_cell_of_a_private_table_is_told_once(private_town):
     """Wrong alternative: the margin and the number of terms of every cell, which is longer than the table."""
     with discreet.open(private_town.folder) as catalogue:
         release = catalogue.table("town", rows=["sex"], columns=["job"]).release
-    noise = json.loads(named_format("json").write(release))["extension"]["confidentiality"]["noise"]
+    noise = json.loads(format_by_name("json").write(release))["extension"]["confidentiality"]["noise"]
     assert noise.keys() == {"tables", "laws", "classes", "law"}
     assert list(map(len, noise["classes"])) == list(release.values.shape)
     law = np.array(noise["law"]).reshape([max(each) + 1 for each in noise["classes"]])

@@ -2,13 +2,13 @@
 
 from dataclasses import replace
 
-from discreet.formats import named_format
-from discreet.model.picture import Picture
+from discreet.formats import format_by_name
+from discreet.model.view import Picture
 
 
 def test_it_is_a_png_of_the_theme(release):
     light, dark = (
-        named_format("png").write(replace(release, picture=Picture(theme=theme)))
+        format_by_name("png").write(replace(release, picture=Picture(theme=theme)))
         for theme in ("light", "dark")
     )
     assert light.startswith(b"\x89PNG\r\n")

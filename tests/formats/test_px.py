@@ -5,7 +5,7 @@ import re
 import pytest
 from pyaxis import pyaxis
 
-from discreet.formats import named_format
+from discreet.formats import format_by_name
 from discreet.formats.px import unique_texts
 
 from .readers import px_keywords
@@ -13,7 +13,7 @@ from .test_formats import decorated
 
 
 def keywords_of(release):
-    return px_keywords(named_format("px").write(release).decode())
+    return px_keywords(format_by_name("px").write(release).decode())
 
 
 def test_the_mandatory_keywords_stand_in_their_order(release):
@@ -53,7 +53,7 @@ def test_withheld_and_impossible_cells_have_symbols_of_their_own(release):
 
 def test_no_line_is_longer_than_the_format_allows(release, hostile):
     for each in (release, hostile):
-        assert max(map(len, named_format("px").write(each).decode().split("\n"))) <= 256
+        assert max(map(len, format_by_name("px").write(each).decode().split("\n"))) <= 256
 
 
 @pytest.mark.parametrize("texts", [['a"', "a'"], ["x\ny", "x y"], ["b", "b", "b (2)"]])
@@ -64,7 +64,7 @@ def test_texts_that_become_alike_stay_apart(texts):
 def test_pyaxis_reads_it(release, tmp_path):
     """A reader of another house: labels by variable, and NaN where a symbol stands for a number."""
     file = tmp_path / "table.px"
-    file.write_bytes(named_format("px").write(release))
+    file.write_bytes(format_by_name("px").write(release))
     frame = pyaxis.parse(uri=str(file), encoding="utf-8")["DATA"]
     assert frame["DATA"].isna().tolist() == release.missing.ravel().tolist()
     assert frame["DATA"].dropna().astype(int).tolist() == release.values[~release.missing].tolist()

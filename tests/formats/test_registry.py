@@ -10,11 +10,11 @@ from starlette.testclient import TestClient
 
 import discreet
 import discreet.formats as registry
-from discreet.answer.doors import Doors
 from discreet.errors import BadRequest, MissingExtra, UnknownFormat
-from discreet.formats import Format, format_of_file, formats, named_format, register
-from discreet.model.registry import Extra
-from discreet.server.app import create_app
+from discreet.formats import Format, format_by_name, format_of_file, formats, register
+from discreet.model.plugins import Extra
+from discreet.release.dataset_registry import DatasetRegistry
+from discreet.web.app import create_app
 from discreet.workspace.options import read_options
 
 SECOND_CSV = Format(
@@ -59,7 +59,7 @@ def table(town_workspace):
 
 @pytest.fixture
 def client(town_workspace):
-    return TestClient(create_app(Doors(town_workspace), read_options(town_workspace.folder)))
+    return TestClient(create_app(DatasetRegistry(town_workspace), read_options(town_workspace.folder)))
 
 
 def test_every_module_of_the_folder_is_a_format():
@@ -125,7 +125,7 @@ def test_an_ending_has_one_owner(table, tmp_path):
     register(SECOND_CSV)
     table.save(tmp_path / "x.csv")
     assert (tmp_path / "x.csv").read_text("utf-8") == before == table.to_csv()
-    assert named_format("csv-toy").write(table.release) == b"toy"
+    assert format_by_name("csv-toy").write(table.release) == b"toy"
     assert format_of_file("x.csv").name == "csv"
     owner = Format("csv-two", "Two", "a second owner", "csv", "text/csv", lambda _: [])
     with pytest.raises(ValueError, match=r'"csv" owns the ending \.csv'):
@@ -159,7 +159,7 @@ def test_a_format_that_is_not_installed_says_what_to_install_and_is_not_offered(
     needs = Extra("discreet[sheets]", ("no_such_sheets",))
     register(Format("sheet", "Sheet", "a sheet", "sheet", "x/sheet", lambda _: [], needs=needs))
     said = r'"sheet" needs no_such_sheets. Install it: pip install "discreet\[sheets\]"'
-    for write in (lambda: table.save("x.sheet"), table.to_sheet, lambda: named_format("sheet")):
+    for write in (lambda: table.save("x.sheet"), table.to_sheet, lambda: format_by_name("sheet")):
         with pytest.raises(MissingExtra, match=said):
             write()
     assert client.get("/api/datasets/town/table?rows=sex&format=sheet").status_code == 501

@@ -4,7 +4,7 @@ import csv
 import io
 from dataclasses import replace
 
-from discreet.formats import named_format
+from discreet.formats import format_by_name
 from discreet.formats.sdmx_csv import sdmx_csv
 from discreet.model.sdmx import dataset_flow, sdmx_id
 
@@ -12,7 +12,7 @@ from .test_formats import decorated
 
 
 def rows_of(release):
-    return list(csv.DictReader(io.StringIO(named_format("sdmx-csv").write(release).decode(), newline="")))
+    return list(csv.DictReader(io.StringIO(format_by_name("sdmx-csv").write(release).decode(), newline="")))
 
 
 def test_the_columns_stand_in_the_order_of_the_standard(release):
@@ -44,7 +44,7 @@ def test_the_words_of_the_table_stand_in_the_first_line_only(release):
 
 def test_hostile_codes_are_ids_and_hostile_words_are_one_line(hostile):
     """Wrong alternative: a quoted line end, at which sdmx1 breaks the line."""
-    data = named_format("sdmx-csv").write(replace(hostile, notes=("two\nlines\u2028three", "=1+1")))
+    data = format_by_name("sdmx-csv").write(replace(hostile, notes=("two\nlines\u2028three", "=1+1")))
     assert len(data.decode().splitlines()) == hostile.cells + 1
     rows = list(csv.DictReader(io.StringIO(data.decode(), newline="")))
     assert [row["word"] for row in rows] == [sdmx_id(code) for code in hostile.dimensions[0].codes]

@@ -8,7 +8,7 @@ import jsonschema
 import numpy as np
 import sdmx
 
-from discreet.formats import format_of_file, named_format
+from discreet.formats import format_by_name, format_of_file
 from discreet.formats.sdmx_json import sdmx_json
 from discreet.model.sdmx import dataset_flow, sdmx_id
 
@@ -56,7 +56,7 @@ SCHEMA = {
 
 
 def document_of(release):
-    return json.loads(named_format("sdmx-json").write(release))
+    return json.loads(format_by_name("sdmx-json").write(release))
 
 
 def test_it_is_a_message_of_the_standard(release):

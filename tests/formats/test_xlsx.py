@@ -9,7 +9,7 @@ import polars as pl
 import pytest
 
 from discreet.errors import BadRequest
-from discreet.formats import named_format
+from discreet.formats import format_by_name
 from discreet.formats.xlsx import MOST_LINES, refuse_long
 
 from .conftest import HOSTILE
@@ -17,7 +17,7 @@ from .large import large_release
 
 
 def book_of(release):
-    return openpyxl.load_workbook(io.BytesIO(named_format("xlsx").write(release)))
+    return openpyxl.load_workbook(io.BytesIO(format_by_name("xlsx").write(release)))
 
 
 def test_a_workbook_has_data_notes_and_definitions(release):
@@ -34,7 +34,7 @@ def test_a_workbook_has_data_notes_and_definitions(release):
 
 def test_no_cell_is_a_formula_a_link_or_a_date(hostile):
     """Wrong alternative: `worksheet.write`, which makes `=cmd` a formula and `http://` a link."""
-    data = named_format("xlsx").write(hostile)
+    data = format_by_name("xlsx").write(hostile)
     with zipfile.ZipFile(io.BytesIO(data)) as parts:
         sheets = [parts.read(name).decode() for name in parts.namelist() if "worksheets/sheet" in name]
     assert len(sheets) == 3
@@ -53,7 +53,7 @@ def test_codes_of_digits_stay_text_and_counts_are_numbers(release):
 
 def test_every_reader_sees_all_lines_and_the_filter_reaches_the_last(release):
     """Wrong alternative: the extent of the header alone, at which openpyxl stops when it only reads."""
-    data = named_format("xlsx").write(release)
+    data = format_by_name("xlsx").write(release)
     quick = openpyxl.load_workbook(io.BytesIO(data), read_only=True)["data"]
     assert quick.max_row == sum(1 for _ in quick.iter_rows()) == release.cells + 1
     assert book_of(release)["data"].auto_filter.ref == f"A1:H{release.cells + 1}"
@@ -70,7 +70,7 @@ def test_a_refusal_comes_before_the_first_byte(release, monkeypatch):
     """Wrong alternative: a generator that refuses when the headers of an answer have left."""
     monkeypatch.setattr("discreet.formats.xlsx.MOST_LINES", 5)
     with pytest.raises(BadRequest):
-        named_format("xlsx").stream(release)
+        format_by_name("xlsx").stream(release)
 
 
 def test_a_text_with_letters_that_xml_cannot_have_is_found_by_its_number():

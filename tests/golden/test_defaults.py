@@ -1,6 +1,6 @@
 """The defaults of every key that a description may leave out, by revision.
 
-A lineage keeps the defaults of its first load. Where one of these must become another, `model/defaults.py` begins the
+A lineage keeps the defaults of its first load. Where one of these must become another, `model/revision.py` begins the
 next revision and says what it was before; the new values are then recorded under the new number.
 """
 
@@ -8,12 +8,12 @@ from dataclasses import asdict, fields
 
 import pytest
 
-from discreet.model.dataset_toml import parse_dataset
-from discreet.model.declared_dp import declared_dp
-from discreet.model.defaults import newest_defaults
+from discreet.model.description.dataset_toml import parse_dataset
 from discreet.model.protection import DEFAULT_MODULUS
+from discreet.model.revision import newest_defaults
+from discreet.model.universe import dp_terms
 from discreet.noise.families import build
-from discreet.rules.declared import parse_rules
+from discreet.rules.rule_set import parse_rules
 
 #: What each kind of rule must be told; everything else of it has a default.
 RULES = (
@@ -91,7 +91,7 @@ def test_the_cell_key_method(bare, check):
 
 def test_dp(bare, check):
     dataset = parse_dataset(bare + '[protection]\nmethod = "dp"\n' + UNIVERSE)
-    terms, universe = declared_dp(dataset)
+    terms, universe = dp_terms(dataset)
     check("dp", _protection(dataset))
     check("budget", asdict(terms))
     check(

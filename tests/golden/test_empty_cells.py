@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 
-from discreet.model.dataset_toml import parse_dataset
+from discreet.model.description.dataset_toml import parse_dataset
 from discreet.model.request import canonical, request_from_text
 from discreet.model.shape import table_shape
-from discreet.protect.empty_cells import EmptyCells
+from discreet.protect.cell_keys import EmptyCells
 
 
 @pytest.mark.parametrize("modulus", [2**64, 2**32, 10**8])

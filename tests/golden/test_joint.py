@@ -9,11 +9,11 @@ import numpy as np
 import pytest
 
 from discreet.margins.integer_noise import gaussian_tables
-from discreet.model.dataset_toml import parse_dataset
-from discreet.model.declared_dp import declared_dp
-from discreet.protect.description_keys import NoiseContext, margin_cells, residual_keys
-from discreet.protect.joint_noise import StoredResiduals, _plain_shape, measured
+from discreet.model.description.dataset_toml import parse_dataset
+from discreet.model.universe import dp_terms
+from discreet.protect.description_keys import NoiseContext, canonical_cells, residual_keys
 from discreet.protect.joint_plan import make_joint, read_joint
+from discreet.protect.joint_residuals import StoredResiduals, _plain_shape, noisy_residuals
 
 GRID, SPREAD = 7, 60.0
 FINGERPRINT = "ab" * 16
@@ -22,7 +22,7 @@ FINGERPRINT = "ab" * 16
 @pytest.fixture(scope="module")
 def planned(joint_town):
     dataset = parse_dataset(joint_town.description)
-    terms, universe = declared_dp(dataset)
+    terms, universe = dp_terms(dataset)
     ((_, table),) = gaussian_tables(SPREAD)
     margins = [each.margin for each in make_joint(dataset, universe, terms).residuals]
     return dataset, read_joint(dataset, universe, terms, dict.fromkeys(margins, (GRID, table)))
@@ -41,14 +41,14 @@ def counts(dataset, records, margin):
 def test_keys_of_a_residual(golden, secret, planned):
     dataset, _ = planned
     context = NoiseContext("town", "1", FINGERPRINT, "gaussian:None:feed")
-    keys = residual_keys(secret, context, margin_cells(("age", "sex"), dataset), "blocks")
+    keys = residual_keys(secret, context, canonical_cells(("age", "sex"), dataset), "blocks")
     golden.check("keys age sex", [[str(key) for key in row] for row in keys.tolist()])
 
 
 def test_residuals_and_values(golden, secret, planned, joint_town):
     dataset, plan = planned
     exact = {r.margin: counts(dataset, joint_town.records, r.margin) for r in plan.residuals}
-    numbers = measured(plan, exact, secret, dataset, FINGERPRINT)
+    numbers = noisy_residuals(plan, exact, secret, dataset, FINGERPRINT)
     golden.check("residuals", hashlib.sha256(numbers.astype("<i8").tobytes()).hexdigest())
     golden.check("first residuals", numbers[:40].tolist())
     kept = StoredResiduals(plan, numbers)

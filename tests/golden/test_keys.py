@@ -5,15 +5,20 @@ import hashlib
 import numpy as np
 import pytest
 
-from discreet.model.dataset_toml import parse_dataset
+from discreet.model.description.dataset_toml import parse_dataset
 from discreet.model.protection import KEY_MODES, Protection
 from discreet.model.request import canonical, request_from_text
 from discreet.model.shape import table_shape
 from discreet.protect.cell_keys import cell_keys, description_tokens
-from discreet.protect.description_keys import NoiseContext, block_keys, margin_cells, margin_keys, named_keys
-from discreet.records.block_cipher import counter_words, counter_words_at, encipher, pair_blocks
+from discreet.protect.description_keys import (
+    NoiseContext,
+    block_keys,
+    canonical_cells,
+    keys_by_name,
+    margin_keys,
+)
 from discreet.records.fingerprint import Fingerprint
-from discreet.records.record_keys import record_keys
+from discreet.records.keys import counter_words, counter_words_at, encipher, pair_blocks, record_keys
 
 IDS = ["1", "2", "1000", "person-7", "Åsa", "日本", ""]
 CONTEXT = NoiseContext("places", "2024", "ab" * 16, "laplace:1.0:feed")
@@ -97,7 +102,7 @@ def test_tokens_of_codes_declared_in_no_order(golden, secret, places, parts):
 @pytest.mark.parametrize("margin", [(), ("zone",), ("zone", "Age"), ("sex", "zone", "Age")])
 def test_description_keys_of_codes_declared_in_no_order(golden, secret, places, margin):
     """The whole margin, and a slice in the declared order of the codes."""
-    cells = margin_cells(margin, places)
+    cells = canonical_cells(margin, places)
     name = "*".join(margin)
     golden.check(f"margin {name} domain", cells.domain)
     golden.check(f"margin {name} names", [list(cells.names), list(cells.lengths)])
@@ -111,8 +116,8 @@ def test_description_keys_of_codes_declared_in_no_order(golden, secret, places, 
 
 
 def test_named_keys(golden, secret):
-    golden.check("named", named_keys(secret, CONTEXT, ("coefficients", "Ω"), 4).tolist())
-    golden.check("named, few keys", named_keys(secret, CONTEXT, ("x",), 4, 256).tolist())
+    golden.check("named", keys_by_name(secret, CONTEXT, ("coefficients", "Ω"), 4).tolist())
+    golden.check("named, few keys", keys_by_name(secret, CONTEXT, ("x",), 4, 256).tolist())
 
 
 @pytest.mark.parametrize("columns", [0, 1, 2, 3])

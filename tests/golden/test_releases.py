@@ -13,10 +13,10 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from discreet.answer.joint_margins import JointMargins, dataset_margins
-from discreet.answer.pipeline import release_table
 from discreet.model.request import request_from_text
-from discreet.workspace.ledger_place import accounts_of, open_ledger
+from discreet.release.joint_margins import JointMargins, dataset_margins
+from discreet.release.pipeline import release_table
+from discreet.workspace.ledger_location import open_accounts, open_ledger
 
 LAPLACE = 'family = "laplace"\nepsilon = 0.7\nm = 9'
 DEFAULT = 'family = "maxent"\nD = 5\nV = 3\njs = 2'
@@ -167,7 +167,7 @@ FLOAT = {"gaussian"}
 
 
 def asker_of(workspace, folder):
-    key = accounts_of(folder).create("ann", "analyst")
+    key = open_accounts(folder).create("ann", "analyst")
     ledger = open_ledger(folder)
     ledger.allow("town", "ann", (Fraction(2), Fraction(1, 10**2)))
     ledger.close()

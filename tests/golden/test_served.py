@@ -12,11 +12,11 @@ from pathlib import Path
 import pytest
 from fastapi.testclient import TestClient
 
-from discreet.answer.doors import open_doors
-from discreet.publish.doors import open_publication
-from discreet.publish.place import Folder
+from discreet.publish.file_store import FolderStorage
+from discreet.publish.published_registry import open_publication
 from discreet.records.signing import PublicKey
-from discreet.server.app import create_app
+from discreet.release.dataset_registry import open_registry
+from discreet.web.app import create_app
 from discreet.workspace.options import options_from
 
 HERE = Path(__file__).parent
@@ -36,7 +36,7 @@ def folder(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def client(folder):
-    return TestClient(create_app(open_doors(folder), options_from({})), base_url="http://127.0.0.1:8533")
+    return TestClient(create_app(open_registry(folder), options_from({})), base_url="http://127.0.0.1:8533")
 
 
 def headers(who):
@@ -70,11 +70,11 @@ def test_records_and_versions_verify(folder, run_here):
 
 def test_the_publication_opens_with_its_public_key_and_answers_as_the_workspace(folder):
     key = PublicKey((folder / "office.pem").read_text("ascii"))
-    published = open_publication(Folder(folder / "public"), key)
+    published = open_publication(FolderStorage(folder / "public"), key)
     asked = {"rows": "sex", "columns": "age", "format": "csv"}
     here, there = (
         TestClient(create_app(doors, options_from({}))).get("/api/datasets/town/table", params=asked)
-        for doors in (open_doors(folder), published)
+        for doors in (open_registry(folder), published)
     )
     assert here.status_code == there.status_code == 200
     assert here.content == there.content

@@ -15,19 +15,19 @@ import numpy as np
 import pytest
 
 from discreet.errors import DiscreetError
-from discreet.model.dataset_toml import parse_dataset
+from discreet.model.description.dataset_toml import parse_dataset
 from discreet.model.protection import Protection
 from discreet.noise.families import ideal, names
 from discreet.noise.families.exponential import ideal_exponential
 from discreet.noise.families.rounded_normal import ideal_rounded_normal
 from discreet.noise.files import content_hash
-from discreet.noise.ideal import IdealRow
-from discreet.noise.kept_zero import with_kept_zero
+from discreet.noise.ideal_distribution import IdealRow
 from discreet.noise.quantise import Rounding, quantise
+from discreet.noise.table import keep_zero
 from discreet.protect.plan_file import plan_text
-from discreet.records.default_protection import PROTECTION
+from discreet.records.draft.toml_text import PROTECTION
 from discreet.workspace.demo import DEMOS
-from discreet.workspace.load import noise_of
+from discreet.workspace.versions.load_version import noise_for
 
 MODULI = (2**32, 2**64, 2**16, 4096, 256, 10**8)
 #: Each family with several sets of parameters.
@@ -137,7 +137,7 @@ def test_every_family_has_golden_integers():
 @pytest.mark.parametrize("family", [name for name in CASES if name not in {"dropadd", "hellinger", "pram"}])
 def test_tables_that_keep_zeros_never_change(golden, family):
     parameters = CASES[family][-1]
-    kept = with_kept_zero(quantise(ideal(family, parameters), 2**32))
+    kept = keep_zero(quantise(ideal(family, parameters), 2**32))
     assert kept.keeps_zero
     golden.check(f"kept zero: {family} {said(parameters)} | {2**32} | exact", content_hash(kept))
 
@@ -148,7 +148,7 @@ def test_the_default_protection_never_changes(golden, town, keys):
     text = town.description[: town.description.index("[protection]")]
     dataset = parse_dataset(text + PROTECTION.replace("hashed", keys))
     assert dict(dataset.protection.noise) == dict(Protection().noise)
-    table = noise_of(dataset)
+    table = noise_for(dataset)
     golden.check(
         f"default protection, {keys}", [[list(row.values), list(row.thresholds)] for row in table.rows]
     )
@@ -166,7 +166,7 @@ def test_the_plan_of_the_demo_under_dp_never_changes(golden):
         .replace('margins = "joint"', 'margins = "own"')
         .replace("answer_cost", f"{BEFORE}answer_cost")
     )
-    plan = noise_of(dataset)
+    plan = noise_for(dataset)
     tables = {"*".join(table.margin): content_hash(table.noise) for table in plan.tables}
     shares = {"*".join(table.margin): str(Fraction(table.share)) for table in plan.tables}
     golden.check("census-dp shares", shares)

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from discreet.errors import BadDescription, TableNotReleased, WorkspaceUnusable
-from discreet.workspace.load import load_dataset
+from discreet.workspace.versions.load_version import load_dataset
 from discreet.workspace.workspace import Workspace
 
 TABLES = {

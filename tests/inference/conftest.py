@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from discreet.noise import NoiseRow, NoiseTable, families
-from discreet.noise.kept_zero import with_kept_zero
+from discreet.noise.table import keep_zero
 
 ORACLES = Path(__file__).parents[1] / "oracles"
 PARAMETERS = {
@@ -33,7 +33,7 @@ NO_NOISE = NoiseTable(1, (NoiseRow((0,), (1,)),), family="none")
 def table(name):
     """The table of a name, built when a test first asks for it."""
     if name == "laplace, zero kept":
-        return with_kept_zero(table("laplace"))
+        return keep_zero(table("laplace"))
     return families.build(name, PARAMETERS[name])
 
 

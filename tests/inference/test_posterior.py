@@ -7,7 +7,7 @@ from scipy.stats import nbinom, poisson
 from discreet.errors import BadRequest
 from discreet.inference.posterior import Prior, flat, negative_binomial_prior, poisson_prior, posterior
 from discreet.noise import laplace, maxent
-from discreet.noise.sum_law import SumLaw
+from discreet.noise.cell_distribution import SumDistribution
 
 
 def slow(released, noise, prior):
@@ -72,10 +72,12 @@ def test_priors_and_levels_without_meaning_are_refused():
 
 
 def test_the_posterior_under_a_sum_of_noise_is_bayes_formula():
-    law = SumLaw(laplace(epsilon=0.7, m=4).rows[0], 3)
+    law = SumDistribution(laplace(epsilon=0.7, m=4).rows[0], 3)
     found = posterior(5, law, poisson_prior(3.0))
     weights = {
-        5 - z: float(p) * 3.0 ** (5 - z) / factorial(5 - z) for z, p in law.exact_law().items() if z <= 5
+        5 - z: float(p) * 3.0 ** (5 - z) / factorial(5 - z)
+        for z, p in law.exact_distribution().items()
+        if z <= 5
     }
     whole = sum(weights.values())
     assert found.counts.tolist() == sorted(weights)
@@ -86,7 +88,7 @@ def test_the_posterior_under_a_sum_of_noise_is_bayes_formula():
 
 def test_one_term_is_the_noise_table_and_an_impossible_count_is_refused():
     noise = laplace(epsilon=0.7, m=4)
-    one, other = posterior(5, noise), posterior(5, SumLaw(noise.rows[0], 1))
+    one, other = posterior(5, noise), posterior(5, SumDistribution(noise.rows[0], 1))
     assert one.counts.tolist() == other.counts.tolist() == list(range(1, 10))
     assert one.chances.tolist() == other.chances.tolist()
     with pytest.raises(BadRequest, match="cannot be released"):

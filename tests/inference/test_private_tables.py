@@ -5,8 +5,8 @@ import pytest
 
 import discreet
 from discreet.inference import NoiseByCell, cramers_v, log_linear_test, posterior
-from discreet.inference.independence import independence_test
-from discreet.inference.observed import observed
+from discreet.inference.channel import observe
+from discreet.inference.hypothesis_tests.independence import independence_test
 
 GROUPS = {"area": [["N1", "N2"], ["S1"], ["S2", "S3"]]}
 
@@ -18,7 +18,7 @@ def catalogue(private_town):
 
 def test_a_grouped_table_is_tested_with_the_law_of_each_cell(catalogue):
     table = catalogue.table("town", rows="area", columns="sex", groups=GROUPS)
-    seen = observed(table.release)
+    seen = observe(table.release)
     assert isinstance(seen.noise, NoiseByCell)
     assert (
         np.array([law.variance for law in seen.noise.laws])[seen.noise.kind][:, 0].argsort().tolist()[0] == 1
@@ -40,7 +40,7 @@ def test_a_declared_table_is_tested_by_its_one_law(catalogue):
 @pytest.mark.slow
 def test_impossible_cells_and_their_group_have_no_part_beyond_what_can_occur(catalogue):
     table = catalogue.table("town", rows="age", columns="job", groups={"job": [["1", "2"], ["0"], ["9"]]})
-    seen = observed(table.release)
+    seen = observe(table.release)
     assert seen.possible.tolist()[0] == [True, False, False]
     found = table.test_independence()
     assert "where both can occur" in found.hypothesis

@@ -1,20 +1,40 @@
-"""Opening a ledger: what is missing is named, and nothing is answered from it."""
+"""Opening a ledger: what is missing is named, and nothing is answered from it.
+
+The database itself refuses a sum above its cap: no program that forgets to ask can overspend.
+
+The schema of a ledger: old ones are migrated, a charge is never forgotten, a newer one is refused.
+"""
 
 from __future__ import annotations
 
+import multiprocessing
+import os
+import signal
 import sqlite3
 import threading
 from fractions import Fraction
 
 import pytest
-from sqlalchemy import create_engine, text
+from sqlalchemy import create_engine, insert, inspect, text, update
+from sqlalchemy.exc import IntegrityError
 
-from discreet.errors import LedgerUnusable
+from discreet.errors import BadDescription, LedgerUnusable
 from discreet.ledger import database
+from discreet.ledger import database as schema
 from discreet.ledger.accounts import Accounts
-from discreet.ledger.database import create_database, open_database
-from discreet.ledger.entries import Budget, Charge
+from discreet.ledger.database import (
+    BUDGETS,
+    CHARGES,
+    METADATA,
+    MIGRATION_STEPS,
+    SHARES,
+    create_database,
+    newest_schema,
+    open_database,
+)
+from discreet.ledger.entries import Budget, Charge, canonical_request, records_name
 from discreet.ledger.ledger import Ledger
+from discreet.ledger.lifetime_cap import declare_budget
 
 KEY = bytes(range(32))
 
@@ -114,3 +134,329 @@ def _until(connection, wanted):
             return
         connection.execute(text("SELECT pg_sleep(0.01)"))
     pytest.fail("the server did not reload")
+
+
+CAPS = {"cap_loss": 10, "cap_failure": 5, "spent_loss": 10, "spent_failure": 0}
+
+
+@pytest.fixture
+def connection():
+    engine = create_engine("sqlite://")
+    METADATA.create_all(engine)
+    with engine.begin() as connection:
+        connection.execute(insert(BUDGETS).values(family="f", rule="basic", neighbours="add-remove", **CAPS))
+        connection.execute(insert(SHARES).values(family="f", account="ann", **CAPS))
+        yield connection
+    engine.dispose()
+
+
+@pytest.mark.parametrize("table", [BUDGETS, SHARES], ids=["budgets", "shares"])
+@pytest.mark.parametrize("column", ["spent_loss", "spent_failure"])
+def test_a_sum_above_its_cap_cannot_be_written(connection, table, column):
+    connection.execute(update(table).values(spent_failure=5))
+    with pytest.raises(IntegrityError, match="within_cap"):
+        connection.execute(update(table).values({column: table.c[column] + 1}))
+
+
+def test_a_request_is_charged_once_to_a_budget(connection):
+    row = {"family": "f", "request": "r", "loss": 1, "failure": 0, "what": "w", "at": "now"}
+    connection.execute(insert(CHARGES).values(**row))
+    with pytest.raises(IntegrityError, match="UNIQUE"):
+        connection.execute(insert(CHARGES).values(**row))
+
+
+FORK = multiprocessing.get_context("fork")
+CAPS_SCHEMA = "cap_loss BIGINT NOT NULL, cap_failure BIGINT NOT NULL, spent_loss BIGINT NOT NULL, spent_failure BIGINT NOT NULL"
+WITHIN = "CHECK (spent_loss <= cap_loss AND spent_failure <= cap_failure)"
+#: The tables as they were; {0} is what `families`, {1} what `versions` did not have in schema 0.
+LAYOUT = (
+    f"CREATE TABLE families (family VARCHAR(200) PRIMARY KEY, rule VARCHAR(16) NOT NULL, {{0}} {CAPS_SCHEMA}, {WITHIN})",
+    f"CREATE TABLE shares (family VARCHAR(200) REFERENCES families (family), account VARCHAR(200), {CAPS_SCHEMA}, "
+    f"PRIMARY KEY (family, account), {WITHIN})",
+    "CREATE TABLE charges (family VARCHAR(200) REFERENCES families (family), request VARCHAR(64), account VARCHAR(200), "
+    "loss BIGINT NOT NULL, failure BIGINT NOT NULL, what VARCHAR NOT NULL, at VARCHAR(40) NOT NULL, "
+    "PRIMARY KEY (family, request))",
+    "CREATE TABLE versions (dataset VARCHAR(64), version VARCHAR(200), {1} records VARCHAR(64) NOT NULL, "
+    "PRIMARY KEY (dataset, version))",
+    "CREATE TABLE accounts (account VARCHAR(200) PRIMARY KEY, role VARCHAR(16) NOT NULL, "
+    "key_hash VARCHAR(64) NOT NULL UNIQUE, created VARCHAR(40) NOT NULL, revoked VARCHAR(40))",
+    "CREATE TABLE free_groups (account VARCHAR(200), dataset VARCHAR(64), variable VARCHAR(64), members VARCHAR(64), "
+    "PRIMARY KEY (account, dataset, variable, members))",
+)
+COLUMNS = {0: ("", ""), 1: ("neighbours VARCHAR(16) NOT NULL,", "family VARCHAR(200) NOT NULL,")}
+COLUMNS[2] = COLUMNS[1]
+#: What schema 2 has beside: it is the first that says its number.
+LINEAGES = (
+    "CREATE TABLE lineages (dataset VARCHAR(200), lineage VARCHAR(200), method VARCHAR(16) NOT NULL, "
+    "family VARCHAR(200) NOT NULL, PRIMARY KEY (dataset, lineage))",
+    "INSERT INTO lineages VALUES ('town', 'town', 'dp', 'census')",
+    "CREATE TABLE ledger_schema (schema INTEGER PRIMARY KEY)",
+    "INSERT INTO ledger_schema VALUES (2)",
+)
+UNIVERSE = canonical_request("universe", "town", "1", records_name("town", "1", "f"), [])
+MARGIN = canonical_request("margin", "town", "1", records_name("town", "1", "f"), ["sex"], "noise")
+
+
+@pytest.fixture(params=["sqlite", pytest.param("postgresql", marks=pytest.mark.slow)])
+def place(request, tmp_path):
+    """Where a ledger can be: a file, or a database of a server."""
+    if request.param == "postgresql":
+        return request.getfixturevalue("postgres_url")
+    return tmp_path / "ledger.sqlite"
+
+
+def raw(place):
+    return create_engine(place if isinstance(place, str) else f"sqlite:///{place}")
+
+
+def old_ledger(place, number):
+    """A ledger of an old schema without a mark: a version of 0.5, an answer of 0.25 that ann paid, an account."""
+    first, second = COLUMNS[number]
+    engine = raw(place)
+    with engine.begin() as connection:
+        for statement in LAYOUT:
+            connection.execute(text(statement.format(first, second)))
+        neighbours = ", neighbours" if number else ""
+        value = ", 'add-remove'" if number else ""
+        connection.execute(
+            text(
+                f"INSERT INTO families (family, rule{neighbours}, cap_loss, cap_failure, spent_loss, spent_failure) "
+                f"VALUES ('census', 'basic'{value}, 1000000000000, 1000000000, 750000000000, 3)"
+            )
+        )
+        connection.execute(
+            text("INSERT INTO shares VALUES ('census', 'ann', 500000000000, 1000000000, 250000000000, 1)")
+        )
+        for what, account, loss, failure in ((UNIVERSE, None, 5, 2), (MARGIN, "ann", 2.5, 1)):
+            row = {
+                "key": Charge("census", what, Fraction(0), Fraction(0)).key,
+                "what": what,
+                "account": account,
+            }
+            connection.execute(
+                text(
+                    "INSERT INTO charges (family, request, account, loss, failure, what, at) "
+                    f"VALUES ('census', :key, :account, {int(loss * 10**11)}, {failure}, :what, '2026')"
+                ),
+                row,
+            )
+        family = ("family, ", "'census', ") if number else ("", "")
+        connection.execute(
+            text(
+                f"INSERT INTO versions (dataset, version, {family[0]}records) VALUES ('town', '1', {family[1]}:records)"
+            ),
+            {"records": records_name("town", "1", "f")},
+        )
+        connection.execute(text("INSERT INTO accounts VALUES ('ann', 'analyst', 'hash', '2026', NULL)"))
+        connection.execute(text("INSERT INTO free_groups VALUES ('ann', 'town', 'job', 'm')"))
+        for statement in LINEAGES if number == 2 else ():
+            connection.execute(text(statement))
+    engine.dispose()
+
+
+def contents(place):
+    """Every row and column of a ledger, as it is."""
+    engine = raw(place)
+    with engine.connect() as connection:
+        found = inspect(connection)
+        rows = {
+            name: sorted(map(repr, connection.execute(text(f"SELECT * FROM {name}")).mappings()))
+            for name in sorted(found.get_table_names())
+        }
+    engine.dispose()
+    return rows
+
+
+def marked(place):
+    return contents(place).get("ledger_schema")
+
+
+def spent(place):
+    ledger = Ledger.open(place, KEY)
+    try:
+        return ledger.state("census")
+    finally:
+        ledger.close()
+
+
+def test_a_new_ledger_says_its_schema(place):
+    Ledger.create(place, KEY).close()
+    assert marked(place) == [repr({"schema": newest_schema()})]
+    before = contents(place)
+    Ledger.open(place, KEY).close()
+    assert contents(place) == before
+
+
+@pytest.mark.parametrize("number", COLUMNS)
+def test_after_a_migration_every_charge_is_there_and_every_sum_is_what_it_was(place, number):
+    old_ledger(place, number)
+    state = spent(place)
+    assert state.spent == (Fraction(3, 4), Fraction(3, 10**18))
+    assert [(each.account, each.spent[0]) for each in state.accounts] == [("ann", Fraction(1, 4))]
+    assert {row["what"] for row in state.charges} == {UNIVERSE, MARGIN}
+    ledger = Ledger.open(place, KEY)
+    assert ledger.is_paid("census", UNIVERSE)
+    assert ledger.charge(Charge("census", MARGIN, Fraction(1, 4), Fraction(0), "ann")).repeat
+    assert [holder.account for holder in Accounts(ledger.database).listing()] == ["ann"]
+
+
+def test_a_ledger_of_schema_1_without_a_mark_gets_its_lineages_and_keeps_every_row(place):
+    old_ledger(place, 1)
+    before = contents(place)
+    Ledger.open(place, KEY).close()
+    after = contents(place)
+    moved = {"accounts", "api_keys", "charges"}
+    assert {name: after[name] for name in before if name not in moved} == {
+        name: rows for name, rows in before.items() if name not in moved
+    }
+    account = {"account": "ann", "role": "analyst", "created": "2026", "revoked": None}
+    assert after["accounts"] == [repr(account)]
+    key = {"key_hash": "hash", "account": "ann", "role": "analyst", "datasets": None, "created": "2026"}
+    assert after["api_keys"] == [repr({**key, "expires": None, "revoked": None})]
+    row = {"dataset": "town", "lineage": "town", "method": "dp", "family": "census"}
+    assert after["lineages"] == [repr(row)]
+    assert marked(place) == [repr({"schema": newest_schema()})]
+
+
+@pytest.mark.parametrize("number", COLUMNS)
+def test_what_an_old_ledger_holds_is_chained_as_it_was_found(place, number):
+    """From then on none of it can be changed; what was changed before cannot be known."""
+    old_ledger(place, number)
+    Ledger.open(place, KEY).close()
+    entries = contents(place)["chain"]
+    assert [entry.split("'kind': '")[1].split("'")[0] for entry in entries] == [
+        "begun",
+        "budget",
+        "share",
+        "lineage",
+        "version",
+        "charge",
+        "charge",
+    ]
+    assert ", 6]'" in entries[0]  # so many entries were taken as found
+    assert {row.rpartition(": ")[2] for row in contents(place)["charges"]} == {"6}", "7}"}
+    with pytest.raises(LedgerUnusable, match="not written with the secret"):
+        Ledger.open(place, bytes(range(1, 33)))
+    engine = raw(place)
+    with engine.begin() as connection:
+        connection.execute(text("UPDATE charges SET at = '2027' WHERE account = 'ann'"))
+    engine.dispose()
+    with pytest.raises(LedgerUnusable, match="its charge 7 is not what its chain says"):
+        Ledger.open(place, KEY)
+
+
+def test_a_version_gets_its_budget_from_its_charge(place):
+    old_ledger(place, 0)
+    ledger = Ledger.open(place, KEY)
+    assert "'family': 'census'" in contents(place)["versions"][0]
+    charge = Charge("other", "x", Fraction(1, 10), Fraction(0))
+    budget = Budget("other", (Fraction(1), Fraction(1, 10**9)))
+    with pytest.raises(BadDescription, match='"town" was loaded in the budget "census"'):
+        ledger.charge_version(charge, "town", "2", "g", budget)
+
+
+def test_nothing_is_added_where_nobody_knows_what_the_sum_speaks_of(place):
+    """A loss for one relation of neighbours cannot be added to one for another."""
+    old_ledger(place, 0)
+    ledger = Ledger.open(place, KEY)
+    with (
+        pytest.raises(BadDescription, match="did not write down its neighbours") as refused,
+        ledger.database.transaction() as connection,
+    ):
+        declare_budget(connection, Budget("census", (Fraction(1), Fraction(1, 10**9))))
+    assert "charges are kept" in refused.value.advice
+    with ledger.database.transaction() as connection:
+        declare_budget(connection, Budget("other", (Fraction(1), Fraction(1, 10**9))))
+
+
+def test_a_newer_schema_is_refused_by_its_number(place):
+    Ledger.create(place, KEY).close()
+    engine = raw(place)
+    with engine.begin() as connection:
+        connection.execute(text("UPDATE ledger_schema SET schema = 7"))
+    engine.dispose()
+    before = contents(place)
+    with pytest.raises(
+        LedgerUnusable, match="has schema 7, and this version of Discreet knows schemas up to 4"
+    ):
+        Ledger.open(place, KEY)
+    assert contents(place) == before
+
+
+def test_a_ledger_whose_mark_is_lost_gives_no_answers(place):
+    Ledger.create(place, KEY).close()
+    engine = raw(place)
+    with engine.begin() as connection:
+        connection.execute(text("DELETE FROM ledger_schema"))
+    engine.dispose()
+    with pytest.raises(LedgerUnusable):
+        Ledger.open(place, KEY)
+
+
+def test_a_migration_that_would_lose_a_charge_leaves_the_ledger_as_it_is(place, monkeypatch):
+    old_ledger(place, 1)
+    before = contents(place)
+    loses = lambda connection: connection.execute(text("DELETE FROM charges WHERE account = 'ann'"))  # noqa: E731
+    monkeypatch.setattr(schema, "MIGRATIONS", [*schema.MIGRATIONS, loses])
+    with pytest.raises(LedgerUnusable, match="a sum of charges would change"):
+        Ledger.open(place, KEY)
+    assert contents(place) == before
+
+
+def test_later_migrations_follow_one_another_and_are_made_once(place, monkeypatch):
+    old_ledger(place, 0)
+    made = []
+
+    def toy(connection):
+        made.append(connection.dialect.name)
+        connection.execute(text("ALTER TABLE accounts ADD COLUMN note VARCHAR(10)"))
+
+    monkeypatch.setattr(schema, "MIGRATIONS", [*schema.MIGRATIONS, toy])
+    for _ in range(3):
+        assert spent(place).spent[0] == Fraction(3, 4)
+    assert len(made) == 1
+    assert marked(place) == [repr({"schema": newest_schema()})]
+
+
+def _open_and_die(place, step):
+    def die(done):
+        if done == step:
+            os.kill(os.getpid(), signal.SIGKILL)
+
+    Ledger.open(place, KEY, on_step=die)
+    os._exit(0)
+
+
+@pytest.mark.parametrize("step", MIGRATION_STEPS)
+def test_a_kill_within_a_migration_leaves_the_old_ledger_whole(place, step):
+    old_ledger(place, 0)
+    before = contents(place)
+    child = FORK.Process(target=_open_and_die, args=(place, step))
+    child.start()
+    child.join(60)
+    assert child.exitcode == -signal.SIGKILL
+    if step != "migration committed":
+        assert contents(place) == before
+    assert spent(place).spent == (Fraction(3, 4), Fraction(3, 10**18))
+    assert marked(place) == [repr({"schema": newest_schema()})]
+
+
+def _open_at_once(place, go, results):
+    go.wait(60)
+    ledger = Ledger.open(place, KEY)
+    results.put((ledger.state("census").spent[0], len(ledger.state("census").charges)))
+
+
+@pytest.mark.slow
+def test_many_processes_that_open_an_old_ledger_at_once_migrate_it_once(place):
+    old_ledger(place, 0)
+    go, results = FORK.Event(), FORK.SimpleQueue()
+    openers = [FORK.Process(target=_open_at_once, args=(place, go, results)) for _ in range(8)]
+    for opener in openers:
+        opener.start()
+    go.set()
+    for opener in openers:
+        opener.join(60)
+        assert opener.exitcode == 0
+    assert [results.get() for _ in openers] == [(Fraction(3, 4), 2)] * len(openers)
+    assert marked(place) == [repr({"schema": newest_schema()})]

@@ -1,21 +1,28 @@
-"""What is booked: whole units, charges rounded up and caps down, and names that tell everything apart."""
+"""What is booked: whole units, charges rounded up and caps down, and names that tell everything apart.
+
+Marks as a ledger uses them: raised after the commit and before the answer, never by a read that needs none.
+"""
 
 from fractions import Fraction
 
 import pytest
 
-from discreet.errors import BadDescription, BadRequest
+from discreet.errors import BadDescription, BadRequest, LedgerUnusable
 from discreet.ledger.entries import (
     LARGEST,
+    Budget,
     BudgetState,
     Charge,
+    Checkpoint,
+    NoCheckpoints,
     canonical_request,
     cap_units,
     charge_units,
     records_name,
     request_key,
 )
-from discreet.model.amount import FAILURE_UNIT, LOSS_UNIT
+from discreet.ledger.ledger import Ledger
+from discreet.model.privacy_budget import FAILURE_UNIT, LOSS_UNIT
 
 
 def test_a_charge_is_rounded_up_and_a_cap_down():
@@ -53,3 +60,98 @@ def test_names_tell_parts_apart_however_they_are_joined():
 def test_what_is_left_is_the_cap_without_what_is_spent():
     state = BudgetState("census", "basic", (Fraction(2), Fraction(1)), (Fraction(1, 2), Fraction(1)), (), ())
     assert state.left == (Fraction(3, 2), 0)
+
+
+KEY = bytes(range(32))
+
+
+class Kept:
+    """Marks in memory, which can fail."""
+
+    def __init__(self):
+        self.mark, self.writes, self.full = None, 0, False
+
+    def known(self):
+        return {} if self.mark is None else {"the town": self.mark}
+
+    def own(self):
+        return self.mark
+
+    def write(self, mark):
+        if self.full:
+            raise LedgerUnusable("no room", "make some")
+        self.mark, self.writes = mark, self.writes + 1
+
+
+@pytest.fixture
+def marks():
+    return Kept()
+
+
+@pytest.fixture
+def ledger(tmp_path, marks):
+    ledger = Ledger.create(tmp_path / "ledger.sqlite", KEY, marks)
+    ledger.declare(Budget("census", (Fraction(1), Fraction(1, 10**6))))
+    return ledger
+
+
+def charge(name):
+    return Charge("census", name, Fraction(1, 10), Fraction(0))
+
+
+def test_no_marks_are_no_marks():
+    none = NoCheckpoints()
+    none.write(Checkpoint(1, "x"))
+    assert (dict(none.known()), none.own()) == ({}, None)
+
+
+def test_a_charge_raises_the_mark_and_what_is_paid_is_read_without_a_write(ledger, marks):
+    ledger.charge(charge("a"))
+    assert marks.mark.position == 3
+    writes = marks.writes
+    assert ledger.is_paid("census", "a")
+    assert ledger.paid("census", "a") == ("a",)
+    assert ledger.charge(charge("a")).repeat
+    assert not ledger.is_paid("census", "b")
+    assert ledger.state("census").spent[0] == Fraction(1, 10)
+    assert marks.writes == writes
+
+
+def test_without_a_mark_nothing_is_answered_and_the_next_look_raises_it(ledger, marks):
+    """The charge is there and the mark is not: as after a kill between them."""
+    ledger.charge(charge("a"))
+    marks.full = True
+    with pytest.raises(LedgerUnusable, match="no room"):
+        ledger.charge(charge("b"))
+    for look in (lambda: ledger.is_paid("census", "b"), lambda: ledger.charge(charge("b"))):
+        with pytest.raises(LedgerUnusable, match="no room"):
+            look()
+    assert ledger.is_paid("census", "a")  # what the mark covers is answered
+    marks.full = False
+    assert ledger.is_paid("census", "b")
+    assert marks.mark.position == 4
+
+
+def test_a_read_of_an_older_ledger_is_refused(ledger, marks, tmp_path):
+    ledger.charge(charge("a"))
+    marks.mark = Checkpoint(4, "later")
+    for look in (
+        lambda: ledger.is_paid("census", "a"),
+        lambda: ledger.paid("census", ""),
+        lambda: ledger.state("census"),
+        lambda: ledger.charge(charge("b")),
+        lambda: Ledger.open(tmp_path / "ledger.sqlite", KEY, marks),
+    ):
+        with pytest.raises(
+            LedgerUnusable, match="older than the answers that were given: it ends with entry 3"
+        ):
+            look()
+
+
+def test_a_refused_load_and_a_rehearsal_raise_no_mark(ledger, marks):
+    ledger.charge(charge("a"))
+    before = marks.mark
+    receipt = ledger.charge_version(charge("u"), "town", "1", "f", spend=False)
+    assert not receipt.repeat
+    assert marks.mark == before
+    assert not ledger.is_paid("census", "u")

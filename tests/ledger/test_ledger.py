@@ -1,4 +1,7 @@
-"""The ledger: charged before release, repeats free, caps never passed, trouble means no answers."""
+"""The ledger: charged before release, repeats free, caps never passed, trouble means no answers.
+
+What a ledger holds at one moment.
+"""
 
 import json
 import multiprocessing
@@ -14,7 +17,7 @@ from hypothesis import strategies as st
 
 from discreet.errors import BadDescription, BadKey, BadRequest, BudgetSpent, LedgerUnusable
 from discreet.ledger.accounts import Accounts
-from discreet.ledger.entries import Budget, Charge, canonical_request
+from discreet.ledger.entries import Budget, Charge, LineageEntry, canonical_request
 from discreet.ledger.ledger import STEPS, Ledger
 
 KEY = bytes(range(32))
@@ -436,3 +439,27 @@ def test_a_server_that_breaks_off_gives_no_answers_and_charges_nothing(postgres_
     ledger = Ledger.open(postgres_url, KEY)
     assert ledger.state("census").spent[0] == 0
     assert not ledger.charge(charge("a", account="ann")).repeat
+
+
+def test_the_whole_ledger_is_all_budgets_with_lineages_versions_and_the_chain(tmp_path):
+    ledger = Ledger.create(tmp_path / "ledger.sqlite", KEY)
+    for name in ("b", "a"):
+        charge = Charge(name, f"universe {name}", Fraction(1, 4), Fraction(0))
+        ledger.charge_version(
+            charge, f"town {name}", "1", "f", Budget(name, (Fraction(1), Fraction(1, 10**6)))
+        )
+    ledger.enter_lineage(LineageEntry("open", "open", "cellkey"))
+    whole = ledger.whole()
+    assert [(state.name, state.spent[0], neighbours) for state, neighbours in whole.budgets] == [
+        ("a", Fraction(1, 4), "add-remove"),
+        ("b", Fraction(1, 4), "add-remove"),
+    ]
+    assert whole.lineages == (
+        ("open", "open", "cellkey", ""),
+        ("town a", "town a", "dp", "a"),
+        ("town b", "town b", "dp", "b"),
+    )
+    assert whole.versions == (("town a", "1", "a"), ("town b", "1", "b"))
+    assert (whole.begun[2], whole.head.position) == (0, 10)
+    with pytest.raises(BadRequest, match='knows no budget "c"'):
+        ledger.state("c")

@@ -5,7 +5,7 @@ import copy
 import pytest
 
 from discreet.errors import SignatureUnusable
-from discreet.ledger.verification import signed_bytes, verify_statement
+from discreet.ledger.verification import signature_message, verify_statement
 from discreet.records.signing import signing_key
 
 
@@ -39,7 +39,7 @@ def statement(rule="basic", entries=8):
 
 
 def sign(document, key):
-    return {**document, "signature": key.sign(signed_bytes(document)).hex()}
+    return {**document, "signature": key.sign(signature_message(document)).hex()}
 
 
 @pytest.mark.parametrize("rule", ["basic", "zcdp"])

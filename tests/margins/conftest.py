@@ -10,9 +10,9 @@ import pytest
 from hypothesis import strategies as st
 from scipy.optimize import linprog
 
-from discreet.margins.closure import MarginSet, parse_margins
-from discreet.margins.tables import PAPER_TABLES, paper_table
-from discreet.margins.transforms import EfronSteinTransform, FourierTransform
+from discreet.margins.bases import EfronSteinTransform, FourierTransform
+from discreet.margins.contingency_table import PAPER_TABLES, paper_table
+from discreet.margins.margin_set import MarginSet, parse_margins
 
 ORACLE = json.loads((Path(__file__).parents[1] / "oracles" / "yang2012.json").read_text(encoding="utf-8"))
 

@@ -9,13 +9,13 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from discreet.errors import BadRequest, InfeasibleDesign, TooManyCells
-from discreet.margins.closure import MarginSet, margin_table, margin_tables
-from discreet.margins.holistic import Holistic, nearest
+from discreet.margins.bases import FourierTransform
+from discreet.margins.holistic import Holistic, round_half_up
 from discreet.margins.integer_noise import SeededNoise
-from discreet.margins.transforms import FourierTransform
+from discreet.margins.margin_set import MarginSet, margin_table, margin_tables
 
+from .test_bases import dense
 from .test_linear_program import slow_deviation
-from .test_transforms import dense
 
 #: Chance that the right mechanism fails its test, for each fixed seed.
 FALSE_ALARM = 1e-6
@@ -147,13 +147,13 @@ tables = arrays(np.float64, st.tuples(st.integers(1, 4), st.integers(1, 4)), ele
 
 
 def test_halves_go_up_even_where_a_solver_left_a_little_less():
-    assert nearest(np.array([0.5, 0.499999, 1.5, 0.49])).tolist() == [1, 1, 2, 0]
+    assert round_half_up(np.array([0.5, 0.499999, 1.5, 0.49])).tolist() == [1, 1, 2, 0]
 
 
 @given(tables)
 def test_nearest_is_within_half_a_count(table):
-    assert np.abs(nearest(table) - table).max() <= 0.5 + 1e-4
+    assert np.abs(round_half_up(table) - table).max() <= 0.5 + 1e-4
 
 
 def test_a_sparse_table_of_small_cells_vanishes():
-    assert nearest(np.full((10, 10), 0.4)).sum() == 0
+    assert round_half_up(np.full((10, 10), 0.4)).sum() == 0

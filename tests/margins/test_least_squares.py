@@ -8,12 +8,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from discreet.margins.closure import MarginSet, margin_table, margin_tables
-from discreet.margins.independent import independent
 from discreet.margins.integer_noise import SeededNoise, laplace_noise
-from discreet.margins.least_squares import MeasuredMargins
+from discreet.margins.least_squares import Covariance, MeasuredMargins, independent, variance_shares
+from discreet.margins.margin_set import MarginSet, margin_table, margin_tables
+from discreet.privacy.gaussian_tradeoff import gaussian_delta
 
-from .conftest import margin_sets, random_counts, summing_matrix
+from .conftest import efron_stein_vectors, margin_sets, random_counts, summing_matrix
 
 #: Chance that a right formula fails its test, for each fixed seed.
 FALSE_ALARM = 1e-6
@@ -43,7 +43,7 @@ def test_closed_form_least_squares_is_the_dense_one(wanted, seed):
     exact = margin_tables(random_counts(wanted, seed), wanted)
     released = plan.release(exact, SeededNoise(seed))
     source = SeededNoise(seed)
-    noisy = np.concatenate([(n.added_to(exact[m], source, "")).ravel() for m, n in plan.noise.items()])
+    noisy = np.concatenate([(n.add_to(exact[m], source, "")).ravel() for m, n in plan.noise.items()])
     estimators, variances = dense_estimator(plan)
     for margin, estimator in estimators.items():
         assert released[margin].ravel() == pytest.approx(estimator @ noisy, abs=1e-6)
@@ -106,3 +106,49 @@ def test_a_public_total_is_released_exactly():
     assert plan.covariance().residual_variance[()] == 0.0
     assert plan.coefficients == 6
     assert plan.sensitivity == 2.0
+
+
+@settings(max_examples=20, deadline=None)
+@given(margin_sets(variables=(2, 3), categories=(2, 4), cells=40))
+def test_covariances_are_those_of_independent_centred_parts(wanted):
+    """Dense: part S is a table of variance σ² of centred white noise; margins add the parts up."""
+    sigma2 = {part: 1.0 + i for i, part in enumerate(wanted.closure)}
+    dense = np.zeros((wanted.table_cells, wanted.table_cells))
+    for part in wanted.closure:
+        rows = efron_stein_vectors(wanted, part)
+        projection = summing_matrix(wanted, part).T @ rows  # the component f^S of a table, as a table
+        dense += sigma2[part] * projection @ projection.T / (wanted.table_cells / wanted.cells(part))
+    covariance = Covariance(wanted, sigma2)
+    for row, margin in enumerate(wanted.margins):
+        adding = summing_matrix(wanted, margin)
+        expected = adding @ dense @ adding.T
+        assert covariance.of_cell(margin) == pytest.approx(expected[0, 0], rel=1e-9)
+        assert variance_shares(wanted)[row] @ list(sigma2.values()) == pytest.approx(expected[0, 0], rel=1e-9)
+        last = tuple(k - 1 for k in wanted.margin_shape(margin))
+        first = (0,) * len(margin)
+        assert covariance.between(margin, first, margin, last) == pytest.approx(expected[0, -1], abs=1e-9)
+
+
+TWO = MarginSet(("A", "B", "C"), (3, 4, 5), ((0, 1), (1, 2)))
+
+
+def test_laplace_noise_splits_epsilon_and_replacements_cost_twice():
+    assert set(independent(TWO, 0.5).scales.values()) == {4.0}
+    assert set(independent(TWO, 0.5, neighbours="replace-one").scales.values()) == {8.0}
+    assert independent(TWO, 0.5, neighbours="replace-one").sensitivity == 4.0
+
+
+@pytest.mark.parametrize(("neighbours", "changed"), [("add-remove", 2), ("replace-one", 4)])
+def test_gaussian_noise_keeps_its_delta_by_exact_accounting(neighbours, changed):
+    plan = independent(TWO, 1.0, 1e-6, neighbours=neighbours, law="gaussian")
+    sigma = plan.scales[0, 1]
+    delta = gaussian_delta(math.sqrt(changed) / sigma, 1.0)
+    assert 0.998e-6 < delta <= 1e-6
+    assert plan.sensitivity == pytest.approx(math.sqrt(changed))
+
+
+def test_with_a_delta_few_margins_take_laplace_and_many_gaussian_noise():
+    many = MarginSet(tuple("ABCDEFGH"), (3,) * 8, tuple((i, j) for i in range(8) for j in range(i + 1, 8)))
+    assert independent(TWO, 1.0, 1e-6).law == "laplace"
+    assert independent(many, 1.0, 1e-6).law == "gaussian"
+    assert independent(many, 1.0).law == "laplace"

@@ -1,4 +1,7 @@
-"""What a person costs, exactly, and the least noise at a cost."""
+"""What a person costs, exactly, and the least noise at a cost.
+
+Chains of nested partitions: every operation beside its matrix.
+"""
 
 from fractions import Fraction
 from itertools import combinations, product
@@ -6,17 +9,15 @@ from itertools import combinations, product
 import numpy as np
 import pytest
 
-from discreet.margins.chain import Chain, plain_chain
-from discreet.margins.closure import MarginSet
-from discreet.margins.importance import margin_weights, overall_error
-from discreet.margins.residual_basis import gaussian_optimum
-from discreet.margins.residual_space import MOST_PATHS, ResidualSpace
-from discreet.margins.residual_table import added_up
+from discreet.margins.margin_set import MarginSet, margin_weights, overall_error
+from discreet.margins.optimum import gaussian_optimum
+from discreet.margins.residual_space import MOST_PATHS, Attribute, ResidualSpace, flat_attribute
+from discreet.margins.residual_table import coarsen
 
-GEOGRAPHY = Chain(
+GEOGRAPHY = Attribute(
     (np.zeros(3, np.int64), np.array([0, 0, 0, 1, 1, 2]), np.array([0, 0, 1, 1, 1, 1, 2, 3, 4, 4, 5, 5, 5]))
 )
-CHAINS = (GEOGRAPHY, plain_chain(2), plain_chain(3))
+CHAINS = (GEOGRAPHY, flat_attribute(2), flat_attribute(3))
 TABLES = ((3, 1, 0), (2, 0, 1), (0, 1, 1))
 FINEST = (3, 1, 1)
 
@@ -25,7 +26,7 @@ def moved(space, cell, part):
     """The centred table of one person, written down."""
     table = np.zeros([13, 2, 3])
     table[cell] = 1
-    table = added_up(space, table, FINEST, part)
+    table = coarsen(space, table, FINEST, part)
     for axis, (chain, level) in enumerate(zip(space.chains, part, strict=True)):
         table = chain.centred(table, axis, level)
     return table
@@ -95,7 +96,7 @@ def test_an_invariant_level_is_free_and_all_else_costs_what_a_change_within_it_m
 
 def test_many_attributes_are_bounded_from_above_and_a_held_level_stays_free():
     """Eleven attributes have 2^11 kinds of change: too many, so some are taken together."""
-    chains = (GEOGRAPHY, *(plain_chain(2) for _ in range(10)))
+    chains = (GEOGRAPHY, *(flat_attribute(2) for _ in range(10)))
     tables = ((3, *[0] * 10), *((1, *(int(j == i) for j in range(10))) for i in range(10)))
     space = ResidualSpace(chains, tables, "replace-one", (2, *[0] * 10))
     assert len(space.costs) <= MOST_PATHS
@@ -106,7 +107,7 @@ def test_many_attributes_are_bounded_from_above_and_a_held_level_stays_free():
 
 
 def test_equal_blocks_are_exact_for_replaced_persons():
-    even = (Chain((np.zeros(3, np.int64), np.repeat(np.arange(3), 2))), plain_chain(2))
+    even = (Attribute((np.zeros(3, np.int64), np.repeat(np.arange(3), 2))), flat_attribute(2))
     space = ResidualSpace(even, ((2, 1),), "replace-one")
     variances = np.random.default_rng(5).uniform(1, 9, len(space.parts))
     variances[0] = 0
@@ -116,7 +117,7 @@ def test_equal_blocks_are_exact_for_replaced_persons():
         table[cell] = 1
         alone[cell] = []
         for part in space.parts:
-            own = added_up(space, table, (2, 1), part)
+            own = coarsen(space, table, (2, 1), part)
             for axis, (chain, level) in enumerate(zip(even, part, strict=True)):
                 own = chain.centred(own, axis, level)
             alone[cell].append(own)
@@ -133,7 +134,7 @@ def test_without_levels_it_is_the_gaussian_optimum(neighbours):
     wanted = MarginSet(tuple("ABCD"), shape, tuple(combinations(range(4), 2)))
     plan = gaussian_optimum(wanted, 1.0, 1e-6, neighbours=neighbours)
     tables = tuple(tuple(int(j in margin) for j in range(4)) for margin in wanted.margins)
-    space = ResidualSpace(tuple(map(plain_chain, shape)), tables, neighbours)
+    space = ResidualSpace(tuple(map(flat_attribute, shape)), tables, neighbours)
     weights = margin_weights(wanted)
     found = space.shares() @ space.optimum(weights) / plan.mu**2
     error = float(weights @ np.sqrt(2 / np.pi * found))
@@ -157,3 +158,64 @@ def test_no_change_of_variances_at_the_same_cost_is_better():
         error(best * np.exp(rng.normal(0, 0.05, best.size))) >= error(best) * (1 - 1e-5) for _ in range(200)
     )
     assert error(np.ones(best.size)) > 1.02 * error(best)
+
+
+#: Three regions of 3, 2 and 1 districts; areas in blocks of 2, 3, 2, 1, 3 and 3, listed in no order.
+REGION = np.zeros(3, np.int64)
+DISTRICT = np.array([0, 1, 0, 2, 1, 0])
+AREA = np.array([5, 0, 1, 1, 3, 2, 0, 4, 4, 2, 5, 4, 5, 1])
+CHAIN = Attribute((REGION, DISTRICT, AREA))
+
+
+def block_matrix(level):
+    """I minus the mean of the block, written down."""
+    parent = CHAIN.parents[level - 1]
+    same = parent[:, None] == parent
+    return np.eye(parent.size) - same / same.sum(axis=1)
+
+
+@pytest.mark.parametrize("level", [1, 2, 3])
+def test_centring_is_the_projection_within_blocks(level):
+    table = np.random.default_rng(1).normal(size=(4, CHAIN.size(level)))
+    assert np.allclose(CHAIN.centred(table, 1, level), table @ block_matrix(level).T)
+    whole = np.round(100 * table).astype(np.int64)
+    kept = CHAIN.from_first(whole, 1, level)
+    assert kept.dtype == np.int64
+    assert np.allclose(
+        CHAIN.centred(kept.astype(float), 1, level), CHAIN.centred(whole.astype(float), 1, level)
+    )
+
+
+def test_what_is_kept_does_not_tell_what_centring_removes():
+    """Wrong alternative: to keep the whole numbers as they are. Another mean of a block must leave no trace."""
+    table = np.arange(14)
+    raised = table + np.array([10, 0, 0, 7, 0, 0])[AREA]
+    assert (CHAIN.from_first(table, 0, 3) == CHAIN.from_first(raised, 0, 3)).all()
+    assert (table != raised).any()
+
+
+def test_a_count_is_its_own_part_and_shares_of_those_above():
+    counts = np.random.default_rng(2).integers(0, 99, 14).astype(float)
+    tables = [counts]
+    for level in (3, 2, 1):
+        tables.insert(0, CHAIN.summed(tables[0], 0, level))
+    made = sum(CHAIN.spread(CHAIN.centred(tables[level], 0, level), 0, level, 3) for level in range(4))
+    assert np.allclose(made, counts)
+
+
+def test_the_dearest_paths_are_those_that_no_other_beats():
+    """Wrong alternative: one path with the largest block of every level, where no person has all of them."""
+    paths = set(CHAIN.paths)
+    everyone = {
+        (
+            Fraction(1),
+            Fraction(2, 3),
+            1 - Fraction(1, int((DISTRICT[d] == DISTRICT).sum())),
+            1 - Fraction(1, int((d == AREA).sum())),
+        )
+        for d in AREA
+    }
+    for person in everyone:
+        assert any(all(p <= q for p, q in zip(person, path, strict=True)) for path in paths)
+    assert paths <= everyone
+    assert flat_attribute(5).paths == ((Fraction(1), Fraction(4, 5)),)

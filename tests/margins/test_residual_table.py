@@ -1,4 +1,7 @@
-"""Residuals as whole numbers, and tables as their linear functions."""
+"""Residuals as whole numbers, and tables as their linear functions.
+
+Variances and covariances of boxes, beside the matrix of the whole linear map.
+"""
 
 import math
 from itertools import product
@@ -6,26 +9,28 @@ from itertools import product
 import numpy as np
 import pytest
 
-from discreet.margins.chain import Chain, plain_chain
-from discreet.margins.residual_basis import lattice_loss as plain_lattice_loss
-from discreet.margins.residual_space import ResidualSpace
+from discreet.margins.optimum import lattice_loss as plain_lattice_loss
+from discreet.margins.residual_space import Attribute, ResidualSpace, flat_attribute
 from discreet.margins.residual_table import (
     UNIT,
-    added_up,
+    coarsen,
+    covariances,
     differences,
+    laid_out,
     lattice_loss,
+    norms_squared,
     part_tables,
     table_values,
 )
 
-GEOGRAPHY = Chain(
+GEOGRAPHY = Attribute(
     (
         np.zeros(3, np.int64),
         np.array([0, 0, 0, 1, 1, 2]),
         np.array([0, 0, 1, 1, 1, 1, 2, 3, 4, 4, 5, 5, 5]),
     )
 )
-CHAINS = (GEOGRAPHY, plain_chain(2), plain_chain(3))
+CHAINS = (GEOGRAPHY, flat_attribute(2), flat_attribute(3))
 TABLES = ((3, 1, 0), (2, 0, 1), (0, 1, 1))
 FINEST = (3, 1, 1)
 SPACE = ResidualSpace(CHAINS, TABLES)
@@ -36,10 +41,10 @@ def stored():
     """Every part with noise on its whole numbers, and the tables without."""
     rng = np.random.default_rng(7)
     full = rng.integers(0, 40, (13, 2, 3))
-    counted = {table: added_up(SPACE, full, FINEST, table) for table in TABLES}
+    counted = {table: coarsen(SPACE, full, FINEST, table) for table in TABLES}
     found = {}
     for part, table in part_tables(SPACE, counted):
-        assert (table == added_up(SPACE, full, FINEST, part)).all()
+        assert (table == coarsen(SPACE, full, FINEST, part)).all()
         found[part] = 7, differences(SPACE, 7 * table + rng.integers(-50, 51, table.shape), part)
     assert found.keys() == set(SPACE.parts)
     return found
@@ -48,11 +53,11 @@ def stored():
 def test_without_noise_every_table_is_exact(stored):
     full = np.random.default_rng(8).integers(0, 40, (13, 2, 3))
     exact = {
-        part: (3, differences(SPACE, 3 * added_up(SPACE, full, FINEST, part), part)) for part in SPACE.parts
+        part: (3, differences(SPACE, 3 * coarsen(SPACE, full, FINEST, part), part)) for part in SPACE.parts
     }
     for table in SPACE.parts:
         assert (
-            table_values(SPACE, table, exact.__getitem__) == UNIT * added_up(SPACE, full, FINEST, table)
+            table_values(SPACE, table, exact.__getitem__) == UNIT * coarsen(SPACE, full, FINEST, table)
         ).all()
 
 
@@ -62,15 +67,15 @@ def test_all_tables_agree(stored):
     missed = []
     for fine, coarse in product(SPACE.parts, repeat=2):
         if fine != coarse and all(a >= b for a, b in zip(fine, coarse, strict=True)):
-            added = added_up(SPACE, values[fine], fine, coarse)
+            added = coarsen(SPACE, values[fine], fine, coarse)
             assert np.abs(added - values[coarse]).max() <= SPACE.cells(fine)
-            rounded = added_up(SPACE, np.rint(values[fine] / UNIT).astype(np.int64), fine, coarse)
+            rounded = coarsen(SPACE, np.rint(values[fine] / UNIT).astype(np.int64), fine, coarse)
             missed.append(np.abs(rounded - np.rint(values[coarse] / UNIT)).max())
     assert max(missed) >= 1
 
 
 def test_the_lattices_of_plain_tables_are_those_of_the_residual_basis():
-    space = ResidualSpace((plain_chain(21), plain_chain(12)), ((1, 1),))
+    space = ResidualSpace((flat_attribute(21), flat_attribute(12)), ((1, 1),))
     for spread in (1.0, 2.0, 5.0):
         assert lattice_loss(space, (1, 1), spread) == plain_lattice_loss((21, 12), spread)
     assert lattice_loss(space, (0, 0), 0.1) == 0
@@ -96,8 +101,59 @@ def exact_ratio(chain, spread, shift):
 @pytest.mark.parametrize("spread", [0.6, 0.8])
 def test_what_whole_numbers_tell_beyond_the_gaussian_law_is_bounded(spread):
     """By summing up the law of what is kept. Wrong alternative: that nothing is told, which small spreads refute."""
-    chain = Chain((np.zeros(3, np.int64),))
+    chain = Attribute((np.zeros(3, np.int64),))
     found = exact_ratio(chain, spread, 1)
     bound = lattice_loss(ResidualSpace((chain,), ((1,),)), (1,), spread)
     assert found <= bound
     assert found > 1e-4
+
+
+CHAINS_BOXES = (GEOGRAPHY, flat_attribute(2), flat_attribute(3))
+SPACE_BOXES = ResidualSpace(CHAINS_BOXES, TABLES)
+VARIANCES = np.random.default_rng(9).uniform(1, 9, len(SPACE_BOXES.parts))
+
+
+def covariance_matrix(table):
+    """Of all cells of a table, from the noise of every part, one cell after the other."""
+    total = np.zeros((SPACE_BOXES.cells(table),) * 2)
+    for part, variance in zip(SPACE_BOXES.parts, VARIANCES, strict=True):
+        if all(a <= b for a, b in zip(part, table, strict=True)):
+            units = np.eye(SPACE_BOXES.cells(part)).reshape(-1, *SPACE_BOXES.shape(part))
+            linear = np.stack([laid_out(SPACE_BOXES, unit, part, table).ravel() for unit in units], axis=1)
+            total += variance * linear @ linear.T
+    return total
+
+
+def test_covariances_of_boxes_are_those_of_the_linear_map():
+    rng = np.random.default_rng(10)
+    table = (3, 1, 0)
+    boxes, indicators = [], []
+    for _ in range(15):
+        areas, sexes = (
+            rng.choice(13, rng.integers(1, 9), replace=False),
+            rng.choice(2, rng.integers(1, 3), replace=False),
+        )
+        boxes.append([(3, areas), (1, sexes), (0, np.zeros(1, np.int64))])
+        indicator = np.zeros(SPACE_BOXES.shape(table))
+        indicator[np.ix_(areas, sexes)] = 1
+        indicators.append(indicator.ravel())
+    wanted = np.array(indicators) @ covariance_matrix(table) @ np.array(indicators).T
+    found = covariances(SPACE_BOXES, VARIANCES.tolist(), boxes)
+    assert np.allclose(found, wanted)
+    independent = np.diag(np.diag(wanted))  # wrong alternative: cells with noise of their own
+    assert not np.allclose(found, independent)
+
+
+def test_mean_shares_are_mean_variances():
+    for row, table in zip(SPACE_BOXES.shares(), TABLES, strict=True):
+        assert row @ VARIANCES == pytest.approx(np.diag(covariance_matrix(table)).mean())
+
+
+def test_squared_lengths_are_the_diagonal():
+    labels = np.random.default_rng(11).integers(0, 4, 13)
+    found = norms_squared(CHAINS_BOXES[0], 3, np.arange(13), labels, 4)
+    space = ResidualSpace(CHAINS_BOXES[:1], ((3,),))
+    for level in range(4):
+        ones = [float(part == (level,)) for part in space.parts]
+        boxes = [[(3, np.flatnonzero(labels == output))] for output in range(4)]
+        assert np.allclose(np.diag(covariances(space, ones, boxes)), found[level])

@@ -8,13 +8,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from discreet.errors import BadRequest
-from discreet.margins.closure import MarginSet, margin_tables
-from discreet.margins.efron_stein import efron_stein_coefficients
-from discreet.margins.fourier import fourier_coefficients
+from discreet.margins.bases import efron_stein_coefficients, fourier_coefficients
+from discreet.margins.margin_set import MarginSet, margin_tables
 from discreet.margins.sensitivity import (
-    epsilon_of_published,
     integer_sensitivity,
-    published_sensitivity,
+    paper_epsilon,
+    paper_sensitivity,
     sensitivity,
 )
 
@@ -54,9 +53,9 @@ def test_journey_has_the_corrected_sensitivities(papers, figures):
     oracle = figures["sensitivity.efron_stein.journey"]
     assert sensitivity(wanted, "efron-stein", "add-remove") == oracle["add_remove"]
     assert sensitivity(wanted, "efron-stein", "replace-one") == oracle["replace_one"]
-    assert published_sensitivity(wanted, "efron-stein") == oracle["paper_scale"]
+    assert paper_sensitivity(wanted, "efron-stein") == oracle["paper_scale"]
     for neighbours, key in (("add-remove", "eps_actual_add"), ("replace-one", "eps_actual_replace")):
-        true = epsilon_of_published(wanted, "efron-stein", neighbours, 1.0)
+        true = paper_epsilon(wanted, "efron-stein", neighbours, 1.0)
         assert true == pytest.approx(oracle[key], abs=1e-12)
         assert true > 1
 
@@ -64,9 +63,9 @@ def test_journey_has_the_corrected_sensitivities(papers, figures):
 @pytest.mark.parametrize("name", ["edwards", "czech", "rochdale"])
 def test_the_papers_fourier_scale_is_valid_and_loose(papers, figures, name):
     _, wanted = papers[name]
-    assert published_sensitivity(wanted, "fourier") == figures[f"table8.{name}.scale_eps1"]
-    assert sensitivity(wanted, "fourier", "add-remove") == published_sensitivity(wanted, "fourier") / 2
-    assert epsilon_of_published(wanted, "fourier", "replace-one", 1.0) < 1
+    assert paper_sensitivity(wanted, "fourier") == figures[f"table8.{name}.scale_eps1"]
+    assert sensitivity(wanted, "fourier", "add-remove") == paper_sensitivity(wanted, "fourier") / 2
+    assert paper_epsilon(wanted, "fourier", "replace-one", 1.0) < 1
 
 
 def test_the_error_of_theorem_two_is_hidden_by_its_factor_two_until_the_fifth_category():
@@ -77,7 +76,7 @@ def test_the_error_of_theorem_two_is_hidden_by_its_factor_two_until_the_fifth_ca
             math.prod(2 * (k - 1) / k for _ in part) / k ** (2 - len(part)) for part in wanted.closure
         )
         assert true == pytest.approx(closed)
-        assert (true > published_sensitivity(wanted, "efron-stein")) == too_small
+        assert (true > paper_sensitivity(wanted, "efron-stein")) == too_small
 
 
 def test_unknown_neighbours_and_too_many_variables_are_refused():

@@ -3,7 +3,7 @@
 import pytest
 
 from discreet.errors import BadDescription
-from discreet.model.access import ROLES, Access, access_of
+from discreet.model.access import ROLES, Access, parse_access
 
 
 def test_a_role_opens_to_itself_and_to_those_above():
@@ -42,4 +42,4 @@ def test_what_the_description_leaves_open_the_workspace_decides():
 )
 def test_what_cannot_be_meant_is_refused(section):
     with pytest.raises(BadDescription, match="access"):
-        access_of(section)
+        parse_access(section)

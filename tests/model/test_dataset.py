@@ -1,4 +1,4 @@
-from discreet.model.dataset_toml import parse_dataset
+from discreet.model.description.dataset_toml import parse_dataset
 
 
 def test_the_description_of_the_town_is_read_whole(town):

@@ -1,3 +1,5 @@
+"""The set of published tables has one order and one spelling."""
+
 import json
 from pathlib import Path
 from urllib.parse import parse_qs
@@ -6,8 +8,21 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from discreet.errors import BadRequest, UnknownCategory
-from discreet.model.grammar import parse_filter, parse_group, parse_names, write_filter, write_group
+from discreet.errors import BadDescription, BadRequest, UnknownCategory
+from discreet.model.description.dataset_toml import parse_dataset
+from discreet.model.grammar import (
+    MOST_TABLES,
+    canonical_fit_to,
+    parse_filter,
+    parse_group,
+    parse_names,
+    read_filters,
+    read_groups,
+    read_levels,
+    variables_of,
+    write_filter,
+    write_group,
+)
 from discreet.model.request import request_from_text
 from discreet.model.variable import Category, Variable
 
@@ -68,3 +83,69 @@ def test_an_address_means_and_is_written_what_the_vectors_say(vector):
 def test_an_address_that_the_vectors_refuse_is_refused(query):
     with pytest.raises(BadRequest):
         asked(query)
+
+
+def test_an_item_of_a_list_stands_for_itself():
+    assert read_filters({"age": ["a,b", 5]}) == (("age", ("a,b", "5")),)
+    assert read_filters({"age": "a,b"}) == (("age", ("a", "b")),)
+    assert read_filters({"age": r"a\,b"}) == (("age", ("a,b",)),)
+
+
+def test_a_filter_may_leave_out():
+    left_out = (("age!", ("65..",)),)
+    assert read_filters({"age": "!=65.."}) == read_filters(["age!=65.."]) == left_out
+    assert read_filters("age != 65..") == read_filters({"age!": ["65.."]}) == left_out
+
+
+def test_levels_are_lists_or_lines():
+    assert read_levels({"area": "*"}) == read_levels(["area=*"]) == (("area", ("*",)),)
+    assert read_levels({"area": ["region", "area"]}) == read_levels("area=region,area")
+
+
+def test_groups_by_name_have_their_names_beside_them():
+    groups, names = read_groups({"age": {"Young": ["0-4", "5-9"], "a:b": "10-14+65.."}})
+    assert groups == (("age", (("0-4", "5-9"), ("10-14", "65.."))),)
+    assert names == (("age", ((("0-4", "5-9"), "Young"), (("10-14", "65.."), "a:b"))),)
+    assert read_groups({"age": [["0-4"], ["5-9"]]}) == ((("age", (("0-4",), ("5-9",))),), ())
+
+
+def test_nothing_given_is_nothing():
+    assert read_filters(None) == read_levels({}) == ()
+    assert read_groups(None) == ((), ())
+
+
+@pytest.mark.parametrize("wrong", [5, [5], [["age=1"]]])
+def test_what_is_neither_a_mapping_nor_lines_is_refused(wrong):
+    with pytest.raises(BadRequest, match=r'filters=\["sex=1"\]'):
+        read_filters(wrong)
+
+
+@pytest.fixture(scope="module")
+def dataset(town):
+    return parse_dataset(town.description)
+
+
+def test_small_tables_come_first_and_each_once(dataset):
+    words = ["job*sex", " area", "sex * job", "age"]
+    assert canonical_fit_to(words, dataset) == canonical_fit_to(reversed(words), dataset)
+    found = canonical_fit_to(words, dataset)
+    assert len(found) == 3
+    assert [len(variables_of(word)) for word in found] == [1, 1, 2]
+
+
+def test_none_stands_alone(dataset):
+    assert canonical_fit_to(["none"], dataset) == ("none",)
+    assert canonical_fit_to([], dataset) == ()
+
+
+def test_a_set_has_a_largest_size(dataset):
+    names = [variable.name for variable in dataset.variables]
+    words = [f"{one}*{two}" for one in names for two in names if one != two]
+    with pytest.raises(BadRequest, match=f"Give at most {MOST_TABLES}"):
+        canonical_fit_to(words, dataset)
+
+
+def test_a_description_names_known_variables_in_a_list(town):
+    for line, message in {'["sexx"]': 'names the variable "sexx"', '"sex"': "Give a list"}.items():
+        with pytest.raises(BadDescription, match=message):
+            parse_dataset(town.description.replace("[protection]\n", f"[protection]\nfit_to = {line}\n", 1))

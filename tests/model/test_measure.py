@@ -1,25 +1,70 @@
-"""The measure that every dataset has: records counted, named by the dataset's unit."""
+"""Promises and notes speak of what a dataset counts; those of a dataset of persons stay as they were, word for word.
+
+The measure that every dataset has: records counted, named by the dataset's unit.
+"""
 
 from dataclasses import replace
 
 import pytest
 
-from discreet.model.dataset_toml import parse_dataset
-from discreet.model.measure import COUNT, DEFAULT_MEASURE, counted_unit
+from discreet.model.description.dataset_toml import parse_dataset
+from discreet.model.measure import COUNT, DEFAULT_MEASURE, PERSON, unit_of, unit_title
+from discreet.model.messages.text import message
+from discreet.privacy.claim import Claim
+from discreet.release.notes import mandatory_note
+
+
+@pytest.fixture
+def dataset(town_workspace):
+    return town_workspace.stored("town").dataset
+
+
+def test_persons_people_and_records_are_persons(dataset):
+    for unit in ("persons", "people", "records"):
+        assert unit_of(replace(dataset, unit=unit)) == PERSON
+    assert unit_of(replace(dataset, unit="households")).one == "one of the households"
+    stays = replace(dataset, unit="stays", unit_column="patient")
+    assert unit_of(stays).one == 'one unit of the column "patient"'  # not: one of the stays
+
+
+def test_a_sentence_of_others_has_the_values_of_the_one_of_people(dataset):
+    pair = message("{n} counts of one person", n=3), message("{n} counts of {one} and other {many}")
+    assert PERSON.says(*pair) is pair[0]
+    farms = unit_of(replace(dataset, unit="farms"))
+    assert farms.says(*pair) == "3 counts of one of the farms and other farms"
+
+
+@pytest.mark.parametrize("additivity", ["independent", "interior", "fitted"])
+def test_notes_of_households_speak_of_no_people(dataset, additivity):
+    note = mandatory_note(replace(dataset, unit="households"), additivity)
+    assert "households" in note
+    assert "people" not in note
+    assert "people" in mandatory_note(replace(dataset, unit="persons"), additivity)
+
+
+def test_claims_and_promises_of_households_name_no_person(town_workspace, dataset):
+    homes = replace(dataset, unit="households")
+    said = " ".join(town_workspace.stored("town").protector.promise(homes))
+    assert "one of the households added or removed" in said
+    assert "person" not in said
+    assert "people" not in said
+    claim = Claim(0.5, 1e-6, "basic", unit=unit_of(homes), records_per_unit=2)
+    assert "one of the households (of at most 2 records) added or removed" in claim.sentence
+    assert "3 units" in claim.for_group(3).sentence
 
 
 @pytest.fixture(scope="module")
-def dataset(town):
+def dataset_measure(town):
     return parse_dataset(town.description)
 
 
-def test_a_title_begins_with_the_unit_and_keeps_its_other_capitals(dataset):
-    assert counted_unit(dataset) == "Persons"
-    assert counted_unit(replace(dataset, unit="owners of BMWs")) == "Owners of BMWs"
+def test_a_title_begins_with_the_unit_and_keeps_its_other_capitals(dataset_measure):
+    assert unit_title(dataset_measure) == "Persons"
+    assert unit_title(replace(dataset_measure, unit="owners of BMWs")) == "Owners of BMWs"
 
 
-def test_every_dataset_has_counts_without_errors(dataset):
+def test_every_dataset_has_counts_without_errors(dataset_measure):
     assert COUNT.name == DEFAULT_MEASURE
-    assert COUNT.refuse(dataset) is None
-    assert COUNT.about(dataset) is None
+    assert COUNT.refuse(dataset_measure) is None
+    assert COUNT.about(dataset_measure) is None
     assert (COUNT.is_count, COUNT.has_errors) == (True, False)

@@ -1,9 +1,12 @@
-"""A protection is checked as it is declared: what belongs to the other method would be believed to be in force."""
+"""A protection is checked as it is declared: what belongs to the other method would be believed to be in force.
+
+`[protection]`: what is wrong is told, and what `dp` leaves out is filled in.
+"""
 
 import pytest
 
 from discreet.errors import BadDescription
-from discreet.model.protection import Protection
+from discreet.model.protection import Protection, parse_modulus, parse_protection
 
 DP = {"method": "dp", "noise": {"family": "laplace"}}
 
@@ -39,3 +42,41 @@ def test_a_protection_is_a_value_that_nobody_can_change():
     with pytest.raises(TypeError):
         one.noise["D"] = 9
     assert (Protection().is_dp, Protection(**DP).is_dp) == (False, True)
+
+
+DP_PROTECTION_SECTION = {
+    "method": "dp",
+    "universe": {"variables": ["sex"]},
+    "budget": {"name": "b", "epsilon": 1},
+}
+
+
+def test_a_modulus_may_be_written_as_a_power():
+    assert parse_modulus("2^64") == 2**64
+    assert parse_modulus(256) == 256
+    with pytest.raises(BadDescription):
+        parse_modulus("many")
+
+
+def test_margins_are_joint_where_gaussian_noise_may_be_and_can_be():
+    assert parse_protection(DP_PROTECTION_SECTION).universe["margins"] == "joint"
+    for more in ({"noise": {"family": "laplace"}}, {"budget": {"delta": 0}}):
+        assert parse_protection(DP_PROTECTION_SECTION | more).universe["margins"] == "own"
+    assert parse_protection(DP_PROTECTION_SECTION, {"form": "largest-weight"}).universe["margins"] == "own"
+    assert parse_protection(DP_PROTECTION_SECTION).budget["calibrate"] is True
+
+
+@pytest.mark.parametrize(
+    ("section", "message"),
+    [
+        ("dp", "is not a section"),
+        ({"metod": "dp"}, 'Did you mean "method"?'),
+        ({"fit_to": "area"}, "Give a list"),
+        ({"noise": "maxent"}, "is not a table"),
+        ({"non_negative": "yes"}, "true or false"),
+    ],
+)
+def test_a_wrong_section_is_refused_with_what_to_do(section, message):
+    with pytest.raises(BadDescription) as raised:
+        parse_protection(section)
+    assert message in str(raised.value)

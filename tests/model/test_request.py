@@ -5,7 +5,7 @@ from urllib.parse import parse_qsl
 import pytest
 
 from discreet.errors import BadRequest, UnknownCategory, UnknownVariable
-from discreet.model.dataset_toml import parse_dataset
+from discreet.model.description.dataset_toml import parse_dataset
 from discreet.model.request import TableRequest, canonical, request_from_text
 
 

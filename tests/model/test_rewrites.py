@@ -6,14 +6,14 @@ import numpy as np
 import pytest
 
 from discreet.ledger.entries import canonical_request
-from discreet.model.dataset_toml import parse_dataset
+from discreet.model.description.dataset_toml import parse_dataset
 from discreet.model.exact import ExactTable
 from discreet.model.request import TableRequest, canonical
 from discreet.model.shape import table_shape
 from discreet.model.universe import parse_universe
 from discreet.noise import laplace
-from discreet.protect.cover import cover
-from discreet.protect.described_noise import DescriptionNoise, described_noise
+from discreet.protect.description_keys import DescriptionNoise, add_description_noise
+from discreet.protect.margin_choice import choose_margins
 
 REWRITES = 10_000
 BASE = {
@@ -91,11 +91,11 @@ def test_rewrites_have_the_same_numbers(dataset, secret):
     for _ in range(200):
         request = canonical(rewritten(rng, dataset), dataset)
         shape = table_shape(request, dataset)
-        parts = cover(shape, universe, dataset, {(): 1e9, margin: 1.0})
+        parts = choose_margins(shape, universe, dataset, {(): 1e9, margin: 1.0})
         empty = ExactTable(
             shape, np.zeros(shape.lengths, dtype=np.int64), np.zeros(shape.lengths, dtype=np.uint64)
         )
-        cells = described_noise(empty, parts, noise).noisy
+        cells = add_description_noise(empty, parts, noise).noisy
         order = [request.variables.index(name) for name in ("age", "job", "sex")]
         found.add(cells.transpose(order).tobytes())
     assert len(found) == 1

@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from discreet.answer.pipeline import release_table
 from discreet.model.request import request_from_text
 from discreet.model.sdmx import dataset_flow, flow_of, sdmx_id, structure_version
+from discreet.release.pipeline import release_table
 
 
 @given(st.lists(st.text(st.characters(exclude_categories=["Cs"]), min_size=1), unique=True, max_size=5))

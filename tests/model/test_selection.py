@@ -1,17 +1,56 @@
-"""What an item means beside its variable: codes first, declared order, whole classes, and writing that reads back."""
+"""What an item means beside its variable: codes first, declared order, whole classes, and writing that reads back.
 
+Names of groups: words of whoever asks, kept beside the question and never part of it.
+"""
+
+import math
 from dataclasses import replace
 
 import pytest
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from discreet.errors import BadRequest, UnknownCategory
 from discreet.model import selection
-from discreet.model.dataset_toml import parse_dataset
+from discreet.model.description.dataset_toml import parse_dataset
 from discreet.model.request import TableRequest, canonical, request_from_text
-from discreet.model.selection import MOST_READ, most_read, selected, shortest
+from discreet.model.selection import LONGEST_NAME, MOST_READ, most_read, number_classes, select, shortest
+from discreet.model.shape import table_shape
 from discreet.model.variable import Category, Variable
+
+BELOW, ABOVE = -math.inf, math.inf
+
+
+@pytest.mark.parametrize(
+    ("text", "bounds"),
+    [
+        ("25-29", (25, 29)),
+        ("85+", (85, ABOVE)),
+        ("7", (7, 7)),
+        ("<5", (BELOW, 4)),
+        ("10\u201314 years", (10, 14)),
+        ("10 to 14", (10, 14)),
+        ("85 years and over", (85, ABOVE)),
+        ("5 or more", (5, ABOVE)),
+        ("Under 5", (BELOW, 4)),
+        ("2 rooms", (2, 2)),
+        ("Unknown", None),
+        ("2020-01-05", None),
+        ("9-3", None),
+        ("9" * 5000, None),
+    ],
+)
+def test_a_class_is_read_from_a_code_and_from_a_label(text, bounds):
+    found = {} if bounds is None else {0: bounds}
+    assert number_classes([text], ["Any"]) == number_classes(["any"], [text]) == found
+
+
+def test_codes_that_only_count_the_categories_are_no_numbers():
+    """A reading category by category would take "None" for 1 and "Not stated" for 9."""
+    labels = ["None", "1-999", "1000-1999", "Not stated"]
+    assert number_classes(["1", "2", "3", "9"], labels) == {1: (1, 999), 2: (1000, 1999)}
+    assert number_classes(["0", "1", "U"], ["None", "One", "Unknown"]) == {0: (0, 0), 1: (1, 1)}
+
 
 AGES = ("0-4", "5-9", "10-14", "15-64", "65+", "U")
 #: Characters that mean something somewhere in the grammar, beside some that do not.
@@ -32,7 +71,7 @@ def dataset(town):
 
 
 def codes(dataset, name, item):
-    return [dataset.variable(name).codes[place] for place in selected(dataset, name, item)]
+    return [dataset.variable(name).codes[place] for place in select(dataset, name, item)]
 
 
 @pytest.mark.parametrize(
@@ -71,7 +110,7 @@ def test_a_range_follows_the_declared_order_and_not_the_alphabet(dataset):
     alphabet = [code for code in sorted(dataset.variable("word").codes) if "apple" <= code <= "zinc"]
     assert codes(dataset, "word", "zinc..apple") != alphabet
     with pytest.raises(BadRequest, match="backwards"):
-        selected(dataset, "word", "apple..zinc")
+        select(dataset, "word", "apple..zinc")
 
 
 @pytest.mark.parametrize(
@@ -95,7 +134,7 @@ def test_a_range_follows_the_declared_order_and_not_the_alphabet(dataset):
 )
 def test_what_means_nothing_is_refused_in_plain_words(dataset, name, item, error, said):
     with pytest.raises(error, match=said):
-        selected(dataset, name, item)
+        select(dataset, name, item)
 
 
 def test_a_request_looks_for_so_many_things_and_no_more(dataset):
@@ -169,3 +208,128 @@ def test_links_from_before_ranges_names_and_patterns_mean_and_say_what_they_did(
     asked = canonical(request_from_text("town", rows=["word"], **lines), dataset)
     assert asked.permalink == permalink
     assert asked.names == ()
+
+
+HOSTILE_GROUP_NAMES = st.text(st.sampled_from("ab0.,+=\\:*?!- <\u00e9"), min_size=1, max_size=6).filter(
+    lambda text: text == text.strip()
+)
+
+
+@pytest.fixture(scope="module")
+def dataset_group_names(town):
+    return parse_dataset(town.description)
+
+
+def ask(dataset, *groups, rows="age", **parts):
+    return canonical(request_from_text("town", rows=[rows], groups=groups, **parts), dataset)
+
+
+def labels(asked, dataset):
+    return table_shape(asked, dataset).dimensions[0].labels
+
+
+def test_a_name_is_the_label_of_its_group_and_no_part_of_the_question(dataset_group_names):
+    named = ask(dataset_group_names, "age=Young:child+adult,Aged:old")
+    plain = ask(dataset_group_names, "age=child+adult,old")
+    assert labels(named, dataset_group_names) == ("Young", "Aged", "Total")
+    assert labels(plain, dataset_group_names) == ("Child + Adult", "Old", "Total")
+    assert named.identity == plain.identity
+    assert named.groups == plain.groups
+    # A name in the identity would tell the two apart, as their requests do.
+    assert named != plain
+    assert (
+        table_shape(named, dataset_group_names).dimensions[0].codes
+        == table_shape(plain, dataset_group_names).dimensions[0].codes
+    )
+    assert named.permalink == "rows=age&group=age=Young%3Achild%2Badult,Aged%3Aold"
+
+
+def test_names_of_all_single_categories_leave_no_group(dataset_group_names):
+    named = ask(dataset_group_names, "sex=Men:1,2", rows="sex")
+    assert named.groups == ()
+    assert named.identity == ask(dataset_group_names, rows="sex").identity
+    assert labels(named, dataset_group_names) == ("Men", "Female", "Total")
+    assert named.permalink == "rows=sex&group=sex=Men%3A1,2"
+    assert canonical(named, dataset_group_names) == named
+    assert canonical(replace(named, rows=("age",), names=named.names), dataset_group_names).names == ()
+
+
+def test_a_name_stays_with_what_the_filter_leaves_of_its_group(dataset_group_names):
+    asked = ask(dataset_group_names, "age=Young:child+adult,old", filters=["age!=adult"])
+    assert labels(asked, dataset_group_names) == ("Young", "Old", "Total")
+    assert asked.groups == ()
+    assert canonical(replace(asked, filters=()), dataset_group_names).names == (
+        ("age", ((("child",), "Young"), (("adult",), ""), (("old",), ""))),
+    )
+
+
+def test_a_name_that_the_group_has_anyway_is_no_name(dataset_group_names):
+    assert ask(dataset_group_names, "sex=Male:1,2", rows="sex") == ask(dataset_group_names, rows="sex")
+
+
+def test_a_level_in_a_group_is_no_name(dataset_group_names):
+    asked = ask(dataset_group_names, "age=Big:grown:grown,child")
+    assert asked == ask(dataset_group_names, "age=Big:adult+old,child")
+    assert ask(dataset_group_names, "age=grown:grown,child") == ask(
+        dataset_group_names, "age=adult+old,child"
+    )
+
+
+@pytest.mark.parametrize(
+    ("group", "said"),
+    [
+        ("age=Old:child+adult", "calls something else so"),
+        ("age=ADULT:child+old", "calls something else so"),
+        ("age=Grown Up:child+old", "calls something else so"),
+        ("age=Total:child+old", "calls something else so"),
+        ("age=total (all persons):child", "calls something else so"),
+        ("age=X:child,x:old", "Two groups of"),
+        ("age=Child + Adult:old,child+adult", "cannot be read|Two groups|no category"),
+        ("age=a\tb:child", "control characters"),
+        ("age=\x1b[31mred:child", "control characters"),
+        ("age=\u202eevil:child", "control characters"),
+        (f"age={'n' * (LONGEST_NAME + 1)}:child", f"1 to {LONGEST_NAME} characters"),
+        ("age=:child", "1 to"),
+        ("age=Young:chlid", 'Did you mean "child"'),
+    ],
+)
+def test_a_name_that_could_mislead_is_refused(dataset_group_names, group, said):
+    with pytest.raises(BadRequest, match=said):
+        ask(dataset_group_names, group)
+
+
+def test_an_unnamed_group_keeps_its_label_for_itself(dataset_group_names):
+    with pytest.raises(BadRequest, match="Two groups"):
+        ask(dataset_group_names, r"age=Child \+ Adult:old,child+adult")
+
+
+def test_a_group_of_a_level_may_have_the_name_that_it_has(dataset_group_names):
+    assert labels(ask(dataset_group_names, "age=Grown up:adult+old,child"), dataset_group_names) == (
+        "Child",
+        "Grown up",
+        "Total",
+    )
+
+
+@given(st.data())
+def test_every_named_group_reads_back_as_written(dataset_group_names, data):
+    codes = data.draw(st.lists(HOSTILE_GROUP_NAMES, min_size=2, max_size=6, unique=True))
+    names = data.draw(st.lists(HOSTILE_GROUP_NAMES | st.just(""), min_size=3, max_size=3))
+    variable = Variable("bad", "Bad", tuple(Category(code, code) for code in codes))
+    bad = replace(dataset_group_names, variables=(*dataset_group_names.variables, variable))
+    places = [data.draw(st.integers(0, 3)) for _ in codes]
+    parts = [tuple(c for c, place in zip(codes, places, strict=True) if place == part) for part in range(3)]
+    groups = tuple((part, name) for part, name in zip(parts, names, strict=True) if part)
+    assume(groups)
+    given_request = TableRequest(
+        "town", ("bad",), groups=(("bad", tuple(g for g, _ in groups)),), names=(("bad", groups),)
+    )
+    plain = canonical(replace(given_request, names=()), bad)
+    try:
+        asked = canonical(given_request, bad)
+    except BadRequest as error:
+        assert "called" in str(error)  # noqa: PT017 - only the name may be at fault
+        return
+    assert asked.identity == plain.identity
+    for lines in (asked.group_lines(), given_request.group_lines()):
+        assert canonical(request_from_text("town", rows=["bad"], groups=lines), bad) == asked

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from discreet.errors import BadRequest
-from discreet.model.dataset_toml import parse_dataset
+from discreet.model.description.dataset_toml import parse_dataset
 from discreet.model.request import canonical, request_from_text
 from discreet.model.shape import structural_zeros, table_shape
 

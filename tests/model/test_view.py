@@ -1,9 +1,12 @@
-"""A view is a value of its own: read once, written the same, no part of the question."""
+"""A view is a value of its own: read once, written the same, no part of the question.
+
+A picture as parameters; a theme that there is not is refused.
+"""
 
 import pytest
 
 from discreet.errors import BadRequest
-from discreet.model.view import NO_VIEW, VIEW_PARAMETERS, View, read_top
+from discreet.model.view import NO_VIEW, VIEW_PARAMETERS, Picture, View, read_top
 
 
 def test_a_view_is_written_as_parameters_and_an_empty_one_as_none():
@@ -36,3 +39,13 @@ def test_a_number_of_rows_is_a_whole_number_above_zero(text):
     with pytest.raises(BadRequest):
         read_top(text)
     assert (read_top("10"), read_top("")) == (10, 0)
+
+
+def test_only_what_was_asked_for_is_in_the_address():
+    assert Picture().to_query() == []
+    assert Picture("dots", "dark", 0.9, bare=True).to_query() == [("chart", "dots"), ("theme", "dark")]
+
+
+def test_an_unknown_theme_names_the_nearest():
+    with pytest.raises(BadRequest, match='Did you mean "dark"'):
+        Picture(theme="drak")

@@ -10,7 +10,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from discreet.noise import dropadd, pram, quantisation_report, side_by_side
+from discreet.noise import design_report as side_by_side
+from discreet.noise import dropadd, pram
+from discreet.noise import quantise as quantisation_report
 from discreet.noise.families import abs as abs_by_epsilon
 from discreet.noise.families import laplace as discrete_laplace
 from discreet.noise.families import maxent as maximum_entropy
@@ -101,8 +103,8 @@ def matched(epsilon):
     target = discrete_laplace.end_probability(epsilon, 7)
     return {
         "delta_laplace_m7": target,
-        "closest_log": truncated_normal.matched_m(epsilon, target, "closest"),
-        "smallest_m_with_delta_le": truncated_normal.matched_m(epsilon, target, "smallest"),
+        "closest_log": truncated_normal.match_m(epsilon, target, "closest"),
+        "smallest_m_with_delta_le": truncated_normal.match_m(epsilon, target, "smallest"),
     }
 
 

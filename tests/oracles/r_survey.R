@@ -1,5 +1,5 @@
-# The numbers of R survey for tests/answer/test_design_errors.py, as JSON on standard output.
-#   python tests/answer/test_design_errors.py silc.csv && Rscript tests/oracles/r_survey.R silc.csv > tests/oracles/r_survey.json
+# The numbers of R survey for tests/release/test_design_errors.py, as JSON on standard output.
+#   python tests/release/test_design_errors.py silc.csv && Rscript tests/oracles/r_survey.R silc.csv > tests/oracles/r_survey.json
 suppressMessages(library(survey))
 options(survey.lonely.psu = "adjust", survey.replicates.mse = TRUE)
 d <- read.csv(commandArgs(TRUE)[1], colClasses = c(region = "character", sex = "character", poor = "character"))

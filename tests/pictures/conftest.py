@@ -9,11 +9,11 @@ import pandas as pd
 import pytest
 
 import discreet
-from discreet.inference.pictured import pictured
-from discreet.model.picture import Picture
-from discreet.pictures.shown import shown
+from discreet.inference.table_view import add_picture
+from discreet.model.view import Picture
+from discreet.pictures.chart_data import chart_data
 from discreet.pictures.svg import svg_of
-from discreet.workspace.load import load_dataset
+from discreet.workspace.versions.load_version import load_dataset
 
 AGES = ["0-4", "5-9", "10-14", "15-19", "20+"]
 #: West to east, then from south to north.
@@ -111,7 +111,7 @@ def village(tmp_path_factory):
 @pytest.fixture(scope="session")
 def see():
     """A release as a chart sees it."""
-    return lambda release, chart="", **how: shown(pictured(release, Picture(chart, **how)))
+    return lambda release, chart="", **how: chart_data(add_picture(release, Picture(chart, **how)))
 
 
 @pytest.fixture(scope="session")

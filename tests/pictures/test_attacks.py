@@ -6,14 +6,14 @@ from itertools import pairwise
 
 import pytest
 
-from discreet.pictures.attacks import (
+from discreet.pictures.save import render
+from discreet_studies.pictures.attacks import (
     NAMES,
     averaging_error,
     bob_success,
     versions_success,
     weights_exact,
 )
-from discreet.pictures.save import render
 
 CLAIM = {"epsilon": 1.0, "delta": 1e-9, "neighbours": "replace-one", "sentence": ""}
 

@@ -7,7 +7,7 @@ import pytest
 
 from discreet.errors import Busy
 from discreet.pictures.drawing import DrawingProgram
-from discreet.pictures.save import draw_here, drawn_by, render
+from discreet.pictures.save import draw_here, render, use_drawing_program
 
 pytestmark = pytest.mark.slow
 BARS = {
@@ -64,6 +64,6 @@ def test_charts_go_to_the_program_of_a_server_and_to_nobody_else():
             assert specification is BARS
             return f"drawn as {kind}".encode()
 
-    with drawn_by(Told()):
+    with use_drawing_program(Told()):
         assert render(Chart(), "png") == b"drawn as png"
     assert render(Chart(), "svg") == draw_here(BARS, "svg")

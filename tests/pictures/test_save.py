@@ -6,7 +6,7 @@ import pytest
 
 from discreet.errors import UnknownFormat
 from discreet.noise.table import NoiseRow, NoiseTable
-from discreet.pictures import noise
+from discreet.pictures import noise_charts as noise
 from discreet.pictures.save import save
 
 ONE_ROW = NoiseTable(256, (NoiseRow((-1, 0, 1), (64, 192, 256)),), family="laplace", parameters={"m": 1})

@@ -7,14 +7,14 @@ import numpy as np
 import pytest
 
 from discreet.pictures.library import alt
-from discreet.pictures.theme import BLUE, CONFIG, GREEN, LOOKS, ORANGE, SKY, themed
-from discreet.server.assets import STATIC
+from discreet.pictures.theme import BLUE, CONFIG, GREEN, ORANGE, PALETTES, SKY, apply_theme
+from discreet.web.assets import STATIC
 
 
 def test_a_chart_has_its_title_and_a_subtitle_only_where_there_is_one():
     plain = alt.Chart(alt.InlineData(values=[{"x": 1}])).mark_point().encode(x="x:Q")
-    assert themed(plain, "Title").to_dict()["title"] == {"text": "Title"}
-    both = themed(plain, "Title", ["one", "two"]).to_dict()
+    assert apply_theme(plain, "Title").to_dict()["title"] == {"text": "Title"}
+    both = apply_theme(plain, "Title", ["one", "two"]).to_dict()
     assert both["title"] == {"text": "Title", "subtitle": ["one", "two"]}
     assert both["config"]["background"] == CONFIG["background"] == "white"
 
@@ -78,7 +78,7 @@ def _lab(light):
     return np.array([116 * root[1] - 16, 500 * (root[0] - root[1]), 200 * (root[1] - root[2])])
 
 
-@pytest.mark.parametrize("look", LOOKS.values(), ids=LOOKS)
+@pytest.mark.parametrize("look", PALETTES.values(), ids=PALETTES)
 def test_everybody_can_tell_the_series_apart_and_see_them(look):
     """Wrong alternative: the colours of a well-known program, two of which are one for many men."""
     assert least_difference(look.series) >= 20
@@ -92,7 +92,7 @@ def test_the_stylesheet_turns_every_light_colour_to_its_dark_one():
     style = (STATIC / "css" / "charts.css").read_text("utf-8")
     rule = r'\[(?:fill|stroke)="(#[0-9A-F]{6})"\] \{ \w+: light-dark\(#[0-9a-f]{6}, (#[0-9a-f]{6})\)'
     turned = dict(re.findall(rule, style))
-    light, dark = LOOKS["light"], LOOKS["dark"]
+    light, dark = PALETTES["light"], PALETTES["dark"]
     lines = ("grid", "domain", "absent")
     pairs = [*zip(light.series, dark.series, strict=True)]
     pairs += [(getattr(light, name), getattr(dark, name)) for name in lines]

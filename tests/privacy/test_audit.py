@@ -1,5 +1,13 @@
+"""Moments of a row, against the same sums in whole numbers.
+
+What a custodian should know of a noise table is named, with its rows; a sound table has nothing.
+
+The audit as JSON: exact where it can be, and a curve that ends where the table can do no better.
+"""
+
 from __future__ import annotations
 
+import json
 import math
 from fractions import Fraction
 
@@ -9,8 +17,11 @@ from hypothesis import strategies as st
 
 import discreet.privacy
 from discreet.errors import BadRequest
+from discreet.noise import laplace, maxent
 from discreet.noise.table import NoiseRow, NoiseTable
 from discreet.privacy import audit, curve, delta, epsilon, probabilistic_delta
+from discreet.privacy.audit import CURVE_STEPS, audit_document, curve_document, row_moments, table_moments
+from discreet.privacy.audit import audit as audit_audit_document
 
 SMALL = NoiseTable(4, (NoiseRow((0,), (4,)), NoiseRow((-1, 0, 1), (1, 3, 4))))
 
@@ -163,3 +174,77 @@ def test_a_group_of_two_is_also_one_person():
     rows = [NoiseRow(tuple(range(low, low + 101)), tuple(range(1, 102))) for low in (-50, -40, -50)]
     table = NoiseTable(101, tuple(rows))
     assert delta(table, epsilon=0) == delta(table, epsilon=0, group=2) == Fraction(11, 101)
+
+
+ZERO, SKEW = NoiseRow((0,), (8,)), NoiseRow((-1, 0, 3), (3, 7, 8))
+
+
+def test_the_moments_of_a_row_are_its_sums_as_fractions():
+    found = row_moments(SKEW, 7)
+    law = {-1: Fraction(3, 8), 0: Fraction(4, 8), 3: Fraction(1, 8)}
+    assert found.bias == sum(v * p for v, p in law.items()) == 0
+    assert found.variance == sum(v * v * p for v, p in law.items()) == Fraction(3, 2)
+    assert found.entropy == pytest.approx(-sum(float(p) * math.log(p) for p in law.values()))
+    assert (found.count, found.p_exact, found.support) == (7, Fraction(1, 2), (-1, 0, 3))
+
+
+def test_the_variance_is_around_the_bias_and_not_around_zero():
+    found = row_moments(NoiseRow((1, 3), (1, 2)), 0)
+    assert (found.bias, found.variance, found.p_exact) == (2, 1, 0)
+
+
+def test_a_row_without_noise_has_no_entropy_and_not_minus_zero():
+    found = row_moments(ZERO, 0)
+    assert (found.variance, found.p_exact) == (0, 1)
+    assert math.copysign(1, found.entropy) == 1
+
+
+def test_a_table_has_the_moments_of_each_row_with_its_count():
+    found = table_moments(NoiseTable(8, (ZERO, SKEW)))
+    assert [row.count for row in found] == [0, 1]
+    assert found[1] == row_moments(SKEW, 1)
+
+
+def test_a_delta_above_one_in_the_population_is_a_problem():
+    assert any("1/N for N = 5" in problem for problem in audit(SMALL, epsilon=1.0, population=5).problems)
+    assert not any("1/N" in problem for problem in audit(SMALL, epsilon=1.0, population=1).problems)
+    assert not any("1/N" in problem for problem in audit(SMALL, epsilon=1.0).problems)
+
+
+def test_rows_with_bias_without_noise_and_below_zero_are_named():
+    rows = (NoiseRow((0,), (4,)), NoiseRow((-1,), (4,)), NoiseRow((0,), (4,)), NoiseRow((-4, 4), (2, 4)))
+    result = audit(NoiseTable(4, rows), epsilon=1.0)
+    found = " ".join(result.problems)
+    notes = " ".join(result.notes)
+    assert "mean is not zero for count 1; the largest bias is -1, at count 1" in found
+    assert "No noise at all for count 2" in found
+    assert "Zero stays zero" in notes
+    assert "Counts up to 3 can become negative" in notes
+    unchanged = audit(NoiseTable(4, (NoiseRow((0,), (4,)),)), epsilon=1.0).problems
+    assert unchanged == ("No noise at all for every count: released as counted.",)
+
+
+def test_a_sound_table_has_no_problems(by_hand):
+    assert audit(by_hand.laplace(1.5, 7), epsilon=1.5).problems == ()
+
+
+def test_a_delta_is_told_as_the_fraction_that_it_is():
+    found = audit_audit_document(maxent(D=3, V=1, js=1), epsilon=1.0)
+    document = json.loads(json.dumps(audit_document(found), allow_nan=False))
+    assert Fraction(document["delta_exact"]) == found.delta
+    assert document["delta"] == float(found.delta)
+
+
+def test_an_epsilon_that_does_not_exist_is_null():
+    table = maxent(D=3, V=1, js=1)
+    assert audit_document(audit_audit_document(table, delta=0.0))["epsilon"] is None
+
+
+def test_the_curve_falls_to_the_delta_that_remains():
+    table = laplace(epsilon=1.0)
+    found = audit_audit_document(table)
+    points = curve_document(table, found)
+    deltas = [point["delta"] for point in points]
+    assert len(points) == CURVE_STEPS + 1
+    assert deltas == sorted(deltas, reverse=True)
+    assert deltas[0] > deltas[-1] == float(found.delta_infinite)

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from discreet.errors import BadRequest
 from discreet.privacy.audit import group_bound
-from discreet.privacy.claim import METHODS, Claim, float_down, float_up, group_delta, up
+from discreet.privacy.claim import METHODS, Claim, float_down, float_up, group_delta, three_digits_up
 
 
 def test_the_sentence_has_epsilon_delta_neighbours_invariants_method_and_assumption():
@@ -72,7 +72,7 @@ def test_a_claim_that_means_nothing_is_refused(wrong):
 
 @given(st.floats(1e-300, 1e300))
 def test_a_printed_number_is_never_below_the_promised_one(number):
-    printed = float(up(number))
+    printed = float(three_digits_up(number))
     assert number <= printed <= number * 1.0101
 
 

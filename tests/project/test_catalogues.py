@@ -9,10 +9,10 @@ from babel.messages.catalog import Catalog
 from babel.messages.pofile import read_po
 
 from discreet.errors import all_errors
-from discreet.model.told import Text
-from discreet.rules.registry import kinds
-from discreet.server.problems import explanations
-from discreet.server.words import LOCALE, languages
+from discreet.model.messages.text import Message
+from discreet.rules.rule import kinds
+from discreet.web.i18n.messages import LOCALE, languages
+from discreet.web.problems import error_explanations
 
 TEXTS = runpy.run_path(str(Path(__file__).parents[2] / "scripts" / "texts"), run_name="texts")
 CATALOGUES = sorted(LOCALE.glob("*.po"))
@@ -92,10 +92,10 @@ def test_a_fault_of_each_kind_is_found(text, wrong, fault):
 def test_every_error_and_every_rule_is_explained_in_german():
     """What the pages under /errors say, and what a rule that refuses is called."""
     german = languages()["de"]
-    for code, (kind, meaning) in explanations().items():
+    for code, (kind, meaning) in error_explanations().items():
         assert german.catalogue.gettext(meaning) != meaning, code
-        assert isinstance(kind.title, Text), code
+        assert isinstance(kind.title, Message), code
         assert german.tell(kind.title) != kind.title, code
-    assert {kind.code for kind in all_errors()} <= set(explanations())
+    assert {kind.code for kind in all_errors()} <= set(error_explanations())
     for kind in kinds().values():
-        assert kind.refusal_code() in explanations() or not kind.refuses()
+        assert kind.refusal_code() in error_explanations() or not kind.refuses()

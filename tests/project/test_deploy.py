@@ -15,7 +15,7 @@ import httpx
 import pytest
 
 from discreet.workspace.demo import spudlandia_batches, spudlandia_description
-from discreet.workspace.load import load_dataset
+from discreet.workspace.versions.load_version import load_dataset
 from discreet_studies.bench.serve import free_port
 
 ROOT = Path(__file__).parents[2]

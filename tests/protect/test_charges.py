@@ -7,18 +7,16 @@ from fractions import Fraction
 
 import pytest
 
-from discreet.answer.budget_document import budget_document
 from discreet.errors import BadDescription, BudgetSpent
 from discreet.ledger.entries import Budget, Charge
 from discreet.ledger.ledger import Ledger
-from discreet.model.amount import LOSS_UNIT, booked
-from discreet.model.dataset_toml import parse_dataset
-from discreet.model.declared_dp import declared_dp
-from discreet.model.terms import parse_terms
-from discreet.model.universe import parse_universe
+from discreet.model.description.dataset_toml import parse_dataset
+from discreet.model.privacy_budget import LOSS_UNIT, parse_terms, round_up_to_units
+from discreet.model.universe import dp_terms, parse_universe
 from discreet.noise import gaussian, laplace
+from discreet.privacy.accounting import add_distance, zcdp_delta
 from discreet.privacy.claim import float_up, group_delta
-from discreet.privacy.composition_zcdp import with_distance, zcdp_delta
+from discreet.protect.best_composition import basic_figure, claim_of
 from discreet.protect.charges import (
     answer_charge,
     answer_cost,
@@ -28,7 +26,7 @@ from discreet.protect.charges import (
     version_cost,
 )
 from discreet.protect.plan import interactive_table, make_plan
-from discreet.protect.tightest import basic_figure, claim_of
+from discreet.release.budget_document import budget_document
 
 KEY = bytes(range(32))
 
@@ -141,7 +139,7 @@ def test_the_zcdp_rule_books_rho_and_distance_within_the_cap(dataset):
     plan = plan_of(dataset, {"family": "gaussian"}, rule="zcdp", cap_epsilon=3.0, cap_delta=1e-6)
     cap = budget_cap(plan.terms)
     assert zcdp_delta(float(cap[0]), 3.0) <= 5e-7
-    assert with_distance(zcdp_delta(float(cap[0]), 3.0), 3.0, 1, cap[1]) <= 1e-6 * (1 + 1e-9)
+    assert add_distance(zcdp_delta(float(cap[0]), 3.0), 3.0, 1, cap[1]) <= 1e-6 * (1 + 1e-9)
     cost = version_charge(plan, dataset, "1", "f")
     rho = sum(float(table.share) for table in plan.tables)
     assert float(cost.loss) == pytest.approx(rho, rel=1e-9)
@@ -202,7 +200,7 @@ def test_every_plain_budget_pays_for_the_version_that_it_was_written_for(dataset
         assert loss == plan.terms.epsilon == cap[0]
         assert failure <= cap[1]
         as_float = float_up(sum(Fraction(table.epsilon) for table in plan.tables))
-        refused += booked(as_float, 0)[0] > cap[0]
+        refused += round_up_to_units(as_float, 0)[0] > cap[0]
     assert len(PLAIN) == 630
     assert refused > 50
 
@@ -232,7 +230,7 @@ def test_a_budget_in_rho_pays_for_a_version_with_its_defaults(town, tables, epsi
         town.description[: town.description.index("[protection]")] + f"[protection]\n{protection}\n{budget}"
     )
     dataset = parse_dataset(text)
-    terms, universe = declared_dp(dataset)
+    terms, universe = dp_terms(dataset)
     plan = make_plan(dataset, universe, terms, dataset.protection.noise)
     loss, failure = version_cost(plan)
     cap = budget_cap(terms)

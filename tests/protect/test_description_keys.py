@@ -1,18 +1,40 @@
-"""Description keys by their definition, and independence of everything that must not matter."""
+"""Description keys by their definition, and independence of everything that must not matter.
+
+Answers are sums of released base cells: checked cell by cell against the slow, obvious addition.
+"""
 
 import hashlib
 import json
 from dataclasses import replace
+from itertools import product
 
 import numpy as np
 import pytest
 from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
 from hypothesis import given
+from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 
 from discreet.errors import BadNoiseTable
-from discreet.model.dataset_toml import parse_dataset
-from discreet.protect.description_keys import NoiseContext, block_keys, margin_cells, margin_keys
+from discreet.model.description.dataset_toml import parse_dataset
+from discreet.model.hierarchy import ancestors
+from discreet.model.request import TableRequest, canonical
+from discreet.model.shape import table_shape
+from discreet.model.universe import margin_zeros, parse_universe
+from discreet.noise import laplace
+from discreet.noise.families import build
+from discreet.noise.table import NO_NOISE, NoiseRow, NoiseTable
+from discreet.noise.table_distribution import PUBLIC
+from discreet.protect.description_keys import (
+    DescriptionNoise,
+    NoiseContext,
+    add_description_noise,
+    block_keys,
+    canonical_cells,
+    margin_keys,
+)
+from discreet.protect.margin_choice import choose_margins
+from discreet.records.tabulate import tabulate
 
 CONTEXT = NoiseContext("town", "1", "ab" * 16, "laplace:1.0:feed")
 VARIABLES = """
@@ -32,7 +54,7 @@ def dataset():
 
 
 def test_a_key_is_a_word_of_the_counter_stream_as_defined(dataset, secret):
-    cells = margin_cells(("a", "b"), dataset)
+    cells = canonical_cells(("a", "b"), dataset)
     domain = [["a", ["1", "10", "2", "3"]], ["b", ["x", "y", "z"]]]
     digest = hashlib.sha256(json.dumps(domain, separators=(",", ":")).encode()).hexdigest()
     key = secret.derive("description-noise", "town", "1", "ab" * 16, "laplace:1.0:feed", digest)
@@ -44,7 +66,7 @@ def test_a_key_is_a_word_of_the_counter_stream_as_defined(dataset, secret):
 
 def test_the_keys_never_change(dataset, secret):
     """A golden value: published noise depends on it."""
-    keys = margin_keys(secret, CONTEXT, margin_cells(("a", "b"), dataset), 3)
+    keys = margin_keys(secret, CONTEXT, canonical_cells(("a", "b"), dataset), 3)
     assert keys.tolist() == GOLDEN
 
 
@@ -53,7 +75,7 @@ GOLDEN = [9160279663175499494, 12593714258619322382, 6768645093828969449]
 
 @given(st.lists(st.integers(0, 10**12), max_size=40))
 def test_a_place_of_the_stream_is_read_as_the_whole_has_it(dataset, secret, places):
-    cells = margin_cells(("a", "b"), dataset)
+    cells = canonical_cells(("a", "b"), dataset)
     near = np.array([place % 5000 for place in places], dtype=np.int64)
     whole = margin_keys(secret, CONTEXT, cells, 5000)
     assert np.array_equal(margin_keys(secret, CONTEXT, cells, near), whole[near])
@@ -64,7 +86,7 @@ def test_a_place_of_the_stream_is_read_as_the_whole_has_it(dataset, secret, plac
 
 @given(st.permutations(range(4)), st.permutations(range(3)), st.integers(0, 4), st.integers(0, 3))
 def test_a_slice_has_the_keys_of_the_whole_in_any_order(dataset, secret, a, b, some_a, some_b):
-    cells = margin_cells(("b", "a"), dataset)
+    cells = canonical_cells(("b", "a"), dataset)
     full = block_keys(secret, CONTEXT, cells, [np.arange(4), np.arange(3)])
     kept = [np.array(a[:some_a], dtype=np.int64), np.array(b[:some_b], dtype=np.int64)]
     assert np.array_equal(block_keys(secret, CONTEXT, cells, kept), full[np.ix_(*kept)])
@@ -76,8 +98,8 @@ def test_the_order_of_categories_and_variables_does_not_matter(dataset, secret):
         + '[[variable]]\nname = "a"\ncategories = ["1", "2", "3", "10"]\n'
         + '[[variable]]\nname = "b"\ncategories = ["z", "x", "y"]\n'
     )
-    mine = block_keys(secret, CONTEXT, margin_cells(("a", "b"), dataset), [np.arange(4), np.arange(3)])
-    yours = block_keys(secret, CONTEXT, margin_cells(("b", "a"), other), [np.arange(4), np.arange(3)])
+    mine = block_keys(secret, CONTEXT, canonical_cells(("a", "b"), dataset), [np.arange(4), np.arange(3)])
+    yours = block_keys(secret, CONTEXT, canonical_cells(("b", "a"), other), [np.arange(4), np.arange(3)])
     for i, code in enumerate(dataset.variable("a").codes):
         for j, other_code in enumerate(dataset.variable("b").codes):
             place = other.variable("a").position(code), other.variable("b").position(other_code)
@@ -86,7 +108,7 @@ def test_the_order_of_categories_and_variables_does_not_matter(dataset, secret):
 
 @pytest.mark.parametrize("field", ["dataset", "version", "fingerprint", "mechanism"])
 def test_every_part_of_the_context_gives_other_keys(dataset, secret, field):
-    cells = margin_cells(("a", "b"), dataset)
+    cells = canonical_cells(("a", "b"), dataset)
     other = replace(CONTEXT, **{field: getattr(CONTEXT, field) + "x"})
     here, there = (margin_keys(secret, context, cells, 1000) for context in (CONTEXT, other))
     assert not (here == there).any()
@@ -97,10 +119,10 @@ def test_margins_and_domains_have_keys_of_their_own(dataset, secret):
     keys = [
         margin_keys(secret, CONTEXT, cells, 1000)
         for cells in (
-            margin_cells(("a",), dataset),
-            margin_cells(("b",), dataset),
-            margin_cells((), dataset),
-            margin_cells(("b",), wider),
+            canonical_cells(("a",), dataset),
+            canonical_cells(("b",), dataset),
+            canonical_cells((), dataset),
+            canonical_cells(("b",), wider),
         )
     ]
     for n, one in enumerate(keys):
@@ -109,7 +131,7 @@ def test_margins_and_domains_have_keys_of_their_own(dataset, secret):
 
 
 def test_parts_of_the_context_cannot_run_into_each_other(dataset, secret):
-    cells = margin_cells(("a",), dataset)
+    cells = canonical_cells(("a",), dataset)
     one = margin_keys(secret, NoiseContext("town", "12", "f", "m"), cells, 4)
     two = margin_keys(secret, NoiseContext("town", "1", "2f", "m"), cells, 4)
     assert not (one == two).any()
@@ -118,10 +140,206 @@ def test_parts_of_the_context_cannot_run_into_each_other(dataset, secret):
 @pytest.mark.parametrize("modulus", [10**8, 3, 0, 2**65])
 def test_a_modulus_whose_keys_are_not_uniform_is_refused(dataset, secret, modulus):
     with pytest.raises(BadNoiseTable, match="uniform"):
-        margin_keys(secret, CONTEXT, margin_cells(("a",), dataset), 4, modulus)
+        margin_keys(secret, CONTEXT, canonical_cells(("a",), dataset), 4, modulus)
 
 
 def test_the_grand_total_is_one_cell(dataset, secret):
-    cells = margin_cells((), dataset)
+    cells = canonical_cells((), dataset)
     assert cells.cells == 1
     assert block_keys(secret, CONTEXT, cells, []).shape == ()
+
+
+UNIVERSE = {
+    "variables": ["sex", "age", "region", "area", "job"],
+    "up_to": 2,
+    "tables": [["sex", "age", "job"]],
+}
+
+
+@pytest.fixture(scope="module")
+def stored(town_workspace):
+    return town_workspace.stored("town")
+
+
+@pytest.fixture(scope="module")
+def dataset_described_noise(town):
+    return parse_dataset(town.description)
+
+
+def noise_of(dataset, universe, secret, **changes):
+    tables = {m: laplace(epsilon=0.5 + 0.1 * n, modulus=2**64) for n, m in enumerate(universe.margins)}
+    values = {"version": "1", "fingerprint": "f" * 32} | changes
+    return DescriptionNoise(secret, dataset, noise=tables, **values)
+
+
+def answer(stored, dataset, noise, universe, request):
+    shape = table_shape(canonical(request, dataset), dataset)
+    variances = {m: float(t.rows[0].variance()) for m, t in noise.noise.items()}
+    parts = choose_margins(shape, universe, dataset, variances)
+    return (
+        shape,
+        tabulate(stored.engine, shape),
+        add_description_noise(tabulate(stored.engine, shape), parts, noise),
+    )
+
+
+def released_cells(margin, dataset, noise):
+    """Every base cell of a margin with its noise, by position."""
+    lengths = [len(dataset.variable(name)) for name in margin]
+    base = noise.of(margin, [np.arange(length) for length in lengths])
+    empty = margin_zeros(margin, dataset)
+    return {place: int(base[place]) for place in product(*map(range, lengths)) if not empty[place]}
+
+
+def slow_noise(shape, place, margin, dataset, noise):
+    """Add the noise of each base cell that lies within the described cell, one at a time."""
+    wanted = {d.name: set(d.members()[i]) for d, i in zip(shape.dimensions, place, strict=True)}
+    for hidden in shape.filters:
+        wanted[hidden.name] = set(hidden.members)
+    total = terms = 0
+    for cell, value in released_cells(margin, dataset, noise).items():
+        if all(_belongs(dataset, margin, cell, name, members) for name, members in wanted.items()):
+            total, terms = total + value, terms + 1
+    return total, terms
+
+
+def _belongs(dataset, margin, cell, name, members):
+    if len(members) == len(dataset.variable(name)):
+        return True
+    for own, position in zip(margin, cell, strict=True):
+        if own == name:
+            return position in members
+        up = ancestors(dataset, own, name)
+        if up is not None:
+            return int(up[position]) in members
+        down = ancestors(dataset, name, own)
+        if down is not None:
+            children = set(np.flatnonzero(down == position).tolist())
+            assert children <= members or not children & members
+            return bool(children & members)
+    raise AssertionError(name)
+
+
+REQUESTS = [
+    {"rows": ("sex",)},
+    {"rows": ("sex",), "columns": ("age",)},
+    {"rows": ("region",), "columns": ("area",)},
+    {"rows": ("age",), "columns": ("sex",), "layers": ("job",)},
+    {"rows": ("job",), "groups": (("job", (("0", "9"), ("1",))),)},
+    {"rows": ("age",), "filters": (("job", ("1", "2")),)},
+    {"rows": ("area",), "filters": (("region", ("S",)),)},
+    {"rows": ("area",), "filters": (("area", ("S3", "N1")),), "columns": ("sex",)},
+    {"rows": ("region",), "columns": ("age",), "filters": (("age", ("adult", "old")),), "totals": False},
+]
+
+
+@pytest.mark.parametrize("style", ["own", "sums"])
+@pytest.mark.parametrize("request_", REQUESTS)
+def test_an_answer_is_the_sum_of_its_released_base_cells(
+    stored, dataset_described_noise, secret, style, request_
+):
+    universe = parse_universe({**UNIVERSE, "margins": style}, dataset_described_noise)
+    noise = noise_of(dataset_described_noise, universe, secret)
+    shape, exact, cells = answer(
+        stored, dataset_described_noise, noise, universe, TableRequest("town", **request_)
+    )
+    for place in product(*map(range, shape.lengths)):
+        margin = cells.law.margins[cells.law.margin[place]][0]
+        total, terms = slow_noise(shape, place, margin, dataset_described_noise, noise)
+        assert cells.noisy[place] - exact.counts[place] == total
+        assert cells.law.terms[place] == terms
+        law = cells.law.at(*place)
+        assert (law is NO_NOISE) == (terms == 0)
+        if terms:
+            assert float(law.variance) == pytest.approx(cells.law.variance()[place])
+
+
+def test_cells_of_one_block_have_the_noise_of_their_own_margin_only(stored, dataset_described_noise, secret):
+    """The north is best added up from its two areas, the south taken from the margin of regions."""
+    universe = parse_universe({"variables": ["region", "area"], "up_to": 1}, dataset_described_noise)
+    noise = noise_of(dataset_described_noise, universe, secret)
+    for margin, V in ((("area",), 10.0), (("region",), 25.0)):
+        noise = noise.with_table(margin, build("gaussian", {"V": V}, 2**64))
+    request = TableRequest("town", ("region",), totals=False)
+    shape, exact, cells = answer(stored, dataset_described_noise, noise, universe, request)
+    for place, margin in enumerate((("area",), ("region",))):
+        assert cells.law.margins[cells.law.margin[place]][0] == margin
+        total, terms = slow_noise(shape, (place,), margin, dataset_described_noise, noise)
+        assert (cells.noisy[place] - exact.counts[place], cells.law.terms[place]) == (total, terms)
+
+
+def test_empty_cells_are_noised_and_structural_zeros_are_not(stored, dataset_described_noise, secret):
+    universe = parse_universe({"variables": ["age", "job"], "up_to": 2}, dataset_described_noise)
+    noise = noise_of(dataset_described_noise, universe, secret)
+    _, exact, cells = answer(
+        stored,
+        dataset_described_noise,
+        noise,
+        universe,
+        TableRequest("town", ("age",), ("job",), totals=False),
+    )
+    assert cells.law.terms[0].tolist() == [1, 0, 0, 0]
+    assert cells.noisy[0, 1:].tolist() == [0, 0, 0]
+    fine = parse_universe(
+        {"tables": [["area", "job", "sex", "age"]], "variables": [], "up_to": 0}, dataset_described_noise
+    )
+    noise = noise_of(dataset_described_noise, fine, secret)
+    request = TableRequest("town", ("area", "sex"), ("age", "job"), totals=False)
+    _, exact, cells = answer(stored, dataset_described_noise, noise, fine, request)
+    empty = (exact.counts == 0) & (cells.law.terms == 1)
+    assert empty.sum() >= 1
+    assert (cells.noisy[cells.law.terms == 1] != exact.counts[cells.law.terms == 1]).mean() > 0.5
+
+
+@pytest.mark.slow
+@hypothesis_settings(max_examples=30)
+@given(layout=st.permutations(["sex", "age", "job"]), rows=st.integers(1, 3))
+def test_a_cell_has_the_same_number_in_every_layout_and_slice(
+    stored, dataset_described_noise, secret, layout, rows
+):
+    universe = parse_universe(UNIVERSE, dataset_described_noise)
+    noise = noise_of(dataset_described_noise, universe, secret)
+    plain = TableRequest("town", ("age", "job"), ("sex",))
+    _, _, whole = answer(stored, dataset_described_noise, noise, universe, plain)
+    turned = TableRequest("town", tuple(layout[:rows]), tuple(layout[rows:]))
+    _, _, other = answer(stored, dataset_described_noise, noise, universe, turned)
+    order = [layout.index(name) for name in ("age", "job", "sex")]
+    assert np.array_equal(other.noisy.transpose(order), whole.noisy)
+    sliced = TableRequest("town", ("age",), ("job",), filters=(("sex", ("2",)),))
+    _, _, part = answer(stored, dataset_described_noise, noise, universe, sliced)
+    assert np.array_equal(part.noisy, whole.noisy[:, :, 1])
+
+
+def test_a_known_total_is_exact(stored, dataset_described_noise, secret, town):
+    universe = parse_universe({"variables": ["sex"], "up_to": 1}, dataset_described_noise, known_total=True)
+    noise = noise_of(dataset_described_noise, universe, secret)
+    _, _, cells = answer(stored, dataset_described_noise, noise, universe, TableRequest("town", ("sex",)))
+    assert cells.noisy[-1] == town.records.num_rows
+    assert cells.law.margin.tolist() == [0, 0, PUBLIC]
+    assert cells.law.at(2) is NO_NOISE
+
+
+@pytest.mark.parametrize("change", [{"version": "2"}, {"fingerprint": "0" * 32}])
+def test_another_version_or_other_records_have_other_noise(dataset_described_noise, secret, change):
+    universe = parse_universe(
+        {"variables": ["area", "job", "age", "sex"], "up_to": 4}, dataset_described_noise
+    )
+    margin = universe.margins[-1]
+    kept = [np.arange(len(dataset_described_noise.variable(name))) for name in margin]
+    here = noise_of(dataset_described_noise, universe, secret).of(margin, kept)
+    there = noise_of(dataset_described_noise, universe, secret, **change).of(margin, kept)
+    assert 0.3 < (here != there).mean() < 1
+
+
+@pytest.mark.parametrize(
+    ("table", "words"),
+    [
+        (lambda: build("maxent", {"D": 5, "V": 3, "js": 2}), "rows"),
+        (lambda: build("hellinger", {"epsilon": 1.0}), "rows"),
+        (lambda: NoiseTable(4, (NoiseRow((0,), (4,)),)), "never changes"),
+    ],
+)
+def test_noise_that_depends_on_the_count_or_is_none_is_refused(dataset_described_noise, secret, table, words):
+    noise = {("sex",): table()}
+    with pytest.raises(BadNoiseTable, match=words):
+        DescriptionNoise(secret, dataset_described_noise, "1", "f", noise)

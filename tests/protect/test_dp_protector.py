@@ -5,12 +5,12 @@ from fractions import Fraction
 
 import pytest
 
-from discreet.answer.pipeline import release_table
 from discreet.errors import LedgerUnusable, NotAllowed, OutsideUniverse
-from discreet.ledger.group_meter import Asker
+from discreet.ledger.requester import Requester
 from discreet.model.request import TableRequest, canonical
 from discreet.model.shape import table_shape
-from discreet.workspace.load import load_dataset
+from discreet.release.pipeline import release_table
+from discreet.workspace.versions.load_version import load_dataset
 from discreet.workspace.workspace import Workspace
 
 INSIDE, OUTSIDE = (
@@ -33,7 +33,7 @@ def covered(stored, request, asker=None):
 
 def asker(stored, role="analyst"):
     stored.dp.ledger.allow("town", "ann", (Fraction(1), Fraction(1, 10**9)))
-    return Asker("ann", stored.dp.ledger.database, role)
+    return Requester("ann", stored.dp.ledger.database, role)
 
 
 def test_a_declared_table_is_covered_for_nothing(stored):
@@ -109,12 +109,12 @@ def test_nobody_is_told_to_send_a_key_and_a_reader_to_ask_for_a_role(stored):
 
 
 def test_the_law_is_found_once_for_a_shape(stored, monkeypatch):
-    from discreet.protect import cover
+    from discreet.protect import margin_choice as cover
 
     asked = canonical(INSIDE, stored.dataset)
     shape = table_shape(asked, stored.dataset)
     protector = stored.dp.cover(asked, [shape], None)
-    monkeypatch.setattr(cover, "cover", None)
+    monkeypatch.setattr(cover, "choose_margins", None)
     assert protector.law(shape).variance().shape == shape.lengths
 
 

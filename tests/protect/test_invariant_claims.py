@@ -12,16 +12,15 @@ from itertools import product
 import numpy as np
 import pytest
 
-from discreet.margins.chain import plain_chain
 from discreet.margins.integer_noise import gaussian_tables
-from discreet.margins.residual_space import ResidualSpace
-from discreet.model.dataset_toml import parse_dataset
-from discreet.model.declared_dp import declared_dp
-from discreet.model.terms import parse_terms
+from discreet.margins.residual_space import ResidualSpace, flat_attribute
+from discreet.model.description.dataset_toml import parse_dataset
+from discreet.model.privacy_budget import parse_terms
+from discreet.model.universe import dp_terms
 from discreet.noise import laplace
+from discreet.protect.best_composition import figures
 from discreet.protect.joint_plan import JointPlan, Residual
 from discreet.protect.plan import make_plan
-from discreet.protect.tightest import figures
 
 DESCRIPTION = """
 id = "town"
@@ -58,7 +57,7 @@ PERSONS = 3
 @pytest.fixture(scope="module")
 def plan():
     dataset = parse_dataset(DESCRIPTION)
-    terms, universe = declared_dp(dataset)
+    terms, universe = dp_terms(dataset)
     return make_plan(dataset, universe, terms, dataset.protection.noise)
 
 
@@ -160,7 +159,7 @@ def joint_delta(noise, grid, epsilon):
 
 
 def joint_plan(noise, grid, held):
-    space = ResidualSpace((plain_chain(2), plain_chain(2)), ((1, 1),), "replace-one", held)
+    space = ResidualSpace((flat_attribute(2), flat_attribute(2)), ((1, 1),), "replace-one", held)
     parts = {(0, 0): (), (1, 0): ("region",), (0, 1): ("sex",), (1, 1): ("region", "sex")}
     residuals = tuple(Residual(parts[part], part, grid, noise if part[1] else None) for part in space.parts)
     return JointPlan((("region",), ("sex",)), space, residuals)

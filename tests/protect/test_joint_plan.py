@@ -1,32 +1,45 @@
-"""The plan of a joint universe: what is claimed is what was granted, and follows from the integers that ship."""
+"""The plan of a joint universe: what is claimed is what was granted, and follows from the integers that ship.
+
+Errors of cells from the variances of residuals: those of a table of one variable, by hand.
+
+Chains: levels of one hierarchy together, coarse to fine, and margins as levels of them.
+"""
 
 import math
 from dataclasses import replace
 from fractions import Fraction
 
+import numpy as np
 import pytest
 
 from discreet.errors import BadDescription
-from discreet.margins.chain import plain_chain
 from discreet.margins.integer_noise import gaussian_tables
-from discreet.margins.residual_space import ResidualSpace
-from discreet.model.dataset_toml import parse_dataset
-from discreet.model.declared_dp import declared_dp
-from discreet.model.terms import parse_terms
-from discreet.model.universe import parse_universe
-from discreet.privacy.distance import distance_to_ideal
-from discreet.privacy.gaussian import gaussian_delta
+from discreet.margins.residual_space import Attribute, ResidualSpace, flat_attribute
+from discreet.model.description.dataset_toml import parse_dataset
+from discreet.model.privacy_budget import parse_terms
+from discreet.model.universe import dp_terms, parse_universe
+from discreet.privacy.accounting import distance_to_ideal
+from discreet.privacy.gaussian_tradeoff import gaussian_delta
+from discreet.protect.best_composition import figures, with_claim
 from discreet.protect.charges import budget_cap, version_cost
-from discreet.protect.joint_plan import JointPlan, Residual, cut_distance, joint_errors, make_joint
+from discreet.protect.joint_plan import (
+    JointErrors,
+    JointPlan,
+    Residual,
+    cut_distance,
+    joint_errors,
+    levels_of,
+    make_joint,
+    margin_of,
+)
 from discreet.protect.plan import make_plan
 from discreet.protect.plan_file import plan_text, read_plan
-from discreet.protect.tightest import figures, with_claim
 from discreet.workspace.demo import DEMOS
 
 
 def plan_of(description, **terms):
     dataset = parse_dataset(description)
-    stated, _ = declared_dp(dataset)
+    stated, _ = dp_terms(dataset)
     stated = replace(stated, **terms)
     known = parse_universe(
         dataset.protection.universe, dataset, known_total=stated.known_total, held=stated.held
@@ -108,7 +121,7 @@ def exact_delta(noise, grid, epsilon):
 
 def test_the_claim_holds_for_the_shipped_integers_summed_up():
     """A universe of one variable of two categories, so small that every outcome is summed: total and difference."""
-    space = ResidualSpace((plain_chain(2),), ((1,),))
+    space = ResidualSpace((flat_attribute(2),), ((1,),))
     ((_, noise),) = gaussian_tables(9.0)
     residuals = (Residual((), (0,), 5, noise), Residual(("sex",), (1,), 5, noise))
     plan = JointPlan((("sex",),), space, residuals)
@@ -124,7 +137,7 @@ def test_the_claim_holds_for_the_shipped_integers_summed_up():
 
 def test_very_wide_noise_has_a_claim():
     """Wrong alternative: the grid's part of a δ that floats round to zero, at the ε where the search begins."""
-    space = ResidualSpace((plain_chain(2),), ((1,),))
+    space = ResidualSpace((flat_attribute(2),), ((1,),))
     ((_, noise),) = gaussian_tables(6000.0)
     residuals = (Residual((), (0,), 1, noise), Residual(("sex",), (1,), 1, noise))
     terms = parse_terms({"name": "b", "epsilon": 0.001, "cap_epsilon": 4, "delta": 1e-9})
@@ -219,9 +232,28 @@ def test_a_variable_of_two_hierarchies_is_refused(joint_town):
 
 def test_make_joint_needs_no_share_for_a_public_total(joint_town):
     dataset = parse_dataset(joint_town.description)
-    terms, _ = declared_dp(dataset)
+    terms, _ = dp_terms(dataset)
     terms = replace(terms, neighbours="replace-one", invariants=("n",))
     known = parse_universe(dataset.protection.universe, dataset, known_total=True)
     plan = make_joint(dataset, known, terms)
     assert plan.by_levels[(0,) * len(plan.names)].noise is None
     assert all(each.noise is not None for each in plan.residuals if each.margin)
+
+
+def test_one_variable_of_four_categories():
+    """A cell is a quarter of the total plus its residual, which is centred: v0 / 16 + v1 (1 - 1/4)."""
+    space = ResidualSpace((Attribute((np.zeros(4, dtype=np.int64),)),), ((0,), (1,)), "add-remove")
+    errors = JointErrors((("a",),), space, (16.0, 4.0))
+    assert errors.of_cells(("a",)) == [(pytest.approx(16 / 16 + 4 * 3 / 4), 4)]
+    assert errors.of_cells(()) == [(16.0, 1)]
+    assert errors.expected_error(()) == pytest.approx(math.sqrt(2 / math.pi) * 4)
+    assert errors.standard_deviation(("a",)) == pytest.approx(2)
+    assert errors.most_exact(()) == pytest.approx(math.erf(0.5 / math.sqrt(32)))
+
+
+NAMES = (("age",), ("region", "district"))
+
+
+@pytest.mark.parametrize("margin", [(), ("age",), ("district",), ("age", "region"), ("age", "district")])
+def test_a_margin_is_its_levels_and_back(margin):
+    assert margin_of(NAMES, levels_of(NAMES, margin)) == margin

@@ -5,11 +5,11 @@ import json
 import pytest
 
 from discreet.errors import BadNoiseTable
-from discreet.model.dataset_toml import parse_dataset
-from discreet.model.declared_dp import declared_dp
+from discreet.model.description.dataset_toml import parse_dataset
+from discreet.model.universe import dp_terms
+from discreet.protect.best_composition import with_claim
 from discreet.protect.plan import make_plan
 from discreet.protect.plan_file import plan_text, read_plan
-from discreet.protect.tightest import with_claim
 
 
 @pytest.fixture
@@ -19,7 +19,7 @@ def dataset(private_town):
 
 @pytest.fixture
 def plan(dataset):
-    terms, universe = declared_dp(dataset)
+    terms, universe = dp_terms(dataset)
     return with_claim(make_plan(dataset, universe, terms, {"family": "laplace"}))
 
 

@@ -6,14 +6,14 @@ from pathlib import Path
 
 import pytest
 
-from discreet.answer.doors import Doors, open_doors
-from discreet.publish.doors import PublishedDoors, open_publication
-from discreet.publish.place import Folder
-from discreet.publish.publishing import Report, publish
+from discreet.publish.file_store import FolderStorage
+from discreet.publish.published_registry import PublishedRegistry, open_publication
+from discreet.publish.publisher import PublishReport, publish
 from discreet.records.signing import signing_key
+from discreet.release.dataset_registry import DatasetRegistry, open_registry
 from discreet.workspace.demo import DEMOS
-from discreet.workspace.load import load_dataset
-from discreet.workspace.wording import correct_wording
+from discreet.workspace.versions.label_corrections import relabel_dataset
+from discreet.workspace.versions.load_version import load_dataset
 
 PAIRS = '\n[publish]\nvariables = ["sex", "age", "job", "area"]\nup_to = 2\n'
 LEVELS = 'tables = ["area*sex*job"]\n\n[publish.levels]\narea = ["region", "area"]\n'
@@ -29,9 +29,9 @@ class Side:
     id: str
     workspace: Path
     folder: Path
-    live: Doors
-    published: PublishedDoors
-    report: Report
+    live: DatasetRegistry
+    published: PublishedRegistry
+    report: PublishReport
 
 
 @pytest.fixture(scope="session")
@@ -54,16 +54,16 @@ def side_of(town, joint_town, request, tmp_path_factory):
             return "spudlandia"
         else:  # no number depends on the section: it is added to what is loaded already
             shutil.copytree(request.getfixturevalue("joint_workspace").folder, folder)
-            correct_wording(folder, joint_town.description + (UNIVERSE if name == "universe" else PAIRS))
+            relabel_dataset(folder, joint_town.description + (UNIVERSE if name == "universe" else PAIRS))
         return "town"
 
     def side(name: str) -> Side:
         if name not in made:
             home = tmp_path_factory.mktemp(f"publish-{name}")
             dataset_id = workspace(name, home / "workspace")
-            live, key = open_doors(home / "workspace"), signing_key(home / "workspace")
-            report = publish(live, dataset_id, Folder(home / "tables"), key)
-            doors = open_publication(Folder(home / "tables"), key.public)
+            live, key = open_registry(home / "workspace"), signing_key(home / "workspace")
+            report = publish(live, dataset_id, FolderStorage(home / "tables"), key)
+            doors = open_publication(FolderStorage(home / "tables"), key.public)
             made[name] = Side(dataset_id, home / "workspace", home / "tables", live, doors, report)
         return made[name]
 

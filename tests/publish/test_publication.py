@@ -6,9 +6,9 @@ import shutil
 import pytest
 
 from discreet.errors import DiscreetError, PublicationUnusable, SignatureUnusable
-from discreet.publish.doors import open_publication
-from discreet.publish.place import Folder
+from discreet.publish.file_store import FolderStorage
 from discreet.publish.publication import POINTER, read_publication
+from discreet.publish.published_registry import open_publication
 from discreet.records.signing import signing_key
 
 
@@ -26,9 +26,9 @@ def changed_pointer(folder, **changes):
 
 def test_a_whole_publication_is_read(copy):
     folder, key = copy
-    found, signer = read_publication(Folder(folder), key)
+    found, signer = read_publication(FolderStorage(folder), key)
     assert (list(found.datasets), signer) == (["town"], key)
-    assert read_publication(Folder(folder), None)[1] == key
+    assert read_publication(FolderStorage(folder), None)[1] == key
 
 
 @pytest.mark.slow
@@ -54,23 +54,23 @@ def test_an_unsigned_an_altered_and_a_foreign_list_are_refused(copy, side_of):
         (folder / POINTER).write_text(before)
         changed_pointer(folder, **changes)
         with pytest.raises((SignatureUnusable, PublicationUnusable)):
-            read_publication(Folder(folder), key)
+            read_publication(FolderStorage(folder), key)
     (folder / POINTER).write_bytes((other.folder / POINTER).read_bytes())
     shutil.copytree(other.folder / "files", folder / "files", dirs_exist_ok=True)
-    assert read_publication(Folder(folder), None)  # whole, but not the office's
+    assert read_publication(FolderStorage(folder), None)  # whole, but not the office's
     with pytest.raises(SignatureUnusable, match="is trusted"):
-        read_publication(Folder(folder), key)
+        read_publication(FolderStorage(folder), key)
 
 
 def test_a_damaged_or_swapped_table_is_refused_and_the_others_are_not(copy):
     folder, key = copy
-    entry = read_publication(Folder(folder), key)[0].datasets["town"]
+    entry = read_publication(FolderStorage(folder), key)[0].datasets["town"]
     (_, one), (_, two), (_, three) = entry.tables[:3]
     damaged = bytearray((folder / one.name).read_bytes())
     damaged[len(damaged) // 2] ^= 1
     (folder / one.name).write_bytes(damaged)
     (folder / two.name).write_bytes((folder / three.name).read_bytes())  # a table of the same publication
-    doors = open_publication(Folder(folder), key)
+    doors = open_publication(FolderStorage(folder), key)
     door = doors.door("town")
     for table in door.tables[:2]:
         with pytest.raises(PublicationUnusable, match="is damaged, or is not what was signed"):
@@ -84,16 +84,16 @@ def test_a_damaged_or_swapped_table_is_refused_and_the_others_are_not(copy):
 
 def test_the_description_and_the_noise_are_checked_too(copy):
     folder, key = copy
-    entry = read_publication(Folder(folder), key)[0].datasets["town"]
+    entry = read_publication(FolderStorage(folder), key)[0].datasets["town"]
     for ref in (entry.parts, entry.noise):
         content = (folder / ref.name).read_bytes()
         (folder / ref.name).write_bytes(content.replace(b"e", b"f", 1))
         with pytest.raises(DiscreetError):
-            open_publication(Folder(folder), key).door("town")
+            open_publication(FolderStorage(folder), key).door("town")
         (folder / ref.name).write_bytes(content)
-    open_publication(Folder(folder), key).door("town")
+    open_publication(FolderStorage(folder), key).door("town")
 
 
 def test_a_folder_without_a_publication_says_so(tmp_path):
     with pytest.raises(PublicationUnusable, match=POINTER):
-        open_publication(Folder(tmp_path))
+        open_publication(FolderStorage(tmp_path))

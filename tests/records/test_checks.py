@@ -1,14 +1,19 @@
-"""Records must nest, stay out of what cannot occur, and bear out what is declared of their weights."""
+"""Records must nest, stay out of what cannot occur, and bear out what is declared of their weights.
+
+Of many problems the first ten are told, and all are counted.
+"""
 
 from fractions import Fraction
 
 import numpy as np
+import pyarrow as pa
 import pytest
 
-from discreet.errors import BadData
-from discreet.model.dataset_toml import parse_dataset
+from discreet.errors import BadData, BadRecords
+from discreet.model.description.dataset_toml import parse_dataset
 from discreet.model.survey import Survey
-from discreet.records.checks import WeightSums, move_from_zeros, record_checks
+from discreet.records.checks import Problem, Problems, WeightSums, move_from_zeros, record_checks
+from discreet.records.source import Source
 
 
 @pytest.fixture(scope="module")
@@ -90,3 +95,36 @@ def test_squares_beyond_64_bits_are_added_exactly():
     sums = WeightSums()
     sums.add(np.array([2**40, 2**40]))
     assert sums.squares == 2**81
+
+
+def test_the_first_ten_are_told_in_the_order_of_the_file_and_all_are_counted(town):
+    problems = Problems(parse_dataset(town.description))
+    assert not problems
+    marks = [None] * 5 + [["u2:x", "m3:"]] * 1000
+    problems.add_marks(pa.array(marks, pa.list_(pa.string())), 100)
+    problems.add([Problem(50, "area", "wrong", "mend it")], "area", 1)
+    problems.settle()
+    with pytest.raises(BadRecords) as refused:
+        problems.refuse(
+            Source(None, None, "town.csv", unit="line", places=lambda n: [each + 1 for each in n])
+        )
+    error = refused.value
+    assert error.counts == {"sex": 1000, "age": 1000, "area": 1}
+    assert [problem["line"] for problem in error.problems] == [
+        51,
+        107,
+        107,
+        108,
+        108,
+        109,
+        109,
+        110,
+        110,
+        111,
+    ]
+    assert error.problems[1]["value"] == "x"
+    assert error.message.startswith("Line 51: wrong There are 2,001 problems in all")
+
+
+def test_nothing_wrong_refuses_nothing(town):
+    Problems(parse_dataset(town.description)).refuse(Source(None, None, "town.csv"))

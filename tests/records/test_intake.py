@@ -8,7 +8,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from discreet.errors import BadData
-from discreet.workspace.load import load_dataset
+from discreet.workspace.versions.load_version import load_dataset
 from discreet.workspace.workspace import Workspace
 
 

@@ -1,13 +1,32 @@
-"""Stored records have the smallest columns that hold their codes, a key, and a weight where there is one."""
+"""Stored records have the smallest columns that hold their codes, a key, and a weight where there is one.
+
+Strata, clusters and replicate weights: numbered, squared, checked.
+
+DuckDB draws no bar of its own, and where it refuses every word about its bar nothing is said.
+"""
 
 from dataclasses import replace
 
+import duckdb
+import numpy as np
 import pyarrow as pa
 import pytest
 
-from discreet.model.dataset_toml import parse_dataset
+import discreet
+from discreet.errors import BadData, BadDescription
+from discreet.model.description.dataset_toml import parse_dataset
 from discreet.model.variable import Category, Variable
-from discreet.records.storage import column_names, column_type, storage_schema
+from discreet.records.storage import (
+    UnitCoder,
+    column_names,
+    column_type,
+    hide_progress_bar,
+    join_squares,
+    square_decimals,
+    squares,
+    storage_schema,
+)
+from discreet.workspace.workspace import Workspace
 
 
 @pytest.mark.parametrize(
@@ -24,3 +43,176 @@ def test_neither_ids_nor_labels_are_stored(town):
     assert column_names(dataset) == ["region", "area", "sex", "age", "job", "record_key"]
     weighted = storage_schema(replace(dataset, weight_column="w"))
     assert weighted.field("weight").type == pa.int64()
+
+
+TOML = """
+id = "s"
+label = "S"
+id_column = "id"
+weight_column = "w"
+weight_decimals = 2
+
+[[variable]]
+name = "sex"
+categories = ["1", "2"]
+
+[survey]
+sample_size = 4
+population_size = 40
+largest_weight = 20
+relative_variance = 0.5
+"""
+RECORDS = {
+    "id": [1, 2, 3, 4],
+    "sex": ["1", "2", "1", "2"],
+    "w": [20, 10, 5, 5],
+    "h": ["A", "A", "B", "B"],
+    "c": [1, 1, 1, 2],
+    "r1": [20, 0, 5, 5],
+    "r2": [0, 20, 5.25, 5],
+}
+REPLICATES = 'replicates = "r1..r2"\nmethod = "jackknife"\n'
+UNITS = 'strata = "h"\nclusters = "c"\n'
+
+
+def load(folder, lines, **changes):
+    (folder / "dataset.toml").write_text(
+        TOML.replace("relative_variance = 0.5", "relative_variance = 0.375") + lines
+    )
+    discreet.load(folder / "w", folder / "dataset.toml", pa.table(RECORDS | changes))
+    return Workspace(folder / "w").stored("s")
+
+
+def test_values_are_numbered_as_they_first_occur_over_all_chunks():
+    coder = UnitCoder()
+    assert coder.codes(np.array([9, 3, 9], dtype=np.uint64)).tolist() == [0, 1, 0]
+    assert coder.codes(np.array([2, 3, 2**63], dtype=np.uint64)).tolist() == [2, 1, 3]
+
+
+@pytest.mark.parametrize("weights", [[0, 1, 70_000, 2**31 - 1], [2**31 - 1] * 3])
+def test_sums_of_squares_are_exact(weights):
+    halves = squares(np.array(weights), 0)
+    high, low = (int(halves[name].sum()) for name in ("_square_high", "_square_low"))
+    assert high * 2**32 + low == sum(weight**2 for weight in weights)
+    joined = join_squares(np.array([high]), np.array([low]), 2)
+    assert joined[0] == pytest.approx(sum(weight**2 for weight in weights) / 10**4)
+
+
+@pytest.mark.parametrize(("largest", "decimals"), [("20", 2), ("30000000", 1), ("2000000000", 0)])
+def test_large_weights_are_squared_with_fewer_decimals(largest, decimals):
+    text = TOML.replace("largest_weight = 20", f"largest_weight = {largest}")
+    assert square_decimals(parse_dataset(text)) == decimals
+
+
+def test_a_weight_too_large_to_be_squared_is_refused():
+    with pytest.raises(BadDescription, match="largest_weight"):
+        square_decimals(parse_dataset(TOML.replace("largest_weight = 20", "largest_weight = 1e10")))
+
+
+def test_only_what_errors_need_is_stored():
+    plain = ["sex", "record_key", "weight"]
+    assert column_names(parse_dataset(TOML)) == [*plain, "_square_high", "_square_low"]
+    assert column_names(parse_dataset(TOML + REPLICATES)) == [*plain, "_replicate_1", "_replicate_2"]
+    assert column_names(parse_dataset(TOML + UNITS))[3:5] == ["_stratum", "_cluster"]
+    without = TOML[: TOML.index("[survey]")]
+    assert column_names(parse_dataset(without)) == plain
+
+
+def test_a_cluster_of_the_same_name_in_another_stratum_is_another_one(tmp_path):
+    from discreet.records.engine import AggregateQuery
+
+    stored = load(tmp_path, UNITS)
+    found = stored.engine.aggregate(AggregateQuery(("_stratum", "_cluster")))
+    assert sorted(found.counts.tolist()) == [1, 1, 2]
+    stored.engine.close()
+
+
+@pytest.mark.parametrize(
+    ("lines", "changes", "what"),
+    [
+        (UNITS, {"h": ["A", None, "B", "B"]}, "no stratum"),
+        (UNITS, {"h": ["A", "", "B", "B"]}, "no stratum"),
+        (UNITS, {"c": [1, None, 2, 2]}, "no cluster"),
+        (REPLICATES, {"r2": ["0", "x", "5", "5"]}, "replicate weight"),
+        (REPLICATES, {"r1": [None, 1, 5, 5]}, "replicate weight"),
+        (UNITS + "fpc = { A = 0.1 }\n", {}, "fpc"),
+    ],
+)
+def test_records_without_a_unit_or_with_a_replicate_that_is_no_number_are_refused(
+    lines, changes, what, tmp_path
+):
+    with pytest.raises(BadData, match=what) as caught:
+        load(tmp_path, lines, **changes)
+    assert caught.value.advice
+
+
+def test_a_column_that_is_not_there_is_named(tmp_path):
+    with pytest.raises(BadDescription, match="'r3' for the replicate weights"):
+        load(tmp_path, REPLICATES.replace("r1..r2", "r1..r3"))
+
+
+@pytest.mark.slow
+def test_records_with_other_units_or_replicates_are_another_version(tmp_path):
+    digests = []
+    for place, (lines, changes) in enumerate(
+        [
+            (UNITS, {}),
+            (UNITS, {"c": [1, 2, 1, 2]}),
+            (UNITS, {"h": ["A", "B", "A", "B"]}),
+            (REPLICATES, {}),
+            (REPLICATES, {"r2": [1, 20, 5.25, 5]}),
+        ]
+    ):
+        folder = tmp_path / str(place)
+        folder.mkdir()
+        if place:
+            (folder / "w").mkdir(mode=0o700)
+            (folder / "w" / "secret").write_bytes((tmp_path / "0" / "w" / "secret").read_bytes())
+            (folder / "w" / "secret").chmod(0o600)
+        stored = load(folder, lines, **changes)
+        digests.append(stored.digest)
+        stored.engine.close()
+    assert len(set(digests)) == 5
+
+
+@pytest.mark.slow
+def test_the_order_of_records_does_not_matter(tmp_path):
+    first, second = tmp_path / "a", tmp_path / "b"
+    for folder in (first, second):
+        folder.mkdir()
+    stored = load(first, UNITS)
+    (second / "w").mkdir(mode=0o700)
+    (second / "w" / "secret").write_bytes((first / "w" / "secret").read_bytes())
+    (second / "w" / "secret").chmod(0o600)
+    turned = load(second, UNITS, **{name: values[::-1] for name, values in RECORDS.items()})
+    assert stored.digest == turned.digest
+    for each in (stored, turned):
+        each.engine.close()
+
+
+def test_strata_and_replicates_are_refused_under_dp():
+    dp = TOML.replace("[survey]", '[survey]\nform = "average-weight"')
+    dp += UNITS + '[protection]\nmethod = "dp"\n[protection.universe]\nvariables = ["sex"]\n'
+    with pytest.raises(BadDescription, match="method is dp"):
+        parse_dataset(dp + '[protection.budget]\nfamily = "s"\nepsilon = 1.0\n')
+
+
+class InANotebook:
+    """A connection of a notebook without `ipywidgets`: the bar is off, and to turn it off again is an error."""
+
+    def execute(self, query):
+        if query.startswith("SET"):
+            raise duckdb.InvalidInputException("required package 'ipywidgets' is missing")
+        return duckdb.sql("SELECT false")
+
+
+def test_the_bar_is_off():
+    connection = duckdb.connect()
+    connection.execute("SET enable_progress_bar = true")
+    hide_progress_bar(connection)
+    assert connection.execute("SELECT current_setting('enable_progress_bar')").fetchall() == [(False,)]
+
+
+def test_a_notebook_without_widgets_opens_tables():
+    """To say it in any case ended `discreet.open` in every such notebook."""
+    hide_progress_bar(InANotebook())

@@ -8,15 +8,14 @@ from hypothesis import given, reject, settings
 from hypothesis import strategies as st
 
 from discreet.errors import BadRequest
-from discreet.model.dataset_toml import parse_dataset
-from discreet.model.levels import level_names
+from discreet.model.description.dataset_toml import parse_dataset
+from discreet.model.hierarchy import level_names
 from discreet.model.request import TableRequest, canonical
 from discreet.model.shape import table_shape
-from discreet.records import fast_count
+from discreet.records import compiled_count as fast_count
 from discreet.records import tabulate as tabulation
-from discreet.records.code_file import CodeFile
+from discreet.records.compiled_count import CodeFile, count_dense
 from discreet.records.engine import AggregateQuery, SparseCells
-from discreet.records.fast_count import count_dense
 from discreet.records.storage import RECORD_KEY, WEIGHT
 from discreet.records.tabulate import tabulate
 

@@ -24,9 +24,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from discreet.errors import BadData, BadRecords
-from discreet.model.dataset_toml import parse_dataset
-from discreet.model.file_section import FileOptions
-from discreet.records.draft import describe_file
+from discreet.model.description.dataset_toml import parse_dataset
+from discreet.model.description.sections import FileOptions
+from discreet.records.draft.describe_file import describe_file
 from discreet.records.engine import EngineKind
 from discreet.records.intake import load_records
 
@@ -427,7 +427,7 @@ PLAIN = st.text(
 )
 def test_any_dialect_gives_back_its_records(remarks, delimiter, ends, quoting, encoding, tmp_path_factory):
     """Whatever stands in a field, the fields beside it stay what they are."""
-    from discreet.records.sources import open_source
+    from discreet.records.open_source import open_source
 
     out = io.StringIO(newline="")
     writer = csv.writer(out, delimiter=delimiter, lineterminator=ends, quoting=quoting)

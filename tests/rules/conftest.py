@@ -7,12 +7,12 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from discreet.model.dataset_toml import parse_dataset
+from discreet.model.description.dataset_toml import parse_dataset
 from discreet.model.request import canonical, request_from_text
 from discreet.model.shape import structural_zeros, table_shape
-from discreet.rules.declared import parse_rules
 from discreet.rules.noisy_table import NoisyTable
-from discreet.rules.unfiltered import unfiltered
+from discreet.rules.rule_set import parse_rules
+from discreet.rules.verdict import rule_table
 
 
 @pytest.fixture(scope="session")
@@ -42,7 +42,7 @@ def noisy(dataset):
     """The noisy table that the rules look at for a request, from counts of its variables' own categories, or a seed."""
 
     def table(request, interior=0):
-        wide = unfiltered(request, dataset)
+        wide = rule_table(request, dataset)
         shape = table_shape(wide, dataset)
         base = table_shape(canonical(replace(wide, levels=(), totals=False), dataset), dataset)
         if isinstance(interior, int):

@@ -1,7 +1,7 @@
 """What the rules of shape say of a request, as a value."""
 
 from discreet.errors import Refused
-from discreet.rules.declared import refuse_by_rules
+from discreet.rules.rule_set import refuse_by_rules
 
 
 def first_refusal(*asked, **more):

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from tests.server.watch.readers import census, sliver_dataset
 
-from discreet.model.levels import level_groups, level_names
+from discreet.model.hierarchy import level_groups, level_names
 from discreet.rules.close_groups import close_groups
 
 

@@ -7,16 +7,15 @@ import pyarrow as pa
 import pytest
 
 from discreet.errors import BadRequest, Refused
-from discreet.model.dataset_toml import parse_dataset
+from discreet.model.description.dataset_toml import parse_dataset
 from discreet.model.request import TableRequest, canonical
 from discreet.model.shape import structural_zeros, table_shape
-from discreet.rules.advice import allowed_nearby
-from discreet.rules.declared import parse_rules, refuse_by_rules
+from discreet.rules.alternatives import find_alternatives
 from discreet.rules.noisy_table import NoisyTable
-from discreet.rules.registry import kinds
-from discreet.rules.unfiltered import needs_table, unfiltered, unfiltered_shape
-from discreet.rules.verdict import verdict_of
-from discreet.rules.withheld import cells_of
+from discreet.rules.rule import kinds
+from discreet.rules.rule_set import parse_rules, refuse_by_rules
+from discreet.rules.suppression import layout_for
+from discreet.rules.verdict import needs_table, rule_table, rule_table_shape, verdict_of
 from discreet.workspace.demo import census_batches, census_description
 
 ROWS, QUESTIONS, SEED = 50_000, 1_000, 20_260
@@ -66,9 +65,9 @@ def answer(request):
     refuse_by_rules(request, shape, dataset, rules)
     if not needs_table(rules, request, dataset):
         return np.zeros(shape.lengths, dtype=bool)
-    unfiltered_shape(request, dataset)
-    verdict = verdict_on(unfiltered(request, dataset))
-    return cells_of(verdict, shape, dataset, "independent").withheld
+    rule_table_shape(request, dataset)
+    verdict = verdict_on(rule_table(request, dataset))
+    return layout_for(verdict, shape, dataset, "independent").withheld
 
 
 def refusal_of(request):
@@ -117,7 +116,7 @@ def test_a_thousand_questions_get_a_table_or_advice_that_leads_to_one():
         seen[refusal.code] = seen.get(refusal.code, 0) + 1
         assert refusal.message
         assert refusal.advice
-        instead = next(allowed_nearby(request, dataset, rules, refusal_of), None)
+        instead = next(find_alternatives(request, dataset, rules, refusal_of), None)
         assert instead is not None, request
         assert not answer(instead).all()
     assert {"too-many-variables", "forbidden-combination", "nested-groups", "table-not-released"} <= set(seen)
@@ -131,7 +130,7 @@ def test_the_demo_shows_a_refusal_with_its_advice():
     refusal = refusal_of(request)
     assert refusal.code == "forbidden-combination"
     assert 'use "district" in place of "area"' in refusal.advice
-    instead = next(allowed_nearby(request, dataset, rules, refusal_of), None)
+    instead = next(find_alternatives(request, dataset, rules, refusal_of), None)
     assert instead.variables == ("district", "occupation", "education")
 
 
@@ -143,7 +142,7 @@ def test_the_advice_on_a_sparse_table_is_larger_areas():
     refusal = refusal_of(request)
     assert refusal.code == "table-not-released"
     assert 'Use "region" in place of "district"' in refusal.advice
-    assert next(allowed_nearby(request, dataset, rules, refusal_of), None).variables == (
+    assert next(find_alternatives(request, dataset, rules, refusal_of), None).variables == (
         "region",
         "age",
         "birthplace",

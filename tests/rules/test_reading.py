@@ -3,7 +3,7 @@
 import pytest
 
 from discreet.errors import BadDescription
-from discreet.rules.declared import parse_rules
+from discreet.rules.rule_set import parse_rules
 
 
 @pytest.mark.parametrize(

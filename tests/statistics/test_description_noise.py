@@ -12,17 +12,17 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from discreet.model.dataset_toml import parse_dataset
+from discreet.model.description.dataset_toml import parse_dataset
 from discreet.model.exact import ExactTable
 from discreet.model.request import TableRequest, canonical
 from discreet.model.shape import table_shape
 from discreet.model.universe import parse_universe
 from discreet.noise import laplace
+from discreet.privacy.accounting import TableCost, basic_composition
 from discreet.privacy.audit import delta as exact_delta
-from discreet.privacy.composition_basic import Spent, basic
-from discreet.protect.cover import cover
-from discreet.protect.described_noise import DescriptionNoise, described_noise
-from discreet.records.secret import Secret
+from discreet.protect.description_keys import DescriptionNoise, add_description_noise
+from discreet.protect.margin_choice import choose_margins
+from discreet.records.keys import Secret
 
 #: Of every single test below; secrets are fixed, so the outcome is too.
 FALSE_ALARM = 1e-6
@@ -61,7 +61,7 @@ def releases(dataset, count, table=TABLE, *, version="1", fingerprint=None, tota
     )
     request = TableRequest("cells", ("cell",), () if totals else ("part",), totals=False)
     shape = table_shape(canonical(request, dataset), dataset)
-    parts = cover(shape, universe, dataset, {("cell", "part"): 1.0})
+    parts = choose_margins(shape, universe, dataset, {("cell", "part"): 1.0})
     counts = np.full(shape.lengths, count * (8 if totals else 1))
     exact = ExactTable(shape, counts, np.zeros(shape.lengths, dtype=np.uint64))
     found = []
@@ -69,7 +69,7 @@ def releases(dataset, count, table=TABLE, *, version="1", fingerprint=None, tota
         noise = DescriptionNoise(
             secret, dataset, version, fingerprint or f"records-{count}", {("cell", "part"): table}
         )
-        cells = described_noise(exact, parts, noise)
+        cells = add_description_noise(exact, parts, noise)
         found.append(cells.noisy.ravel())
     return np.concatenate(found)
 
@@ -172,7 +172,7 @@ def independent(one, other):
 
 def test_scales_never_share_noise(dataset, monkeypatch):
     assert independent(releases(dataset, 0), releases(dataset, 0, SHARPER))
-    monkeypatch.setattr("discreet.protect.described_noise.mechanism_name", lambda _table: "missing")
+    monkeypatch.setattr("discreet.protect.description_keys.mechanism_name", lambda _table: "missing")
     assert not independent(releases(dataset, 0), releases(dataset, 0, SHARPER))
 
 
@@ -184,12 +184,12 @@ def test_a_scale_is_in_the_key_even_where_the_integers_agree(dataset):
 
 
 def test_a_sum_of_released_cells_has_the_law_that_is_stated(dataset):
-    from discreet.noise.sum_law import SumLaw
+    from discreet.noise.cell_distribution import SumDistribution
 
     noise = releases(dataset, 3, totals=True) - 24
-    law = {v: float(p) for v, p in SumLaw(TABLE.rows[0], 8).exact_law().items()}
+    law = {v: float(p) for v, p in SumDistribution(TABLE.rows[0], 8).exact_distribution().items()}
     assert chi_square(noise, law) > FALSE_ALARM
-    wrong = {v: float(p) for v, p in SumLaw(TABLE.rows[0], 7).exact_law().items()}
+    wrong = {v: float(p) for v, p in SumDistribution(TABLE.rows[0], 7).exact_distribution().items()}
     assert chi_square(noise, wrong) < FALSE_ALARM
 
 
@@ -200,8 +200,8 @@ def test_an_uncharged_margin_breaks_the_promise_visibly(dataset):
     absent = [releases(dataset, 0, table, version=name) for name, table in tables]
     present = [releases(dataset, 1, table, version=name) for name, table in tables]
     below, below_with = (np.all([r <= 0 for r in side], axis=0) for side in (absent, present))
-    charged, delta = basic([Spent(third, EPSILON / 3, 3)])
-    uncharged, _ = basic([Spent(third, EPSILON / 3, 2)])
+    charged, delta = basic_composition([TableCost(third, EPSILON / 3, 3)])
+    uncharged, _ = basic_composition([TableCost(third, EPSILON / 3, 2)])
     p = clopper_pearson(int(below.sum()), below.size)
     q = clopper_pearson(int(below_with.sum()), below_with.size)
     assert p[0] - math.exp(charged) * q[1] <= float(delta)

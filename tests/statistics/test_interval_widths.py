@@ -18,9 +18,8 @@ import pytest
 from scipy.stats import norm
 
 from discreet.inference import difference_interval, ratio_interval, share_interval, sum_interval
-from discreet.inference.bootstrap import with_noise
-from discreet.inference.chernoff import chernoff
-from discreet.inference.possible_rows import possible_rows
+from discreet.inference.confidence_intervals.tail_bounds import chernoff_bound, possible_rows
+from discreet.inference.hypothesis_tests.p_value import with_noise
 from discreet.noise import abs_noise, dropadd, laplace, maxent, normal, pram
 
 NOISE = {
@@ -285,7 +284,7 @@ def test_the_bound_for_many_cells_by_chernoff_alone_would_be_found_out():
     """A wrong alternative that holds for every row, and that intervals of sums were made with before."""
     cells, noise = [4, 5] * 15, NOISE["maxent"]
     rows = [*possible_rows(cells, noise)]
-    reach = chernoff(rows).highest_not_rare(0.05)
+    reach = chernoff_bound(rows).upper_quantile(0.05)
     exact = kept_by_some(cells, noise, 0.9)
     assert ratio_of_widths((sum(cells) - reach, sum(cells) + reach), exact) > WIDEST
 

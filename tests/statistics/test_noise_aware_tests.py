@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 from scipy.stats import binomtest, norm
 
-from discreet.inference.bootstrap import with_noise
-from discreet.inference.independence import independence_tests
-from discreet.inference.likelihood_ratio import chi_square
+from discreet.inference.hypothesis_tests.independence import independence_tests
+from discreet.inference.hypothesis_tests.likelihood_ratio import chi_square
+from discreet.inference.hypothesis_tests.p_value import with_noise
 from discreet.noise import NoiseRow, NoiseTable, laplace
 from discreet_studies.bench.size_grid import GRID
 from discreet_studies.bench.tests_size import p_values

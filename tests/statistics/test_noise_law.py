@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from discreet.answer.pipeline import release_table
 from discreet.model.request import TableRequest
-from discreet.workspace.load import load_dataset
+from discreet.release.pipeline import release_table
+from discreet.workspace.versions.load_version import load_dataset
 from discreet.workspace.workspace import Workspace
 
 #: Of each chi-square test below; a fixed secret and fixed records make the outcome fixed.

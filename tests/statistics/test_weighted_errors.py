@@ -15,11 +15,11 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from discreet.answer.doors import Doors
 from discreet.assess.survey_errors import survey_errors
 from discreet.model.request import TableRequest
+from discreet.release.dataset_registry import DatasetRegistry
 from discreet.workspace.demo.spudlandia import spudlandia_batches, spudlandia_description
-from discreet.workspace.load import load_dataset
+from discreet.workspace.versions.load_version import load_dataset
 from discreet.workspace.workspace import Workspace
 
 DOCS = Path(__file__).parents[2] / "docs" / "methods" / "survey-weights.md"
@@ -53,7 +53,7 @@ def compared(folder):
     (folder / "secret").chmod(0o600)
     load_dataset(folder, spudlandia_description(), pa.Table.from_batches(list(spudlandia_batches())))
     found = {kind: [] for kind in KINDS}
-    door = Doors(Workspace(folder)).door("spudlandia")
+    door = DatasetRegistry(Workspace(folder)).door("spudlandia")
     for row, column in TABLES:
         asked = TableRequest("spudlandia", (row,), (column,))
         release = door.release(TableRequest("spudlandia", (row,), (column,), measure="weighted"))

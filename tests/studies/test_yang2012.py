@@ -11,12 +11,12 @@ from scipy.optimize import linprog
 from scipy.stats import norm
 from tests.studies.test_papers import Look, exhibit_of
 
-from discreet.inference.plain_fit import fit_log_linear
-from discreet.margins.closure import margin_tables
-from discreet.margins.holistic import Holistic, HolisticRelease, nearest
+from discreet.inference.hypothesis_tests.log_linear_model import fit_log_linear
+from discreet.margins.contingency_table import PAPER_TABLES
+from discreet.margins.holistic import Holistic, HolisticRelease, round_half_up
 from discreet.margins.integer_noise import SeededNoise
+from discreet.margins.margin_set import margin_tables
 from discreet.margins.study import study
-from discreet.margins.tables import PAPER_TABLES
 from discreet.pictures.save import render
 from discreet_studies.exhibit import Effort
 from discreet_studies.yang2012 import EXHIBITS
@@ -190,7 +190,7 @@ def test_the_statistic_of_a_solution_without_noise_depends_on_which_solution_it_
     ).T
     cost = np.random.default_rng(1).normal(size=known.table.counts.size)
     solved = linprog(cost, A_eq=sums, b_eq=sums @ known.table.counts.ravel(), bounds=(0, None))
-    corner = nearest(solved.x.reshape(known.table.shape))
+    corner = round_half_up(solved.x.reshape(known.table.shape))
     assert margin_tables(corner, known.wanted)[known.wanted.margins[0]].tolist() == (
         margin_tables(known.table.counts, known.wanted)[known.wanted.margins[0]].tolist()
     )

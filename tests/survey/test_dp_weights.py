@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from discreet.survey import dp_weights as private_weights
-from discreet.survey.design import SurveyDesign
 from discreet.survey.dp_weights import average_weight, invariant, public_strata
+from discreet.survey.weight_forms import SurveyDesign
 
 BAILIE = json.loads((Path(__file__).parents[1] / "oracles" / "bailie2020.json").read_text())
 SPUDLANDIA = SurveyDesign(BAILIE["sample_size"], BAILIE["population"] * 10_000, 4, 30_000_000)

@@ -7,24 +7,24 @@ from math import sqrt
 import numpy as np
 import pytest
 
-from discreet.model.error_ladder import ERROR_LADDER, SHARE_LADDER
+from discreet.model.release import ERROR_STEPS, SHARE_STEPS
 from discreet.survey import sampling_error
-from discreet.survey.design import SurveyDesign
-from discreet.survey.sampling_error import declared_effects, errors_told, unreliable
+from discreet.survey.sampling_error import kish_effects, relative_errors, unreliable
+from discreet.survey.weight_forms import SurveyDesign
 
 DESIGN = SurveyDesign(1500, 10_000_000_000, 4, 30_000_000, Fraction(1, 5))
 
 
 def told(noisy, values, effect=1.2, variance=3 * 667.0**2):
     noisy, values = np.array(noisy), np.array(values)
-    return errors_told(noisy, values, np.full(noisy.shape, effect), np.full(noisy.shape, variance))
+    return relative_errors(noisy, values, np.full(noisy.shape, effect), np.full(noisy.shape, variance))
 
 
 @pytest.mark.parametrize("count", [1, 7, 20, 100, 1499, 10**6])
 def test_errors_are_rounded_up_to_the_next_rung_of_the_public_ladder(count):
     exact = 1000 * sqrt(1.2 / count + 3 / count**2)
     found = int(told([count], [667 * count]).errors[0])
-    assert found == min(rung for rung in ERROR_LADDER if rung >= exact)
+    assert found == min(rung for rung in ERROR_STEPS if rung >= exact)
 
 
 def test_a_value_on_a_rung_stays_on_it():
@@ -36,7 +36,7 @@ def test_a_value_on_a_rung_stays_on_it():
 @pytest.mark.parametrize("count", [1, 7, 20, 100, 1499])
 def test_the_noises_share_is_rounded_up_too(count):
     exact = 1000 * (3 / count**2) / (1.2 / count + 3 / count**2)
-    assert told([count], [667 * count]).noise_shares[0] == min(r for r in SHARE_LADDER if r >= exact)
+    assert told([count], [667 * count]).noise_shares[0] == min(r for r in SHARE_STEPS if r >= exact)
 
 
 def test_without_noise_its_share_is_none_and_without_sampling_it_is_everything():
@@ -56,7 +56,7 @@ def test_printed_errors_decide_which_cells_are_unreliable():
 
 
 def test_declared_constants_give_kishs_effect_of_a_proportion():
-    found = declared_effects(np.array([0, 750, 1500, 9999]), DESIGN)
+    found = kish_effects(np.array([0, 750, 1500, 9999]), DESIGN)
     assert found == pytest.approx([1.2 * 0.9985, 0.6 * 0.9985, 0, 0])
 
 

@@ -11,16 +11,16 @@ from pathlib import Path
 import pytest
 from sqlalchemy import create_engine, text
 
-from discreet.answer.pipeline import release_table
 from discreet.errors import BudgetSpent, LedgerUnusable
-from discreet.formats import named_format
+from discreet.formats import format_by_name
 from discreet.ledger.entries import Charge
 from discreet.model.request import TableRequest
-from discreet.records.secret import read_secret
-from discreet.workspace.ledger_marks import MARK, VersionMarks
-from discreet.workspace.ledger_place import LEDGER, accounts_of, open_ledger
-from discreet.workspace.load import load_dataset
-from discreet.workspace.upkeep.doctor import examine
+from discreet.records.keys import read_secret
+from discreet.release.pipeline import release_table
+from discreet.workspace.ledger_location import LEDGER, open_accounts, open_ledger
+from discreet.workspace.operate.diagnosis import examine
+from discreet.workspace.versions.ledger_marks import MARK, VersionMarks
+from discreet.workspace.versions.load_version import load_dataset
 from discreet.workspace.workspace import Workspace
 
 OUTSIDE = TableRequest("town", ("sex",), ("job",), ("area",))
@@ -35,14 +35,14 @@ def test_a_workspace_is_served_from_a_ledger_on_postgresql(private_town, postgre
     (folder / "secret").chmod(0o600)
     load_dataset(folder, private_town.description, private_town.records)
     assert not (folder / LEDGER).exists()
-    key = accounts_of(folder).create("ann", "analyst")
+    key = open_accounts(folder).create("ann", "analyst")
     ledger = open_ledger(folder)
     ledger.allow("town", "ann", (ledger.state("town").cap[0], ledger.state("town").cap[1]))
     workspace = Workspace(folder)
     there = release_table(workspace.stored("town"), TableRequest("town", ("sex",), ("age",)))
     paid = release_table(workspace.stored("town"), OUTSIDE, workspace.asker(key))
     again = release_table(Workspace(folder).stored("town"), OUTSIDE)
-    assert named_format("json").write(paid) == named_format("json").write(again)
+    assert format_by_name("json").write(paid) == format_by_name("json").write(again)
     third = private_town.description.replace("epsilon = 4.0", "epsilon = 5.0")
     with pytest.raises(BudgetSpent):
         load_dataset(folder, third, private_town.records)
@@ -50,7 +50,7 @@ def test_a_workspace_is_served_from_a_ledger_on_postgresql(private_town, postgre
     here = release_table(
         Workspace(private_town.folder).stored("town"), TableRequest("town", ("sex",), ("age",))
     )
-    assert named_format("json").write(here) == named_format("json").write(there)
+    assert format_by_name("json").write(here) == format_by_name("json").write(there)
     with pytest.raises(LedgerUnusable):
         Workspace(folder).stored("town")
     with pytest.raises(LedgerUnusable, match="missing"):
@@ -129,7 +129,7 @@ def test_a_fail_over_loses_no_charge_with_a_synchronous_standby_and_is_refused_w
     lagging.run("pg_ctl", "-w", "-m", "fast", "stop")
     secret = read_secret(folder / "secret")
     (place,) = (path.parent for path in (folder / "datasets" / "town").glob(f"*/{MARK}"))
-    served = open_ledger(folder).marked_by(VersionMarks(folder, secret, place))
+    served = open_ledger(folder).with_checkpoints(VersionMarks(folder, secret, place))
     answered: list[str] = []
     charge_on_and_on(served, "early", answered, 3)
     lagging.start("-c primary_conninfo=''")  # the server that it followed is out of its reach
@@ -146,7 +146,9 @@ def test_a_fail_over_loses_no_charge_with_a_synchronous_standby_and_is_refused_w
     until(primary, "SELECT count(*) FROM pg_stat_replication WHERE sync_state = 'sync'", 1)
     assert {each.state for each in examine(folder, records=False) if each.what == "ledger"} == {"sound"}
     clients = [
-        threading.Thread(target=charge_on_and_on, args=(open_ledger(folder).marked_by(marks), name, answered))
+        threading.Thread(
+            target=charge_on_and_on, args=(open_ledger(folder).with_checkpoints(marks), name, answered)
+        )
         for name in ("one", "two", "three")
         for marks in [VersionMarks(folder, secret, place)]
     ]

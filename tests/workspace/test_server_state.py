@@ -1,6 +1,6 @@
 """Where a server writes, and the key of its log."""
 
-from discreet.records.secret import create_secret
+from discreet.records.keys import create_secret
 from discreet.workspace.server_state import log_key, state_folder
 
 

@@ -7,10 +7,10 @@ import weakref
 
 import pytest
 
-from discreet.answer.pipeline import release_table
 from discreet.errors import NotFound, UnknownDataset, WorkspaceUnusable
 from discreet.model.request import TableRequest
-from discreet.workspace.load import load_dataset
+from discreet.release.pipeline import release_table
+from discreet.workspace.versions.load_version import load_dataset
 from discreet.workspace.workspace import Workspace
 
 REQUEST = TableRequest("town", ("sex",), ("age",))
@@ -74,7 +74,7 @@ def test_another_process_answers_the_same(workspace):
     once = release_table(workspace.stored("town"), REQUEST).values.tolist()
     program = (
         "import json, sys; from pathlib import Path; from discreet.workspace.workspace import Workspace\n"
-        "from discreet.model.request import TableRequest; from discreet.answer.pipeline import release_table\n"
+        "from discreet.model.request import TableRequest; from discreet.release.pipeline import release_table\n"
         "stored = Workspace(Path(sys.argv[1]), threads=1).stored('town')\n"
         "print(json.dumps(release_table(stored, TableRequest('town', ('sex',), ('age',))).values.tolist()))"
     )

@@ -1,4 +1,9 @@
-"""Which cells of a table are sums of which, and what is done about it.
+"""The order in which a table is fitted: its variables by their names, however it is laid out.
+
+A solver that meets several best tables takes one by the order of its axes. With one order for all layouts of a table, the
+same people have the same number in each of them.
+
+Which cells of a table are sums of which, and what is done about it.
 
     independent   every total has noise of its own (nothing is done)
     interior      totals are the sums of the noisy leaf cells, whose values are the same in every table; two tables
@@ -7,26 +12,63 @@
                   all layouts of a table (`table_order`)
 
 Source: Shlomo, Krenzke & Li (2019), section 2, option 1, for `interior`.
+
+The nearest table without negative numbers that adds up and keeps its grand total.
+
+Of all tables of leaf cells x ≥ 0 with the same sum, the one with the least Σ (x - v)² is
+
+    x = max(v - θ, 0),    θ such that the sum is kept,
+
+and then whole numbers: each cell goes down to a whole number, and the cells with the largest remainders go up by one until
+the sum is that of the rounded grand total. Totals are sums of the shown cells.
+
+Source: Held, Wolfe & Crowder (1974) for the projection.
 """
 
 from __future__ import annotations
 
-from dataclasses import replace
-from typing import TYPE_CHECKING
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
 
 from discreet.additivity.axis_tree import Additive, AxisTree
-from discreet.additivity.fitted import fitted
-from discreet.additivity.table_order import TableOrder
+from discreet.additivity.fitting import fit_totals
 from discreet.errors import BadRequest
-from discreet.model.told import told
+from discreet.model.messages.text import message
 
 if TYPE_CHECKING:
-    import numpy as np
     from numpy.typing import NDArray
 
-    from discreet.additivity.fitted import Kept
+    from discreet.additivity.fitting import PublishedCells
     from discreet.model.protection import Protection
     from discreet.model.shape import Dimension, TableShape
+
+
+@dataclass(frozen=True, slots=True)
+class TableOrder:
+    """The axes of a table, in the order in which it is fitted.
+
+    >>> order = TableOrder((1, 0))
+    >>> order.put(np.array([[1, 2, 3]])).tolist(), order.back(order.put(np.array([[1, 2, 3]]))).tolist()
+    ([[1], [2], [3]], [[1, 2, 3]])
+    """
+
+    axes: tuple[int, ...]
+
+    @classmethod
+    def of(cls, shape: TableShape) -> Self:
+        """By the names of the variables."""
+        names = [dimension.name for dimension in shape.dimensions]
+        return cls(tuple(sorted(range(len(names)), key=names.__getitem__)))
+
+    def put(self, cells: NDArray[Any]) -> NDArray[Any]:
+        """Cells in this order."""
+        return np.ascontiguousarray(cells.transpose(self.axes))
+
+    def back(self, cells: NDArray[Any]) -> NDArray[Any]:
+        """Cells of this order, as the table is laid out."""
+        return np.ascontiguousarray(cells.transpose(np.argsort(self.axes)))
 
 
 def add_up(
@@ -35,7 +77,7 @@ def add_up(
     additivity: str,
     impossible: NDArray[np.bool_],
     protection: Protection,
-    kept: Kept | None = None,
+    kept: PublishedCells | None = None,
 ) -> tuple[NDArray[np.int64], str]:
     """The values that add up, and a sentence on what was done to them beyond the noise.
 
@@ -55,7 +97,7 @@ def add_up(
     if additivity == "interior":
         return sums_of_interior(values, additive_structure(shape)), ""
     order = TableOrder.of(shape)
-    shown, report = fitted(
+    shown, report = fit_totals(
         order.put(values),
         additive_structure(shape, order),
         impossible=order.put(impossible),
@@ -100,9 +142,46 @@ def _refuse_gaps(dimension: Dimension, parents: tuple[int, ...], last: int) -> N
         size = len(dimension.population) if whole == last else len(dimension.outputs[whole].members)
         if whole >= 0 and parts != size:
             raise BadRequest(
-                told(
+                message(
                     'Totals of "{name}" cannot add up: some of its categories are not shown.',
                     name=dimension.name,
                 ),
-                told("Show or filter out the others, or ask for additivity=independent."),
+                message("Show or filter out the others, or ask for additivity=independent."),
             )
+
+
+def nearest_non_negative(
+    values: NDArray[np.float64], structure: Additive, impossible: NDArray[np.bool_]
+) -> tuple[NDArray[np.int64], float]:
+    """The table, and by how much each cell that stays above zero was lowered.
+
+    Args:
+        values: Unrounded values of a table that adds up.
+        structure: Which cells are sums of which.
+        impossible: Cells that stay zero.
+
+    >>> from discreet.additivity.axis_tree import Additive, AxisTree
+    >>> table, lowered = nearest_non_negative(
+    ...     np.array([4.0, 5.0, -2.0, 7.0]), Additive((AxisTree.plain(3),)), np.zeros(4, np.bool_)
+    ... )
+    >>> table.tolist(), lowered
+    ([3, 4, 0, 7], 1.0)
+    """
+    inner = np.ix_(*(tree.leaves for tree in structure.axes))
+    leaves, possible = values[inner], ~impossible[inner]
+    total = max(0.0, float(leaves.sum()))
+    lowered = _shift(leaves[possible], total)
+    near = np.where(possible, np.maximum(leaves - lowered, 0.0), 0.0)
+    whole = np.floor(near).astype(np.int64)
+    short = round(total) - int(whole.sum())
+    upwards = np.argsort(-(near - whole).ravel(), kind="stable")[: max(short, 0)]
+    whole.ravel()[upwards] += 1
+    return structure.add_up(whole), lowered
+
+
+def _shift(cells: NDArray[np.float64], total: float) -> float:
+    """The θ with Σ max(v - θ, 0) = total."""
+    largest = np.sort(cells)[::-1]
+    thetas = (np.cumsum(largest) - total) / np.arange(1, largest.size + 1)
+    kept = np.flatnonzero(largest > thetas)
+    return float(thetas[kept[-1]]) if kept.size else float(largest[0]) if largest.size else 0.0

@@ -39,7 +39,7 @@ PASSES = 100
 NEVER = 2**40
 
 
-def summed_over(axes: int) -> list[tuple[int, ...]]:
+def sum_axes(axes: int) -> list[tuple[int, ...]]:
     """The axes over which each margin of a table is a sum.
 
     >>> summed_over(2)
@@ -91,7 +91,7 @@ class _Work:
         self.wish, self.cells = wish, wish.copy()
         zero = (wish == 0) & keep_zeros
         self.rise = np.where(possible, np.where(zero, ZERO, 1), NEVER)
-        self.margins = summed_over(wish.ndim)
+        self.margins = sum_axes(wish.ndim)
         lacks = [aims[margin] - wish.sum(axis=margin) for margin in self.margins]
         self.lack = np.concatenate([np.ravel(lack) for lack in lacks])
         self.first = np.cumsum([0, *(np.size(lack) for lack in lacks[:-1])])

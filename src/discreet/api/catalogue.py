@@ -14,28 +14,27 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
-from discreet.answer.door import Door
-from discreet.answer.doors import Doors, open_doors
-from discreet.answer.load import load_dataset
-from discreet.api.address import is_address, read_address
-from discreet.api.answers import COMPUTED_HERE
-from discreet.api.nonzero import NonzeroCells, ServedCells
+from discreet.api.nonzero_cells import NonzeroCells, ServedCells
 from discreet.api.notebook import listing
 from discreet.api.remote import RemoteDoors
-from discreet.api.table import Table
+from discreet.api.server_url import is_url, parse_url
+from discreet.api.table import LOCAL_BACKEND, Table
 from discreet.errors import BadRequest
-from discreet.model.given import given_filters, given_groups, given_levels
+from discreet.model.grammar import read_filters, read_groups, read_levels
 from discreet.model.measure import DEFAULT_MEASURE
 from discreet.model.request import TableRequest
 from discreet.model.view import View
-from discreet.workspace.description_file import description_named, read_description
+from discreet.release.dataset_registry import DatasetRegistry, open_registry
+from discreet.release.dataset_service import DatasetService
+from discreet.release.load_cautions import load_with_cautions
+from discreet.workspace.description_file import name_description_in_errors, read_description
 from discreet.workspace.options import read_options, workspace_folder
 
 if TYPE_CHECKING:
-    from discreet.api.address import Address
-    from discreet.api.answers import Answers
+    from discreet.api.server_url import ServerUrl
+    from discreet.api.table import TableBackend
     from discreet.model.dataset import Dataset
-    from discreet.workspace.version_facts import VersionFacts
+    from discreet.workspace.versions.history import VersionFacts
 
     #: The groups of one variable: lists of codes, groups by their names, or text.
     GroupsOfOne = Iterable[Iterable[str]] | Mapping[str, Iterable[str] | str] | str
@@ -57,7 +56,10 @@ class Catalogue:
     """
 
     def __init__(
-        self, doors: Doors | RemoteDoors, key: str | None = None, answers: Answers = COMPUTED_HERE
+        self,
+        doors: DatasetRegistry | RemoteDoors,
+        key: str | None = None,
+        answers: TableBackend = LOCAL_BACKEND,
     ) -> None:
         self._doors = doors
         self._key = key
@@ -164,7 +166,7 @@ class Catalogue:
         """
         door = self._doors.door(dataset, self._key, version)
         asked = _request(dataset, **parts)
-        if isinstance(door, Door):
+        if isinstance(door, DatasetService):
             return NonzeroCells(door.nonzero(door.check_nonzero(asked)))
         return ServedCells(partial(door.nonzero, asked))
 
@@ -252,14 +254,14 @@ def open_workspace(
         BadRequest: The address of a page, or of no server.
         ServerUnusable: No server of Discreet answers there.
     """
-    if isinstance(folder, str) and is_address(folder):
+    if isinstance(folder, str) and is_url(folder):
         return _open_server(folder, key)
     chosen = workspace_folder(None if folder is None else Path(folder))
     options = read_options(chosen, threads=threads)
-    return Catalogue(open_doors(chosen, threads=options.threads), key)
+    return Catalogue(open_registry(chosen, threads=options.threads), key)
 
 
-def connect(address: Address, key: str | None = None) -> RemoteDoors:
+def connect(address: ServerUrl, key: str | None = None) -> RemoteDoors:
     """The doors of a server, for the key of an account or that of DISCREET_KEY."""
     from discreet.api.connection import Connection
 
@@ -267,7 +269,7 @@ def connect(address: Address, key: str | None = None) -> RemoteDoors:
 
 
 def _open_server(text: str, key: str | None) -> Catalogue:
-    address = read_address(text)
+    address = parse_url(text)
     if address.dataset or address.query:
         raise BadRequest(
             f'"{text}" is the address of a page.',
@@ -302,8 +304,8 @@ def load(
         The digest that names the version that is served. Cautions for the custodian go to the log `discreet.load`.
     """
     path = Path(description)
-    with description_named(path):
-        return load_dataset(
+    with name_description_in_errors(path):
+        return load_with_cautions(
             Path(folder),
             read_description(path),
             records,
@@ -330,16 +332,16 @@ def _request(
     fit_to: Iterable[str] | str = (),
 ) -> TableRequest:
     """A request from what Python gives."""
-    grouped, names = given_groups(groups)
+    grouped, names = read_groups(groups)
     return TableRequest(
         dataset,
         _names(rows),
         _names(columns),
         _names(layers),
-        given_filters(filters),
+        read_filters(filters),
         grouped,
         totals,
-        given_levels(levels),
+        read_levels(levels),
         measure,
         additivity,
         _names(fit_to),

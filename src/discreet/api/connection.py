@@ -20,8 +20,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import httpx
 
 from discreet import __version__
-from discreet.api.address import keeps_secrets
-from discreet.api.remote_release import reading
+from discreet.api.remote_release import reject_malformed
+from discreet.api.server_url import is_confidential
 from discreet.errors import BadKey, Refused, ServerUnusable, all_errors
 
 if TYPE_CHECKING:
@@ -47,7 +47,7 @@ _TRY_LATER = {429, 503}
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class ServerResponse:
     """What a server answered.
 
     Args:
@@ -66,7 +66,7 @@ class Answer:
         Raises:
             ServerUnusable: It is none.
         """
-        with reading():
+        with reject_malformed():
             return json.loads(self.body)
 
 
@@ -88,8 +88,8 @@ class Connection:
         transport: httpx.BaseTransport | None = None,
         sleep: Callable[[float], None] = time.sleep,
     ) -> None:
-        key = _usable(key)
-        if key and not keeps_secrets(base):
+        key = _clean_key(key)
+        if key and not is_confidential(base):
             warnings.warn(
                 f"The API key is sent to {base} without encryption: whoever is on the way can read it. "
                 "Use an https:// address.",
@@ -97,7 +97,7 @@ class Connection:
             )
         self.base = base
         self._sleep = sleep
-        self._kept: OrderedDict[str, Answer] = OrderedDict()
+        self._kept: OrderedDict[str, ServerResponse] = OrderedDict()
         headers = {"user-agent": f"discreet/{__version__}"} | (
             {"authorization": f"Bearer {key}"} if key else {}
         )
@@ -109,7 +109,7 @@ class Connection:
             transport=transport,
         )
 
-    def get(self, path: str, query: Query = (), tag: str = "") -> Answer | None:
+    def get(self, path: str, query: Query = (), tag: str = "") -> ServerResponse | None:
         """Ask for a document below the server's address.
 
         Args:
@@ -127,13 +127,13 @@ class Connection:
         if status == httpx.codes.NOT_MODIFIED and (tag or kept):
             return kept
         if status != httpx.codes.OK:
-            raise problem(status, body, self.base)
-        answer = Answer(body, headers.get("etag", ""), headers.get("discreet-charged", ""))
+            raise error_of_response(status, body, self.base)
+        answer = ServerResponse(body, headers.get("etag", ""), headers.get("discreet-charged", ""))
         if answer.tag and "no-store" not in headers.get("cache-control", ""):
             self._keep(address, answer)
         return answer
 
-    def fetch(self, path: str, query: Query = ()) -> Answer:
+    def fetch(self, path: str, query: Query = ()) -> ServerResponse:
         """Ask for a document that is not at hand."""
         answer = self.get(path, query)
         assert answer is not None  # noqa: S101 - without a tag there is an answer
@@ -148,7 +148,7 @@ class Connection:
         """
         status, _, pieces = self._ask(self._address(path, query), "", self._piecewise)
         if status != httpx.codes.OK:
-            raise problem(status, b"".join(pieces), self.base)
+            raise error_of_response(status, b"".join(pieces), self.base)
         return pieces
 
     def close(self) -> None:
@@ -159,7 +159,7 @@ class Connection:
     def _address(self, path: str, query: Query) -> str:
         return str(httpx.URL(self.base + path, params=list(query)))
 
-    def _keep(self, address: str, answer: Answer) -> None:
+    def _keep(self, address: str, answer: ServerResponse) -> None:
         """Keep an answer; the oldest go where all are too large together."""
         self._kept.pop(address, None)
         self._kept[address] = answer
@@ -176,7 +176,7 @@ class Connection:
                 status, answered, body = self._once(address, headers, read)
             except httpx.TransportError as error:
                 if attempt == RETRIES or "[SSL" in str(error):
-                    raise _unreachable(self.base, error) from None
+                    raise _connection_error(self.base, error) from None
                 self._sleep(_backoff(attempt))
                 continue
             wait = _wait(answered.get("retry-after", ""), attempt)
@@ -239,7 +239,7 @@ class Connection:
         return f"<Connection to {self.base}>"
 
 
-def problem(status: int, body: bytes, base: str) -> DiscreetError:
+def error_of_response(status: int, body: bytes, base: str) -> DiscreetError:
     """The error that a server tells, as the class that its code names."""
     try:
         told = json.loads(body)
@@ -256,7 +256,7 @@ def problem(status: int, body: bytes, base: str) -> DiscreetError:
     return ServerUnusable(detail, advice)
 
 
-def _usable(key: str | None) -> str:
+def _clean_key(key: str | None) -> str:
     """A key as a header can carry it; empty without one."""
     stripped = (key or "").strip()
     if not (stripped.isascii() and stripped.isprintable()):
@@ -264,7 +264,7 @@ def _usable(key: str | None) -> str:
     return stripped
 
 
-def _unreachable(base: str, error: httpx.TransportError) -> ServerUnusable:
+def _connection_error(base: str, error: httpx.TransportError) -> ServerUnusable:
     if "[SSL" in str(error):
         return ServerUnusable(
             f"{base} has no certificate that can be trusted, or does not speak TLS.",

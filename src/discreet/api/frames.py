@@ -1,4 +1,6 @@
-"""A release as a frame: pandas long and wide, Polars, Arrow, xarray. All have the columns of the tidy CSV.
+"""How a table reads: layers and rows down the side, columns along the top.
+
+A release as a frame: pandas long and wide, Polars, Arrow, xarray. All have the columns of the tidy CSV.
 
 Categories keep their declared order, the total last, so that sorting and plotting do too. What must be told travels along:
 `frame.attrs` in pandas, the schema's metadata in Arrow, `attrs` in xarray. Polars has no place for it.
@@ -6,15 +8,15 @@ Categories keep their declared order, the total last, so that sorting and plotti
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from discreet.api.layout import layout_of
 from discreet.model.columns import numbers_of, places_of
-from discreet.model.provenance import provenance
-from discreet.model.registry import Extra
-from discreet.model.release import STATUSES
+from discreet.model.messages.citation import provenance
+from discreet.model.plugins import Extra
+from discreet.model.release import NOT_APPLICABLE, STATUS_MEANING, STATUSES, WITHHELD
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -26,6 +28,94 @@ if TYPE_CHECKING:
     from discreet.model.release import Release
     from discreet.model.shape import Dimension
 
+#: The heads of errors beside a number.
+_ERROR_HEADS = {"relative_standard_error": "RSE", "noise_share": "noise"}
+#: The heads of what is derived from a number, where it is not its name.
+_HEADS = {"percent": "%"}
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """The variables of a table by where they stand.
+
+    Args:
+        side: Down the side, outer first: layers, then rows.
+        top: Along the top, outer first.
+        order: The axes of the release's arrays in the order of `side` and `top`.
+    """
+
+    side: tuple[Dimension, ...]
+    top: tuple[Dimension, ...]
+    order: tuple[int, ...]
+
+    @property
+    def height(self) -> int:
+        """The number of lines."""
+        return int(np.prod([dimension.length for dimension in self.side], dtype=np.int64))
+
+    def spread(self, array: NDArray[Any]) -> NDArray[Any]:
+        """An array of the release as lines of the table."""
+        return array.transpose(self.order).reshape(self.height, -1)
+
+
+def layout_of(release: Release) -> Layout:
+    """Where the variables of a release stand."""
+    request, dimensions = release.request, release.dimensions
+    side = tuple(d for names in (request.layers, request.rows) for d in dimensions if d.name in names)
+    top = tuple(d for d in dimensions if d.name in request.columns)
+    return Layout(side, top, tuple(dimensions.index(dimension) for dimension in side + top))
+
+
+def error_columns(release: Release) -> dict[str, NDArray[np.int64]]:
+    """The errors of a weighted table in tenths of a percent; negative where none is shown."""
+    found = {"relative_standard_error": release.errors, "noise_share": release.noise_shares}
+    return {
+        name: np.where(release.missing, -1, tenths) for name, tenths in found.items() if tenths is not None
+    }
+
+
+def annotation_texts(release: Release, *, errors: bool) -> list[tuple[str, NDArray[np.object_]]]:
+    """What stands beside each number, by its head: errors, percentages, ranks; empty texts where there is none."""
+    found = [
+        (_ERROR_HEADS[name], _text_array([f"{n / 10:.1f} %" for n in tenths.ravel().tolist()], tenths < 0))
+        for name, tenths in (error_columns(release).items() if errors else ())
+    ]
+    return found + [
+        (_HEADS.get(c.name, c.name), _text_array([f"{n:,}" for n in c.values.ravel().tolist()], c.missing))
+        for c in release.derived
+    ]
+
+
+def _text_array(texts: list[str], missing: NDArray[np.bool_]) -> NDArray[np.object_]:
+    return np.where(missing, "", np.array(texts, dtype=object).reshape(missing.shape))
+
+
+def legend_of(release: Release) -> list[str]:
+    """What the status letters of a table mean, and what is derived from its numbers."""
+    present = [STATUSES[number] for number in np.unique(release.status) if number]
+    marks = [f"[{letter}] {STATUS_MEANING[letter]}" for letter in present]
+    return marks + [f"{_HEADS.get(c.name, c.name)}: {c.meaning}" for c in release.derived]
+
+
+def cell_text(value: float, status: int) -> str:
+    """A value, its status, or both.
+
+    >>> cell_text(1234, 0), cell_text(0, 1), cell_text(12, 3)
+    ('1,234', '[c]', '12 [u]')
+    """
+    mark = f"[{STATUSES[status]}]" if status else ""
+    return mark if status in {WITHHELD, NOT_APPLICABLE} else f"{value:,} {mark}".rstrip()
+
+
+def depths_of(dimension: Dimension) -> list[int]:
+    """For each place how many coarser categories hold it; a total stands on its own."""
+    return [output.depth for output in dimension.outputs] + [0] * dimension.total
+
+
+def lists_of(*arrays: NDArray[Any]) -> list[list[list[Any]]]:
+    """Arrays of lines as lists of Python's own numbers."""
+    return [array.tolist() for array in arrays]
+
 
 def long_frame(release: Release) -> pd.DataFrame:
     """One line a cell: codes and labels as ordered categories, `value`, `status`, and the numbers beside."""
@@ -33,14 +123,14 @@ def long_frame(release: Release) -> pd.DataFrame:
 
     columns: dict[str, Any] = {}
     for dimension, places in places_of(release):
-        columns[dimension.name] = _ordered(dimension.codes, places)
-        columns[f"{dimension.name}_label"] = _ordered(dimension.labels, places)
+        columns[dimension.name] = _ordinal(dimension.codes, places)
+        columns[f"{dimension.name}_label"] = _ordinal(dimension.labels, places)
     value, *beside = numbers_of(release)
     columns[value.name] = _nullable(value)
     columns["status"] = np.array(STATUSES, dtype=object)[release.status.ravel()]
     columns |= {numbers.name: _nullable(numbers) for numbers in beside}
     frame = pd.DataFrame(columns)
-    frame.attrs = told(release)
+    frame.attrs = table_metadata(release)
     return frame
 
 
@@ -55,7 +145,7 @@ def wide_frame(release: Release) -> pd.DataFrame:
     columns = {column: value[places[:, column]] for column in range(len(top))}
     frame = pd.DataFrame(columns, index=_index(layout.side, release.dataset.unit))
     frame.columns = top
-    frame.attrs = told(release)
+    frame.attrs = table_metadata(release)
     return frame
 
 
@@ -98,10 +188,10 @@ def xarray_dataset(release: Release) -> xr.Dataset:
         for numbers in numbers_of(release)
     }
     arrays["status"] = (names, np.array(STATUSES)[release.status])
-    return xr.Dataset(arrays, coordinates, told(release))
+    return xr.Dataset(arrays, coordinates, table_metadata(release))
 
 
-def told(release: Release) -> dict[str, Any]:
+def table_metadata(release: Release) -> dict[str, Any]:
     """All that must be told of a table, by name; notes, promises and status letters are one text each."""
     words: dict[str, Any] = {}
     for name, text in provenance(release):
@@ -109,7 +199,7 @@ def told(release: Release) -> dict[str, Any]:
     return words
 
 
-def _ordered(texts: tuple[str, ...], places: NDArray[np.int32]) -> pd.Categorical:
+def _ordinal(texts: tuple[str, ...], places: NDArray[np.int32]) -> pd.Categorical:
     """Texts as ordered categories; where two places have one label, they are one category."""
     import pandas as pd
 
@@ -139,7 +229,7 @@ def _index(dimensions: tuple[Dimension, ...], unit: str) -> pd.Index:
     if not dimensions:
         return pd.Index([unit])
     names = [dimension.label for dimension in dimensions]
-    ordered = [_ordered(d.labels, np.arange(d.length, dtype=np.int32)) for d in dimensions]
+    ordered = [_ordinal(d.labels, np.arange(d.length, dtype=np.int32)) for d in dimensions]
     if len(ordered) == 1:
         return pd.CategoricalIndex(ordered[0], name=names[0])
     places = np.indices([d.length for d in dimensions]).reshape(len(dimensions), -1)

@@ -11,14 +11,14 @@ from itertools import groupby, product
 from math import prod
 from typing import TYPE_CHECKING
 
-from discreet.api.layout import beside_texts, cell_text, depths_of, layout_of, legend_of, lists_of
-from discreet.model.provenance import citation
+from discreet.api.frames import annotation_texts, cell_text, depths_of, layout_of, legend_of, lists_of
+from discreet.model.messages.citation import citation
 from discreet.model.variable import TOTAL
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from discreet.api.layout import Layout
+    from discreet.api.frames import Layout
     from discreet.model.release import Release
     from discreet.model.shape import Dimension
 
@@ -129,7 +129,7 @@ def _spans(top: tuple[Dimension, ...], depth: int) -> str:
 
 def _body(release: Release, layout: Layout) -> str:
     """Lines under headings of the outer variables."""
-    beside = beside_texts(release, errors=True)
+    beside = annotation_texts(release, errors=True)
     heads = [head for head, _ in beside]
     values, status, *texts = (
         layout.spread(array)[:SHOWN, :SHOWN]

@@ -18,27 +18,27 @@ from urllib.parse import quote
 
 import numpy as np
 
-from discreet.api.remote_release import RemoteRelease, read_dataset, read_release, reading
+from discreet.api.remote_release import RemoteRelease, read_dataset, read_release, reject_malformed
 from discreet.errors import BadRequest, ServerUnusable
 from discreet.model.boundaries import Boundaries
 from discreet.model.grammar import escape
-from discreet.model.one_line import printable
+from discreet.model.messages.text import printable
 from discreet.model.view import NO_VIEW
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from discreet.api.answers import Cells, Limits
-    from discreet.api.connection import Answer, Connection
+    from discreet.api.connection import Connection, ServerResponse
+    from discreet.api.table import Cells, Limits
     from discreet.formats import Format
-    from discreet.inference.compared import Compared
-    from discreet.inference.intervals import Interval
-    from discreet.inference.likelihood_ratio import LikelihoodRatio
+    from discreet.inference.confidence_intervals.count_intervals import Interval
+    from discreet.inference.hypothesis_tests.likelihood_ratio import LikelihoodRatio
+    from discreet.inference.version_comparison import VersionComparison
     from discreet.model.dataset import Dataset
     from discreet.model.release import Release
     from discreet.model.request import TableRequest
     from discreet.model.view import View
-    from discreet.workspace.version_facts import VersionFacts
+    from discreet.workspace.versions.history import VersionFacts
 
 
 class RemoteDoors:
@@ -59,7 +59,7 @@ class RemoteDoors:
     def listed(self) -> list[tuple[str, str, str]]:
         """The id, the label and the variables of each dataset."""
         document = self._connection.fetch("/api/datasets").json()
-        with reading():
+        with reject_malformed():
             return [
                 (each["id"], each["label"], ", ".join(each["variables"])) for each in document["datasets"]
             ]
@@ -70,10 +70,10 @@ class RemoteDoors:
 
     def versions(self, dataset_id: str) -> tuple[VersionFacts, ...]:
         """The versions of a dataset that are known, the newest last."""
-        from discreet.workspace.version_facts import VersionFacts
+        from discreet.workspace.versions.history import VersionFacts
 
         document = self.door(dataset_id).document("versions")
-        with reading():
+        with reject_malformed():
             return tuple(VersionFacts(**each) for each in document["versions"])
 
     def methodology(self, dataset_id: str, version: str = "") -> dict[str, Any]:
@@ -108,24 +108,24 @@ class RemoteDoors:
         door = _door_of(self._connection, release)
         found = door.release(release.request, view)
         if found.digest != release.digest:
-            raise _replaced(release)
+            raise _version_error(release)
         return replace(found, charged=release.charged)
 
-    def compared(self, release: Release, other: Release, level: float) -> Compared:
+    def compared(self, release: Release, other: Release, level: float) -> VersionComparison:
         """Two versions of the table, cell by cell, by the server that has both."""
-        from discreet.inference.compared import alike, read_compared
+        from discreet.inference.version_comparison import common_cells, read_version_comparison
 
         query = [*table_query(release.request), ("with", other.digest), ("level", str(level))]
-        alike(release, other)
+        common_cells(release, other)
         found = self.door(release.dataset.id, version=release.digest).document("compare", query)
-        with reading():
-            return read_compared(release, other, found)
+        with reject_malformed():
+            return read_version_comparison(release, other, found)
 
     def interval(self, release: Release, cells: Cells, level: float, others: Mapping[str, Cells]) -> Interval:
         """The interval of a sum of cells beside others: by name `of`, `over`, `minus`, `minus_of`."""
-        from discreet.inference.cell_targets import cell_codes
-        from discreet.inference.intervals import Interval
-        from discreet.inference.weighted_interval import WeightedInterval
+        from discreet.inference.confidence_intervals.count_intervals import Interval
+        from discreet.inference.confidence_intervals.normal_intervals import WeightedInterval
+        from discreet.inference.confidence_intervals.table_intervals import cell_codes
 
         query = [("level", str(level))]
         for name, group in (("cell", cells), *others.items()):
@@ -133,7 +133,7 @@ class RemoteDoors:
         if not cells:
             raise BadRequest("No cell is named.", "Name one, as in sex=1,age=20-24.")
         found = self._asked(release, "interval", query)[1]
-        with reading():
+        with reject_malformed():
             estimate, low, high = (found[name] for name in ("estimate", "low", "high"))
             told = (
                 nan if estimate is None else estimate,
@@ -148,7 +148,7 @@ class RemoteDoors:
     def every_interval(self, release: Release, level: float) -> Limits:
         """The smallest and the largest true count of every cell; -1 where no value is released."""
         found = self._asked(release, "interval", [("level", str(level))])[1]
-        with reading():
+        with reject_malformed():
             limits = {tuple(cell["codes"]): cell for cell in found["cells"]}
             shown = [limits[codes] for codes in product(*(d.codes for d in release.dimensions))]
             low, high = (
@@ -165,7 +165,7 @@ class RemoteDoors:
         Raises:
             BadRequest: Options: a server takes none.
         """
-        from discreet.inference.likelihood_ratio import read_likelihood_ratio
+        from discreet.inference.hypothesis_tests.likelihood_ratio import read_likelihood_ratio
 
         if options:
             raise BadRequest(
@@ -178,7 +178,7 @@ class RemoteDoors:
                 "Test the table without top and hide_empty.",
             )
         found = self._asked(release, "test/independence", [])[1]
-        with reading():
+        with reject_malformed():
             return read_likelihood_ratio(found)
 
     def _asked(self, release: Release, what: str, query: list[tuple[str, str]]) -> tuple[bytes, Any]:
@@ -186,7 +186,7 @@ class RemoteDoors:
         door = _door_of(self._connection, release)
         answer = door.asked(what, [*table_query(release.request), *query])
         door.refuse_replaced(release)
-        return answer.body, None if what == "table" else _shown(answer.json())
+        return answer.body, None if what == "table" else _printable_document(answer.json())
 
     def __repr__(self) -> str:
         return f"<RemoteDoors of {self.place}>"
@@ -215,11 +215,11 @@ class RemoteDoor:
     def _described(self) -> tuple[Dataset, str]:
         """The description, and the digest of the version that it is of."""
         document = self.asked("").json()
-        with reading():
+        with reject_malformed():
             shapes = [each["name"] for each in document["variables"] if each.get("boundaries")]
             return replace(read_dataset(document), boundaries=_Shapes(self, shapes)), document["digest"]
 
-    def asked(self, what: str, query: Sequence[tuple[str, str]] = ()) -> Answer:
+    def asked(self, what: str, query: Sequence[tuple[str, str]] = ()) -> ServerResponse:
         """The server's answer under an address below the dataset's own."""
         return self._connection.fetch(f"{self.path}/{what}".rstrip("/"), self._versioned(query))
 
@@ -241,7 +241,7 @@ class RemoteDoor:
             answer = self.asked("table", _json_query(request, view))
             document = answer.json()
             dataset, digest = self._described()
-            with reading():
+            with reject_malformed():
                 found = read_release(document, dataset, answer.tag, answer.charged, self._version)
             if found.digest == digest:
                 return found
@@ -264,10 +264,10 @@ class RemoteDoor:
         answer = self._connection.get(f"{self.path}/table", query, tag)
         if answer is None:
             return
-        with reading():
+        with reject_malformed():
             digest = answer.json()["extension"]["digest"]
         if digest != release.digest:
-            raise _replaced(release)
+            raise _version_error(release)
 
     def dry_run(self, request: TableRequest) -> dict[str, Any]:
         """How large a table is and what the rules say of it, without its numbers."""
@@ -284,8 +284,8 @@ class RemoteDoor:
     def document(self, what: str, query: Sequence[tuple[str, str]] = ()) -> dict[str, Any]:
         """What the server tells of the dataset under an address below its own."""
         document = self.asked(what, query).json()
-        with reading():
-            return dict(_shown(document))
+        with reject_malformed():
+            return dict(_printable_document(document))
 
     def __repr__(self) -> str:
         return f"<RemoteDoor of {self._id} at {self._connection.base}>"
@@ -321,7 +321,7 @@ def _door_of(connection: Connection, release: Release) -> RemoteDoor:
     return RemoteDoor(connection, release.dataset.id, version)
 
 
-def _replaced(release: Release) -> BadRequest:
+def _version_error(release: Release) -> BadRequest:
     return BadRequest(
         f"The server has replaced version {release.digest[:8]} of this table.",
         "Ask for the table again: its numbers may be others now.",
@@ -338,12 +338,12 @@ def table_query(request: TableRequest) -> list[tuple[str, str]]:
     return query if any(name == "measure" for name, _ in query) else [*query, ("measure", request.measure)]
 
 
-def _shown(document: Any) -> Any:
+def _printable_document(document: Any) -> Any:
     """A document whose words are for people: a terminal shows them and does not obey them."""
     if isinstance(document, dict):
-        return {name: _shown(part) for name, part in document.items()}
+        return {name: _printable_document(part) for name, part in document.items()}
     if isinstance(document, list):
-        return [_shown(part) for part in document]
+        return [_printable_document(part) for part in document]
     return printable(document) if isinstance(document, str) else document
 
 

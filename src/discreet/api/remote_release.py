@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 
-from discreet.api.address import request_from_query, split_query
+from discreet.api.server_url import request_from_query, split_query
 from discreet.errors import BadDescription, BadRequest, ServerUnusable
 from discreet.model.dataset import Dataset
 from discreet.model.measure import Measure
@@ -20,7 +20,7 @@ from discreet.model.protection import Protection
 from discreet.model.release import STATUSES, Derived, Release, Selection
 from discreet.model.shape import Dimension, Output
 from discreet.model.variable import TOTAL, Category, CodeList, Hierarchy, Variable
-from discreet.noise.unstated_law import UnstatedLaw
+from discreet.noise.table_distribution import UnstatedDistribution
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class ServerLaw(UnstatedLaw):
+class ServerLaw(UnstatedDistribution):
     """The law of the noise stays with the server."""
 
     @property
@@ -42,19 +42,19 @@ class ServerLaw(UnstatedLaw):
         Raises:
             BadRequest: Always.
         """
-        raise _kept_by_the_server()
+        raise _ask_server_error()
 
     @property
     def kind(self) -> NoReturn:
         """Refused, as `laws` is."""
-        raise _kept_by_the_server()
+        raise _ask_server_error()
 
     def cut(self, places: tuple[NDArray[np.int64], ...]) -> ServerLaw:
         """The law of fewer cells stays with the server too."""
         return ServerLaw(tuple(kept.size for kept in places))
 
 
-def _kept_by_the_server() -> BadRequest:
+def _ask_server_error() -> BadRequest:
     return BadRequest(
         "The server has the law of the noise of this table.",
         "Ask the table: table.interval(), table.intervals(), table.test_independence().",
@@ -82,7 +82,7 @@ class RemoteRelease(Release):
 
 
 @contextmanager
-def reading() -> Iterator[None]:
+def reject_malformed() -> Iterator[None]:
     """Read a document of a server: one that is not as it should be is the server's fault.
 
     Raises:
@@ -163,7 +163,7 @@ def read_release(
         view=view,
         selection=_selection(document),
         derived=tuple(
-            _derived(name, meaning, extension[name], shape)
+            _derived_column(name, meaning, extension[name], shape)
             for name, meaning in extension.get("meaning", {}).items()
         ),
     )
@@ -247,7 +247,7 @@ def _selection(document: Document) -> Selection | None:
     return Selection(document["label"], tuple((name, tuple(codes)) for name, codes in chosen.items()))
 
 
-def _derived(name: str, meaning: str, listed: list[float | None], shape: tuple[int, ...]) -> Derived:
+def _derived_column(name: str, meaning: str, listed: list[float | None], shape: tuple[int, ...]) -> Derived:
     missing = np.array([number is None for number in listed]).reshape(shape)
     return Derived(name, meaning, _numbers(listed, shape), missing)
 

@@ -1,4 +1,9 @@
-"""A table in Python: a release with conveniences for notebooks and analysis."""
+"""What a table is asked beyond its numbers: files, intervals and tests. Here they are computed from the release.
+
+A table of a server asks the server instead (`remote.py`), which knows the law of the noise.
+
+A table in Python: a release with conveniences for notebooks and analysis.
+"""
 
 from __future__ import annotations
 
@@ -6,25 +11,23 @@ from collections.abc import Mapping
 from dataclasses import replace
 from functools import partial
 from itertools import product
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
-from discreet.api.answers import COMPUTED_HERE
-from discreet.api.layout import (
-    beside_texts,
+from discreet.api.frames import (
+    annotation_texts,
     cell_text,
     depths_of,
+    error_columns,
     layout_of,
     legend_of,
     lists_of,
-    shown_errors,
 )
 from discreet.api.notebook import figure
-from discreet.formats import format_of_file, formats
-from discreet.model.picture import Picture
-from discreet.model.pieces import save
-from discreet.model.view import View
+from discreet.formats import format_by_name, format_of_file, formats
+from discreet.model.file_io import save
+from discreet.model.view import Picture, View
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -34,14 +37,88 @@ if TYPE_CHECKING:
     import polars as pl
     import pyarrow as pa
     import xarray as xr
+    from numpy.typing import NDArray
 
-    from discreet.api.answers import Answers
     from discreet.formats import Format
-    from discreet.inference.cell_targets import Cell
-    from discreet.inference.intervals import Interval
-    from discreet.inference.likelihood_ratio import LikelihoodRatio
+    from discreet.inference.confidence_intervals.count_intervals import Interval
+    from discreet.inference.confidence_intervals.table_intervals import Cell
+    from discreet.inference.hypothesis_tests.likelihood_ratio import LikelihoodRatio
+    from discreet.inference.version_comparison import VersionComparison
     from discreet.model.release import Release
     from discreet.model.shape import Dimension
+
+if TYPE_CHECKING:
+    Cells = Sequence[Cell]
+    Limits = tuple[NDArray[np.int64], NDArray[np.int64]]
+
+
+class TableBackend(Protocol):
+    """Whoever answers what is asked of a table."""
+
+    def stream(self, release: Release, form: Format) -> Iterator[bytes]:
+        """The table as a document, in pieces."""
+
+    def interval(self, release: Release, cells: Cells, level: float, others: Mapping[str, Cells]) -> Interval:
+        """The interval of a sum of cells beside others: by name `of`, `over`, `minus`, `minus_of`."""
+
+    def every_interval(self, release: Release, level: float) -> Limits:
+        """The smallest and the largest true count of every cell; -1 where no value is released."""
+
+    def independence(self, release: Release, options: dict[str, Any]) -> LikelihoodRatio:
+        """Whether the two variables of the table are independent."""
+
+    def viewed(self, release: Release, view: View) -> Release:
+        """The table with percentages and ranks beside its numbers, or with some of its rows."""
+
+    def compared(self, release: Release, other: Release, level: float) -> VersionComparison:
+        """Two versions of the table, cell by cell."""
+
+
+class LocalBackend:
+    """Answers that follow from a release which knows the law of its noise."""
+
+    def stream(self, release: Release, form: Format) -> Iterator[bytes]:
+        """The table as a document, in pieces; a picture with the limits of its numbers."""
+        if form.is_picture:
+            from discreet.inference.table_view import add_picture
+
+            release = add_picture(release, release.picture or Picture())
+        return format_by_name(form.name).stream(release)
+
+    def interval(self, release: Release, cells: Cells, level: float, others: Mapping[str, Cells]) -> Interval:
+        """The interval of a sum of cells beside others: by name `of`, `over`, `minus`, `minus_of`."""
+        from discreet.inference.confidence_intervals.table_intervals import interval_of
+
+        return interval_of(release, cells, level=level, **others)
+
+    def every_interval(self, release: Release, level: float) -> Limits:
+        """The smallest and the largest true count of every cell; -1 where no value is released."""
+        from discreet.inference.confidence_intervals.table_intervals import every_interval
+
+        return every_interval(release, level)
+
+    def independence(self, release: Release, options: dict[str, Any]) -> LikelihoodRatio:
+        """Whether the two variables of the table are independent."""
+        from discreet.inference.hypothesis_tests.independence import independence_test
+
+        return independence_test(release, **options)
+
+    def viewed(self, release: Release, view: View) -> Release:
+        """The table with percentages and ranks beside its numbers, or with some of its rows."""
+        if not view:  # a plain table starts without what a view needs
+            return release
+        from discreet.inference.table_view import apply_view
+
+        return apply_view(release, view)
+
+    def compared(self, release: Release, other: Release, level: float) -> VersionComparison:
+        """Two versions of the table, cell by cell."""
+        from discreet.inference.version_comparison import compare
+
+        return compare(release, other, level)
+
+
+LOCAL_BACKEND = LocalBackend()
 
 
 class Table:
@@ -52,7 +129,7 @@ class Table:
         answers: Who writes its files and knows its intervals: this process, or the server that it is from.
     """
 
-    def __init__(self, release: Release, answers: Answers = COMPUTED_HERE) -> None:
+    def __init__(self, release: Release, answers: TableBackend = LOCAL_BACKEND) -> None:
         self.release = release
         self._answers = answers
 
@@ -128,10 +205,10 @@ class Table:
 
     def percent_intervals(self, percent: str, level: float = 0.95) -> pd.DataFrame:
         """The interval of every percentage: `view(percent=...).to_pandas()` with `percent_low` and `percent_high`."""
-        from discreet.inference.viewed import both_level, percent_limits
+        from discreet.inference.table_view import bonferroni_level, percent_limits
 
         shown = self.view(percent=percent)
-        limits = self._answers.every_interval(self.release, both_level(level))
+        limits = self._answers.every_interval(self.release, bonferroni_level(level))
         frame = shown.to_pandas()
         for name, each in zip(("low", "high"), percent_limits(shown.release, limits), strict=True):
             frame[f"percent_{name}"] = each.ravel()
@@ -176,12 +253,12 @@ class Table:
             BadRequest: The table does not fit the kind; the message says why.
             MissingExtra: The extra `pictures` is not installed.
         """
-        from discreet.inference.pictured import pictured
+        from discreet.inference.table_view import add_picture
+        from discreet.pictures.chart_data import chart_data
         from discreet.pictures.charts import draw
-        from discreet.pictures.shown import shown
 
         picture = Picture(kind, theme, level)
-        return draw(shown(pictured(self.release, picture, self._answers.every_interval)))
+        return draw(chart_data(add_picture(self.release, picture, self._answers.every_interval)))
 
     def __getattr__(self, name: str) -> Callable[..., str | bytes | None]:
         """`to_csv(path)` and so on, one for every format: written to a path, or returned without one."""
@@ -265,11 +342,11 @@ class Table:
         Raises:
             BadRequest: Cells that are not there, are withheld, overlap, or share noise.
         """
-        return self._answers.interval(self.release, cells, level, {"of": _listed(of)})
+        return self._answers.interval(self.release, cells, level, {"of": _cell_list(of)})
 
     def ratio(self, *cells: Cell, over: Sequence[Cell] | Mapping[str, str], level: float = 0.95) -> Interval:
         """The interval of the true sum of cells over that of others: `table.ratio(a, over=b)`."""
-        return self._answers.interval(self.release, cells, level, {"over": _listed(over)})
+        return self._answers.interval(self.release, cells, level, {"over": _cell_list(over)})
 
     def difference(
         self,
@@ -288,7 +365,7 @@ class Table:
             minus_of: The share of `minus` in these; by default in `of`.
             level: The chance with which the interval covers the true difference.
         """
-        others = {"of": _listed(of), "minus": _listed(minus), "minus_of": _listed(minus_of)}
+        others = {"of": _cell_list(of), "minus": _cell_list(minus), "minus_of": _cell_list(minus_of)}
         return self._answers.interval(self.release, cells, level, others)
 
     def text_grid(self, *, errors: bool = False) -> tuple[list[str], list[list[str]]]:
@@ -299,7 +376,7 @@ class Table:
         """
         release, layout = self.release, layout_of(self.release)
         side, top = layout.side, layout.top
-        shown = beside_texts(release, errors=errors)
+        shown = annotation_texts(release, errors=errors)
         values, status, *beside = lists_of(
             *map(layout.spread, (release.values, release.status, *(texts for _, texts in shown)))
         )
@@ -307,9 +384,9 @@ class Table:
         heads = [" / ".join(labels) for labels in product(*(d.labels for d in top))]
         for head in heads if top else [release.dataset.unit]:
             headers += [head, *(name for name, _ in shown)]
-        stubs = product(*(_indented(d) for d in side)) if side else [()]
+        stubs = product(*(_indent_labels(d) for d in side)) if side else [()]
         lines = [
-            [*stub, *(text for cell in map(_texts, *numbers) for text in cell)]
+            [*stub, *(text for cell in map(_cell_texts, *numbers) for text in cell)]
             for stub, *numbers in zip(stubs, values, status, *beside, strict=True)
         ]
         return headers, lines
@@ -321,7 +398,7 @@ class Table:
     def error_note(self) -> str:
         """Of a weighted table: how large its relative standard errors are; empty for counts."""
         errors, shares = (
-            tenths[tenths >= 0] / 10 for tenths in shown_errors(self.release).values() or [np.empty(0)] * 2
+            tenths[tenths >= 0] / 10 for tenths in error_columns(self.release).values() or [np.empty(0)] * 2
         )
         if not errors.size:
             return ""
@@ -338,17 +415,17 @@ class Table:
         return f"<Table: {self.release.title}, {self.release.cells:,} cells>"
 
 
-def _listed(cells: Sequence[Cell] | Mapping[str, str]) -> Sequence[Cell]:
+def _cell_list(cells: Sequence[Cell] | Mapping[str, str]) -> Sequence[Cell]:
     """A list of cells; one cell, as text or by name, is a list of one."""
     return [cells] if isinstance(cells, str | Mapping) else cells
 
 
-def _texts(value: float, status: int, *beside: str) -> list[str]:
+def _cell_texts(value: float, status: int, *beside: str) -> list[str]:
     """A cell, and what stands beside it."""
     return [cell_text(value, status), *beside]
 
 
-def _indented(dimension: Dimension) -> list[str]:
+def _indent_labels(dimension: Dimension) -> list[str]:
     """Labels down the side: a finer level of a hierarchy stands within the coarser one above it."""
     return [
         "\u2003" * depth + text for depth, text in zip(depths_of(dimension), dimension.labels, strict=True)

@@ -18,27 +18,25 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from discreet import privacy
-from discreet.answer.door import unlock_door
-from discreet.assess.averaging import Averaging, averaging
+from discreet.assess.averaging_factor import Averaging, averaging_factor
 from discreet.assess.cases import Case, cases_of
-from discreet.assess.entropy_risk import entropy
-from discreet.assess.expectation import Expected, expected
-from discreet.assess.simulate import Summary, simulate, summary
+from discreet.assess.risk_utility import Expectations, entropy, exact_expectations
+from discreet.assess.simulation import Summary, analyse, simulate, summary
 from discreet.assess.subject import Subject, subject_of
-from discreet.assess.two_way import analyse
 from discreet.errors import BadRequest
-from discreet.inference.likelihood_ratio import LEVEL
+from discreet.inference.hypothesis_tests.likelihood_ratio import LEVEL
 from discreet.model.request import canonical
 from discreet.model.shape import table_shape
 from discreet.noise.table import NO_NOISE, NoiseTable
+from discreet.release.dataset_service import unlock_service
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from numpy.typing import NDArray
 
-    from discreet.answer.door import Door
     from discreet.model.request import TableRequest
+    from discreet.release.dataset_service import DatasetService
     from discreet.workspace.workspace import StoredDataset
 
 DEFAULT_FAMILIES = ("laplace", "normal", "maxent", "pram", "dropadd", "current")
@@ -122,7 +120,7 @@ class Outcome:
 
     case: Case
     privacy: Privacy
-    expected: Expected
+    expected: Expectations
     simulated: Mapping[str, Summary]
     same_naive: float | None
     same_aware: float | None
@@ -186,7 +184,7 @@ class Assessment:
 
 
 def assess(
-    door: Door,
+    door: DatasetService,
     request: TableRequest,
     *,
     families: Sequence[str] = DEFAULT_FAMILIES,
@@ -212,7 +210,7 @@ def assess(
         workers: Threads; the outcome does not depend on it.
         progress: Told how far the simulation is.
     """
-    stored = unlock_door(door)
+    stored = unlock_service(door)
     current = current_noise(stored, request)
     cases, left_out = cases_of(families, epsilons, delta, current=current, keep_zeros=keep_zeros)
     return assess_subject(
@@ -226,7 +224,7 @@ def assess(
         dataset=stored.dataset.id,
         digest=stored.digest,
         query=request.permalink,
-        ways=averaging(stored, request),
+        ways=averaging_factor(stored, request),
         left_out=left_out,
     )
 
@@ -312,7 +310,7 @@ def _outcome(
     return Outcome(
         case,
         privacy_of(case.noise, case.epsilon, delta),
-        expected(subject.flat, case.noise, clip=subject.clip),
+        exact_expectations(subject.flat, case.noise, clip=subject.clip),
         {name: found for name, found in summaries.items() if found is not None},
         _same(draws.get("p_value"), truth),
         _same(draws.get("aware_p_value"), truth),

@@ -19,10 +19,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from discreet.errors import BadRequest, InfeasibleDesign
-from discreet.model.nearest import nearest
+from discreet.model.messages.text import nearest
 from discreet.noise import families as registry
 from discreet.noise.files import read_noise_table
-from discreet.noise.kept_zero import with_kept_zero
+from discreet.noise.table import keep_zero
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -60,7 +60,7 @@ class Case:
         return "kept" if self.noise.keeps_zero else "perturbed"
 
 
-def known() -> tuple[str, ...]:
+def case_names() -> tuple[str, ...]:
     """What can be compared by name: every family that can be a case, and the dataset's own noise."""
     return (*(each.name for each in registry.families() if each.assessable), CURRENT)
 
@@ -96,7 +96,7 @@ def cases_of(
                 at = "" if math.isnan(epsilon) else f" at epsilon {epsilon:g}"
                 left_out.append(f"{family}{at} is left out: {error}")
                 continue
-            kept = with_kept_zero(case.noise) if keep_zeros else case.noise
+            kept = keep_zero(case.noise) if keep_zeros else case.noise
             found.append(Case(case.family, case.epsilon, kept, case.how))
     if not found:
         raise BadRequest("No case can be assessed.", " ".join(left_out))
@@ -104,7 +104,7 @@ def cases_of(
 
 
 def _check(families: Sequence[str], epsilons: Sequence[float], delta: float) -> None:
-    names = known()
+    names = case_names()
     for family in families:
         if family not in names and not Path(family).is_file():
             raise BadRequest(

@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from discreet.assess.expectation import SMALL
+from discreet.assess.risk_utility import SMALL
 from discreet.errors import BadRequest
-from discreet.inference.likelihood_ratio import LEVEL
-from discreet.model.nearest import nearest
+from discreet.inference.hypothesis_tests.likelihood_ratio import LEVEL
+from discreet.model.messages.text import nearest
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -55,7 +55,7 @@ def figure(found: Assessment, name: str) -> Any:
 
 def boxes(found: Assessment) -> Any:
     """Box plots by epsilon."""
-    from discreet.pictures import assess as pictures  # noqa: PLC0415 - pictures are an extra
+    from discreet.pictures import assessment_charts as pictures  # noqa: PLC0415 - pictures are an extra
 
     measures = [m for m in BOXES if any(m in o.simulated for o in found.outcomes) and _telling(found, m)]
     ordered = sorted(found.outcomes, key=lambda o: (o.case.epsilon is None, o.case.epsilon or 0.0))
@@ -101,7 +101,7 @@ def _box(outcome: Outcome, measure: str) -> list[dict[str, Any]]:
 
 def risk_utility_map(found: Assessment) -> Any:
     """The risk-utility map; None where RM has no meaning."""
-    from discreet.pictures import assess as pictures  # noqa: PLC0415 - pictures are an extra
+    from discreet.pictures import assessment_charts as pictures  # noqa: PLC0415 - pictures are an extra
 
     unbeaten = {id(outcome) for outcome in found.unbeaten()}
     records = [
@@ -122,7 +122,7 @@ def risk_utility_map(found: Assessment) -> Any:
 
 def confirmation(found: Assessment) -> Any:
     """Of the cells shown with a small count, the share that has it."""
-    from discreet.pictures import assess as pictures  # noqa: PLC0415 - pictures are an extra
+    from discreet.pictures import assessment_charts as pictures  # noqa: PLC0415 - pictures are an extra
 
     records = [
         _bar(o, o.expected.confirmation_small, none=f"none shown from 1 to {SMALL}") for o in found.outcomes
@@ -139,7 +139,7 @@ def confirmation(found: Assessment) -> Any:
 
 def false_zeros(found: Assessment) -> Any:
     """People who vanish: cells with people that are shown empty."""
-    from discreet.pictures import assess as pictures  # noqa: PLC0415 - pictures are an extra
+    from discreet.pictures import assessment_charts as pictures  # noqa: PLC0415 - pictures are an extra
 
     records = [_bar(o, o.expected.false_zero_share) for o in found.outcomes]
     occupied = found.outcomes[0].expected.occupied
@@ -160,7 +160,7 @@ def _bar(outcome: Outcome, share: float | None, none: str = "") -> dict[str, Any
 
 def conclusions(found: Assessment) -> Any:
     """What readers' tests say; None for a table with one side."""
-    from discreet.pictures import assess as pictures  # noqa: PLC0415 - pictures are an extra
+    from discreet.pictures import assessment_charts as pictures  # noqa: PLC0415 - pictures are an extra
 
     if found.truth.p_value is None:
         return None

@@ -20,16 +20,16 @@ from dataclasses import asdict, dataclass
 from html import escape
 from typing import TYPE_CHECKING, Any
 
-from discreet.answer.door import unlock_door
 from discreet.assess.assessment import DEFAULT_DELTA, privacy_of
-from discreet.assess.averaging import averaging
-from discreet.assess.page import page
+from discreet.assess.averaging_factor import averaging_factor
+from discreet.assess.html_page import render_page
 from discreet.model.request import TableRequest
-from discreet.workspace.ledger_place import accounts_of, has_ledger
+from discreet.release.dataset_service import unlock_service
+from discreet.workspace.ledger_location import has_ledger, open_accounts
 
 if TYPE_CHECKING:
-    from discreet.answer.door import Door
-    from discreet.answer.doors import Doors
+    from discreet.release.dataset_registry import DatasetRegistry
+    from discreet.release.dataset_service import DatasetService
     from discreet.workspace.options import Options
     from discreet.workspace.workspace import StoredDataset
 
@@ -105,13 +105,13 @@ class Checklist:
                     f'<div class="{item.status}"><h3>{escape(item.question)}</h3>'
                     f"<p>{'Known: ' if not room else 'To answer: '}{escape(item.answer)}</p>{room}</div>"
                 )
-        return page(self.title, NOTICE, "\n".join(parts))
+        return render_page(self.title, NOTICE, "\n".join(parts))
 
 
-def five_safes(doors: Doors, dataset_id: str, options: Options) -> Checklist:
+def five_safes(doors: DatasetRegistry, dataset_id: str, options: Options) -> Checklist:
     """The checklist of a dataset, as far as the system knows the answers."""
     door = doors.door(dataset_id)
-    stored = unlock_door(door)
+    stored = unlock_service(door)
     safes = (
         _projects(stored),
         _people(doors, stored),
@@ -141,7 +141,7 @@ def _projects(stored: StoredDataset) -> Safe:
     )  # fmt: skip
 
 
-def _people(doors: Doors, stored: StoredDataset) -> Safe:
+def _people(doors: DatasetRegistry, stored: StoredDataset) -> Safe:
     metered = any(rule.kind == "free-groups" and getattr(rule, "per_account", None) for rule in stored.rules)
     who = (
         "Groups of one's own are counted by account; everything else that the rules allow is answered to anybody."
@@ -159,16 +159,16 @@ def _people(doors: Doors, stored: StoredDataset) -> Safe:
     )  # fmt: skip
 
 
-def _accounts(doors: Doors) -> str:
+def _accounts(doors: DatasetRegistry) -> str:
     if not has_ledger(doors.folder):
         return "There are no accounts."
-    active = [holder for holder in accounts_of(doors.folder).listing() if holder.revoked is None]
+    active = [holder for holder in open_accounts(doors.folder).listing() if holder.revoked is None]
     by_role = Counter(holder.role for holder in active)
     listed = ", ".join(f"{number} {role}" for role, number in sorted(by_role.items())) or "none"
     return f"Active accounts: {listed}."
 
 
-def _settings(doors: Doors, options: Options) -> Safe:
+def _settings(doors: DatasetRegistry, options: Options) -> Safe:
     mode = stat.S_IMODE(doors.folder.stat().st_mode)
     readers = "by its owner only" if not mode & 0o077 else f"by others too (mode {mode:o}): close it"
     local = options.host in {"127.0.0.1", "localhost", "::1"}
@@ -191,7 +191,7 @@ def _settings(doors: Doors, options: Options) -> Safe:
     )  # fmt: skip
 
 
-def _data(door: Door) -> Safe:
+def _data(door: DatasetService) -> Safe:
     dataset, protection = door.dataset, door.dataset.protection
     geography = dataset.finest_geography
     finest = (
@@ -206,7 +206,7 @@ def _data(door: Door) -> Safe:
             Item("What can be asked about?", KNOWN, f"{len(dataset.variables)} variables{finest}; "
                  f"{len(dataset.structural_zeros)} structural zeros are declared."),
             Item("How is it protected?", KNOWN, f"Method {protection.method}, noise {known}{keyed}."),
-            *_promised(door),
+            *_promise_items(door),
             Item("Which variables are sensitive?", OPEN, "Name them, and the harm if somebody's value became known."),
             Item("Which counts are small?", OPEN, "Run `discreet assess` on the tables that matter and keep its report "
                  "under lock."),
@@ -214,9 +214,9 @@ def _data(door: Door) -> Safe:
     )  # fmt: skip
 
 
-def _promised(door: Door) -> tuple[Item, ...]:
+def _promise_items(door: DatasetService) -> tuple[Item, ...]:
     """What the protection promises of one count, and of many tables."""
-    stored = unlock_door(door)
+    stored = unlock_service(door)
     if stored.dp is not None:
         return (
             Item("What do all tables promise together?", KNOWN, " ".join(door.promise()[:2])),
@@ -227,12 +227,12 @@ def _promised(door: Door) -> tuple[Item, ...]:
         f"{_most_averaging(stored):.2f} in variance for a table of one variable."
     )
     return (
-        Item("What does one count promise?", KNOWN, _audited(stored)),
+        Item("What does one count promise?", KNOWN, _audit_sentence(stored)),
         Item("What do many tables promise?", KNOWN, many),
     )
 
 
-def _audited(stored: StoredDataset) -> str:
+def _audit_sentence(stored: StoredDataset) -> str:
     (noise,) = stored.protector.tables
     found = privacy_of(noise, None, DEFAULT_DELTA)
     at = "no epsilon" if math.isinf(found.epsilon_above) else f"epsilon {found.epsilon_above:.3g}"
@@ -246,7 +246,7 @@ def _audited(stored: StoredDataset) -> str:
 def _most_averaging(stored: StoredDataset) -> float:
     """The largest averaging factor of a table of one variable."""
     return max(
-        averaging(stored, TableRequest(stored.dataset.id, rows=(variable.name,))).factor
+        averaging_factor(stored, TableRequest(stored.dataset.id, rows=(variable.name,))).factor
         for variable in stored.dataset.variables
     )
 

@@ -12,7 +12,7 @@ from html import escape
 from typing import TYPE_CHECKING, Any
 
 from discreet import __version__
-from discreet.assess.page import grid, page, sentences
+from discreet.assess.html_page import html_list, html_table, render_page
 from discreet.errors import SignatureUnusable
 
 if TYPE_CHECKING:
@@ -41,14 +41,14 @@ def statement_html(document: Mapping[str, Any]) -> str:
     others = [list(each.values()) for each in document["without_a_budget"]]
     body = [
         "<h1>Statement of a privacy ledger</h1>",
-        grid("The statement", ["What", "Value"], facts, words=frozenset({1})),
+        html_table("The statement", ["What", "Value"], facts, words=frozenset({1})),
         *(_budget(each) for each in document["budgets"]),
-        grid("Loaded without a budget", ["Dataset", "Lineage", "Method"], others) if others else "",
-        "<h2>What this rests on</h2>" + sentences(document["assumptions"]),
-        "<h2>What a check of this statement does not tell</h2>" + sentences(document["not_checked"]),
-        f'<script type="application/json" id="statement">{_held(document)}</script>',
+        html_table("Loaded without a budget", ["Dataset", "Lineage", "Method"], others) if others else "",
+        "<h2>What this rests on</h2>" + html_list(document["assumptions"]),
+        "<h2>What a check of this statement does not tell</h2>" + html_list(document["not_checked"]),
+        f'<script type="application/json" id="statement">{_embed_json(document)}</script>',
     ]
-    return page("Statement of a privacy ledger", NOTICE, "\n".join(body))
+    return render_page("Statement of a privacy ledger", NOTICE, "\n".join(body))
 
 
 def read_statement(path: Path) -> tuple[dict[str, Any], str]:
@@ -85,7 +85,7 @@ def _of_page(document: dict[str, Any], text: str) -> str:
     return "The page shows what was signed, word for word."
 
 
-def _held(document: Mapping[str, Any]) -> str:
+def _embed_json(document: Mapping[str, Any]) -> str:
     """The document as JSON that no page can take for its own end."""
     return json.dumps(document, indent=1).replace("<", "\\u003c")
 
@@ -97,7 +97,7 @@ def _budget(budget: Mapping[str, Any]) -> str:
         [
             str(each["entry"]),
             each["at"][:19].replace("T", " "),
-            f"{_asked(each)} of {each['dataset']}, version {each['version']}",
+            f"{_charge_purpose(each)} of {each['dataset']}, version {each['version']}",
             str(each["records_per_unit"] or "unknown"),
             ", ".join(each["invariants"]) or "nothing",
             each["paid_by"],
@@ -112,13 +112,13 @@ def _budget(budget: Mapping[str, Any]) -> str:
             f"<h2>Budget {escape(budget['name'])}</h2><p>{escape(budget['promise'])}</p>",
             f"<p>Rule of composition: {escape(budget['rule'])}. Neighbours: {escape(budget['neighbours'])}. "
             f"Datasets (lineages): {escape(named or 'none')}. Versions: {escape(versions or 'none')}.</p>",
-            grid("Cap and spent", ["", *amounts], lines),
-            grid("Charges", [*_CHARGES, *amounts], charges, words=frozenset({2})),
+            html_table("Cap and spent", ["", *amounts], lines),
+            html_table("Charges", [*_CHARGES, *amounts], charges, words=frozenset({2})),
         ]
     )
 
 
-def _asked(charge: Mapping[str, Any]) -> str:
+def _charge_purpose(charge: Mapping[str, Any]) -> str:
     if charge["for"] == "universe":
         return "everything declared"
     return ", ".join(" x ".join(margin) or "the total" for margin in charge["margins"])

@@ -12,21 +12,21 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from discreet.answer.door import unlock_door
-from discreet.answer.dry_run import attempt
 from discreet.errors import BadRequest
 from discreet.model.release import table_title
 from discreet.model.request import canonical
 from discreet.model.shape import structural_zeros, table_shape
 from discreet.records.tabulate import tabulate
+from discreet.release.dataset_service import unlock_service
+from discreet.release.dry_run import try_request
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from numpy.typing import NDArray
 
-    from discreet.answer.door import Door
     from discreet.model.request import TableRequest
+    from discreet.release.dataset_service import DatasetService
 
 #: The largest table that is assessed: every replicate is a table of this size.
 MOST_CELLS = 200_000
@@ -77,7 +77,7 @@ class Subject:
         return bool(min(self.counts.shape[1:]) > 1)
 
 
-def subject_of(door: Door, request: TableRequest) -> Subject:
+def subject_of(door: DatasetService, request: TableRequest) -> Subject:
     """Count the table of a request, as a release would.
 
     A table that the rules refuse is assessed all the same: whether to allow it may be the question.
@@ -90,8 +90,8 @@ def subject_of(door: Door, request: TableRequest) -> Subject:
             "Weighted tables are not assessed.",
             "Assess their sample counts, or their errors (survey_errors).",
         )
-    stored = unlock_door(door)
-    refusal = attempt(stored, request).refusal
+    stored = unlock_service(door)
+    refusal = try_request(stored, request).refusal
     asked = canonical(replace(request, totals=False), stored.dataset)
     shape = table_shape(asked, stored.dataset)
     leaves = [dimension.leaves for dimension in shape.dimensions]

@@ -16,30 +16,29 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from discreet.answer.design_errors import design_variances, in_people
-from discreet.answer.door import unlock_door
-from discreet.answer.dry_run import attempt
 from discreet.errors import BadRequest
-from discreet.inference.cell_targets import interval_of
-from discreet.inference.weighted_interval import WeightedInterval
+from discreet.inference.confidence_intervals.normal_intervals import WeightedInterval
+from discreet.inference.confidence_intervals.table_intervals import interval_of
 from discreet.model.release import STATUSES, table_title
 from discreet.model.request import canonical
 from discreet.model.shape import table_shape
-from discreet.records.design_columns import stored_sums
-from discreet.records.sampled_rows import sampled_rows
+from discreet.records.sample_rows import sample_rows
+from discreet.records.storage import sum_columns
 from discreet.records.tabulate import tabulate
-from discreet.survey.design_effect import design_effects
-from discreet.survey.estimates import Sample
+from discreet.release.dataset_service import unlock_service
+from discreet.release.dry_run import try_request
+from discreet.release.measures.weighted import design_variances, in_people
+from discreet.survey.variance import Sample, design_effects
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from discreet.answer.door import Door
-    from discreet.inference.cell_targets import Cell, Codes
+    from discreet.inference.confidence_intervals.table_intervals import Cell, Codes
     from discreet.model.release import Release
     from discreet.model.request import TableRequest
     from discreet.model.shape import TableShape
-    from discreet.survey.estimates import Estimate
+    from discreet.release.dataset_service import DatasetService
+    from discreet.survey.variance import Estimate
 
 
 #: The largest table of a report: every cell is looked up in all rows of the sample.
@@ -99,7 +98,7 @@ class SurveyErrors:
         return {"confidential": True, **asdict(self), "printed_over_exact": self.printed_over_exact}
 
 
-def survey_errors(door: Door, request: TableRequest, estimates: Sequence[str] = ()) -> SurveyErrors:
+def survey_errors(door: DatasetService, request: TableRequest, estimates: Sequence[str] = ()) -> SurveyErrors:
     """The exact errors of a weighted table.
 
     Args:
@@ -110,20 +109,20 @@ def survey_errors(door: Door, request: TableRequest, estimates: Sequence[str] = 
     Raises:
         BadRequest: The dataset has no survey, its method is dp, the table is too large, or an estimate cannot be read.
     """
-    stored, request = unlock_door(door), replace(request, measure="weighted", totals=True)
+    stored, request = unlock_service(door), replace(request, measure="weighted", totals=True)
     dataset = stored.dataset
     if dataset.survey is None or dataset.protection.is_dp:
         raise BadRequest(
             f'The dataset "{dataset.id}" has no exact sampling errors: it has no [survey], or its method is dp.',
             "Assess its counts: measure count.",
         )
-    refusal = attempt(stored, request).refusal
+    refusal = try_request(stored, request).refusal
     shape = table_shape(canonical(request, dataset), dataset)
     if shape.cells > MOST_CELLS:
         raise BadRequest(
             f"The table has {shape.cells:,} cells.", f"An assessment takes at most {MOST_CELLS:,}."
         )
-    sample = Sample(sampled_rows(stored.engine, shape, dataset), dataset.survey.design)
+    sample = Sample(sample_rows(stored.engine, shape, dataset), dataset.survey.design)
     release = door.release(request) if refusal is None else None
     return SurveyErrors(
         dataset.id,
@@ -131,7 +130,7 @@ def survey_errors(door: Door, request: TableRequest, estimates: Sequence[str] = 
         dataset.survey.design.in_words or "sampling errors by the squares of the weights",
         None if refusal is None else refusal.message,
         _cells(door, release, shape, sample),
-        tuple(_asked(text, sample, shape, release) for text in estimates),
+        tuple(_estimate_error(text, sample, shape, release) for text in estimates),
     )
 
 
@@ -145,10 +144,12 @@ def _median_ratio(pairs: Iterable[tuple[float | None, float | None, float | None
     return float(np.median(ratios)) if ratios else None
 
 
-def _cells(door: Door, release: Release | None, shape: TableShape, sample: Sample) -> tuple[CellError, ...]:
+def _cells(
+    door: DatasetService, release: Release | None, shape: TableShape, sample: Sample
+) -> tuple[CellError, ...]:
     """Every cell of the report."""
-    stored = unlock_door(door)
-    exact = tabulate(stored.engine, shape, weights=True, sums=stored_sums(stored.dataset))
+    stored = unlock_service(door)
+    exact = tabulate(stored.engine, shape, weights=True, sums=sum_columns(stored.dataset))
     variance = design_variances(exact, stored.engine, stored.dataset)
     if exact.weight_sums is None:
         raise ValueError("weights were asked for")
@@ -170,15 +171,15 @@ def _cells(door: Door, release: Release | None, shape: TableShape, sample: Sampl
                 float(effects[place]) or None,
                 None if share is None else share.value,
                 None if share is None else sample.standard_error(share),
-                _told(release, codes)[1],
-                _told(release, codes, of=[{}])[1],
+                _reader_estimate(release, codes)[1],
+                _reader_estimate(release, codes, of=[{}])[1],
                 "" if release is None else STATUSES[release.status[place]],
             )
         )
     return tuple(found)
 
 
-def _told(
+def _reader_estimate(
     release: Release | None,
     cell: Codes,
     of: Sequence[Cell] = (),
@@ -197,22 +198,26 @@ def _told(
     return found.estimate, None if error is None else error / 100
 
 
-def _asked(text: str, sample: Sample, shape: TableShape, release: Release | None) -> EstimateError:
+def _estimate_error(text: str, sample: Sample, shape: TableShape, release: Release | None) -> EstimateError:
     """An estimate in words, with its error."""
     terms = _terms(text, shape)
     parts = [_ratio(text, sample, shape, term) for term in terms]
     found = parts[0] if len(parts) == 1 else parts[0] - parts[1]
-    return EstimateError(text, found.value, sample.standard_error(found), *_told_of_terms(release, terms))
+    return EstimateError(
+        text, found.value, sample.standard_error(found), *_reader_estimate_of_terms(release, terms)
+    )
 
 
-def _told_of_terms(release: Release | None, terms: list[list[Codes]]) -> tuple[float | None, float | None]:
+def _reader_estimate_of_terms(
+    release: Release | None, terms: list[list[Codes]]
+) -> tuple[float | None, float | None]:
     """What readers are told of an estimate: of a share where the first cell lies in the second, else of a ratio."""
     (one, *base), minus = terms[0], [term[0] for term in terms[1:]]
     minus_of = [cell for term in terms[1:] for cell in term[1:]]
     if minus and len(base) != len(minus_of):
         return None, None
-    share = _told(release, one, base, minus, minus_of=minus_of)
-    return _told(release, one, over=base) if share[0] is None and base and not minus else share
+    share = _reader_estimate(release, one, base, minus, minus_of=minus_of)
+    return _reader_estimate(release, one, over=base) if share[0] is None and base and not minus else share
 
 
 def _terms(text: str, shape: TableShape) -> list[list[Codes]]:

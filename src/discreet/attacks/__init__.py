@@ -6,7 +6,6 @@ noise law, the declared universe). It never sees a record, a key or a true count
 
 from __future__ import annotations
 
-from discreet.attacks.interface import Answer, Interface
-from discreet.attacks.knowledge import PROTECTIONS, Knowledge
+from discreet.attacks.knowledge import PROTECTIONS, Answer, Interface, Knowledge
 
 __all__ = ["PROTECTIONS", "Answer", "Interface", "Knowledge"]

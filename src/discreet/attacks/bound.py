@@ -77,12 +77,12 @@ def optimum(rows: Sequence[NoiseRow]) -> float:
     """
     total: dict[float, float] = {0.0: 1.0}
     for row in rows:
-        for law in (_evidence_law(row, 1), _evidence_law(row, 0)):
-            total = _convolved(total, law)
+        for law in (_evidence_distribution(row, 1), _evidence_distribution(row, 0)):
+            total = _convolve(total, law)
     return sum(mass for value, mass in total.items() if value > 0) + total.get(0.0, 0.0) / 2
 
 
-def _evidence_law(row: NoiseRow, count: int) -> dict[float, float]:
+def _evidence_distribution(row: NoiseRow, count: int) -> dict[float, float]:
     """The law of the evidence for "yes" of the cell that holds Bob (1), or of the other (0), when it is yes."""
     masses = dict(zip(row.values, row.masses(), strict=True))
     found: dict[float, float] = defaultdict(float)
@@ -94,7 +94,7 @@ def _evidence_law(row: NoiseRow, count: int) -> dict[float, float]:
     return found
 
 
-def _convolved(left: dict[float, float], right: dict[float, float]) -> dict[float, float]:
+def _convolve(left: dict[float, float], right: dict[float, float]) -> dict[float, float]:
     found: dict[float, float] = defaultdict(float)
     for value, mass in left.items():
         for other, weight in right.items():

@@ -4,28 +4,34 @@ Under `cellkey` that is one noise table. Under `dp` it is the plan: which margin
 that for every question it is known which margin answers it and how many noise terms its cells have.
 
 Source: docs/reference/dataset-toml.md, docs/reference/dp-universe.md.
+
+Whom an attacker asks: one method, and an answer that is codes and numbers.
+
+The same protocol stands before a protected dataset and before the true counts, so that an attack cannot tell
+which one it faces but by the numbers.
 """
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
 from discreet.errors import BadRequest
-from discreet.model.declared_dp import declared_dp
-from discreet.model.nearest import nearest
+from discreet.model.messages.text import nearest
 from discreet.model.request import canonical
 from discreet.model.shape import table_shape
-from discreet.model.universe import margin_zeros
+from discreet.model.universe import dp_terms, margin_zeros
 from discreet.noise.table import NoiseTable
-from discreet.protect.cover import cover
+from discreet.protect.margin_choice import choose_margins
 from discreet.protect.plan import make_plan
 
 if TYPE_CHECKING:
     from fractions import Fraction
+
+    from numpy.typing import NDArray
 
     from discreet.model.dataset import Dataset
     from discreet.model.release import Release
@@ -82,7 +88,7 @@ class Knowledge:
         """
         plan = self.declared
         shape = table_shape(canonical(request, self.dataset), self.dataset)
-        parts = cover(shape, plan.universe, self.dataset, plan.variances())
+        parts = choose_margins(shape, plan.universe, self.dataset, plan.variances())
         margins = {part.margin for part in parts}
         if len(margins) != 1 or None in margins:
             raise BadRequest("Several margins answer this question together.", "Ask without totals.")
@@ -93,7 +99,7 @@ class Knowledge:
         return tables[part.margin], noised / math.prod(part.lengths)
 
 
-def spent(plan: NoisePlan, margins: set[Margin]) -> Fraction:
+def epsilon_of_margins(plan: NoisePlan, margins: set[Margin]) -> Fraction:
     """The epsilon of the margins that were asked, by basic composition; they never cost more together."""
     if plan.currency != "epsilon":
         raise BadRequest(
@@ -118,5 +124,66 @@ def noise_table(release: Release) -> NoiseTable:
 
 def plan_of(dataset: Dataset) -> NoisePlan:
     """The plan that the published description of a dataset under `dp` implies."""
-    terms, universe = declared_dp(dataset)
+    terms, universe = dp_terms(dataset)
     return make_plan(dataset, universe, terms, dataset.protection.noise)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Answer:
+    """The numbers of one table.
+
+    Args:
+        codes: The codes along each axis.
+        values: The released numbers; meaningless where `missing`.
+        missing: Where nothing was released.
+        errors: The relative standard errors beside the numbers, as they are released; None where there are none.
+        noise_shares: The noise's share of each error, likewise.
+    """
+
+    codes: tuple[tuple[str, ...], ...]
+    values: NDArray[np.int64]
+    missing: NDArray[np.bool_]
+    errors: NDArray[np.int64] | None = None
+    noise_shares: NDArray[np.int64] | None = None
+
+
+class Interface(Protocol):
+    """Anything that answers table requests."""
+
+    def ask(self, request: TableRequest) -> Answer:
+        """The released table, or a refusal as an error."""
+
+
+@dataclass(frozen=True, slots=True)
+class QueryCache:
+    """An attacker's notes: what was asked is not asked again, and every question counts once.
+
+    Args:
+        interface: Who answers.
+        answers: The answers so far.
+    """
+
+    interface: Interface
+    answers: dict[TableRequest, Answer] = field(default_factory=dict)
+
+    def ask(self, request: TableRequest) -> Answer:
+        """The answer to a request, from the notes if it is there."""
+        if request not in self.answers:
+            self.answers[request] = self.interface.ask(request)
+        return self.answers[request]
+
+    @property
+    def asked(self) -> int:
+        """How many different tables were asked for."""
+        return len(self.answers)
+
+
+def read_release(release: Release) -> Answer:
+    """A release as an attacker reads it: codes, released numbers and released errors."""
+    return Answer(
+        tuple(dimension.codes for dimension in release.dimensions),
+        release.values.astype(np.int64),
+        release.missing,
+        release.errors,
+        release.noise_shares,
+    )

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from discreet.errors import BadRequest, Refused
-from discreet.model.level_maps import ancestors
+from discreet.model.hierarchy import ancestors
 from discreet.model.measure import DEFAULT_MEASURE
 from discreet.model.request import TableRequest
 from discreet.model.variable import TOTAL
@@ -23,8 +23,8 @@ from discreet.model.variable import TOTAL
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from discreet.attacks.interface import Answer, Notebook
-    from discreet.attacks.withheld import _Level
+    from discreet.attacks.knowledge import Answer, QueryCache
+    from discreet.attacks.withheld_areas import _Level
     from discreet.model.dataset import Dataset
 
     Floats = NDArray[np.float64]
@@ -82,7 +82,7 @@ Levels = tuple[str | None, str]
 class AreaQuestions:
     """The questions of one attack."""
 
-    notebook: Notebook
+    notebook: QueryCache
     dataset: Dataset
     target: Target
 
@@ -94,7 +94,7 @@ class AreaQuestions:
             return None
         wide = max(range(len(names)), key=lambda place: len(self.dataset.variable(names[place])))
         size, axis = len(self.dataset.variable(names[wide])), wide + (level is not None)
-        gone, total = _gone(plain, level), _inner(plain)
+        gone, total = _withheld_areas(plain, level), _inner(plain)
         matrix = np.eye(size)
         for number in range(self.target.ways - 1):
             pairs = other_pairs(size, number)
@@ -115,7 +115,7 @@ class AreaQuestions:
         """The parents' tables, scaled to each area and fitted to what is released of the area itself."""
         people = self._people(level)
         share = people / np.maximum(np.bincount(parents, people, minlength=len(above)), TINY)[parents]
-        fitted: Floats = np.maximum(above, TINY)[parents] * wide(share, above)
+        fitted: Floats = np.maximum(above, TINY)[parents] * broadcast_areas(share, above)
         names = self.target.variables
         margins = []
         fewer = combinations(range(len(names)), len(names) - 1) if self.target.start == FITTED else ()
@@ -124,7 +124,7 @@ class AreaQuestions:
             if answer is not None:
                 drop = tuple(place + 1 for place in range(len(names)) if place not in few)
                 known = np.expand_dims(_inner(answer), drop)
-                margins.append((drop, np.maximum(known, TINY), ~_gone(answer, level)))
+                margins.append((drop, np.maximum(known, TINY), ~_withheld_areas(answer, level)))
         for _ in range(ROUNDS):
             for drop, known, shown in margins:
                 ratio = known / fitted.sum(axis=drop, keepdims=True)
@@ -140,7 +140,9 @@ class AreaQuestions:
             answer = self._ask(self._request(level, (*self.target.variables, variable.name)))
             if answer is not None:
                 inner = np.moveaxis(answer.values, -1, 0)[-1][(slice(-1),) * (len(self.target.variables) + 1)]
-                found.append(AreaTable(inner.astype(float), _gone(answer, level), self.target.variance))
+                found.append(
+                    AreaTable(inner.astype(float), _withheld_areas(answer, level), self.target.variance)
+                )
         return found
 
     def interior(
@@ -163,7 +165,7 @@ class AreaQuestions:
         inside = (slice(None), *(slice(-1),) * len(self.target.variables))
         cells = answer.values[inside].astype(float)
         missing = np.asarray(answer.missing.reshape(len(places), -1).all(axis=1))
-        parts = np.where(wide(gone, cells[own]), 0, cells[own])
+        parts = np.where(broadcast_areas(gone, cells[own]), 0, cells[own])
         lost = np.bincount(parents[gone], minlength=number)
         noise = np.where(missing[tops], np.inf, self.target.variance * lost)
         return cells[tops] - add_parts(parts, parents, number), noise
@@ -201,7 +203,7 @@ class AreaQuestions:
         answer = self._ask(self._request(level, ()))
         if answer is None:
             return np.ones(len(variable))
-        gone = _gone(answer, level)
+        gone = _withheld_areas(answer, level)
         people: Floats = np.maximum(answer.values[:-1].astype(float), TINY)
         if gone.any():
             people[gone] = self._stand_ins(level, people, gone)
@@ -263,14 +265,14 @@ def _lines(cells: Floats, level: str | None) -> Floats:
     return cells[None] if level is None else cells
 
 
-def _gone(answer: Answer, level: str | None) -> Flags:
+def _withheld_areas(answer: Answer, level: str | None) -> Flags:
     """Which areas are withheld: nothing of them is released."""
     if level is None:
         return np.zeros(1, dtype=np.bool_)
     return np.asarray(answer.missing[:-1].reshape(len(answer.codes[0]) - 1, -1).all(axis=1))
 
 
-def wide(line: NDArray[Any], like: Floats) -> NDArray[Any]:
+def broadcast_areas(line: NDArray[Any], like: Floats) -> NDArray[Any]:
     """One number an area, laid along the first axis of cells."""
     return line.reshape(-1, *(1,) * (like.ndim - 1))
 

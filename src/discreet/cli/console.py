@@ -1,19 +1,28 @@
-"""What the command line says: documents on standard output, everything else on standard error."""
+"""What the command line says: documents on standard output, everything else on standard error.
+
+A table on the screen: as many columns as fit stand beside each other, and the rest below, with the labels repeated.
+
+What is wrong with records, for the custodian's terminal: the first ten with their lines, and counts a variable.
+"""
 
 from __future__ import annotations
 
 import json
 import sys
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
+from rich import box
 from rich.console import Console
+from rich.table import Table
 from rich.text import Text
 
-from discreet.model.one_line import printable
-from discreet.model.pieces import save
+from discreet.errors import BadData, BadRecords
+from discreet.model.file_io import save
+from discreet.model.messages.text import printable
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
     from pathlib import Path
 
     from discreet.errors import DiscreetError
@@ -55,3 +64,103 @@ def emit_picture(chart: Any, out: Path) -> None:
 def emit_json(value: Any, out: Path | None = None) -> None:
     """Write a value as JSON, alone on standard output or to a file."""
     emit(json.dumps(value, indent=2, ensure_ascii=False, allow_nan=False) + "\n", out)
+
+
+WIDEST_HEADER = 14
+WIDEST_STUB = 36
+NARROWEST_STUB = 12
+_GAP = 2
+_SEPARATOR = 1
+
+
+def print_grid(
+    console: Console, title: str, headers: list[str], lines: list[list[str]], stubs: int, together: int = 1
+) -> None:
+    """Print a table of text: the first `stubs` columns are labels, the others are numbers.
+
+    So many columns of numbers as `together` says belong to each other and are never parted.
+    """
+    console.print(Text(printable(title), style="bold"))
+    widths = [_column_width(place, headers, lines, stubs) for place in range(len(headers))]
+    widths = _fit_labels(widths, stubs, console.width, together)
+    for numbers in _column_blocks(widths, stubs, console.width, together):
+        shown = [*range(stubs), *numbers]
+        grid = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, _GAP, 0, 0))
+        for place in shown:
+            grid.add_column(
+                Text(printable(headers[place])),
+                justify="left" if place < stubs else "right",
+                min_width=widths[place],
+                max_width=widths[place],
+            )
+        for line in lines:
+            grid.add_row(*(Text(printable(line[place])) for place in shown))
+        console.print(grid)
+
+
+def _column_width(place: int, headers: list[str], lines: list[list[str]], stubs: int) -> int:
+    """Numbers are never cut; a header wraps between words."""
+    longest = max((len(line[place]) for line in lines), default=0)
+    if place < stubs:
+        return min(WIDEST_STUB, max(longest, len(headers[place])))
+    words = max((len(word) for word in headers[place].split()), default=0)
+    return max(longest, min(WIDEST_HEADER, max(words, min(len(headers[place]), 8))))
+
+
+def _fit_labels(widths: list[int], stubs: int, room: int, together: int) -> list[int]:
+    """The widest label gives way, and wraps, where labels and the first numbers are wider than the screen."""
+    first = widths[: stubs + together]
+    excess = sum(first) + (_GAP + _SEPARATOR) * len(first) + 2 - room
+    if excess <= 0 or not stubs:
+        return widths
+    widest = max(range(stubs), key=lambda place: widths[place])
+    narrower = max(NARROWEST_STUB, widths[widest] - excess)
+    return [min(width, narrower) if place == widest else width for place, width in enumerate(widths)]
+
+
+def _column_blocks(widths: list[int], stubs: int, room: int, together: int) -> Iterator[list[int]]:
+    """Groups of number columns that fit beside the stub."""
+    stub_width = sum(widths[:stubs]) + (_GAP + _SEPARATOR) * stubs + 2
+    block: list[int] = []
+    used = stub_width
+    for place in range(stubs, len(widths), together):
+        needed = sum(widths[place : place + together]) + (_GAP + _SEPARATOR) * together
+        if block and used + needed > room:
+            yield block
+            block, used = [], stub_width
+        block += range(place, place + together)
+        used += needed
+    yield block
+
+
+@contextmanager
+def report_problems(*, as_json: bool) -> Iterator[None]:
+    """Tell all problems of a load that is refused, on standard error and, if asked, as JSON on standard output."""
+    try:
+        yield
+    except BadData as error:
+        if isinstance(error, BadRecords) and sum(error.counts.values()) > 1:
+            _print_problems(error)
+        if as_json:
+            emit_json(_problems_document(error))
+        raise
+
+
+def _problems_document(error: BadData) -> dict[str, object]:
+    document: dict[str, object] = {"error": error.code, "message": error.message, "advice": error.advice}
+    if isinstance(error, BadRecords):
+        document |= {"problems": list(error.problems), "counts": error.counts}
+    return document
+
+
+def _print_problems(error: BadRecords) -> None:
+    total = sum(error.counts.values())
+    messages.print(f"{total:,} problems, for your eyes only:", style="bold")
+    for problem in error.problems:
+        unit = next(key for key in ("line", "row", "record") if key in problem)
+        told = f"  {unit} {problem[unit]:,}: {problem['message']} {problem['advice']}"
+        messages.print(Text(printable(told)), soft_wrap=True)
+    if total > len(error.problems):
+        messages.print(f"  and {total - len(error.problems):,} more")
+    listed = ", ".join(f"{name} {count:,}" for name, count in error.counts.items())
+    messages.print(Text(printable(f"Problems by variable: {listed}")), soft_wrap=True)

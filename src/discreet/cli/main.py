@@ -9,7 +9,7 @@ import sys
 import typer
 
 from discreet import __version__
-from discreet.cli.group import CommandGroup
+from discreet.cli.registry import CommandGroup
 from discreet.errors import DiscreetError, NotFound
 
 #: How often Python looks for garbage: there is none while modules load, and looking takes 7 % of a small table.

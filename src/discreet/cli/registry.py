@@ -10,26 +10,30 @@ a program adds one by `register`. None of them can take the place of a command o
 
 A command that runs imports its own module and no other. The list of all commands imports every module, so a module
 imports heavy libraries in its functions only.
+
+All commands as one Typer group that builds a command when it is asked for.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
 from importlib import import_module
+from inspect import getdoc
 from pkgutil import iter_modules
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import typer
+from typer.core import TyperCommand, TyperGroup
+from typer.main import get_command, get_group
 
 from discreet.cli import commands
 from discreet.errors import BadOption, MissingExtra
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, MutableMapping
     from importlib.metadata import EntryPoint
-
-    from typer.core import TyperCommand
 
 MAKE_TABLES = "Make tables"
 PROTECT = "Protect"
@@ -57,9 +61,9 @@ class Command:
     cls: type[TyperCommand] | None = None
 
 
-def brought_by(package: str, panel: str, what: str) -> Command:
+def command_of_package(package: str, panel: str, what: str) -> Command:
     """A command of a package that need not be installed: it is listed, and says what to install."""
-    return _refusing(
+    return _missing_command(
         panel,
         what,
         f"is in the package {package}, which is not installed.",
@@ -68,7 +72,7 @@ def brought_by(package: str, panel: str, what: str) -> Command:
     )
 
 
-def _refusing(panel: str, what: str, why: str, advice: str, package: str) -> Command:
+def _missing_command(panel: str, what: str, why: str, advice: str, package: str) -> Command:
     def run(context: typer.Context) -> None:
         raise MissingExtra(f"The command `discreet {context.info_name}` {why}", advice)
 
@@ -92,15 +96,15 @@ def register(name: str, command: Command) -> None:
 
 def command_names() -> list[str]:
     """The names of all commands, in the order of the alphabet; no module is imported for it."""
-    return sorted({*_own_names(), *_entry_points(), *_REGISTERED})
+    return sorted({*_builtin_names(), *_entry_points(), *_REGISTERED})
 
 
 def find_command(name: str) -> Command | None:
     """The command of a name: ours first, then that of another package."""
-    if name in _own_names():
+    if name in _builtin_names():
         command: Command = import_module(f"{commands.__name__}.{name.replace('-', '_')}").COMMAND
-        return _of_entry_point(name, command) if command.brought_by else command
-    return _REGISTERED.get(name) or _of_entry_point(name, None)
+        return _load_entry_point(name, command) if command.brought_by else command
+    return _REGISTERED.get(name) or _load_entry_point(name, None)
 
 
 def by_panel() -> Iterator[tuple[str, Command]]:
@@ -111,7 +115,7 @@ def by_panel() -> Iterator[tuple[str, Command]]:
 
 
 @cache
-def _own_names() -> frozenset[str]:
+def _builtin_names() -> frozenset[str]:
     return frozenset(module.name.replace("_", "-") for module in iter_modules(commands.__path__))
 
 
@@ -122,7 +126,7 @@ def _entry_points() -> dict[str, EntryPoint]:
     return {point.name: point for point in entry_points(group=GROUP)}
 
 
-def _of_entry_point(name: str, otherwise: Command | None) -> Command | None:
+def _load_entry_point(name: str, otherwise: Command | None) -> Command | None:
     """What an installed package brings under a name; a package that is broken is named, and stops no other."""
     point = _entry_points().get(name)
     if point is None:
@@ -132,5 +136,72 @@ def _of_entry_point(name: str, otherwise: Command | None) -> Command | None:
     except Exception as error:  # noqa: BLE001 - whatever is wrong with it, the other commands still run
         package = point.dist.name if point.dist else point.value
         why = f"of the package {package} cannot be loaded: {type(error).__name__}."
-        return _refusing(OPERATE, f"Cannot be loaded: {package}.", why, "Install the package again.", package)
+        return _missing_command(
+            OPERATE, f"Cannot be loaded: {package}.", why, "Install the package again.", package
+        )
     return found
+
+
+#: A command that another package should bring takes any words: whatever was asked, it says what to install.
+ANY_WORDS = {"ignore_unknown_options": True, "allow_extra_args": True}
+
+
+class LazyCommands(Mapping[str, Any]):
+    """From names to commands. The names are known without an import; a command is built when it is taken."""
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(command_names())
+
+    def __len__(self) -> int:
+        return len(command_names())
+
+    def __getitem__(self, name: str) -> Any:
+        command = find_command(name)
+        if command is None:
+            raise KeyError(name)
+        return build_command(name, command)
+
+
+class CommandGroup(TyperGroup):
+    """The group of `discreet` itself."""
+
+    def __init__(self, **given: Any) -> None:
+        super().__init__(**given)
+        self.commands = cast("MutableMapping[str, Any]", LazyCommands())
+
+    def list_commands(self, ctx: Any) -> list[str]:
+        """The names, panel by panel."""
+        del ctx
+        return [name for name, _ in by_panel()]
+
+    def format_help(self, ctx: Any, formatter: Any) -> None:
+        """Write the help: it needs a sentence about each command, and not its options."""
+        self.commands = {name: outline_command(name, command) for name, command in by_panel()}
+        super().format_help(ctx, formatter)
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Read the words. A flag that is not given is False here; Typer would load pydantic to find that of None."""
+        for option in self.get_params(ctx):
+            if getattr(option, "is_flag", False) and option.default is None:
+                option.default = False
+        return super().parse_args(ctx, args)
+
+
+def outline_command(name: str, command: Command) -> Any:
+    """A declared command with its sentence and its panel only."""
+    if isinstance(command.run, typer.Typer):
+        return build_command(name, command)
+    return TyperCommand(name, help=getdoc(command.run), rich_help_panel=command.panel)
+
+
+def build_command(name: str, command: Command) -> Any:
+    """A declared command with its options, as Typer runs it."""
+    if isinstance(command.run, typer.Typer):
+        made: Any = get_group(command.run)
+    else:
+        alone = typer.Typer(add_completion=False)
+        words = ANY_WORDS if command.brought_by else None
+        alone.command(cls=command.cls, context_settings=words)(command.run)
+        made = get_command(alone)
+    made.name, made.rich_help_panel = name, command.panel
+    return made

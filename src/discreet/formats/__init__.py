@@ -15,15 +15,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from discreet.errors import BadRequest, UnknownFormat
-from discreet.model.nearest import nearest
-from discreet.model.pieces import gather
-from discreet.model.registry import Extra, Registry
-from discreet.model.told import told
+from discreet.model.file_io import gather
+from discreet.model.messages.text import message, nearest
+from discreet.model.plugins import Extra, Registry
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
-    from discreet.model.listing import Listing
+    from discreet.model.columns import Listing
     from discreet.model.release import Release
 
 
@@ -116,7 +115,7 @@ def register(form: Format) -> None:
     _REGISTRY.register(form)
 
 
-def named_format(name: str) -> Format:
+def format_by_name(name: str) -> Format:
     """The format of a name, ready to write.
 
     Raises:
@@ -156,8 +155,8 @@ def listing_format(form: Format) -> Format:
         return form
     known = [each.name for each in formats() if each.lists]
     raise BadRequest(
-        told("The format {name} needs all cells of a table, also those that are 0.", name=form.name),
-        told("Take the format {known:or}.", known=tuple(known)),
+        message("The format {name} needs all cells of a table, also those that are 0.", name=form.name),
+        message("Take the format {known:or}.", known=tuple(known)),
     )
 
 

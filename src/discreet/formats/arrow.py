@@ -11,8 +11,8 @@ import json
 from typing import TYPE_CHECKING
 
 from discreet.formats import Format
-from discreet.model.pieces import Outbox
-from discreet.model.told import told
+from discreet.model.file_io import Outbox
+from discreet.model.messages.text import message
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -21,8 +21,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from numpy.typing import NDArray
 
-    from discreet.model.columns import Numbers, Part
-    from discreet.model.listing import Listing
+    from discreet.model.columns import Listing, Numbers, Part
     from discreet.model.release import Release
 
 #: Lines of one batch of a stream, and of one row group of a Parquet file.
@@ -51,16 +50,20 @@ def batch_maker(release: Release | Listing) -> Callable[[Part], pa.RecordBatch]:
     from discreet.model.release import STATUS_MEANING, STATUSES
 
     texts = [(pa.array(d.codes, pa.string()), pa.array(d.labels, pa.string())) for d in release.dimensions]
-    letters, words = pa.array(STATUSES, pa.string()), {"discreet": _words(release)}
+    letters, words = pa.array(STATUSES, pa.string()), {"discreet": _metadata(release)}
 
     def make(lines: Part) -> pa.RecordBatch:
         named: list[tuple[str, pa.Array, dict[str, str]]] = []
         for (dimension, places), (codes, labels) in zip(places_of(release, lines), texts, strict=True):
             told = {"label": dimension.label}
-            named.append((dimension.name, _coded(codes, places), told))
-            named.append((f"{dimension.name}_label", _coded(labels, places), told))
+            named.append((dimension.name, _dictionary_array(codes, places), told))
+            named.append((f"{dimension.name}_label", _dictionary_array(labels, places), told))
         value, *beside = [(n.name, _nullable(n), {"meaning": n.meaning}) for n in numbers_of(release, lines)]
-        status = ("status", _coded(letters, statuses_of(release, lines).astype("int32")), STATUS_MEANING)
+        status = (
+            "status",
+            _dictionary_array(letters, statuses_of(release, lines).astype("int32")),
+            STATUS_MEANING,
+        )
         named += [value, status, *beside]
         fields = [pa.field(name, column.type, metadata=told) for name, column, told in named]
         schema = pa.schema(fields, metadata=words)
@@ -76,7 +79,7 @@ def arrow_table(release: Release) -> pa.Table:
     return pa.Table.from_batches([batch_maker(release)(slice(0, release.cells))])
 
 
-def _coded(texts: pa.Array, places: NDArray[np.int32]) -> pa.Array:
+def _dictionary_array(texts: pa.Array, places: NDArray[np.int32]) -> pa.Array:
     import pyarrow as pa
 
     return pa.DictionaryArray.from_arrays(pa.array(places), texts)
@@ -88,9 +91,9 @@ def _nullable(numbers: Numbers) -> pa.Array:
     return pa.array(numbers.values, mask=numbers.missing)
 
 
-def _words(release: Release | Listing) -> str:
+def _metadata(release: Release | Listing) -> str:
     """What must be told, as JSON: a name that stands on several lines has a list."""
-    from discreet.model.provenance import provenance
+    from discreet.model.messages.citation import provenance
 
     told: dict[str, list[str]] = {}
     for name, text in provenance(release):
@@ -104,7 +107,7 @@ def _words(release: Release | Listing) -> str:
 FORMAT = Format(
     "arrow",
     "Arrow",
-    told("an Arrow stream"),
+    message("an Arrow stream"),
     "arrows",
     "application/vnd.apache.arrow.stream",
     to_arrow,

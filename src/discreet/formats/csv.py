@@ -16,15 +16,14 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from discreet.formats import Format
-from discreet.model.told import told
+from discreet.model.messages.text import message
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     import pyarrow as pa
 
-    from discreet.model.columns import Numbers, Part
-    from discreet.model.listing import Listing
+    from discreet.model.columns import Listing, Numbers, Part
     from discreet.model.release import Release
 
 _FORMULA = re.compile(r"[=+\-@\t\r]")
@@ -71,7 +70,7 @@ def csv_pieces(release: Release | Listing, dialect: Dialect) -> Iterator[bytes]:
     yield (dialect.separator.join([*names, value, "status", *beside]) + "\n").encode()
     texts = [(quote_fields(d.codes, dialect), quote_fields(d.labels, dialect)) for d in release.dimensions]
     for lines in parts(release):
-        yield joined_lines(_columns(release, lines, texts, dialect), dialect.separator)
+        yield join_lines(_columns(release, lines, texts, dialect), dialect.separator)
 
 
 def _columns(
@@ -93,7 +92,7 @@ def _columns(
     return [*columns, value, status, *beside]
 
 
-def joined_lines(columns: list[pa.Array], separator: str, end: str = "\n") -> bytes:
+def join_lines(columns: list[pa.Array], separator: str, end: str = "\n") -> bytes:
     """Lines made of their fields."""
     import pyarrow as pa
     import pyarrow.compute as pc
@@ -123,10 +122,12 @@ def quote_fields(texts: tuple[str, ...], dialect: Dialect) -> pa.Array:
     """Each text as a CSV field."""
     import pyarrow as pa
 
-    return pa.array([_field(dialect.safe(text), dialect.separator) for text in texts], pa.large_string())
+    return pa.array(
+        [_quote_field(dialect.safe(text), dialect.separator) for text in texts], pa.large_string()
+    )
 
 
-def _field(text: str, separator: str) -> str:
+def _quote_field(text: str, separator: str) -> str:
     """A text as it is where it is plain; else as Python's own writer quotes it."""
     if _PLAIN.match(text) and separator not in text:
         return text
@@ -136,5 +137,5 @@ def _field(text: str, separator: str) -> str:
 
 
 FORMAT = Format(
-    "csv", "CSV", told("tidy CSV"), "csv", "text/csv; charset=utf-8", to_csv, place=10, lists=True
+    "csv", "CSV", message("tidy CSV"), "csv", "text/csv; charset=utf-8", to_csv, place=10, lists=True
 )

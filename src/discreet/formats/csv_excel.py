@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 from discreet.formats import Format
 from discreet.formats.csv import Dialect, csv_pieces
-from discreet.model.told import told
+from discreet.model.messages.text import message
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -45,10 +45,10 @@ def to_csv_excel(release: Release) -> Iterator[bytes]:
 def excel_pieces(release: Release, separator: str, decimal: str) -> Iterator[bytes]:
     """The release as CSV for Excel of one decimal sign."""
     yield b"\xef\xbb\xbf"
-    yield from csv_pieces(release, Dialect(separator, decimal, kept_text))
+    yield from csv_pieces(release, Dialect(separator, decimal, excel_safe_text))
 
 
-def kept_text(text: str) -> str:
+def excel_safe_text(text: str) -> str:
     """Text that Excel keeps: a leading apostrophe where it would make something else of it.
 
     >>> kept_text("5-9"), kept_text("007"), kept_text("12"), kept_text("=1+1"), kept_text("North")
@@ -62,8 +62,8 @@ def kept_text(text: str) -> str:
 
 FORMAT = Format(
     "csv-excel",
-    told("CSV for Excel (semicolons)"),
-    told("CSV that Excel opens by itself where the comma is the decimal sign"),
+    message("CSV for Excel (semicolons)"),
+    message("CSV that Excel opens by itself where the comma is the decimal sign"),
     "csv",
     "text/csv; charset=utf-8",
     to_csv_excel,

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from discreet.formats import Format
 from discreet.formats.csv_excel import excel_pieces
-from discreet.model.told import told
+from discreet.model.messages.text import message
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -24,8 +24,8 @@ def to_csv_excel_point(release: Release) -> Iterator[bytes]:
 
 FORMAT = Format(
     "csv-excel-point",
-    told("CSV for Excel (commas)"),
-    told("CSV that Excel opens by itself where the point is the decimal sign"),
+    message("CSV for Excel (commas)"),
+    message("CSV that Excel opens by itself where the point is the decimal sign"),
     "csv",
     "text/csv; charset=utf-8",
     to_csv_excel_point,

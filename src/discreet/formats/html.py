@@ -13,8 +13,8 @@ from math import prod
 from typing import TYPE_CHECKING
 
 from discreet.formats import Format
-from discreet.formats.csv import joined_lines, number_texts
-from discreet.model.told import told
+from discreet.formats.csv import join_lines, number_texts
+from discreet.model.messages.text import message
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -42,14 +42,14 @@ def to_html(release: Release) -> Iterator[bytes]:
     count, width = (prod(d.length for d in axis) for axis in (layers, columns))
     title, captions, head = safe_html(release.title), _captions(layers), _head(release, rows, columns)
     yield (
-        f'<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8"><title>{_escaped(release.title)}</title>'
+        f'<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8"><title>{_escape(release.title)}</title>'
         f"<style>{_STYLE}</style></head><body><main>\n<h1>{title}</h1>\n<p>{safe_html(release.notes[0])}</p>\n"
     ).encode()
     for layer in range(count):
         yield f"<table>{captions[layer]}\n<thead>\n{head}</thead>\n<tbody>\n".encode()
         yield from _body(release, rows, layer, (release.cells // (count * width), width, count))
         yield b"</tbody></table>\n"
-    yield f"<h2>About this table</h2>\n<dl>\n{_told(release)}</dl>\n</main></body></html>\n".encode()
+    yield f"<h2>About this table</h2>\n<dl>\n{_about(release)}</dl>\n</main></body></html>\n".encode()
 
 
 def safe_html(text: str) -> str:
@@ -58,10 +58,10 @@ def safe_html(text: str) -> str:
     >>> safe_html("<b>")
     '<bdi>&lt;b&gt;</bdi>'
     """
-    return f"<bdi>{_escaped(text)}</bdi>"
+    return f"<bdi>{_escape(text)}</bdi>"
 
 
-def _escaped(text: str) -> str:
+def _escape(text: str) -> str:
     return escape(text.replace("\0", "\ufffd"))
 
 
@@ -76,14 +76,14 @@ def _axes(release: Release) -> list[list[Dimension]]:
 
 def _captions(layers: list[Dimension]) -> list[str]:
     """What stands above the table of each layer; nothing where there are no layers."""
-    labelled = [[f"{safe_html(d.label)}: {text}" for text in _coded(d)] for d in layers]
+    labelled = [[f"{safe_html(d.label)}: {text}" for text in _category_labels(d)] for d in layers]
     return [f"<caption>{', '.join(each)}</caption>" if each else "" for each in product(*labelled)]
 
 
-def _coded(dimension: Dimension) -> list[str]:
+def _category_labels(dimension: Dimension) -> list[str]:
     """The labels of a variable, each with its code."""
     return [
-        f'<data value="{_escaped(code)}">{safe_html(label)}</data>'
+        f'<data value="{_escape(code)}">{safe_html(label)}</data>'
         for code, label in zip(dimension.codes, dimension.labels, strict=True)
     ]
 
@@ -94,7 +94,7 @@ def _head(release: Release, rows: list[Dimension], columns: list[Dimension]) -> 
 
     contents = [safe_html(_in_words(numbers)) for numbers in numbers_of(release, NONE)]
     levels = [[", ".join(safe_html(dimension.label) for dimension in columns)]] if columns else []
-    levels += [_coded(dimension) for dimension in columns]
+    levels += [_category_labels(dimension) for dimension in columns]
     levels += [contents] if contents[1:] else [] if columns else [[safe_html(release.dataset.unit)]]
     corner = "".join(f'<th scope="col" rowspan="{len(levels)}">{safe_html(d.label)}</th>' for d in rows)
     lines, before = [], 1
@@ -127,7 +127,7 @@ def _body(
         opening = _opening(stubs, place[column == 0] // width)
         first = np.where(column == 0, np.cumsum(column == 0), 0)
         end = ends.take(pa.array((column == width - 1).astype(np.int8)))
-        yield joined_lines(
+        yield join_lines(
             [opening.take(pa.array(first)), *_cells(release, place * count + layer), end], "", ""
         )
 
@@ -140,7 +140,10 @@ def _stubs(rows: list[Dimension]) -> list[pa.Array]:
     for dimension in rows:
         depths = [min(output.depth, 3) for output in dimension.outputs] + [0] * dimension.total
         looks = [f' class="d{depth}"' if depth else "" for depth in depths]
-        texts = [f'<th scope="row"{look}>{t}</th>' for look, t in zip(looks, _coded(dimension), strict=True)]
+        texts = [
+            f'<th scope="row"{look}>{t}</th>'
+            for look, t in zip(looks, _category_labels(dimension), strict=True)
+        ]
         found.append(pa.array(texts, pa.large_string()))
     return found
 
@@ -173,10 +176,10 @@ def _cells(release: Release, lines: Lines) -> list[pa.Array]:
     return [open_, value, marks, *(part for texts in beside for part in (between, texts)), close]
 
 
-def _told(release: Release) -> str:
+def _about(release: Release) -> str:
     """All that must be told of the table, and what its numbers are."""
     from discreet.model.columns import NONE, numbers_of
-    from discreet.model.provenance import provenance
+    from discreet.model.messages.citation import provenance
 
     _, *beside = numbers_of(release, NONE)
     told = [*provenance(release), *((_in_words(numbers), numbers.meaning) for numbers in beside)]
@@ -186,7 +189,7 @@ def _told(release: Release) -> str:
 FORMAT = Format(
     "html",
     "HTML",
-    told("an HTML document, the table as it reads"),
+    message("an HTML document, the table as it reads"),
     "html",
     "text/html; charset=utf-8",
     to_html,

@@ -16,8 +16,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from discreet.formats import Format
-from discreet.formats.csv import joined_lines, number_texts
-from discreet.model.told import told
+from discreet.formats.csv import join_lines, number_texts
+from discreet.model.messages.text import message
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -91,7 +91,9 @@ def json_stat(release: Release) -> dict[str, Any]:
         "note": list(release.notes),
         "id": [dimension.name for dimension in release.dimensions],
         "size": [dimension.length for dimension in release.dimensions],
-        "dimension": {d.name: json_dimension(d) | _told_of(dataset, d.name) for d in release.dimensions},
+        "dimension": {
+            d.name: json_dimension(d) | _variable_notes(dataset, d.name) for d in release.dimensions
+        },
         "value": columns.pop("value"),
         "status": Later("{}", lambda: _statuses(release)),
         "extension": _extension(release, columns),
@@ -108,7 +110,7 @@ def _column(release: Release, number: int) -> Later:
 
     def items() -> Iterator[bytes]:
         for lines in blocks(release):
-            yield joined_lines([number_texts(numbers_of(release, lines)[number], missing="null")], "", ",")
+            yield join_lines([number_texts(numbers_of(release, lines)[number], missing="null")], "", ",")
 
     return Later("[]", items)
 
@@ -127,7 +129,7 @@ def _statuses(release: Release) -> Iterator[bytes]:
         status = release.status.flat[lines]
         marked = np.flatnonzero(status)
         places = pa.array(marked + lines.start).cast(pa.large_string())
-        yield joined_lines([quote, places, letters.take(pa.array(status[marked]))], "", ",")
+        yield join_lines([quote, places, letters.take(pa.array(status[marked]))], "", ",")
 
 
 def json_dimension(dimension: Dimension) -> dict[str, Any]:
@@ -144,7 +146,7 @@ def json_dimension(dimension: Dimension) -> dict[str, Any]:
     return {"label": dimension.label, "category": category}
 
 
-def _told_of(dataset: Dataset, name: str) -> dict[str, Any]:
+def _variable_notes(dataset: Dataset, name: str) -> dict[str, Any]:
     """What is told of a variable: notes as JSON-stat has them, the rest under its extension."""
     if name not in {variable.name for variable in dataset.variables}:
         return {}
@@ -191,7 +193,7 @@ def _extension(release: Release, columns: dict[str, Later]) -> dict[str, Any]:
 FORMAT = Format(
     "json",
     "JSON-stat",
-    told("JSON-stat 2.0"),
+    message("JSON-stat 2.0"),
     "json",
     "application/json; charset=utf-8",
     to_json_stat,

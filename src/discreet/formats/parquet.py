@@ -6,13 +6,13 @@ from typing import TYPE_CHECKING
 
 from discreet.formats import Format
 from discreet.formats.arrow import BATCH, batch_maker
-from discreet.model.pieces import Outbox
-from discreet.model.told import told
+from discreet.model.file_io import Outbox
+from discreet.model.messages.text import message
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from discreet.model.listing import Listing
+    from discreet.model.columns import Listing
     from discreet.model.release import Release
 
 
@@ -33,7 +33,7 @@ def to_parquet(release: Release | Listing) -> Iterator[bytes]:
 FORMAT = Format(
     "parquet",
     "Parquet",
-    told("a Parquet file"),
+    message("a Parquet file"),
     "parquet",
     "application/vnd.apache.parquet",
     to_parquet,

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from discreet.formats import Format
 from discreet.formats.svg import PICTURES
-from discreet.model.told import told
+from discreet.model.messages.text import message
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -16,11 +16,11 @@ if TYPE_CHECKING:
 
 def to_png(release: Release) -> Iterator[bytes]:
     """The release as a picture of pixels."""
+    from discreet.pictures.chart_data import chart_data
     from discreet.pictures.charts import draw
     from discreet.pictures.save import render
-    from discreet.pictures.shown import shown
 
-    yield render(draw(shown(release)), "png")
+    yield render(draw(chart_data(release)), "png")
 
 
-FORMAT = Format("png", "PNG", told("a chart as PNG"), "png", "image/png", to_png, needs=PICTURES, place=96)
+FORMAT = Format("png", "PNG", message("a chart as PNG"), "png", "image/png", to_png, needs=PICTURES, place=96)

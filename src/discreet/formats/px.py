@@ -16,8 +16,8 @@ import re
 from typing import TYPE_CHECKING
 
 from discreet.formats import Format
-from discreet.formats.csv import joined_lines, number_texts
-from discreet.model.told import told
+from discreet.formats.csv import join_lines, number_texts
+from discreet.model.messages.text import message
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -58,7 +58,7 @@ def to_px(release: Release) -> Iterator[bytes]:
     lines += _words(release)
     yield ("\n".join(lines) + "\nDATA=\n").encode()
     for block in blocks(release):
-        yield joined_lines(_data(release, block, flagged=flagged), " ")
+        yield join_lines(_data(release, block, flagged=flagged), " ")
     yield b";\n"
 
 
@@ -130,7 +130,7 @@ def _head(release: Release, names: list[str], *, decimals: int) -> list[str]:
 
 def _words(release: Release) -> list[str]:
     """Source, the mandatory note, and all else that travels with the table."""
-    from discreet.model.provenance import provenance
+    from discreet.model.messages.citation import provenance
     from discreet.model.release import STATUS_MEANING
 
     told = [f"{name}: {text}" for name, text in provenance(release) if text != release.notes[0]]
@@ -145,10 +145,10 @@ def _words(release: Release) -> list[str]:
 
 def _line(keyword: str, texts: Iterable[str], of: str = "") -> str:
     """One keyword with its texts; a long text is broken into pieces on lines of their own."""
-    return keyword + (f'("{of}")' if of else "") + "=" + ",\n".join(map(_quoted, texts)) + ";"
+    return keyword + (f'("{of}")' if of else "") + "=" + ",\n".join(map(_quote, texts)) + ";"
 
 
-def _quoted(text: str) -> str:
+def _quote(text: str) -> str:
     clean = clean_text(text)
     pieces = [clean[start : start + PIECE] for start in range(0, len(clean), PIECE)] or [""]
     return "\n".join(f'"{piece}"' for piece in pieces)
@@ -166,4 +166,4 @@ def _data(release: Release, lines: Lines, *, flagged: bool) -> list[pa.Array]:
     ]
 
 
-FORMAT = Format("px", "PX", told("a PX file"), "px", "text/x-px; charset=utf-8", to_px, place=70)
+FORMAT = Format("px", "PX", message("a PX file"), "px", "text/x-px; charset=utf-8", to_px, place=70)

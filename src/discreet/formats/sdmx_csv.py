@@ -12,8 +12,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from discreet.formats import Format
-from discreet.formats.csv import Dialect, joined_lines, number_texts, quote_fields
-from discreet.model.told import told
+from discreet.formats.csv import Dialect, join_lines, number_texts, quote_fields
+from discreet.model.messages.text import message
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -44,7 +44,7 @@ def sdmx_csv(release: Release, flow: Flow) -> Iterator[bytes]:
     codes = _codes(release)
     for lines in blocks(release):
         columns = _observations(release, lines, codes, flow)
-        yield joined_lines([*columns, *_first_line(lines, words)], ",")
+        yield join_lines([*columns, *_first_line(lines, words)], ",")
 
 
 def _codes(release: Release) -> dict[str, pa.Array]:
@@ -97,7 +97,7 @@ def _first_line(lines: slice, words: dict[str, str]) -> list[pa.Array]:
 FORMAT = Format(
     "sdmx-csv",
     "SDMX-CSV",
-    told("SDMX-CSV 2.0"),
+    message("SDMX-CSV 2.0"),
     "csv",
     "application/vnd.sdmx.data+csv; version=2.0.0; charset=utf-8",
     to_sdmx_csv,

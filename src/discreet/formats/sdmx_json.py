@@ -15,9 +15,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from discreet.formats import Format
-from discreet.formats.csv import joined_lines, number_texts
+from discreet.formats.csv import join_lines, number_texts
 from discreet.formats.json_stat import Later, json_pieces
-from discreet.model.told import told
+from discreet.model.messages.text import message
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -43,7 +43,7 @@ def to_sdmx_json(release: Release) -> Iterator[bytes]:
 
 def sdmx_json(release: Release, flow: Flow) -> Iterator[bytes]:
     """The release as data of a dataflow, block by block; a dimension that the table does not have is its total."""
-    known = _known(release)
+    known = _distinct_numbers(release)
     structure = _structure(release, flow, known)
     data = {
         "action": "Information",
@@ -53,7 +53,7 @@ def sdmx_json(release: Release, flow: Flow) -> Iterator[bytes]:
     return json_pieces({"header": _header(release, flow), "structure": structure, "dataSets": [data]})
 
 
-def _known(release: Release) -> Known:
+def _distinct_numbers(release: Release) -> Known:
     """For each column of numbers beside the value its different numbers, ascending; a column without any is left out."""
     import numpy as np
 
@@ -81,7 +81,7 @@ def _structure(release: Release, flow: Flow, known: Known) -> dict[str, Any]:
     from discreet.model.sdmx import OF_TABLES, words_of
 
     words = words_of(release)
-    of_table = [_uncoded(name, OF_TABLES[name], [text]) for name, text in words.items()]
+    of_table = [_text_component(name, OF_TABLES[name], [text]) for name, text in words.items()]
     return {
         "uri": flow.urn,
         "name": words["TITLE"],
@@ -106,7 +106,7 @@ def _of_values(release: Release, known: Known) -> list[dict[str, Any]]:
     return [
         _component(name, label, coded[name])
         if name in coded
-        else _uncoded(name, label, texts.get(name, [""]))
+        else _text_component(name, label, texts.get(name, [""]))
         for name, label in _attributes(release).items()
     ]
 
@@ -130,7 +130,7 @@ def _component(name: str, label: str, codes: Iterable[tuple[str, str]]) -> dict[
     return {"id": name, "name": label, "values": [{"id": code, "name": text} for code, text in codes]}
 
 
-def _uncoded(name: str, label: str, texts: list[str]) -> dict[str, Any]:
+def _text_component(name: str, label: str, texts: list[str]) -> dict[str, Any]:
     return {"id": name, "name": label, "values": [{"name": text} for text in texts]}
 
 
@@ -152,7 +152,7 @@ def _observations(release: Release, flow: Flow, known: Known) -> Iterator[bytes]
             *_statuses(release, lines),
             *_in_order(list(_attributes(release))[2:], beside, known),
         ]
-        yield joined_lines(columns, ",", "],")
+        yield join_lines(columns, ",", "],")
 
 
 def _statuses(release: Release, lines: slice) -> list[pa.Array]:
@@ -195,7 +195,7 @@ def _text(text: str) -> pa.Scalar:
 FORMAT = Format(
     "sdmx-json",
     "SDMX-JSON",
-    told("SDMX-JSON 1.0"),
+    message("SDMX-JSON 1.0"),
     "json",
     "application/vnd.sdmx.data+json; version=1.0.0-wd; charset=utf-8",
     to_sdmx_json,

@@ -9,8 +9,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from discreet.formats import Format
-from discreet.model.registry import Extra
-from discreet.model.told import told
+from discreet.model.messages.text import message
+from discreet.model.plugins import Extra
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -22,16 +22,16 @@ PICTURES = Extra("discreet[pictures]", ("altair", "vl_convert"))
 
 def to_svg(release: Release) -> Iterator[bytes]:
     """The release as a picture of lines and words."""
-    from discreet.pictures.shown import shown
+    from discreet.pictures.chart_data import chart_data
     from discreet.pictures.svg import svg_of
 
-    yield svg_of(shown(release)).encode()
+    yield svg_of(chart_data(release)).encode()
 
 
 FORMAT = Format(
     "svg",
     "SVG",
-    told("a chart as SVG"),
+    message("a chart as SVG"),
     "svg",
     "image/svg+xml; charset=utf-8",
     to_svg,

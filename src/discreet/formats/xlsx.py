@@ -19,10 +19,10 @@ from typing import TYPE_CHECKING, Any
 
 from discreet.errors import BadRequest
 from discreet.formats import Format
-from discreet.formats.csv import joined_lines, number_texts
-from discreet.model.pieces import Outbox
-from discreet.model.registry import Extra
-from discreet.model.told import told
+from discreet.formats.csv import join_lines, number_texts
+from discreet.model.file_io import Outbox
+from discreet.model.messages.text import message
+from discreet.model.plugins import Extra
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -83,7 +83,7 @@ def _book(release: Release) -> io.BytesIO:
     """The workbook with the header of the sheet data alone."""
     import xlsxwriter
 
-    from discreet.model.provenance import provenance
+    from discreet.model.messages.citation import provenance
 
     buffer = io.BytesIO()
     with xlsxwriter.Workbook(buffer, {"in_memory": True}) as book:
@@ -138,7 +138,7 @@ def _data(release: Release, texts: dict[str, int]) -> Iterator[bytes]:
     found = [(_text_cells(d.codes, texts), _text_cells(d.labels, texts)) for d in release.dimensions]
     letters = _text_cells(STATUSES, texts)
     for lines in blocks(release, _LINES):
-        yield joined_lines(_lines(release, lines, found, letters), "", "")
+        yield join_lines(_lines(release, lines, found, letters), "", "")
 
 
 def _text_cells(texts: Iterable[str], numbers: dict[str, int]) -> pa.Array:
@@ -227,7 +227,7 @@ def _definitions(release: Release) -> list[tuple[str, ...]]:
 FORMAT = Format(
     "xlsx",
     "Excel",
-    told("an Excel workbook with data, notes and definitions"),
+    message("an Excel workbook with data, notes and definitions"),
     "xlsx",
     "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet",
     to_xlsx,

@@ -7,10 +7,8 @@ Interval(estimate=2000, low=1973, high=2027, level=0.95)
 
 from __future__ import annotations
 
-from discreet.inference.association import CramersV, cramers_v
-from discreet.inference.goodness_of_fit import ProportionTest, distribution_test, proportion_test
-from discreet.inference.independence import IndependenceTests, independence_test, independence_tests
-from discreet.inference.intervals import (
+from discreet.inference.channel import NoiseByCell
+from discreet.inference.confidence_intervals.count_intervals import (
     Interval,
     cell_interval,
     cell_intervals,
@@ -19,10 +17,20 @@ from discreet.inference.intervals import (
     share_interval,
     sum_interval,
 )
-from discreet.inference.likelihood_ratio import LikelihoodRatio
-from discreet.inference.log_linear import log_linear_test
-from discreet.inference.noise_by_cell import NoiseByCell
-from discreet.inference.picked_cells import PickedCells, picked
+from discreet.inference.confidence_intervals.picked_cells import PickedCells, picked
+from discreet.inference.hypothesis_tests.cramers_v import CramersV, cramers_v
+from discreet.inference.hypothesis_tests.goodness_of_fit import (
+    ProportionTest,
+    distribution_test,
+    proportion_test,
+)
+from discreet.inference.hypothesis_tests.independence import (
+    IndependenceTests,
+    independence_test,
+    independence_tests,
+    log_linear_test,
+)
+from discreet.inference.hypothesis_tests.likelihood_ratio import LikelihoodRatio
 from discreet.inference.posterior import (
     Posterior,
     Prior,

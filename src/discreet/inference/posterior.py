@@ -18,15 +18,15 @@ from scipy.special import gammaln, xlogy
 
 from discreet.errors import BadRequest
 from discreet.inference.channel import channel_of
-from discreet.model.noise_law import depends_on_count
-from discreet.model.one_line import one_line
+from discreet.model.messages.text import one_line
+from discreet.model.noise_distribution import depends_on_count
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from numpy.typing import NDArray
 
-    from discreet.model.noise_law import CellLaw
+    from discreet.model.noise_distribution import CellDistribution
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,7 +109,7 @@ class Posterior:
         return one_line(self, f"of {self.counts.size:,} counts, prior {self.prior}")
 
 
-def posterior(released: int, noise: CellLaw, prior: Prior | None = None) -> Posterior:
+def posterior(released: int, noise: CellDistribution, prior: Prior | None = None) -> Posterior:
     """The posterior of the true count behind one released count.
 
     Args:
@@ -137,7 +137,7 @@ def posterior(released: int, noise: CellLaw, prior: Prior | None = None) -> Post
     return Posterior(counts, weights / weights.sum(), chosen.name)
 
 
-def _behind(released: int, noise: CellLaw) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+def _behind(released: int, noise: CellDistribution) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
     """The counts that could lie behind a released one, and how likely each makes it; no law is cut here."""
     if depends_on_count(noise):
         evidence = channel_of(noise).evidence([released])

@@ -21,10 +21,10 @@ from typing import TYPE_CHECKING
 from sqlalchemy import insert, select, update
 
 from discreet.errors import BadKey, BadRequest
-from discreet.ledger.chain import now
-from discreet.ledger.tables import ACCOUNTS, KEYS
+from discreet.ledger.database import ACCOUNTS, KEYS
+from discreet.ledger.hash_chain import now
 from discreet.model.access import ROLES
-from discreet.model.nearest import nearest
+from discreet.model.messages.text import nearest
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -89,7 +89,7 @@ class Register:
         Raises:
             BadKey: It is unknown, at its end or revoked, or its account is; the message does not say which.
         """
-        found = self.keys.get(hash_of(key))
+        found = self.keys.get(hash_key(key))
         holder = None if found is None else self.accounts[found.account]
         if found is None or holder is None or holder.revoked is not None or not found.is_valid(at):
             raise not_accepted()
@@ -225,7 +225,7 @@ def not_accepted() -> BadKey:
     return BadKey("The API key is not accepted.", "Ask without a key, or the custodian for a new one.")
 
 
-def hash_of(key: str) -> str:
+def hash_key(key: str) -> str:
     """What is stored of a key."""
     return hashlib.sha256(key.encode("utf-8", "surrogatepass")).hexdigest()
 
@@ -238,7 +238,7 @@ def _new_key(
         raise BadRequest(f"The key shall last {days} days.", "Give a whole number between 1 and 36500.")
     ends = None if days is None else datetime.now(UTC) + timedelta(days=days)
     row = {
-        "key_hash": hash_of(key),
+        "key_hash": hash_key(key),
         "account": account,
         "role": role,
         "datasets": json.dumps(sorted(set(datasets))) if tuple(datasets) else None,

@@ -1,6 +1,13 @@
 """What a ledger holds, as values: charges, budgets, receipts, and the whole numbers in which they are booked.
 
 loss in units of 1e-12, failure in units of 1e-18; charges are rounded up, caps down
+
+High-water marks: how far a ledger had come when something was answered from it.
+
+    mark = (position, tag): the last entry of the chain that was written before an answer left
+
+A ledger may be ahead of a mark, and must extend it: an older copy lacks the entry, and one that was restored and charged
+again has another entry in its place. The marks stand elsewhere than the ledger (`workspace/versions/ledger_marks.py`).
 """
 
 from __future__ import annotations
@@ -8,12 +15,13 @@ from __future__ import annotations
 import hashlib
 import json
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from discreet.errors import BadDescription, BadRequest
-from discreet.model.amount import FAILURE_UNIT, LOSS_UNIT, booked
+from discreet.model.privacy_budget import FAILURE_UNIT, LOSS_UNIT, round_up_to_units
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from fractions import Fraction
 
 LARGEST = 2**62
@@ -45,7 +53,7 @@ class Charge:
     @property
     def booked(self) -> tuple[Fraction, Fraction]:
         """What the ledger books: loss and failure, rounded up to whole units."""
-        return booked(self.loss, self.failure)
+        return round_up_to_units(self.loss, self.failure)
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,3 +173,43 @@ def cap_units(cap: tuple[Fraction, Fraction]) -> tuple[int, int]:
             "Give a loss of 0 or more, and a failure from 0 to 1.",
         )
     return loss, failure
+
+
+@dataclass(frozen=True, slots=True)
+class Checkpoint:
+    """An entry of a chain: its position, counted from 1, and its tag."""
+
+    position: int
+    tag: str
+
+
+#: Before the first entry.
+START = Checkpoint(0, "")
+
+
+class Checkpoints(Protocol):
+    """Where marks are kept: those of all versions, and of the one that is answered."""
+
+    def known(self) -> Mapping[str, Checkpoint]:
+        """The marks of all versions, each with the name of whose it is."""
+
+    def own(self) -> Checkpoint | None:
+        """The mark of the version that is answered."""
+
+    def write(self, mark: Checkpoint) -> None:
+        """Raise the own mark, on disk when this returns; it never goes down."""
+
+
+class NoCheckpoints:
+    """Of a ledger that nothing is answered from."""
+
+    def known(self) -> Mapping[str, Checkpoint]:
+        """None."""
+        return {}
+
+    def own(self) -> Checkpoint | None:
+        """None."""
+        return None
+
+    def write(self, mark: Checkpoint) -> None:
+        """Nothing is kept."""

@@ -1,4 +1,6 @@
-"""The ledger: what a budget has spent, charged before anything is released.
+"""What a ledger holds at one moment, as values.
+
+The ledger: what a budget has spent, charged before anything is released.
 
     1  the canonical request becomes a row; if it is there already, it was paid for and is free
     2  UPDATE families SET spent = spent + charge WHERE spent + charge <= cap      (no row changed: refused)
@@ -18,56 +20,135 @@ Source: docs/methods/dp.md, Theorem 2 (basic filter) and section 3 (zCDP filter)
 
 from __future__ import annotations
 
+import json
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import select
 
-from discreet.errors import BadDescription, BudgetSpent
-from discreet.ledger.books import Books, read_books, refuse_other_sums
-from discreet.ledger.chain import (
+from discreet.errors import BadDescription, BadRequest, BudgetSpent
+from discreet.ledger.database import (
+    BUDGETS,
+    CHAIN,
+    CHARGES,
+    LINEAGES,
+    SHARES,
+    VERSIONS,
+    LedgerDatabase,
+    create_database,
+    open_database,
+)
+from discreet.ledger.entries import (
+    START,
+    Account,
+    BudgetState,
+    LineageEntry,
+    NoCheckpoints,
+    Receipt,
+    cap_units,
+    charge_units,
+    records_name,
+    request_key,
+)
+from discreet.ledger.hash_chain import (
     REKEYED,
+    ChainState,
     Reader,
-    begin,
-    newest_mark,
+    begin_chain,
+    newest_checkpoint,
     now,
     open_writer,
     refuse_other_history,
+    refuse_other_sums,
+    replay_chain,
     retag,
 )
-from discreet.ledger.database import LedgerDatabase, create_database, open_database
-from discreet.ledger.entries import LineageEntry, Receipt, cap_units, charge_units, records_name, request_key
-from discreet.ledger.marks import NoMarks
-from discreet.ledger.state import budget_state, whole_ledger
-from discreet.ledger.statements import (
-    add,
-    declare,
-    earlier,
+from discreet.ledger.lifetime_cap import (
+    amount_left,
+    charge_within_cap,
+    declare_budget,
     enter_lineage,
-    left_for,
+    insert_charge,
+    insert_once,
     no_budget_for_answer,
     no_budget_for_version,
-    record,
     refuse_other_promise,
     refuse_other_terms,
     refuse_revoked,
+    repeat_receipt,
     set_share,
-    write_once,
 )
-from discreet.ledger.tables import BUDGETS, CHARGES, SHARES, VERSIONS
-from discreet.model.amount import FAILURE_UNIT, LOSS_UNIT
+from discreet.model.privacy_budget import FAILURE_UNIT, LOSS_UNIT
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from fractions import Fraction
     from pathlib import Path
 
-    from sqlalchemy import Connection
+    from sqlalchemy import Connection, Row
 
-    from discreet.ledger.chain import Writer
-    from discreet.ledger.entries import Budget, BudgetState, Charge
-    from discreet.ledger.marks import Mark, Marks
-    from discreet.ledger.state import WholeLedger
+    from discreet.ledger.entries import Budget, Charge, Checkpoint, Checkpoints
+    from discreet.ledger.hash_chain import Writer
+
+
+@dataclass(frozen=True, slots=True)
+class WholeLedger:
+    """All budgets, lineages and versions, and the chain.
+
+    Args:
+        budgets: Each with its neighbours.
+        lineages: (dataset, lineage, method, budget).
+        versions: (dataset, version, budget).
+        begun: The chain's id, when it was begun, and how many entries were taken as found.
+        head: The last entry of the chain.
+    """
+
+    budgets: tuple[tuple[BudgetState, str], ...]
+    lineages: tuple[tuple[str, str, str, str], ...]
+    versions: tuple[tuple[str, str, str], ...]
+    begun: tuple[str, str, int]
+    head: Checkpoint
+
+
+def budget_state(connection: Connection, budget: str) -> BudgetState:
+    """A budget's cap, what is spent and by whom.
+
+    Raises:
+        BadRequest: The ledger does not know it.
+    """
+    row = connection.execute(select(BUDGETS).where(BUDGETS.c.family == budget)).one_or_none()
+    if row is None:
+        raise BadRequest(f'The ledger knows no budget "{budget}".', "Load a dataset of it first.")
+    shares = connection.execute(select(SHARES).where(SHARES.c.family == budget).order_by("account"))
+    accounts = tuple(Account(share.account, *_amounts(share)) for share in shares)
+    listed = connection.execute(select(CHARGES).where(CHARGES.c.family == budget).order_by("at", "request"))
+    charges = tuple(dict(charge._mapping) for charge in listed)  # noqa: SLF001 - SQLAlchemy's public name
+    return BudgetState(budget, row.rule, *_amounts(row), accounts, charges)
+
+
+def whole_ledger(connection: Connection) -> WholeLedger:
+    """All that a ledger holds."""
+    budgets = connection.execute(select(BUDGETS.c.family, BUDGETS.c.neighbours).order_by("family"))
+    lineages = select(LINEAGES.c.dataset, LINEAGES.c.lineage, LINEAGES.c.method, LINEAGES.c.family)
+    versions = select(VERSIONS.c.dataset, VERSIONS.c.version, VERSIONS.c.family)
+    first = connection.execute(select(CHAIN.c.body).where(CHAIN.c.position == 1)).scalar_one()
+    return WholeLedger(
+        tuple((budget_state(connection, name), neighbours) for name, neighbours in budgets.all()),
+        tuple(tuple(row) for row in connection.execute(lineages.order_by("dataset", "lineage"))),
+        tuple(tuple(row) for row in connection.execute(versions.order_by("dataset", "version"))),
+        tuple(json.loads(first)),
+        newest_checkpoint(connection) or START,
+    )
+
+
+def _amounts(row: Row[Any]) -> tuple[tuple[Fraction, Fraction], tuple[Fraction, Fraction]]:
+    """The cap of a row, and what is spent of it."""
+    return (
+        (row.cap_loss * LOSS_UNIT, row.cap_failure * FAILURE_UNIT),
+        (row.spent_loss * LOSS_UNIT, row.spent_failure * FAILURE_UNIT),
+    )
+
 
 #: The steps of a charge, at which tests end the process.
 STEPS = ("begun", "recorded", "budget charged", "share charged", "committed", "marked")
@@ -88,18 +169,18 @@ class Ledger:
         self,
         database: LedgerDatabase,
         key: bytes,
-        marks: Marks | None = None,
+        marks: Checkpoints | None = None,
         on_step: Callable[[str], None] = lambda _step: None,
-        books: Books | None = None,
+        books: ChainState | None = None,
     ) -> None:
         self.database = database
         self._key = key
-        self._marks: Marks = marks or NoMarks()
+        self._marks: Checkpoints = marks or NoCheckpoints()
         self._on_step = on_step
-        self._books = books or Books()
+        self._books = books or ChainState()
 
     @classmethod
-    def create(cls, place: Path | str, key: bytes, marks: Marks | None = None) -> Ledger:
+    def create(cls, place: Path | str, key: bytes, marks: Checkpoints | None = None) -> Ledger:
         """A new ledger in a file, or at the URL of an empty PostgreSQL database."""
         ledger = cls(create_database(place), key, marks)
         ledger._check()
@@ -110,7 +191,7 @@ class Ledger:
         cls,
         place: Path | str,
         key: bytes,
-        marks: Marks | None = None,
+        marks: Checkpoints | None = None,
         on_step: Callable[[str], None] = lambda _step: None,
     ) -> Ledger:
         """An existing ledger, checked: its sums, its chain, and that it extends all marks.
@@ -122,7 +203,7 @@ class Ledger:
         ledger._check()
         return ledger
 
-    def marked_by(self, marks: Marks) -> Ledger:
+    def with_checkpoints(self, marks: Checkpoints) -> Ledger:
         """The same ledger for a version with a mark of its own."""
         return Ledger(self.database, self._key, marks, self._on_step, self._books)
 
@@ -148,11 +229,13 @@ class Ledger:
             refuse_other_history(connection, [(whose, mark) for whose, mark in marks if mark is not None])
             reader = Reader(connection)
             yield reader
-            newest = newest_mark(connection) if reader.relied_on > (own.position if own else 0) else None
+            newest = (
+                newest_checkpoint(connection) if reader.relied_on > (own.position if own else 0) else None
+            )
         if newest is not None:
             self._marks.write(newest)
 
-    def _raise_mark(self, relied_on: int, mark: Mark) -> None:
+    def _raise_mark(self, relied_on: int, mark: Checkpoint) -> None:
         own = self._marks.own()
         if relied_on > (own.position if own else 0):
             self._marks.write(mark)
@@ -218,7 +301,7 @@ class Ledger:
                 self._declare(writer, budget)
             _enter_lineage(writer, LineageEntry(dataset, lineage or dataset, "dp", charge.budget))
             where = (VERSIONS.c.dataset == dataset) & (VERSIONS.c.version == version)
-            if write_once(connection, VERSIONS, row):
+            if insert_once(connection, VERSIONS, row):
                 writer.append("version", *row.values())
             known = connection.execute(select(VERSIONS.c.records).where(where)).scalar_one()
             if known != records:
@@ -251,7 +334,7 @@ class Ledger:
         """What changes where another ledger is put in the place of this one; None where that cannot be told."""
         return self.database.mark()
 
-    def check_marks(self) -> None:
+    def check_checkpoints(self) -> None:
         """Refuse where the ledger does not extend all marks.
 
         Raises:
@@ -283,7 +366,7 @@ class Ledger:
 
     def _declare(self, writer: Writer, budget: Budget) -> None:
         self._books.refuse_other_row(writer.connection, "budget", budget.name)
-        if declare(writer.connection, budget):
+        if declare_budget(writer.connection, budget):
             row = (budget.name, budget.composition, budget.neighbours, *cap_units(budget.cap))
             writer.append("budget", *row)
 
@@ -300,20 +383,20 @@ class Ledger:
         self._on_step("begun")
         refuse_revoked(connection, charge.account)
         at = now()
-        if not record(connection, charge, loss, failure, writer.next_position, at):
+        if not insert_charge(connection, charge, loss, failure, writer.next_position, at):
             writer.relied_on = max(writer.relied_on, _position(connection, charge.budget, charge.key) or 0)
-            return earlier(connection, charge)
+            return repeat_receipt(connection, charge)
         self._on_step("recorded")
-        if not add(connection, BUDGETS, BUDGETS.c.family == charge.budget, loss, failure):
+        if not charge_within_cap(connection, BUDGETS, BUDGETS.c.family == charge.budget, loss, failure):
             raise no_budget_for_answer(f'The budget "{charge.budget}"')
         self._on_step("budget charged")
         if charge.account is not None:
             share = (SHARES.c.family == charge.budget) & (SHARES.c.account == charge.account)
-            if not add(connection, SHARES, share, loss, failure):
+            if not charge_within_cap(connection, SHARES, share, loss, failure):
                 raise no_budget_for_answer(f'The share of the account "{charge.account}"')
         self._on_step("share charged")
         writer.append("charge", charge.budget, charge.key, charge.account, loss, failure, at)
-        left = left_for(connection, charge)
+        left = amount_left(connection, charge)
         return Receipt(charge.key, loss * LOSS_UNIT, failure * FAILURE_UNIT, repeat=False, left=left)
 
     def is_paid(self, budget: str, request: str) -> bool:
@@ -361,14 +444,14 @@ class Ledger:
         """Its sums, its chain, and that it extends all marks; a chain that has not begun begins."""
         known = self._marks.known()
         with self.database.snapshot() as connection:
-            begun = newest_mark(connection)
+            begun = newest_checkpoint(connection)
             if begun is not None:
-                self._books = read_books(connection, self._key)
+                self._books = replay_chain(connection, self._key)
             refuse_other_history(connection, known.items())
         if begun is None:
             with self.database.transaction() as connection:
                 refuse_other_sums(connection)
-                begin(open_writer(connection, self._key))
+                begin_chain(open_writer(connection, self._key))
             self._check()
 
 

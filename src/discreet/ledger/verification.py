@@ -17,8 +17,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 from discreet.errors import SignatureUnusable
-from discreet.model.amount import read_amount
-from discreet.model.terms import COMPOSITIONS
+from discreet.model.privacy_budget import COMPOSITIONS, read_amount
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -37,7 +36,7 @@ NOT_CHECKED = (
 )
 
 
-def signed_bytes(document: Mapping[str, Any]) -> bytes:
+def signature_message(document: Mapping[str, Any]) -> bytes:
     """What a statement's signature covers: all of it but the signature."""
     unsigned = {key: value for key, value in document.items() if key != "signature"}
     text = json.dumps(unsigned, sort_keys=True, separators=(",", ":"), ensure_ascii=True)
@@ -60,11 +59,11 @@ def verify_statement(
     try:
         _refuse_other_signature(document, key)
         found = [f"The statement of {document['made']} was signed by the key {key.fingerprint}."]
-        found += [_added_up(budget) for budget in document["budgets"]]
-        found.append(_placed(document))
+        found += [_check_sums(budget) for budget in document["budgets"]]
+        found.append(_check_positions(document))
         if earlier is not None:
             _refuse_other_signature(earlier, key)
-            found.append(_goes_on(document, earlier))
+            found.append(_check_continues(document, earlier))
     except (KeyError, TypeError, ValueError, AttributeError):
         raise SignatureUnusable(
             "This is no statement of a ledger, or it lacks a part.",
@@ -76,10 +75,10 @@ def verify_statement(
 def _refuse_other_signature(document: Mapping[str, Any], key: PublicKey) -> None:
     if (document["kind"], document["schema"]) != (KIND, SCHEMA):
         raise ValueError
-    key.verify(bytes.fromhex(document["signature"]), signed_bytes(document))
+    key.verify(bytes.fromhex(document["signature"]), signature_message(document))
 
 
-def _added_up(budget: Mapping[str, Any]) -> str:
+def _check_sums(budget: Mapping[str, Any]) -> str:
     """The composition of the listed charges, made again."""
     name, rule = budget["name"], budget["rule"]
     if rule not in COMPOSITIONS:
@@ -96,7 +95,7 @@ def _added_up(budget: Mapping[str, Any]) -> str:
     return f'The {len(budget["charges"])} charges of the budget "{name}" add up to {told}, within {caps}.'
 
 
-def _placed(document: Mapping[str, Any]) -> str:
+def _check_positions(document: Mapping[str, Any]) -> str:
     """Every charge is another entry of the chain."""
     entries = [charge["entry"] for budget in document["budgets"] for charge in budget["charges"]]
     last = document["chain"]["entries"]
@@ -105,7 +104,7 @@ def _placed(document: Mapping[str, Any]) -> str:
     return f"Each charge has its own place among the {last} entries of the chain."
 
 
-def _goes_on(document: Mapping[str, Any], earlier: Mapping[str, Any]) -> str:
+def _check_continues(document: Mapping[str, Any], earlier: Mapping[str, Any]) -> str:
     """Everything that was stated before is still there, as it was."""
     if document["chain"]["id"] != earlier["chain"]["id"]:
         raise _wrong("The two statements are of different ledgers.")

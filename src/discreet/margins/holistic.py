@@ -19,35 +19,37 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from discreet.errors import TooManyCells
-from discreet.margins.closure import margin_table, subsets
-from discreet.margins.efron_stein import (
+from discreet.margins.bases import (
+    EfronSteinTransform,
+    FourierTransform,
     efron_stein_coefficients,
+    fourier_coefficients,
     margin_from_efron_stein,
+    margin_from_fourier,
     number_of_coefficients,
+    require_binary,
 )
-from discreet.margins.fourier import fourier_coefficients, margin_from_fourier, require_binary
-from discreet.margins.integer_noise import laplace_noise
-from discreet.margins.laplace_sum import LaplaceSum
+from discreet.margins.integer_noise import LaplaceSum, laplace_noise
 from discreet.margins.linear_program import fit_table
+from discreet.margins.margin_set import margin_table, subsets
 from discreet.margins.sensitivity import (
     coefficient_scaling,
-    epsilon_of_published,
-    published_sensitivity,
+    paper_epsilon,
+    paper_sensitivity,
     require_neighbours,
     sensitivity,
 )
-from discreet.margins.transforms import EfronSteinTransform, FourierTransform
-from discreet.privacy.gaussian import require_budget
+from discreet.privacy.gaussian_tradeoff import require_budget
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from numpy.typing import NDArray
 
-    from discreet.margins.closure import Axes, MarginSet
+    from discreet.margins.bases import Transform
     from discreet.margins.integer_noise import IntegerNoise, NoiseSource
+    from discreet.margins.margin_set import Axes, MarginSet
     from discreet.margins.sensitivity import Basis
-    from discreet.margins.transforms import Transform
 
 #: The linear program needs the full table; larger ones are refused.
 MOST_CELLS = 100_000
@@ -113,7 +115,7 @@ class Holistic:
     def sensitivity(self) -> float:
         """The L1 sensitivity that the noise is scaled to, in the paper's units."""
         if self.as_published:
-            return published_sensitivity(self.wanted, self.basis)
+            return paper_sensitivity(self.wanted, self.basis)
         return sensitivity(self.wanted, self.basis, self.neighbours)
 
     @property
@@ -126,7 +128,7 @@ class Holistic:
         """The ε that the noise really gives: as asked, or what the published scale amounts to."""
         if not self.as_published:
             return self.epsilon
-        return epsilon_of_published(self.wanted, self.basis, self.neighbours, self.epsilon)
+        return paper_epsilon(self.wanted, self.basis, self.neighbours, self.epsilon)
 
     @property
     def noise(self) -> IntegerNoise:
@@ -172,7 +174,7 @@ class Holistic:
             transform = FourierTransform(self.wanted)
         vector = np.concatenate([c.ravel() for c in noisy.values()]).astype(np.float64)
         fitted = fit_table(transform, vector / coefficient_scaling(self.wanted, self.basis))
-        table = nearest(fitted.table)
+        table = round_half_up(fitted.table)
         margins = {margin: margin_table(table, margin) for margin in self.wanted.margins}
         return HolisticRelease(table, margins, fitted.b, self.unfitted(noisy))
 
@@ -209,11 +211,11 @@ class Holistic:
         if self.basis == "fourier":
             factor = 8 * count / self.epsilon
         else:
-            factor = published_sensitivity(self.wanted, self.basis) / self.epsilon
+            factor = paper_sensitivity(self.wanted, self.basis) / self.epsilon
         return self.wanted.cells(margin) * factor * math.log(count / failure) + count
 
 
-def nearest(table: NDArray[np.float64]) -> NDArray[np.int64]:
+def round_half_up(table: NDArray[np.float64]) -> NDArray[np.int64]:
     """Every cell to its nearest whole number, halves upward (step 6): a sparse table of small cells loses people.
 
     >>> nearest(np.array([0.49, 0.5, 1.2])).tolist()

@@ -10,6 +10,25 @@ since DL is a difference of two geometric variables, and a geometric variable's 
 are independent.
 
 Source: Ghosh, Roughgarden & Sundararajan (2012) for the law; the quotient and remainder are elementary.
+
+What of δ is set aside, because integers ship where the accounting speaks of the Gaussian law.
+
+Two things differ: a table of 2^64 keys is cut and rounded (total variation below `CUT` for each noise), and
+integers are a grid (the δ of a grid oscillates about the Gaussian's, relatively by at most `GRID`).
+
+Source: the bound δ + (1 + e^ε)·TV for laws at total variation TV from private ones; docs/methods.
+
+The law of a weighted sum of independent discrete Laplace noises: its mean absolute value and quantiles.
+
+With noise of scale s and rate r = 1/s the characteristic function is (cosh r - 1)/(cosh r - cos t), so
+
+    φ(t) = Π (cosh r_i - 1)/(cosh r_i - cos(weight_i t)),
+    E|X| = (2/π) ∫ (1 - φ(t)) / t² dt,      P(X ≤ x) = 1/2 + (1/π) ∫ φ(t) sin(xt)/t dt     (t from 0 to ∞).
+
+For scales from 4 on the continuous law of the same variance, 1/(1 + b²t²) with b = 1/(2 sinh(r/2)), stands
+in: it is off by a factor of at most cosh(r/2), 0.8 % at scale 4 and 0.03 % at 20.
+
+Source: Gil-Pelaez (1951); von Bahr (1965) for the absolute moment.
 """
 
 from __future__ import annotations
@@ -22,14 +41,18 @@ from itertools import accumulate
 from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
+from scipy.optimize import brentq
 
 from discreet.errors import InfeasibleDesign
 from discreet.noise.families.gaussian import last_key_m as last_gaussian_key
 from discreet.noise.families.laplace import laplace
-from discreet.noise.ideal import DIGITS, IdealTable, row_from_weights
+from discreet.noise.ideal_distribution import DIGITS, IdealTable, row_from_weights
 from discreet.noise.quantise import quantise
+from discreet.privacy.gaussian_tradeoff import gaussian_delta
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from numpy.typing import NDArray
 
     from discreet.noise.table import NoiseTable
@@ -109,7 +132,7 @@ class IntegerNoise:
             else gaussian_tables(self.scale * self.grid)
         )
 
-    def added_to(self, counts: NDArray[np.int64], source: NoiseSource, name: str) -> NDArray[np.float64]:
+    def add_to(self, counts: NDArray[np.int64], source: NoiseSource, name: str) -> NDArray[np.float64]:
         """Counts with their noise: integers first, then divided by the grid."""
         drawn = self.draw(source, name, counts.size).reshape(counts.shape)
         return np.asarray((self.grid * counts + drawn) / self.grid)
@@ -196,3 +219,151 @@ def _gaussian_weights(variance: float, cut: int) -> list[int]:
         weights.append(current)
         current, ratio = current * ratio >> _BITS, ratio * fall >> _BITS
     return weights
+
+
+#: Total variation of one table from its ideal law, at most: see `IntegerNoise.cut` for the widest table.
+CUT = (2 * WIDEST_GAUSSIAN + 3) / KEYS
+#: The relative change of δ by the integer grid, at most; `grid_steps` makes it hold at every (ε, δ).
+GRID = 1e-3
+#: A noise spans at least so many steps: all but one line of the dual grid is then negligible (below 1e-30).
+FEWEST_STEPS = 8
+#: What whole numbers may tell beyond the Gaussian law once they are centred, in ε, for everything released together.
+LATTICE_LOSS = 1e-12
+_POINTS = 20_001
+
+
+def gaussian_reserve(epsilon: float, delta: float, noises: int) -> float:
+    """The δ that is left for the Gaussian law when `noises` tables of integers ship.
+
+    >>> gaussian_reserve(1.0, 1e-6, 2000) > 0.998e-6
+    True
+    """
+    left = (delta - (1 + math.exp(epsilon)) * noises * CUT) * (1 - GRID)
+    if left <= 0:
+        raise InfeasibleDesign(
+            f"delta = {delta:g} is less than the cut of the noise tables costs for {noises:,} cells.",
+            "Take a larger delta, or pure Laplace noise (delta 0).",
+        )
+    return left
+
+
+def grid_steps(epsilon: float, mu: float) -> float:
+    """How many integer steps a standard deviation must span, so that the grid changes δ by at most `GRID` of itself.
+
+    δ is the sum over a grid of H(u) = max(0, φ(u) - e^ε φ(u + μ)), which has one kink, at t = ε/μ - μ/2. By Poisson
+    summation the sum differs from the integral by the Fourier transform of H at the dual grid, whose vectors are at
+    least s long. It is at most V / (2π y)² at y, with V the total variation of H', and dual vectors beside the line
+    of the shift are damped by e^(-2π² distance²). Those near the line are at least s √(3/4) apart, hence
+
+        |sum - integral| ≤ 2 Σ_j V / (2π j)² / (3 s²/4) = V / (9 s²).
+
+    >>> round(grid_steps(1.0, 0.24), 1), round(grid_steps(0.01, 0.26), 1)
+    (72.0, 18.3)
+    """
+    kink = epsilon / mu - mu / 2
+    beyond = np.linspace(0.0, math.sqrt(kink**2 + 120) - kink, _POINTS)
+    at = kink + beyond
+    # H' in units of φ(t).
+    slope = np.exp(-beyond * (kink + beyond / 2)) * ((at + mu) * np.exp(-mu * beyond) - at)
+    variation = 1.01 * float(slope[0] + np.abs(np.diff(slope)).sum())
+    density = math.exp(-(kink**2) / 2) / math.sqrt(2 * math.pi)
+    return max(FEWEST_STEPS, math.sqrt(variation * density / (9 * GRID * gaussian_delta(mu, epsilon))))
+
+
+def fine_grid(sigma: float, epsilon: float, mu: float) -> int:
+    """How many integer steps a count is worth, so that noise of `sigma` counts is a fine grid.
+
+    >>> fine_grid(4.2, 1.0, 0.24), fine_grid(100.0, 1.0, 0.24)
+    (18, 1)
+    """
+    return max(1, math.ceil(grid_steps(epsilon, mu) / sigma))
+
+
+#: From this scale on the grid of integers is not seen.
+SMOOTH = 4.0
+_NODES, _NODE_WEIGHTS = np.polynomial.legendre.leggauss(120)
+_GRID = 2**14
+_RANGE = 80.0
+_PERIODS = 24
+
+
+@dataclass(frozen=True, eq=False)
+class LaplaceSum:
+    """Σ of `times` independent noises of scale `scales`, each multiplied by `weights`.
+
+    >>> one = LaplaceSum.of([(1.0, 1, 30.0)])
+    >>> round(one.mean_absolute(), 2), round(one.half_width(0.9) / math.log(10), 2)
+    (30.0, 30.0)
+    >>> round(LaplaceSum.of([(1.0, 1, 1.0)]).mean_absolute(), 3)  # 1/sinh(1)
+    0.851
+    """
+
+    weights: NDArray[np.float64]
+    times: NDArray[np.float64]
+    scales: NDArray[np.float64]
+
+    @classmethod
+    def of(cls, terms: Sequence[tuple[float, float, float]]) -> LaplaceSum:
+        """From (weight, times, scale) triples; weights of zero are left out."""
+        kept = [(abs(weight), times, scale) for weight, times, scale in terms if weight and times]
+        return cls(*(np.array([term[i] for term in kept], dtype=np.float64) for i in range(3)))
+
+    @property
+    def _scaled_weights(self) -> NDArray[np.float64]:
+        """Weight · b, where b has the variance of the discrete noise."""
+        return np.asarray(self.weights / (2 * np.sinh(0.5 / self.scales)))
+
+    @property
+    def variance(self) -> float:
+        """2 Σ times · (weight · b)²."""
+        return 2 * float(self.times @ self._scaled_weights**2)
+
+    def _smooth(self, t: NDArray[np.float64]) -> NDArray[np.float64]:
+        return np.asarray(np.exp(-np.log1p(np.multiply.outer(t**2, self._scaled_weights**2)) @ self.times))
+
+    def _discrete(self, t: NDArray[np.float64]) -> NDArray[np.float64]:
+        # (cosh r - cos x)/(cosh r - 1) = 1 + (1 - cos x)/(cosh r - 1), written without cancellation
+        ripple = np.sin(np.multiply.outer(t, self.weights) / 2) ** 2 / np.sinh(0.5 / self.scales) ** 2
+        return np.asarray(np.exp(-np.log1p(ripple) @ self.times))
+
+    def mean_absolute(self) -> float:
+        """E|X|."""
+        if not self.weights.size:
+            return 0.0
+        felt = self.weights >= 0.01 * self.weights.max()
+        return self._smooth_mean() if self.scales[felt].min() >= SMOOTH else self._discrete_mean()
+
+    def _smooth_mean(self) -> float:
+        """With t = v/(1-v)/sd the integrand is smooth on 0..1."""
+        sd = math.sqrt(self.variance)
+        v = (_NODES + 1) / 2
+        values = (1 - self._smooth(v / (1 - v) / sd)) / v**2
+        return sd * float(_NODE_WEIGHTS @ values) / math.pi
+
+    def _discrete_mean(self) -> float:
+        """Simpson's rule over some periods of the largest weight; beyond, φ is taken at its mean."""
+        sd = math.sqrt(self.variance)
+        end = _PERIODS * 2 * math.pi / float(self.weights.max())
+        points = 2 * math.ceil(max(200 * _PERIODS, 20 * end * sd) / 2) + 1
+        t = np.linspace(0.0, end, points)[1:]
+        characteristic = self._discrete(t)
+        values = np.r_[sd**2 / 2, (1 - characteristic) / t**2]
+        rule = np.full(points, 2.0)
+        rule[1::2] = 4.0
+        rule[[0, -1]] = 1.0
+        inner = float(rule @ values) * (end / (points - 1)) / 3
+        return 2 / math.pi * (inner + (1 - float(characteristic.mean())) / end)
+
+    def half_width(self, level: float) -> float:
+        """The q with P(|X| ≤ q) = level, for the continuous law of the same variance."""
+        if not self.weights.size:
+            return 0.0
+        sd = math.sqrt(self.variance)
+        step = 2 * math.pi / (_RANGE * sd)
+        t = step * np.arange(1.0, _GRID)
+        kernel = self._smooth(t) / t
+
+        def inside(q: float) -> float:
+            return float(2 * step / math.pi * (kernel @ np.sin(q * t) + q / 2))
+
+        return float(brentq(lambda q: inside(q) - level, 0.0, 30 * sd, xtol=1e-9 * sd))

@@ -1,4 +1,35 @@
-"""The optimum at a budget: the best of the Laplace and Gaussian optimum, never worse than equal splits.
+"""The Laplace optimum: which margin deserves how much of ε, before least squares puts all together.
+
+Measuring centred parts, as the Gaussian optimum does, is worse than naive for Laplace noise: a person changes
+every cell of a centred table, and L1 counts them all. So whole margins T of the closure are measured, each
+with ε_T, Σ ε_T = ε (replace-one: 2 Σ ε_T = ε, and the total is public), and the sum
+
+    Σ_α weight_α · √(variance of α after least squares)
+
+is minimised over the ε_T, by gradients; margins that deserve nothing are not measured.
+
+Source: Li, Hay, Rastogi, Miklau & McGregor (2010) for the idea of a strategy; the parametrisation is ours.
+
+The Gaussian optimum: noise on each margin's own part, as much as makes the wanted errors least.
+
+Every S of the closure is measured as its centred table r_S = ⊗(I - J/k_j) f_S with noise of covariance
+σ_S² ⊗(I - J/k_j). A person moves r_S by a vector of squared length Π_{j∈S}(1 - 1/k_j), so all together cost
+μ² = Σ_S C_S / σ_S² with C_S = Π(1 - 1/k_j), exactly. For weights A_S = Σ_α weight_α · (share of S in α),
+
+    minimise Σ A_S σ_S²  subject to  Σ C_S/σ_S² = μ²:    σ_S² = √(C_S/A_S) · Σ_S' √(A_S' C_S') / μ².
+
+That minimises weighted variances. The mean absolute error is Σ weight_α · √(variance_α), convex in 1/σ²;
+putting weight_α/(2 sd_α) in place of weight_α and solving again descends to its optimum.
+
+Integers: the counts of S times a grid g get integer noise, and only the centred result is kept: integers first
+lose what centring removes, and floats come after. The integers
+could still tell something about what centring removes; that is bounded by `lattice_loss`, and g is chosen
+so that it stays below 1e-12 in ε for everything together.
+
+Source: the residual basis and its optimality: Xiao, He, Zhang & Kifer (2023, ResidualPlanner); derived here
+from the Efron-Stein decomposition. Micciancio & Regev (2007) for the smoothing of lattices.
+
+The optimum at a budget: the best of the Laplace and Gaussian optimum, never worse than equal splits.
 
 Pure ε (δ = 0) allows Laplace noise only. With a δ Gaussian noise wins once a person is in several margins;
 for one or two margins Laplace noise is often better, and it is allowed there too. Where the noise is below
@@ -8,19 +39,346 @@ independent noise is the optimum.
 
 from __future__ import annotations
 
+import math
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from discreet.margins.importance import overall_error
-from discreet.margins.independent import independent
-from discreet.margins.laplace_optimum import laplace_optimum
-from discreet.margins.residual_basis import gaussian_optimum
+import numpy as np
+from scipy.optimize import minimize
+from scipy.special import ndtri
+
+from discreet.margins.bases import centre, sum_of_parts
+from discreet.margins.integer_noise import (
+    LATTICE_LOSS,
+    fine_grid,
+    gaussian_noise,
+    gaussian_reserve,
+    laplace_noise,
+)
+from discreet.margins.least_squares import (
+    Covariance,
+    MeasuredMargins,
+    independent,
+    residual_norm,
+    variance_shares,
+)
+from discreet.margins.margin_set import Axes, MarginSet, closure_tables, margin_weights, overall_error
+from discreet.margins.sensitivity import changes_by_difference, require_neighbours
+from discreet.privacy.gaussian_tradeoff import gaussian_mu, require_budget
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
-    from discreet.margins.closure import Axes, MarginSet
-    from discreet.margins.least_squares import MeasuredMargins
-    from discreet.margins.residual_basis import GaussianOptimum
+    from numpy.typing import NDArray
+
+    from discreet.margins.integer_noise import IntegerNoise, NoiseSource
+
+#: Margins that deserve less than this share of ε are not measured.
+LEAST_SHARE = 1e-3
+_START = (-4.0, -1.5)  # the log-share of margins that nobody asked for, to begin with
+
+
+def laplace_optimum(
+    wanted: MarginSet,
+    epsilon: float,
+    *,
+    neighbours: str = "add-remove",
+    weights: str | Mapping[Axes, float] = "cells",
+) -> MeasuredMargins:
+    """The plan with the least weighted error at pure ε.
+
+    >>> from discreet.margins.margin_set import MarginSet
+    >>> wanted = MarginSet(("A", "B", "C"), (3, 4, 20), ((0, 1), (0, 2), (1, 2)))
+    >>> plan = laplace_optimum(wanted, 1.0)
+    >>> round(plan.expected_error((1, 2)), 2) < round(plan.expected_error((0, 1)), 2)
+    True
+    """
+    require_budget(epsilon, 0.0)
+    require_neighbours(neighbours)
+    weight = margin_weights(wanted, weights)
+    public_total = neighbours == "replace-one"
+    spent = epsilon / 2 if public_total else epsilon
+    objective = _Objective(wanted, weight, spent, public_total=public_total)
+    noise: dict[Axes, IntegerNoise | None] = {(): None} if public_total else {}
+    for margin, share in objective.best().items():
+        noise[margin] = laplace_noise(1 / (share * spent))
+    return MeasuredMargins(wanted, noise, "laplace", epsilon, 0.0, neighbours)
+
+
+class _Objective:
+    """Σ weight·sd as a function of log-shares of ε, with its gradient."""
+
+    def __init__(
+        self, wanted: MarginSet, weight: NDArray[np.float64], epsilon: float, *, public_total: bool
+    ) -> None:
+        self.wanted, self.weight, self.epsilon = wanted, weight, epsilon
+        first = 1 if public_total else 0
+        self.parts = wanted.closure[first:]
+        self.shares = variance_shares(wanted)[:, first:]
+        self.reach = np.array(
+            [
+                [1 / wanted.rest(margin, part) if set(part) <= set(margin) else 0.0 for margin in self.parts]
+                for part in self.parts
+            ]
+        )
+
+    def __call__(self, logs: NDArray[np.float64]) -> tuple[float, NDArray[np.float64]]:
+        share = _shares(logs)
+        each = self.epsilon * share
+        precision = self.reach @ (2 * np.sinh(each / 2) ** 2)
+        sd = np.sqrt(self.shares @ (1 / precision))
+        slope = -((self.weight / (2 * sd)) @ self.shares) / precision**2
+        by_share = self.epsilon * np.sinh(each) * (slope @ self.reach)
+        return float(self.weight @ sd), share * (by_share - by_share @ share)
+
+    def best(self) -> dict[Axes, float]:
+        """The best shares from each start, small ones dropped; the equal split is always a candidate."""
+        asked = np.isin(np.arange(len(self.parts)), [self.parts.index(m) for m in self.wanted.margins if m])
+        found = [np.where(asked, 0.0, -np.inf)]
+        for start in _START:
+            solved = minimize(self, np.where(asked, 0.0, start), jac=True, method="TNC")
+            found.append(self._without_small(solved.x, asked))
+        values = [self(logs)[0] for logs in found]
+        best = found[int(np.argmin(values))]
+        share = _shares(best)
+        return {part: float(s) for part, s in zip(self.parts, share, strict=True) if s > 0}
+
+    def _without_small(self, logs: NDArray[np.float64], asked: NDArray[np.bool_]) -> NDArray[np.float64]:
+        share = _shares(logs)
+        keep = (share >= LEAST_SHARE) | (asked & ~self._covered(share))
+        return np.where(keep, logs, -np.inf)
+
+    def _covered(self, share: NDArray[np.float64]) -> NDArray[np.bool_]:
+        """Which margins a larger measured margin contains, so that they need no measurement of their own."""
+        measured = share >= LEAST_SHARE
+        contains = (self.reach > 0) & ~np.eye(len(self.parts), dtype=bool)
+        return np.asarray((contains & measured).any(axis=1))
+
+
+def _shares(logs: NDArray[np.float64]) -> NDArray[np.float64]:
+    share = np.exp(logs - logs.max())
+    return np.asarray(share / share.sum())
+
+
+_ROUNDS = 60
+_ADVERSARY_ROUNDS = 200
+_ALL_REPLACEMENTS = 10
+
+
+@dataclass(frozen=True, eq=False)
+class GaussianOptimum:
+    """A plan: the noise of every centred part.
+
+    Args:
+        wanted: The margins that are released.
+        epsilon: With `delta`, what the plan promises.
+        delta: See `epsilon`.
+        neighbours: The relation for which it promises it.
+        mu: The Gaussian trade-off that all measurements together have.
+        sigma: The standard deviation σ_S of every part; zero is a public total (replace-one only).
+    """
+
+    wanted: MarginSet
+    epsilon: float
+    delta: float
+    neighbours: str
+    mu: float
+    sigma: Mapping[Axes, float]
+
+    @property
+    def coefficients(self) -> int:
+        """How many cells get noise."""
+        return sum(self.wanted.cells(part) for part, sigma in self.sigma.items() if sigma > 0)
+
+    @property
+    def sensitivity(self) -> float:
+        """How far one person moves all centred parts, in L2."""
+        if self.neighbours == "add-remove":
+            return math.sqrt(sum(residual_norm(self.wanted, part) for part in self.wanted.closure))
+        return math.sqrt(float(_replacement_costs(self.wanted).sum(axis=1).max()))
+
+    @property
+    def cut_delta(self) -> float:
+        """What the cut of the noise tables adds to δ: nothing, it was set aside before μ was computed."""
+        return 0.0
+
+    @property
+    def scales(self) -> dict[Axes, float]:
+        """The standard deviation σ_S of each part."""
+        return dict(self.sigma)
+
+    def release(
+        self, exact: Mapping[Axes, NDArray[np.int64]], source: NoiseSource
+    ) -> dict[Axes, NDArray[np.float64]]:
+        """The wanted margins, consistent and unbiased: integer noise on every part, then floats."""
+        parts = {}
+        for part, table in closure_tables(exact, self.wanted).items():
+            sigma = self.sigma[part]
+            noisy = table.astype(np.float64)
+            if sigma > 0:
+                noise = gaussian_noise(sigma, self.grid(part))
+                drawn = noise.draw(source, "part " + self.wanted.label(part), table.size)
+                noisy = _from_the_first(noise.grid * table + drawn.reshape(table.shape)) / noise.grid
+            parts[part] = centre(noisy)
+        return {margin: sum_of_parts(parts, self.wanted, margin) for margin in self.wanted.margins}
+
+    def grid(self, part: Axes) -> int:
+        """How many integer steps a count of a part is worth."""
+        sigma, shape = self.sigma[part], self.wanted.margin_shape(part)
+        grid = fine_grid(sigma, self.epsilon, self.mu)
+        while lattice_loss(shape, grid * sigma) > LATTICE_LOSS / len(self.wanted.closure):
+            grid += 1
+        return grid
+
+    def covariance(self) -> Covariance:
+        """The second moments of everything that is released."""
+        return Covariance(self.wanted, {part: sigma**2 for part, sigma in self.sigma.items()})
+
+    def variance(self, margin: Axes) -> float:
+        """The variance of any cell of a wanted margin."""
+        return self.covariance().of_cell(margin)
+
+    def expected_error(self, margin: Axes) -> float:
+        """E|released - true| of any cell of a wanted margin: √(2/π) sd."""
+        return math.sqrt(2 / math.pi * self.variance(margin))
+
+    def half_width(self, margin: Axes, level: float = 0.95) -> float:
+        """Half the width of an interval that holds the true count with probability `level`."""
+        return float(ndtri((1 + level) / 2)) * math.sqrt(self.variance(margin))
+
+
+def _from_the_first(whole: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Whole numbers as differences from the first along every axis: what centring removes is gone before any float.
+
+    Centring them gives the same as centring the whole. Without this the last digits of floats, which depend on all
+    of their argument, would tell something of what was not accounted for.
+
+    >>> _from_the_first(np.array([[5, 7], [6, 9]])).tolist()
+    [[0, 0], [0, 1]]
+    """
+    for axis in range(whole.ndim):
+        whole = whole - whole.take([0], axis=axis)
+    return whole
+
+
+def gaussian_optimum(
+    wanted: MarginSet,
+    epsilon: float,
+    delta: float,
+    *,
+    neighbours: str = "add-remove",
+    weights: str | Mapping[Axes, float] = "cells",
+) -> GaussianOptimum:
+    """The plan with the least weighted mean absolute error at (ε, δ).
+
+    >>> wanted = MarginSet(("A", "B", "C"), (3, 4, 5), ((0, 1), (0, 2), (1, 2)))
+    >>> plan = gaussian_optimum(wanted, 1.0, 1e-6)
+    >>> round(plan.expected_error((0, 1)), 2)
+    5.5
+    """
+    require_budget(epsilon, delta)
+    require_neighbours(neighbours)
+    noises = sum(wanted.cells(part) for part in wanted.closure)
+    mu = gaussian_mu(epsilon, gaussian_reserve(epsilon, delta, noises))
+    shares, weight = variance_shares(wanted), margin_weights(wanted, weights)
+    solve = _add_remove_solver(wanted) if neighbours == "add-remove" else _replace_one_solver(wanted)
+    variances = _least_absolute_error(solve, shares, weight) / mu**2
+    sigma = dict(zip(wanted.closure, np.sqrt(variances).tolist(), strict=True))
+    return GaussianOptimum(wanted, epsilon, delta, neighbours, mu, sigma)
+
+
+def _least_absolute_error(
+    solve: Callable[[NDArray[np.float64]], NDArray[np.float64]],
+    shares: NDArray[np.float64],
+    weight: NDArray[np.float64],
+) -> NDArray[np.float64]:
+    """σ² at μ = 1 by iterated weights: √ is concave, so each step lowers Σ weight·sd."""
+    current, before = weight, math.inf
+    variances = solve(current @ shares)
+    for _ in range(_ROUNDS):
+        sd = np.sqrt(shares @ variances)
+        now = float(weight @ sd)
+        if now > before * (1 - 1e-9):
+            break
+        before, current = now, weight / (2 * sd)
+        variances = solve(current @ shares)
+    return variances
+
+
+def _add_remove_solver(wanted: MarginSet) -> Callable[[NDArray[np.float64]], NDArray[np.float64]]:
+    cost = np.array([residual_norm(wanted, part) for part in wanted.closure])
+    return lambda gain: np.sqrt(cost / gain) * np.sqrt(cost * gain).sum()
+
+
+def _replace_one_solver(wanted: MarginSet) -> Callable[[NDArray[np.float64]], NDArray[np.float64]]:
+    """The same against every replacement: weights on the sets D of differing variables find the worst mix.
+
+    The total never changes when one person replaces another, so it gets no noise: σ² = 0.
+    """
+    costs = _replacement_costs(wanted)
+    rows = costs if len(wanted.shape) <= _ALL_REPLACEMENTS else costs[_likely_worst(len(wanted.shape))]
+
+    def solve(gain: NDArray[np.float64]) -> NDArray[np.float64]:
+        adversary = np.full(len(rows), 1 / len(rows))
+        variances = np.zeros(len(gain))
+        for _ in range(_ADVERSARY_ROUNDS):
+            cost = adversary @ rows
+            variances[1:] = np.sqrt(cost[1:] / gain[1:])
+            adversary = adversary * (rows[:, 1:] @ (1 / variances[1:]))
+            adversary /= adversary.sum()
+        return variances * float((costs[:, 1:] @ (1 / variances[1:])).max())
+
+    return solve
+
+
+def _likely_worst(variables: int) -> list[int]:
+    """Rows of `_replacement_costs` to weigh among too many: one variable differs, all but one, or all."""
+    everything = 2**variables - 1
+    return [d - 1 for j in range(variables) for d in (1 << j, everything ^ (1 << j))] + [everything - 1]
+
+
+def _replacement_costs(wanted: MarginSet) -> NDArray[np.float64]:
+    """Row D (a non-empty set of differing variables), column S: ‖r_S(x) - r_S(y)‖².
+
+    It is 2 [Π_S (1 - 1/k_j) - Π_{S∖D} (1 - 1/k_j) Π_{S∩D} (-1/k_j)].
+    """
+    columns = [changes_by_difference(wanted, part, _change(wanted, part)) for part in wanted.closure]
+    return np.stack(columns, axis=1)[1:]
+
+
+def _change(wanted: MarginSet, part: Axes) -> NDArray[np.float64]:
+    """‖r_S(x) - r_S(y)‖² for each pattern of differing variables within S."""
+    shape = wanted.margin_shape(part)
+    same = math.prod(1 - 1 / k for k in shape)
+    inner = [
+        math.prod(-1 / k if pattern >> i & 1 else 1 - 1 / k for i, k in enumerate(shape))
+        for pattern in range(2 ** len(part))
+    ]
+    return 2 * (same - np.array(inner))
+
+
+def lattice_loss(shape: tuple[int, ...], spread: float) -> float:
+    """What integer noise of standard deviation `spread` may add to ε when only the centred table is kept.
+
+    Centring along an axis of length k forgets multiples of the all-ones line, a lattice of spacing √k; seen
+    through noise of spread s its cosets weigh the same up to a factor (1 ± e), where for N such lines
+
+        e ≤ (1 + 2 Σ_{i≥1} e^(-2π² s² i²/k))^N - 1.
+
+    Each axis adds log((1+e)/(1-e)).
+
+    >>> lattice_loss((21, 12), 15.0) < 1e-80, lattice_loss((1000,), 15.0) > 0.04
+    (True, True)
+    """
+    loss = 0.0
+    for k in shape:
+        fall = math.exp(-2 * (math.pi * spread) ** 2 / k)
+        lines = math.prod(shape) // k
+        uneven = math.expm1(min(lines * math.log1p(2 * fall / (1 - fall)), 1.0)) if fall < 1 else 1.0
+        if uneven >= 1:
+            return math.inf
+        loss += 2 * math.atanh(uneven)
+    return loss
 
 
 def optimum(
@@ -33,7 +391,7 @@ def optimum(
 ) -> MeasuredMargins | GaussianOptimum:
     """The plan with the least weighted mean absolute error at (ε, δ).
 
-    >>> from discreet.margins.closure import MarginSet
+    >>> from discreet.margins.margin_set import MarginSet
     >>> wanted = MarginSet(("A", "B", "C"), (3, 4, 5), ((0, 1), (0, 2), (1, 2)))
     >>> round(overall_error(optimum(wanted, 1.0)), 2) < 2.95  # independent noise: 2.95
     True

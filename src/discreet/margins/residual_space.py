@@ -17,6 +17,18 @@ of that level, and no part that looks at nothing finer moves.
 The mean absolute error is Σ weight · √variance; weights over 2 sd in place of weights descend to its least value.
 
 Source: Xiao, He, Zhang & Kifer (2023, ResidualPlanner) for the basis of tables without levels; docs/methods/dp-joint.md.
+
+A chain: one attribute as nested partitions, each finer than the one before. A variable alone is a chain of one level.
+
+    level 0   everybody          level 1   regions          level 2   districts, each in one region
+
+The counts of a level are its own part and a share of the level above. With k(c) the number of children that the parent of
+a category c has,
+
+    f_l(c) = r_l(c) + f_(l-1)(parent of c) / k(c),      r_l = f_l less the mean of its block of siblings.
+
+So level l adds the contrasts within blocks and nothing else: the levels are nested subspaces, and the parts r_l are
+orthogonal to each other. Blocks may have any sizes.
 """
 
 from __future__ import annotations
@@ -26,7 +38,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
 from itertools import product
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -35,8 +47,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from discreet.margins.chain import Chain
-
+if TYPE_CHECKING:
     #: A level of every chain; 0 is everybody.
     Levels = tuple[int, ...]
 
@@ -58,7 +69,7 @@ class ResidualSpace:
         held: For each chain the level whose category a replaced record keeps; 0 for none. Empty: none of any chain.
     """
 
-    chains: tuple[Chain, ...]
+    chains: tuple[Attribute, ...]
     tables: tuple[Levels, ...]
     neighbours: str = "add-remove"
     held: Levels = ()
@@ -67,7 +78,7 @@ class ResidualSpace:
     def parts(self) -> tuple[Levels, ...]:
         """The downward closure, coarse parts first.
 
-        >>> from discreet.margins.chain import plain_chain
+        >>> from discreet.margins.residual_space import plain_chain
         >>> ResidualSpace((plain_chain(2), plain_chain(3)), ((1, 0), (0, 1))).parts
         ((0, 0), (0, 1), (1, 0))
         """
@@ -105,7 +116,7 @@ class ResidualSpace:
         while math.prod(map(len, kinds)) > MOST_PATHS:
             widest = max(range(len(kinds)), key=lambda place: len(kinds[place]))
             kinds[widest] = _fewer(kinds[widest])
-        rows = [[_squared(change, part) for part in self.parts] for change in product(*kinds)]
+        rows = [[_square_length(change, part) for part in self.parts] for change in product(*kinds)]
         return tuple(dict.fromkeys(map(tuple, rows)))
 
     def cost(self, variances: Sequence[Fraction]) -> Fraction:
@@ -185,14 +196,14 @@ class _Change:
     apart: int = 0
 
 
-def _changes(chain: Chain, neighbours: str, held: int) -> list[_Change]:
+def _changes(chain: Attribute, neighbours: str, held: int) -> list[_Change]:
     """Every kind of change along a chain; two cells that are replaced share their categories down to a held level."""
     if neighbours == "add-remove":
         return [_Change(path) for path in chain.paths]
-    return [change for apart in range(held + 1, chain.levels + 2) for change in _replaced(chain, apart)]
+    return [change for apart in range(held + 1, chain.levels + 2) for change in _replacements(chain, apart)]
 
 
-def _replaced(chain: Chain, apart: int) -> list[_Change]:
+def _replacements(chain: Attribute, apart: int) -> list[_Change]:
     """Two cells that part at a level: siblings there, in the same blocks above, strangers below.
 
     There is one change for each list of sizes of the blocks that they share. Below, the larger squared length of the two
@@ -236,7 +247,7 @@ def _dearest(changes: list[_Change]) -> _Change:
     return _Change(here, inner, min(each.apart for each in changes))
 
 
-def _squared(change: tuple[_Change, ...], part: Levels) -> Fraction:
+def _square_length(change: tuple[_Change, ...], part: Levels) -> Fraction:
     """The squared length of a change in a part; nothing where both cells are the same as far as the part looks."""
     length = math.prod(
         (each.here[level] for each, level in zip(change, part, strict=True)), start=Fraction(1)
@@ -252,7 +263,7 @@ def _squared(change: tuple[_Change, ...], part: Levels) -> Fraction:
     return length
 
 
-def _mean_shares(chain: Chain) -> list[list[float]]:
+def _mean_shares(chain: Attribute) -> list[list[float]]:
     """Row level, column level above: what a variance of 1 there adds to a category here, in the mean over categories."""
     found = []
     for level in range(chain.levels + 1):
@@ -262,3 +273,114 @@ def _mean_shares(chain: Chain) -> list[list[float]]:
             row.append(float(np.mean(chain.shares(level, above) ** 2 * kept[chain.ancestors(level, above)])))
         found.append(row)
     return found
+
+
+@dataclass(frozen=True, eq=False)
+class Attribute:
+    """Nested partitions of one attribute.
+
+    Args:
+        parents: For each level from 1 on, the category of the level above that each of its categories is in.
+
+    >>> chain = Chain((np.zeros(2, np.int64), np.array([0, 0, 0, 1, 1])))
+    >>> chain.size(2), chain.block_sizes(2).tolist(), chain.siblings(2).tolist()
+    (5, [3, 2], [3, 3, 3, 2, 2])
+    """
+
+    parents: tuple[NDArray[np.int64], ...]
+
+    @property
+    def levels(self) -> int:
+        """How many levels there are, everybody not counted."""
+        return len(self.parents)
+
+    def size(self, level: int) -> int:
+        """How many categories a level has."""
+        return self.parents[level - 1].size if level else 1
+
+    def block_sizes(self, level: int) -> NDArray[np.int64]:
+        """How many categories of a level each category of the level above has."""
+        return np.bincount(self.parents[level - 1], minlength=self.size(level - 1)).astype(np.int64)
+
+    def siblings(self, level: int) -> NDArray[np.int64]:
+        """For each category how many there are in its block, itself included."""
+        return self.block_sizes(level)[self.parents[level - 1]]
+
+    def first_siblings(self, level: int) -> NDArray[np.int64]:
+        """For each category the first of its block."""
+        _, first, block = np.unique(self.parents[level - 1], return_index=True, return_inverse=True)
+        return np.asarray(first[block])
+
+    def ancestors(self, level: int, above: int) -> NDArray[np.int64]:
+        """For each category of a level the one that it is in at a level above."""
+        found = np.arange(self.size(level))
+        for each in range(level, above, -1):
+            found = self.parents[each - 1][found]
+        return found
+
+    def shares(self, level: int, above: int) -> NDArray[np.float64]:
+        """What part of a count above each category of a level gets, before contrasts: 1 over all block sizes between."""
+        share, at = np.ones(self.size(level)), np.arange(self.size(level))
+        for each in range(level, above, -1):
+            share = share / self.siblings(each)[at]
+            at = self.parents[each - 1][at]
+        return share
+
+    @cached_property
+    def paths(self) -> tuple[tuple[Fraction, ...], ...]:
+        """What a person may cost at each level, 1 - 1/k of their blocks: the paths that no other is dearer than everywhere.
+
+        >>> Chain((np.zeros(2, np.int64), np.array([0, 0, 0, 1, 1]))).paths
+        ((Fraction(1, 1), Fraction(1, 2), Fraction(2, 3)),)
+        """
+        finest = self.levels
+        columns = [self.siblings(level)[self.ancestors(finest, level)] for level in range(1, finest + 1)]
+        found = np.unique(np.stack(columns, axis=1), axis=0) if finest else np.zeros((1, 0), np.int64)
+        top = [
+            row for row in found if not any((other >= row).all() and (other > row).any() for other in found)
+        ]
+        return tuple((Fraction(1), *(1 - Fraction(1, int(k)) for k in row)) for row in top)
+
+    def summed(self, table: NDArray[Any], axis: int, level: int) -> NDArray[Any]:
+        """Add a table up along an axis, from a level to the one above."""
+        front = np.moveaxis(table, axis, 0)
+        total = np.zeros((self.size(level - 1), *front.shape[1:]), dtype=table.dtype)
+        np.add.at(
+            total, self.parents[level - 1], front
+        )  # one after the other: the same floats on every machine
+        return np.moveaxis(total, 0, axis)
+
+    def centred(self, table: NDArray[np.float64], axis: int, level: int) -> NDArray[np.float64]:
+        """Take the mean of its block away from every category along an axis."""
+        if not level:
+            return table
+        sizes = np.maximum(self.block_sizes(level), 1)
+        means = self.summed(table, axis, level) / along(sizes, axis, table.ndim)
+        return np.asarray(table - np.take(means, self.parents[level - 1], axis=axis))
+
+    def from_first(self, table: NDArray[np.int64], axis: int, level: int) -> NDArray[np.int64]:
+        """Whole numbers as differences from the first of their block: what centring removes is gone, before any float."""
+        if not level:
+            return table
+        return np.asarray(table - np.take(table, self.first_siblings(level), axis=axis))
+
+    def spread(self, table: NDArray[np.float64], axis: int, above: int, level: int) -> NDArray[np.float64]:
+        """Lay a table out along an axis from a level to a finer one, in equal shares."""
+        if above == level:
+            return table
+        wide = np.take(table, self.ancestors(level, above), axis=axis)
+        return np.asarray(wide * along(self.shares(level, above), axis, table.ndim))
+
+
+def flat_attribute(categories: int) -> Attribute:
+    """The chain of a variable without levels.
+
+    >>> plain_chain(4).paths
+    ((Fraction(1, 1), Fraction(3, 4)),)
+    """
+    return Attribute((np.zeros(categories, dtype=np.int64),))
+
+
+def along(values: NDArray[Any], axis: int, dimensions: int) -> NDArray[Any]:
+    """Values that stand along one axis of a table."""
+    return values.reshape([-1 if each == axis else 1 for each in range(dimensions)])

@@ -22,16 +22,15 @@ from typing import TYPE_CHECKING, Literal, get_args
 import numpy as np
 
 from discreet.errors import BadRequest
-from discreet.margins.efron_stein import number_of_coefficients
-from discreet.margins.fourier import require_binary
-from discreet.model.nearest import nearest
+from discreet.margins.bases import number_of_coefficients, require_binary
+from discreet.model.messages.text import nearest
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from numpy.typing import NDArray
 
-    from discreet.margins.closure import Axes, MarginSet
+    from discreet.margins.margin_set import Axes, MarginSet
 
 Neighbours = Literal["add-remove", "replace-one"]
 Basis = Literal["fourier", "efron-stein"]
@@ -51,7 +50,7 @@ def require_neighbours(neighbours: str) -> None:
 def integer_sensitivity(wanted: MarginSet, basis: str, neighbours: str) -> int:
     """The L1 sensitivity of all integer coefficients together.
 
-    >>> from discreet.margins.closure import MarginSet
+    >>> from discreet.margins.margin_set import MarginSet
     >>> journey = MarginSet(("A", "B", "C"), (4, 4, 16), ((0, 1), (0, 2), (1, 2)))
     >>> integer_sensitivity(journey, "efron-stein", "add-remove") / 256
     1.71484375
@@ -79,7 +78,7 @@ def sensitivity(wanted: MarginSet, basis: str, neighbours: str) -> float:
     return integer_sensitivity(wanted, basis, neighbours) / coefficient_scaling(wanted, basis)
 
 
-def published_sensitivity(wanted: MarginSet, basis: str) -> float:
+def paper_sensitivity(wanted: MarginSet, basis: str) -> float:
     """The sensitivity that the paper uses: 2|B|/2^(k/2) (Theorem 1), or Σ_S 2/Π_{j∉S} k_j (Theorem 2).
 
     The first is valid for both neighbouring relations, and loose. The second can be too small where a
@@ -91,9 +90,9 @@ def published_sensitivity(wanted: MarginSet, basis: str) -> float:
     return 2 * number_of_coefficients(wanted) / wanted.table_cells
 
 
-def epsilon_of_published(wanted: MarginSet, basis: str, neighbours: str, epsilon: float) -> float:
+def paper_epsilon(wanted: MarginSet, basis: str, neighbours: str, epsilon: float) -> float:
     """The ε that the paper's scale really gives: ε · (true sensitivity) / (published sensitivity)."""
-    return epsilon * sensitivity(wanted, basis, neighbours) / published_sensitivity(wanted, basis)
+    return epsilon * sensitivity(wanted, basis, neighbours) / paper_sensitivity(wanted, basis)
 
 
 def changes_by_difference(

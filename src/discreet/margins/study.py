@@ -1,4 +1,10 @@
-"""A study of one method on a table whose counts are known: expected errors first, then repeated runs.
+"""Advice before spending: what each method's error will be, which to take, and why.
+
+Every figure is a function of the wanted margins, the budget and the neighbours; no count is looked at, so
+asking costs nothing. For Fourier and Efron-Stein the figure is that of the unbiased margins before the linear
+program and rounding, whose effect depends on the data.
+
+A study of one method on a table whose counts are known: expected errors first, then repeated runs.
 
 It compares released margins with true ones, so what it prints is for papers' tables and for tables that may
 be seen by whoever runs it; it is not a release.
@@ -8,25 +14,134 @@ Source: Yang, Fienberg & Rinaldo (2012), section 4.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import numpy as np
 
 from discreet.errors import BadRequest
-from discreet.margins.advice import Advice, advise, plan_of
-from discreet.margins.closure import margin_tables
 from discreet.margins.holistic import Holistic
-from discreet.margins.importance import overall_error
 from discreet.margins.integer_noise import SeededNoise
+from discreet.margins.least_squares import independent
+from discreet.margins.margin_set import margin_tables, margin_weights, overall_error
+from discreet.margins.optimum import GaussianOptimum, optimum
+from discreet.model.messages.text import nearest
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from numpy.typing import NDArray
 
-    from discreet.margins.advice import MarginMethod
-    from discreet.margins.closure import Axes, MarginSet
+    from discreet.margins.least_squares import MeasuredMargins
+    from discreet.margins.margin_set import Axes, MarginSet
+
+if TYPE_CHECKING:
+    MarginMethod = Holistic | MeasuredMargins | GaussianOptimum
+
+Method = Literal["fourier", "efron-stein", "independent", "independent-consistent", "optimum"]
+METHODS: tuple[str, ...] = get_args(Method)
+
+
+@dataclass(frozen=True, slots=True)
+class Advice:
+    """The expected errors of all methods that fit the table.
+
+    Args:
+        by_margin: Method to margin to mean absolute error of a cell.
+        overall: Method to the weighted mean over margins.
+        recommended: The method with the least.
+        why: One sentence.
+    """
+
+    by_margin: Mapping[str, Mapping[Axes, float]]
+    overall: Mapping[str, float]
+    recommended: str
+    why: str
+
+
+def plan_of(
+    method: str,
+    wanted: MarginSet,
+    epsilon: float,
+    delta: float = 0.0,
+    *,
+    neighbours: str = "add-remove",
+    weights: str | Mapping[Axes, float] = "cells",
+    as_published: bool = False,
+) -> MarginMethod:
+    """The plan of a method at a budget.
+
+    Fourier and Efron-Stein noise is pure ε whatever the δ; "independent" and "optimum" use the δ if it helps.
+    """
+    if method not in METHODS:
+        raise BadRequest(f'The method "{method}" is not known.', nearest(method, METHODS))
+    if method == "fourier":
+        return Holistic(wanted, "fourier", epsilon, neighbours, as_published)
+    if method == "efron-stein":
+        return Holistic(wanted, "efron-stein", epsilon, neighbours, as_published)
+    if as_published:
+        raise BadRequest(
+            f'"{method}" is not a method of the paper.', "--as-published goes with fourier or efron-stein."
+        )
+    if method == "optimum":
+        return optimum(wanted, epsilon, delta, neighbours=neighbours, weights=weights)
+    consistent = method == "independent-consistent"
+    return independent(wanted, epsilon, delta, neighbours=neighbours, consistent=consistent)
+
+
+def advise(
+    wanted: MarginSet,
+    epsilon: float,
+    delta: float = 0.0,
+    *,
+    neighbours: str = "add-remove",
+    weights: str | Mapping[Axes, float] = "cells",
+) -> Advice:
+    """Compare all methods that fit the table.
+
+    >>> from discreet.margins.margin_set import parse_margins
+    >>> advise(parse_margins("AB,BC,CD", "ABCD", (2, 2, 2, 2)), 1.0).recommended
+    'optimum'
+    """
+    methods = [method for method in METHODS if method != "fourier" or wanted.is_binary]
+    share = dict(zip(wanted.margins, margin_weights(wanted, weights).tolist(), strict=True))
+    plans = {
+        method: plan_of(method, wanted, epsilon, delta, neighbours=neighbours, weights=weights)
+        for method in methods
+    }
+    by_margin = {
+        method: {margin: plan.expected_error(margin) for margin in wanted.margins}
+        for method, plan in plans.items()
+    }
+    overall = {
+        method: math.fsum(share[margin] * error for margin, error in errors.items())
+        for method, errors in by_margin.items()
+    }
+    best = min(reversed(METHODS), key=lambda method: round(overall.get(method, math.inf), 9))
+    return Advice(by_margin, overall, best, _why(best, plans, overall))
+
+
+def _why(best: str, plans: Mapping[str, MarginMethod], overall: Mapping[str, float]) -> str:
+    """One sentence for the custodian."""
+    plain = overall["independent"]
+    saved = f"{100 * (1 - overall[best] / plain):.0f} %" if plain else "0 %"
+    plan = plans[best]
+    if best == "independent":
+        return "No method has a smaller expected error than independent noise on each margin."
+    if isinstance(plan, Holistic):
+        return f"Few coefficients describe these margins: the error is {saved} below independent noise."
+    if isinstance(plan, GaussianOptimum):
+        return (
+            f"Gaussian noise on each margin's own part uses what the margins share and the delta: "
+            f"the expected error is {saved} below independent noise, and the margins agree."
+        )
+    if not plan.consistent:
+        return "The noise is below one count: whole numbers from independent noise beat averages."
+    return (
+        f"Sharing epsilon by what each margin needs, then least squares: "
+        f"the expected error is {saved} below independent noise, and the margins agree."
+    )
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,7 +184,7 @@ class Study:
     def notes(self) -> tuple[str, ...]:
         """What a reader must be told: the promise, and where the published scale breaks it."""
         plan = self.plan
-        said = [f"{_budget(plan.epsilon, self.promised_delta)} for {plan.neighbours} neighbours."]
+        said = [f"{_budget(plan.epsilon, self.plan_delta)} for {plan.neighbours} neighbours."]
         if isinstance(plan, Holistic) and plan.as_published:
             true = plan.true_epsilon
             said = [
@@ -86,7 +201,7 @@ class Study:
         return (*said, f"Recommended: {self.advice.recommended}. {self.advice.why}")
 
     @property
-    def promised_delta(self) -> float:
+    def plan_delta(self) -> float:
         """The δ that the plan uses; pure methods use none."""
         return 0.0 if isinstance(self.plan, Holistic) else self.plan.delta
 
@@ -142,8 +257,8 @@ def study(
 ) -> Study:
     """Plan, advise and run a method `reps` times with seeded noise.
 
-    >>> from discreet.margins.closure import parse_margins
-    >>> from discreet.margins.tables import paper_table
+    >>> from discreet.margins.margin_set import parse_margins
+    >>> from discreet.margins.contingency_table import paper_table
     >>> czech = paper_table("czech")
     >>> wanted = parse_margins("BF,ADE,ABCE", czech.names, czech.shape)
     >>> study(czech.counts, wanted, "fourier", 1.0, as_published=True, reps=2, seed=1).as_json()["scale"]

@@ -15,7 +15,7 @@ from dataclasses import dataclass, fields
 from typing import Any
 
 from discreet.errors import BadDescription
-from discreet.model.section import section_of
+from discreet.model.description.sections import check_section
 
 #: Each role may do what those before it may.
 ROLES = ("reader", "analyst", "custodian")
@@ -56,7 +56,7 @@ class Access:
         return not self.accounts or account in self.accounts or role == ROLES[-1]
 
 
-def access_of(section: Any) -> Access:
+def parse_access(section: Any) -> Access:
     """The section `[access]`.
 
     Raises:
@@ -65,7 +65,7 @@ def access_of(section: Any) -> Access:
     >>> access_of({"who": "reader"})
     Access(who='reader', accounts=())
     """
-    section_of(section, "access", [field.name for field in fields(Access)])
+    check_section(section, "access", [field.name for field in fields(Access)])
     who, accounts = section.get("who", ""), section.get("accounts", [])
     if "who" in section and who not in AUDIENCES:
         raise BadDescription(f"`who` of [access] is {who!r}.", f"Give one of: {', '.join(AUDIENCES)}.")

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from discreet.errors import BadDescription
-from discreet.model.nearest import nearest
+from discreet.model.messages.text import nearest
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -85,7 +85,7 @@ def read_boundaries(content: bytes, variable: Variable) -> Boundaries:
             "Give a FeatureCollection or a Topology whose features are Polygon or MultiPolygon and have a `code`.",
         ) from None
     _check_codes([code for code, _ in shapes], variable, where)
-    by_code = {code: [_checked(polygon, code, where) for polygon in shape] for code, shape in shapes}
+    by_code = {code: [_check_polygon(polygon, code, where) for polygon in shape] for code, shape in shapes}
     if sum(len(ring) for shape in by_code.values() for polygon in shape for ring in polygon) > MOST_POINTS:
         raise BadDescription(
             f"{where} have more than {MOST_POINTS:,} points.", "Simplify them, as with mapshaper."
@@ -112,7 +112,7 @@ def _features(document: dict[str, Any], name: str) -> Iterator[dict[str, Any]]:
     chosen = objects[name] if name in objects else next(iter(objects.values()))
     for each in chosen["geometries"]:
         polygons = [each["arcs"]] if each["type"] == "Polygon" else each["arcs"]
-        coordinates = [[_stitched(ring, arcs) for ring in polygon] for polygon in polygons]
+        coordinates = [[_join_arcs(ring, arcs) for ring in polygon] for polygon in polygons]
         yield {**each, "geometry": {"type": "MultiPolygon", "coordinates": coordinates}}
 
 
@@ -125,7 +125,7 @@ def _arcs(document: dict[str, Any]) -> list[Ring]:
     return [arc.cumsum(axis=0) * scale + translate for arc in arcs]
 
 
-def _stitched(ring: list[int], arcs: list[Ring]) -> list[list[float]]:
+def _join_arcs(ring: list[int], arcs: list[Ring]) -> list[list[float]]:
     """A ring of arcs; a negative number is an arc backwards, and ends are shared."""
     lines = [arcs[arc] if arc >= 0 else arcs[~arc][::-1] for arc in ring]
     points: list[list[float]] = np.concatenate([lines[0], *(line[1:] for line in lines[1:])]).tolist()
@@ -170,7 +170,7 @@ def _check_codes(codes: list[str], variable: Variable, where: str) -> None:
         raise BadDescription(f"{where} lack {lacking[0]!r}{more}.", "Give every category a shape.")
 
 
-def _checked(polygon: Polygon, code: str, where: str) -> Polygon:
+def _check_polygon(polygon: Polygon, code: str, where: str) -> Polygon:
     """A polygon whose rings are closed, plausible and turn the right way."""
     kept = []
     for number, ring in enumerate(polygon):
@@ -204,7 +204,7 @@ def _geojson(shapes: dict[str, Shape], variable: Variable) -> bytes:
         {
             "type": "Feature",
             "properties": {"code": category.code, "label": category.label},
-            "geometry": {"type": "MultiPolygon", "coordinates": _listed(shapes[category.code])},
+            "geometry": {"type": "MultiPolygon", "coordinates": _coordinates(shapes[category.code])},
         }
         for category in variable.categories
         if category.code in shapes
@@ -213,5 +213,5 @@ def _geojson(shapes: dict[str, Shape], variable: Variable) -> bytes:
     return json.dumps(document, ensure_ascii=False, separators=(",", ":")).encode()
 
 
-def _listed(shape: Shape) -> list[list[list[list[float]]]]:
+def _coordinates(shape: Shape) -> list[list[list[list[float]]]]:
     return [[np.round(ring, DECIMALS).tolist() for ring in polygon] for polygon in shape]

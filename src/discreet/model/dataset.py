@@ -11,15 +11,11 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from discreet.errors import BadDescription, UnknownVariable
-from discreet.model.about import About
 from discreet.model.access import Access
-from discreet.model.file_section import FileOptions
-from discreet.model.nearest import nearest
-from discreet.model.one_line import one_line
+from discreet.model.description.sections import About, FileOptions, Publish
+from discreet.model.messages.text import message, nearest, one_line
 from discreet.model.protection import Protection
-from discreet.model.publish_section import Publish
-from discreet.model.sampling_design import SamplingDesign
-from discreet.model.told import told
+from discreet.model.survey import SamplingDesign
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Mapping
@@ -68,11 +64,11 @@ class Dataset:
     boundaries: Mapping[str, Boundaries] = field(default_factory=dict, hash=False, compare=False)
     #: Who publishes it, under which licence, and the like.
     about: About = About()  # noqa: RUF009 - frozen value
-    #: Which tables are published (`model/publish_section.py`).
+    #: Which tables are published (`model/description/sections.py`).
     publish: Publish = Publish()  # noqa: RUF009 - frozen value
     #: Who may see it on a server.
     access: Access = Access()  # noqa: RUF009 - frozen value
-    #: A hash of the words where they were corrected after the load (`workspace/wording.py`); no number depends on it.
+    #: A hash of the words where they were corrected after the load (`workspace/versions/label_corrections.py`); no number depends on it.
     wording: str = ""
 
     def __post_init__(self) -> None:
@@ -117,7 +113,7 @@ class Dataset:
             return self._by_name[name]
         except KeyError:
             raise UnknownVariable(
-                told('The dataset "{id}" has no variable "{name}".', id=self.id, name=name),
+                message('The dataset "{id}" has no variable "{name}".', id=self.id, name=name),
                 nearest(name, self._by_name),
             ) from None
 

@@ -1,4 +1,6 @@
-"""The exact table: true counts and key sums. Secret; it never leaves.
+"""What holds true counts refuses to leave: it cannot be printed, pickled, copied or sent.
+
+The exact table: true counts and key sums. Secret; it never leaves.
 
 `ExactTable` cannot be printed, pickled, copied or serialised (`confidential.py`): its repr shows the shape and
 never a count. Only `answer` turns it into a `Release`, by way of noise.
@@ -6,11 +8,9 @@ never a count. Only `answer` turns it into a `Release`, by way of noise.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NoReturn
 
 import numpy as np
-
-from discreet.model.confidential import Confidential
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -18,6 +18,29 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from discreet.model.shape import TableShape
+
+
+class Confidential:
+    """The parent of values that hold true counts. A child may tell its shape in `__repr__`, and never a count."""
+
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__}, confidential>"
+
+    def __str__(self) -> str:
+        return repr(self)
+
+    def __format__(self, spec: str) -> str:
+        return repr(self)
+
+    def __reduce_ex__(self, protocol: object) -> NoReturn:
+        raise TypeError(
+            f"{type(self).__name__} is confidential: it cannot be pickled, copied or sent anywhere"
+        )
+
+    def __getstate__(self) -> NoReturn:
+        raise TypeError(f"{type(self).__name__} is confidential: it has no state to give away")
 
 
 class ExactTable(Confidential):

@@ -9,14 +9,37 @@ A comma separates items, a plus joins the items of one group, and a backslash ta
 means, only its variable can tell (`selection.py`): a backslash that protects `.`, `:`, `*` or `?` stays in the item.
 
 A filter by `!=` has a `!` after its variable, `("birthplace!", ("1",))`: no name of a variable ends so.
+
+What Python gives for filters, groups and levels: mappings by variable, or lines of the one grammar.
+
+    filters   {"birthplace": ["2", "3"]}   {"age": "25..64", "birthplace": "!=1"}   ["age=25..64", "birthplace!=1"]
+    groups    {"age": [["15-19", "20-24"]]}   {"age": {"Young": "..14", "Old": ["65+"]}}   ["age=Young:..14,Old:65.."]
+    levels    {"district": ["region", "district"]}   {"district": "*"}   ["district=*"]
+
+Text is read as on the command line. In a list each item stands for itself: no comma or plus in it separates anything.
+
+Published tables that a fitted table agrees with: `fit_to = ["area", "sex*age"]`.
+
+Each word names a table by its variables. All words together are a set of tables whose common totals are the same in
+every one of them, and in every fitted table that names the set. The order is fixed: tables of fewer variables come
+first, then in the dataset's order; each is fitted to those before it.
 """
 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Any
 
 from discreet.errors import BadRequest
-from discreet.model.told import told
+from discreet.model.messages.text import message
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from discreet.model.dataset import Dataset
+    from discreet.model.request import Filters, Groups, Levels, Names
+    from discreet.model.selection import NamedGroups
 
 _SPECIAL = "\\,+="
 _PROTECTED = re.compile(r"\\([\\,+=])")
@@ -61,7 +84,8 @@ def unescape(text: str) -> str:
         skip = False
     if skip:
         raise BadRequest(
-            told("{text!r} ends in a lone backslash.", text=text), told("Write two backslashes for one.")
+            message("{text!r} ends in a lone backslash.", text=text),
+            message("Write two backslashes for one."),
         )
     return result
 
@@ -83,7 +107,7 @@ def parse_filter(text: str) -> tuple[str, tuple[str, ...]]:
     >>> parse_filter("age != 65..")
     ('age!', ('65..',))
     """
-    name, items = _assignment(text, told("filter"), "birthplace=2,3")
+    name, items = _assignment(text, message("filter"), "birthplace=2,3")
     return name, tuple(_item(item) for item in split(items, ","))
 
 
@@ -102,7 +126,7 @@ def parse_levels(text: str) -> tuple[str, tuple[str, ...]]:
     >>> parse_levels("district=region,district")
     ('district', ('region', 'district'))
     """
-    name, levels = _assignment(text, told("level"), "district=region,district")
+    name, levels = _assignment(text, message("level"), "district=region,district")
     return name, tuple(unescape(level) for level in split(levels, ","))
 
 
@@ -112,7 +136,7 @@ def parse_group(text: str) -> tuple[str, tuple[tuple[str, ...], ...]]:
     >>> parse_group("age=15-19+20-24,Old:65..")
     ('age', (('15-19', '20-24'), ('Old:65..',)))
     """
-    name, groups = _assignment(text, told("group"), "age=15-19+20-24,25-29")
+    name, groups = _assignment(text, message("group"), "age=15-19+20-24,25-29")
     return name, tuple(parse_members(group) for group in split(groups, ","))
 
 
@@ -145,7 +169,8 @@ def _item(text: str) -> str:
     text = text.strip()
     if (len(text) - len(text.rstrip("\\"))) % 2:
         raise BadRequest(
-            told("{text!r} ends in a lone backslash.", text=text), told("Write two backslashes for one.")
+            message("{text!r} ends in a lone backslash.", text=text),
+            message("Write two backslashes for one."),
         )
     return _PROTECTED.sub(r"\1", text)
 
@@ -155,7 +180,123 @@ def _assignment(text: str, what: str, example: str) -> tuple[str, str]:
     name = unescape(parts[0])
     if len(parts) != 2 or not name.rstrip("!") or not parts[1].strip():
         raise BadRequest(
-            told("The {what} {text!r} cannot be read.", what=what, text=text),
-            told("Write it like {example}.", example=example),
+            message("The {what} {text!r} cannot be read.", what=what, text=text),
+            message("Write it like {example}.", example=example),
         )
     return (f"{name[:-1].rstrip()}!" if name.endswith("!") else name), parts[1]
+
+
+def read_filters(filters: object) -> Filters:
+    """The filters of a request.
+
+    >>> given_filters({"age": "25..64", "sex": ["1"]})
+    (('age', ('25..64',)), ('sex', ('1',)))
+    """
+    return tuple(
+        parse_choice(name, codes) if isinstance(codes, str) else (name, _codes(name, codes))
+        for name, codes in _pairs("filters", filters, parse_filter)
+    )
+
+
+def read_levels(levels: object) -> Levels:
+    """The levels of a request."""
+    return tuple(
+        parse_levels(f"{name}={names}") if isinstance(names, str) else (name, _codes(name, names))
+        for name, names in _pairs("levels", levels, parse_levels)
+    )
+
+
+def read_groups(groups: object) -> tuple[Groups, Names]:
+    """The groups of a request, and the names of those that a mapping names.
+
+    >>> given_groups({"age": {"Young": "0-4+5-9"}})
+    ((('age', (('0-4', '5-9'),)),), (('age', ((('0-4', '5-9'), 'Young'),)),))
+    """
+    found = [(name, _groups(name, parts)) for name, parts in _pairs("groups", groups, parse_group)]
+    plain = tuple((name, tuple(codes for codes, _ in parts)) for name, parts in found)
+    return plain, tuple((name, parts) for name, parts in found if any(label for _, label in parts))
+
+
+def _groups(name: str, groups: object) -> NamedGroups:
+    if isinstance(groups, str):
+        groups = parse_group(f"{name}={groups}")[1]
+    if isinstance(groups, Mapping):
+        return tuple((_members(name, group), str(label)) for label, group in groups.items())
+    if not isinstance(groups, Iterable):
+        raise BadRequest(
+            f'The groups of "{name}" are no list: {groups!r}.', 'Give a list of lists: [["15-19", "20-24"]].'
+        )
+    return tuple((_codes(name, group), "") for group in groups)
+
+
+def _members(name: str, group: object) -> tuple[str, ...]:
+    return parse_members(group) if isinstance(group, str) else _codes(name, group)
+
+
+def _codes(name: str, codes: object) -> tuple[str, ...]:
+    if isinstance(codes, str) or not isinstance(codes, Iterable):
+        raise BadRequest(f'The codes of "{name}" are no list: {codes!r}.', f'Give a list: ["{codes}"].')
+    return tuple(str(code) for code in codes)
+
+
+def _pairs(
+    argument: str, given: object, parse: Callable[[str], tuple[str, Any]]
+) -> Iterable[tuple[str, Any]]:
+    """What is given of each variable: the entries of a mapping, or of lines of the grammar."""
+    if given is None:
+        return ()
+    if isinstance(given, Mapping):
+        return tuple((str(name), entry) for name, entry in given.items())
+    lines = (given,) if isinstance(given, str) else tuple(given) if isinstance(given, Iterable) else (given,)
+    if not all(isinstance(line, str) for line in lines):
+        raise BadRequest(
+            f"{argument} is {given!r}.",
+            f'Give a mapping by variable, {argument}={{"sex": ["1"]}}, or lines, {argument}=["sex=1"].',
+        )
+    return tuple(parse(line) for line in lines if line.strip())
+
+
+#: The word that asks for no published tables where a dataset declares some.
+NO_TABLES = "none"
+#: Every table of the set is made for every fitted table: more would make a reader wait.
+MOST_TABLES = 8
+
+
+def variables_of(word: str) -> tuple[str, ...]:
+    """The variables of a table of the set.
+
+    >>> variables_of("sex * age")
+    ('sex', 'age')
+    """
+    return tuple(name.strip() for name in word.split("*") if name.strip())
+
+
+def canonical_fit_to(words: Iterable[str], dataset: Dataset) -> tuple[str, ...]:
+    """The words in their fixed order, each once.
+
+    Raises:
+        UnknownVariable: With the nearest match.
+        BadRequest: A table without variables, or too many tables.
+    """
+    given = [word.strip() for word in words if word.strip()]
+    if given == [NO_TABLES]:
+        return (NO_TABLES,)
+    order = {variable.name: place for place, variable in enumerate(dataset.variables)}
+    tables = set()
+    for word in given:
+        names = variables_of(word)
+        for name in names:
+            dataset.variable(name)
+        if not names or len(set(names)) != len(names):
+            raise BadRequest(
+                message("fit_to has the table {word!r}.", word=word),
+                message("Name each of its variables once, as in sex*age."),
+            )
+        tables.add(tuple(sorted(names, key=order.__getitem__)))
+    if len(tables) > MOST_TABLES:
+        raise BadRequest(
+            message("fit_to has {tables} tables.", tables=len(tables)),
+            message("Give at most {most_tables}.", most_tables=MOST_TABLES),
+        )
+    ordered = sorted(tables, key=lambda names: (len(names), [order[name] for name in names]))
+    return tuple("*".join(names) for names in ordered)

@@ -1,4 +1,10 @@
-"""A measure: what the numbers of a table say. Everything here is public; `answer/measures/` computes them."""
+"""Whom promises and notes are about: one person, or one of what the dataset counts.
+
+The word is the dataset's own (`unit`). A dataset that says nothing counts records, which are persons as a rule. Where
+several records are one unit (`unit_column`) and are no persons, its column names it.
+
+A measure: what the numbers of a table say. Everything here is public; `answer/measures/` computes them.
+"""
 
 from __future__ import annotations
 
@@ -6,13 +12,52 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from discreet.errors import BadRequest
-from discreet.model.one_line import one_line
-from discreet.model.told import Text, told
+from discreet.model.messages.text import Message, message, one_line
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from discreet.model.dataset import Dataset
+
+
+@dataclass(frozen=True, slots=True)
+class Unit:
+    """What is protected.
+
+    Args:
+        one: One of it, with its article.
+        many: Several of what is counted.
+    """
+
+    one: str = message("one person")
+    many: str = message("people")
+
+    def says(self, of_people: Message, of_others: Message) -> Message:
+        """A sentence about people, or the same about others, whose template has `one` and `many` and all other values."""
+        if self == PERSON:
+            return of_people
+        return Message(of_others.template, {**of_people.values, "one": self.one, "many": self.many})
+
+
+PERSON = Unit()
+
+
+def unit_of(dataset: Dataset) -> Unit:
+    """The unit of a dataset.
+
+    >>> from dataclasses import replace
+    >>> from discreet.model.dataset import Dataset
+    >>> from discreet.model.variable import Category, Variable
+    >>> people = Dataset("people", "People", (Variable("sex", "Sex", (Category("1", "Male"),)),), "id", unit="persons")
+    >>> [unit_of(replace(people, unit=unit)).one for unit in ("persons", "households")]
+    ['one person', 'one of the households']
+    """
+    if dataset.unit in {"persons", "people", "records"}:
+        return PERSON
+    if dataset.unit_column is None:
+        return Unit(message("one of the {unit}", unit=dataset.unit), dataset.unit)
+    return Unit(message('one unit of the column "{column}"', column=dataset.unit_column), dataset.unit)
+
 
 #: The measure of a request that names none.
 DEFAULT_MEASURE = "count"
@@ -50,9 +95,9 @@ class Measure:
         return one_line(self, self.name)
 
 
-def counted_unit(dataset: Dataset) -> str:
+def unit_title(dataset: Dataset) -> str:
     """What is counted, as a title begins: "Persons"."""
-    return Text("{unit:capital}", {"unit": dataset.unit})
+    return Message("{unit:capital}", {"unit": dataset.unit})
 
 
 def _no_counts(dataset: Dataset) -> BadRequest | None:
@@ -60,17 +105,17 @@ def _no_counts(dataset: Dataset) -> BadRequest | None:
     if dataset.survey is None or not dataset.survey.weighted_only:
         return None
     return BadRequest(
-        told('The dataset "{id}" tells people represented, not records counted.', id=dataset.id),
-        told("Ask for the measure weighted."),
+        message('The dataset "{id}" tells people represented, not records counted.', id=dataset.id),
+        message("Ask for the measure weighted."),
     )
 
 
 #: Records counted: the measure of every dataset, but for surveys that tell weights only.
 COUNT = Measure(
     DEFAULT_MEASURE,
-    label=lambda _dataset: told("Records counted"),
-    title=counted_unit,
-    subject=told("One count by itself"),
+    label=lambda _dataset: message("Records counted"),
+    title=unit_title,
+    subject=message("One count by itself"),
     is_count=True,
     refuse=_no_counts,
 )

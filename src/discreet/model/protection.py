@@ -1,14 +1,17 @@
-"""What protects a dataset: the noise, how it is keyed, and the limits by shape."""
+"""What protects a dataset: the noise, how it is keyed, and the limits by shape.
+
+The section `[protection]` of a description, with what it leaves out under `dp`.
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from discreet.errors import BadDescription
-from discreet.model.nearest import nearest
-from discreet.model.one_line import one_line
+from discreet.model.description.sections import check_section
+from discreet.model.messages.text import nearest, one_line
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -24,7 +27,7 @@ ZEROS = ("kept", "perturbed")
 #: How a cell's key follows from the records in it; `protect/cell_keys.py` has the formulas.
 KEY_MODES = ("hashed", "additive", "abs", "participants-and-description")
 
-# A default of this module changes only with a new revision of the defaults: see `model/defaults.py`.
+# A default of this module changes only with a new revision of the defaults: see `model/revision.py`.
 DEFAULT_NOISE = MappingProxyType({"family": "maxent", "D": 5, "V": 3, "js": 2})
 DEFAULT_MODULUS = 2**32
 DEFAULT_MAX_CELLS = 2_000_000
@@ -43,16 +46,16 @@ class Protection:
         modulus: The number of cell keys; by default that of the noise table's file, or 2^32.
         additivity: `independent`: totals have noise of their own; `interior`: they are sums of noisy
             cells; `fitted`: cells are changed to add up to totals that have noise of their own.
-        fit_to: Published tables that fitted tables agree with, as in `["area", "sex*age"]`; `model/fit_to.py`.
+        fit_to: Published tables that fitted tables agree with, as in `["area", "sex*age"]`; `model/grammar.py`.
         non_negative: Released counts below zero become zero; None for the method's own way (`clips`).
         max_variables: How many variables one table may cross, geography not counted.
         max_cells: How many cells one table may have, totals included.
         big_n: The prime of the `abs` keys (Sadeghi & Chien, eq. 36).
         versions_apart: How many records must differ between two versions that are answered beside each other, if any
-            does (`workspace/history.py`).
+            does (`workspace/versions/history.py`).
         zeros: One of `ZEROS`; `perturbed` needs noise that moves zero (`made_up` and `dropped` of maxent).
         universe: For `dp`, the tables that will ever be answered; `model/universe.py` reads it.
-        budget: For `dp`, what they may cost and whom they protect; `model/terms.py` reads it.
+        budget: For `dp`, what they may cost and whom they protect; `model/privacy_budget.py` reads it.
     """
 
     method: str = "cellkey"
@@ -150,3 +153,69 @@ class Protection:
 def _one_of(name: str, value: str, allowed: tuple[str, ...]) -> None:
     if value not in allowed:
         raise BadDescription(f'The protection\'s {name} is "{value}".', nearest(value, allowed))
+
+
+def parse_protection(section: Any, survey: Any = None) -> Protection:
+    """The section `[protection]`.
+
+    Args:
+        section: What stands there.
+        survey: The section `[survey]`, on which defaults under `dp` depend.
+
+    Raises:
+        BadDescription: With what is wrong and what to do.
+    """
+    values = dict(check_section(section, "protection", {f.name for f in fields(Protection)}))
+    if "modulus" in values:
+        values["modulus"] = parse_modulus(values["modulus"])
+    for name in ("max_variables", "max_cells", "big_n"):
+        if name in values and (not isinstance(values[name], int) or isinstance(values[name], bool)):
+            raise BadDescription(f"{name} of [protection] is {values[name]!r}.", "Give a whole number.")
+    tables = values.get("fit_to", [])
+    if not isinstance(tables, list) or not all(isinstance(each, str) for each in tables):
+        raise BadDescription(
+            f"fit_to of [protection] is {tables!r}.", 'Give a list, as in ["area", "sex*age"].'
+        )
+    for name in ("noise", "universe", "budget"):
+        if not isinstance(values.get(name, {}), dict):
+            raise BadDescription(
+                f"[protection.{name}] is not a table.", f"Write [protection.{name}] before its lines."
+            )
+    if values.get("method") == "dp":
+        values |= _dp_defaults(values, survey)
+        by_rho = values.get("budget", {}).get("rule") == "zcdp"
+        values["noise"] = {"family": "gaussian" if by_rho else "laplace", **values.get("noise", {})}
+    if not isinstance(values.get("non_negative", True), bool):
+        raise BadDescription("non_negative of [protection] is not true or false.", "Write true or false.")
+    return Protection(**values)
+
+
+def _dp_defaults(values: dict[str, Any], survey: Any) -> dict[str, Any]:
+    """The universe and the budget with what they leave out: joint margins, where Gaussian noise may be and can be."""
+    universe, budget = dict(values.get("universe", {})), dict(values.get("budget", {}))
+    family = values.get("noise", {}).get("family", "gaussian")
+    moves_n = budget.get("neighbours") == "replace-one" and not budget.get("invariants")
+    steps = isinstance(survey, dict) and survey.get("form") == "largest-weight"
+    apart = family != "gaussian" or budget.get("delta") == 0 or moves_n or steps
+    if universe:
+        universe.setdefault("margins", "own" if apart else "joint")
+    if budget:
+        budget.setdefault("calibrate", True)
+    return {"universe": universe, "budget": budget}
+
+
+def parse_modulus(value: object) -> int:
+    """Read a key modulus: a whole number, or a power such as "2^64".
+
+    >>> parse_modulus("2^64") == 2**64
+    True
+    """
+    try:
+        if isinstance(value, str):
+            base, _, power = value.partition("^")
+            return int(base) ** int(power) if power and int(power) <= 64 else int(value)
+        if isinstance(value, int) and not isinstance(value, bool):
+            return value
+    except ValueError:
+        pass
+    raise BadDescription(f"The key modulus is {value!r}.", 'Give a whole number, or a power such as "2^64".')

@@ -8,47 +8,57 @@ and `law` is the law of their noise. A value that is missing is null with a stat
 A value with a status may also be released and of low reliability:
 
     u  the relative standard error passes the limit (weighted tables)
+
+A cut: some cells of a table that was made as a whole.
+
+A selection of categories is no filter. A filter counts fewer people, and is another question with other noise; a cut
+shows some cells of the answer to the whole question. Every number of a cut is the number of that cell in the whole:
+fitted, rounded and withheld with all the others. So slices of one table agree wherever they meet.
+
+    cut(release, {"sex": ["1"]}).value("1", "_T") == release.value("1", "_T")
+
+The public ladders of printed relative standard errors: every error is rounded up to a rung.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlencode
 
 import numpy as np
 
+from discreet.errors import BadRequest, UnknownCategory, UnknownVariable
 from discreet.model.grammar import write_filter
 from discreet.model.measure import COUNT
-from discreet.model.one_line import one_line
-from discreet.model.told import Text, told
+from discreet.model.messages.text import Message, message, nearest, one_line
 from discreet.model.view import NO_VIEW, View
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Collection, Mapping, Sequence
 
     from numpy.typing import NDArray
 
     from discreet.model.dataset import Dataset
     from discreet.model.measure import Measure
-    from discreet.model.noise_law import NoiseLaw
-    from discreet.model.picture import Picture
+    from discreet.model.noise_distribution import NoiseDistribution
     from discreet.model.request import TableRequest
-    from discreet.model.shape import Dimension
+    from discreet.model.shape import Dimension, Output
+    from discreet.model.view import Picture
 
 #: Status letters by their number in `Release.status`; 0 is a released value.
 STATUSES = ("", "c", "z", "u")
 STATUS_MEANING: dict[str, str] = {
-    "c": told("Not released: withheld to protect confidentiality"),
-    "z": told("Not applicable: cannot occur"),
-    "u": told("Low reliability: use with caution"),
+    "c": message("Not released: withheld to protect confidentiality"),
+    "z": message("Not applicable: cannot occur"),
+    "u": message("Low reliability: use with caution"),
 }
 WITHHELD, NOT_APPLICABLE, UNRELIABLE = 1, 2, 3
 
 
 @dataclass(frozen=True, slots=True)
 class Selection:
-    """Which cells of a whole table a release shows (`model/cut.py`).
+    """Which cells of a whole table a release shows (`model/release.py`).
 
     Args:
         title: The title of the whole.
@@ -66,7 +76,7 @@ class Selection:
     @property
     def note(self) -> str:
         """What a reader must be told of a cut."""
-        return told(
+        return message(
             'These are selected cells of the table "{title}". Every number, totals included, is that of the '
             "whole table, not of the categories selected here.",
             title=self.title,
@@ -75,7 +85,7 @@ class Selection:
 
 @dataclass(frozen=True, slots=True)
 class Derived:
-    """A number beside each value, made from released values alone (`inference/viewed.py`).
+    """A number beside each value, made from released values alone (`inference/table_view.py`).
 
     Args:
         name: Of its column, in every format.
@@ -128,7 +138,7 @@ class Release:
     values: NDArray[np.int64] | NDArray[np.float64]
     noisy: NDArray[np.int64]
     status: NDArray[np.uint8]
-    law: NoiseLaw
+    law: NoiseDistribution
     notes: tuple[str, ...]
     promise: tuple[str, ...]
     errors: NDArray[np.int64] | None = None
@@ -162,7 +172,7 @@ class Release:
         if self.heading:
             return self.heading
         if self.selection is not None:
-            return told(
+            return message(
                 "{title} (selected cells: {cells})", title=self.selection.title, cells=self._selected()
             )
         return table_title(self.dataset, self.dimensions, self.request, self.measure)
@@ -171,7 +181,7 @@ class Release:
         """The labels of what a cut shows, the first few of them."""
         chosen = {name for name, _ in self.selection.codes} if self.selection else set()
         parts = tuple(_in_words(d.label, d.labels, 3) for d in self.dimensions if d.name in chosen)
-        return Text("{parts:semicolon}", {"parts": parts})
+        return Message("{parts:semicolon}", {"parts": parts})
 
     @property
     def missing(self) -> NDArray[np.bool_]:
@@ -211,12 +221,14 @@ def table_title(
     everybody = tuple(each.label for each in dimensions if each.total and each.leaves_out)
     of_all: str = ""
     if everybody:
-        of_all = told("; totals over {names:each lower} count all {unit}", names=everybody, unit=dataset.unit)
-    return told(
+        of_all = message(
+            "; totals over {names:each lower} count all {unit}", names=everybody, unit=dataset.unit
+        )
+    return message(
         "{what} by {names:lower}{only}{of_all}",
         what=measure.title(dataset),
         names=names,
-        only=told(" (only {only:semicolon})", only=only) if only else "",
+        only=message(" (only {only:semicolon})", only=only) if only else "",
         of_all=of_all,
     )
 
@@ -231,10 +243,141 @@ def filter_in_words(dataset: Dataset, name: str, codes: tuple[str, ...], most: i
 
 def _in_words(name: str, labels: Sequence[str], most: int) -> str:
     if len(labels) > most:
-        return told(
+        return message(
             "{name}: {labels:comma} and {more} more",
             name=name,
             labels=tuple(labels[:most]),
             more=len(labels) - most,
         )
-    return Text("{name}: {labels:comma}", {"name": name, "labels": tuple(labels)})
+    return Message("{name}: {labels:comma}", {"name": name, "labels": tuple(labels)})
+
+
+Places = tuple["NDArray[np.int64]", ...]
+
+
+def subset_release(release: Release, wanted: Mapping[str, Collection[str]]) -> Release:
+    """The cells of a release that have these codes, in the order of the whole.
+
+    Args:
+        release: The whole, or a cut of it.
+        wanted: For a variable the codes that are kept, `_T` for its total; other variables are kept whole.
+
+    Raises:
+        UnknownVariable, UnknownCategory: The release does not show it; the nearest that it shows is named.
+        BadRequest: A variable is left without a code.
+    """
+    names = [dimension.name for dimension in release.dimensions]
+    for name in wanted:
+        if name not in names:
+            raise UnknownVariable(f'The table does not show "{name}".', nearest(name, names))
+    places = tuple(find_places(d, wanted.get(d.name, d.codes)) for d in release.dimensions)
+    return subset_places(release, places)
+
+
+def find_places(dimension: Dimension, codes: Collection[str]) -> NDArray[np.int64]:
+    """Where codes stand in a dimension, ascending.
+
+    Raises:
+        UnknownCategory: The dimension does not show a code.
+        BadRequest: There is no code.
+    """
+    known = {code: place for place, code in enumerate(dimension.codes)}
+    for code in codes:
+        if code not in known:
+            raise UnknownCategory(f'"{dimension.name}" does not show {code!r}.', nearest(code, known))
+    if not codes:
+        raise BadRequest(f'Nothing of "{dimension.name}" is selected.', "Name at least one of its codes.")
+    return np.array(sorted({known[code] for code in codes}), dtype=np.int64)
+
+
+def subset_places(release: Release, places: Places) -> Release:
+    """The cells at these places of each dimension, in their order.
+
+    Args:
+        release: The whole, or a cut of it.
+        places: For each dimension. A total stays last; categories stand in another order only where none holds another.
+    """
+    if all(np.array_equal(p, np.arange(d.length)) for p, d in zip(places, release.dimensions, strict=True)):
+        return release
+    index = np.ix_(*places)
+    kept = [_dimension_at(d, p) for d, p in zip(release.dimensions, places, strict=True)]
+    selection = _selection(release, tuple(kept))
+    return replace(
+        release,
+        dimensions=tuple(kept),
+        values=release.values[index],
+        noisy=release.noisy[index],
+        status=release.status[index],
+        law=release.law.cut(places),
+        errors=None if release.errors is None else release.errors[index],
+        noise_shares=None if release.noise_shares is None else release.noise_shares[index],
+        signed=None if release.signed is None else release.signed[index],
+        unrounded=None if release.unrounded is None else release.unrounded[index],
+        notes=release.notes if release.selection or not selection else (*release.notes, selection.note),
+        selection=selection,
+        derived=tuple(replace(c, values=c.values[index], missing=c.missing[index]) for c in release.derived),
+    )
+
+
+def _selection(release: Release, kept: tuple[Dimension, ...]) -> Selection | None:
+    """What is selected of the whole; of a cut of a cut, what both selected; None where all is shown."""
+    before = release.selection
+    title = release.title if before is None else before.title
+    lengths = {d.name: d.length for d in release.dimensions}
+    named = {} if before is None else dict(before.codes)
+    codes = tuple((d.name, d.codes) for d in kept if d.name in named or d.length < lengths[d.name])
+    return Selection(title, codes) if codes else None
+
+
+def subset_dimension(dimension: Dimension, codes: Collection[str]) -> Dimension:
+    """A dimension with some of its codes, in its order.
+
+    Raises:
+        UnknownCategory, BadRequest: As `cut`.
+    """
+    return _dimension_at(dimension, find_places(dimension, codes))
+
+
+def _dimension_at(dimension: Dimension, places: NDArray[np.int64]) -> Dimension:
+    """A dimension with some of its outputs; its total has the label that it has in the whole."""
+    total = dimension.total and int(places[-1]) == len(dimension.outputs)
+    outputs = _outputs(dimension.outputs, places[:-1].tolist() if total else places.tolist())
+    label = dimension.labels[-1] if total else ""
+    return replace(dimension, outputs=outputs, total=total, total_label=label)
+
+
+def _outputs(outputs: tuple[Output, ...], places: list[int]) -> tuple[Output, ...]:
+    """Some outputs, each below the nearest that holds it and is kept."""
+    now = {place: number for number, place in enumerate(places)}
+    kept: list[Output] = []
+    for place in places:
+        above = outputs[place].parent
+        while above >= 0 and above not in now:
+            above = outputs[above].parent
+        parent = now.get(above, -1)
+        depth = kept[parent].depth + 1 if parent >= 0 else 0
+        kept.append(replace(outputs[place], parent=parent, depth=depth))
+    return tuple(kept)
+
+
+#: What a printed relative standard error may be, in tenths of a percent.
+ERROR_STEPS = np.array([10, 20, 50, 100, 150, 200, 250, 300, 400, 500, 750, 1000, 2000, 5000, 10_000])
+#: What a printed share of the noise may be, in tenths of a percent.
+SHARE_STEPS = np.array([0, 10, 20, 50, *range(100, 1001, 100)])
+#: One hundred percent, in the tenths of a percent in which errors are printed.
+WHOLE = 1000
+#: Printed where no relative error exists: a number of zero or less, or an error beyond the ladder.
+NO_ERROR = -1
+
+
+def round_up_to_step(
+    values: NDArray[np.float64], ladder: NDArray[np.int64] = ERROR_STEPS
+) -> NDArray[np.int64]:
+    """The least rung that is not below each value; none beyond the last.
+
+    >>> rounded_up(np.array([12.0, 50.0, 1e9])).tolist()
+    [20, 50, -1]
+    """
+    # A value that is a rung but for the last bits of a float stands on it.
+    place = np.searchsorted(ladder, values * (1 - 1e-12), side="left")
+    return np.append(ladder, NO_ERROR)[place]

@@ -14,8 +14,9 @@ from typing import TYPE_CHECKING
 from urllib.parse import urlencode
 
 from discreet.errors import BadRequest
-from discreet.model.fit_to import NONE, canonical_fit_to
 from discreet.model.grammar import (
+    NO_TABLES,
+    canonical_fit_to,
     escape,
     parse_filter,
     parse_group,
@@ -24,20 +25,25 @@ from discreet.model.grammar import (
     write_filter,
     write_group,
 )
-from discreet.model.group_names import canonical_names, take_name, write_named
-from discreet.model.levels import coarse_to_fine
+from discreet.model.hierarchy import coarse_to_fine
 from discreet.model.measure import DEFAULT_MEASURE
-from discreet.model.nearest import nearest
-from discreet.model.one_line import one_line
+from discreet.model.messages.text import message, nearest, one_line
 from discreet.model.protection import ADDITIVITY
-from discreet.model.selection import most_read, refuse_many, selected, shortest
-from discreet.model.told import told
+from discreet.model.selection import (
+    canonical_names,
+    most_read,
+    refuse_many,
+    select,
+    shortest,
+    take_name,
+    write_named,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from discreet.model.dataset import Dataset
-    from discreet.model.group_names import NamedGroups
+    from discreet.model.selection import NamedGroups
     from discreet.model.variable import Variable
 
 Filters = tuple[tuple[str, tuple[str, ...]], ...]
@@ -62,9 +68,9 @@ class TableRequest:
         totals: Whether every variable has a total.
         levels: For a variable of the table the levels that are shown instead of its own categories: coarser
             levels of its hierarchy, code lists, itself.
-        measure: What the numbers say, by its name in `answer/measures`: `count` for people counted.
+        measure: What the numbers say, by its name in `release/measures`: `count` for people counted.
         additivity: How totals relate to their parts; empty for the dataset's own way.
-        fit_to: Published tables that a fitted table agrees with (`model/fit_to.py`); empty for the dataset's own.
+        fit_to: Published tables that a fitted table agrees with (`model/grammar.py`); empty for the dataset's own.
         names: For a variable, all its groups with the asker's own names of them: labels, no part of the question.
         written: How groups of codes are written where that is not one by one: `((variable, codes), items)`.
     """
@@ -188,13 +194,13 @@ def canonical(request: TableRequest, dataset: Dataset) -> TableRequest:
         dataset.variable(name)
     if not request.variables:
         raise BadRequest(
-            told("The table has no variable."), told("Choose at least one for the rows or columns.")
+            message("The table has no variable."), message("Choose at least one for the rows or columns.")
         )
     repeated = [name for name in request.variables if request.variables.count(name) > 1]
     if repeated:
         raise BadRequest(
-            told('The variable "{repeated}" is used twice.', repeated=repeated[0]),
-            told("Use each variable once."),
+            message('The variable "{repeated}" is used twice.', repeated=repeated[0]),
+            message("Use each variable once."),
         )
     refuse_many(dataset, _items(request, dataset))
     filters = _canonical_filters(request.filters, dataset)
@@ -210,7 +216,7 @@ def _canonical_additivity(request: TableRequest, dataset: Dataset) -> str:
     """Empty where it is the dataset's own way."""
     if request.additivity and request.additivity not in ADDITIVITY:
         raise BadRequest(
-            told('There is no additivity "{additivity}".', additivity=request.additivity),
+            message('There is no additivity "{additivity}".', additivity=request.additivity),
             nearest(request.additivity, ADDITIVITY),
         )
     return "" if request.additivity == dataset.protection.additivity else request.additivity
@@ -221,13 +227,14 @@ def _canonical_fit_to(words: tuple[str, ...], additivity: str, dataset: Dataset)
     protection = dataset.protection
     if words and (additivity or protection.additivity) != "fitted":
         raise BadRequest(
-            told("fit_to is for tables that are fitted."), told("Add additivity=fitted, or leave fit_to out.")
+            message("fit_to is for tables that are fitted."),
+            message("Add additivity=fitted, or leave fit_to out."),
         )
     if not words and not protection.fit_to:
         return ()
     words = canonical_fit_to(words, dataset)
     own = canonical_fit_to(protection.fit_to, dataset)
-    return () if words == own or (words == (NONE,) and not own) else words
+    return () if words == own or (words == (NO_TABLES,) and not own) else words
 
 
 def _items(request: TableRequest, dataset: Dataset) -> Iterator[tuple[str, str]]:
@@ -244,7 +251,7 @@ def _canonical_filters(filters: Filters, dataset: Dataset) -> Filters:
     left_out: dict[str, set[int]] = {}
     for written, items in filters:
         name = written.removesuffix("!")
-        places = {place for item in items for place in selected(dataset, name, item)}
+        places = {place for item in items for place in select(dataset, name, item)}
         (kept if name == written else left_out).setdefault(name, set()).update(places)
     found = {}
     for name in sorted(kept | left_out):
@@ -252,8 +259,8 @@ def _canonical_filters(filters: Filters, dataset: Dataset) -> Filters:
         places = kept.get(name, set(range(len(variable)))) - left_out.get(name, set())
         if not places:
             raise BadRequest(
-                told('The filter on "{name}" keeps nobody.', name=name),
-                told("Name at least one category, or leave it out."),
+                message('The filter on "{name}" keeps nobody.', name=name),
+                message("Name at least one category, or leave it out."),
             )
         if len(places) < len(variable):
             found[name] = _codes(variable, places)
@@ -270,12 +277,13 @@ def _canonical_groups(
         variable = dataset.variable(name)
         if name in found:
             raise BadRequest(
-                told('"{name}" is grouped twice.', name=name), told("Give all groups of a variable together.")
+                message('"{name}" is grouped twice.', name=name),
+                message("Give all groups of a variable together."),
             )
         if name not in request.variables:
             raise BadRequest(
-                told('"{name}" is grouped and not in the table.', name=name),
-                told("Use a filter, or add it to the table."),
+                message('"{name}" is grouped and not in the table.', name=name),
+                message("Use a filter, or add it to the table."),
             )
         kept = filters.get(name, variable.codes)
         found[name] = _read_groups(dataset, variable, groups, kept, given.get(name, {}))
@@ -316,8 +324,8 @@ def _read_groups(
     members = [position for group, _ in found for position in group]
     if len(set(members)) != len(members):
         raise BadRequest(
-            told('Two groups of "{name}" share a category.', name=variable.name),
-            told("Put each category in one group only."),
+            message('Two groups of "{name}" share a category.', name=variable.name),
+            message("Put each category in one group only."),
         )
     return {_codes(variable, positions): name for positions, name in sorted(found)}
 
@@ -328,12 +336,13 @@ def _canonical_levels(request: TableRequest, dataset: Dataset) -> Levels:
         dataset.variable(name)
         if name not in request.variables:
             raise BadRequest(
-                told('"{name}" has levels and is not in the table.', name=name), told("Add it to the table.")
+                message('"{name}" has levels and is not in the table.', name=name),
+                message("Add it to the table."),
             )
         if name in dict(request.groups) or name in found:
             raise BadRequest(
-                told('"{name}" has levels twice, or levels and groups.', name=name),
-                told("Give its levels once, or groups of your own."),
+                message('"{name}" has levels twice, or levels and groups.', name=name),
+                message("Give its levels once, or groups of your own."),
             )
         ordered = coarse_to_fine(dataset, name, levels)
         if ordered and ordered != (name,):
@@ -344,12 +353,12 @@ def _canonical_levels(request: TableRequest, dataset: Dataset) -> Levels:
 def _group_positions(
     dataset: Dataset, variable: Variable, items: tuple[str, ...], kept: tuple[str, ...]
 ) -> list[int]:
-    asked = {place for item in items for place in selected(dataset, variable.name, item)}
+    asked = {place for item in items for place in select(dataset, variable.name, item)}
     positions = sorted(asked & {variable.position(code) for code in kept})
     if not positions:
         raise BadRequest(
-            told('A group of "{name}" has no category left by the filter.', name=variable.name),
-            told("Leave the group out, or widen the filter."),
+            message('A group of "{name}" has no category left by the filter.', name=variable.name),
+            message("Leave the group out, or widen the filter."),
         )
     return positions
 

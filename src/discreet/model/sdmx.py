@@ -21,7 +21,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from discreet.model.measure import COUNT, DEFAULT_MEASURE
-from discreet.model.provenance import citation
+from discreet.model.messages.citation import citation
 
 if TYPE_CHECKING:
     from discreet.model.dataset import Dataset

@@ -18,11 +18,9 @@ import numpy as np
 
 from discreet.errors import BadRequest
 from discreet.model.grammar import escape
-from discreet.model.group_names import group_label
-from discreet.model.level_maps import ancestors
-from discreet.model.levels import level_groups, level_label
-from discreet.model.one_line import one_line
-from discreet.model.told import told
+from discreet.model.hierarchy import ancestors, level_groups, level_label
+from discreet.model.messages.text import message, one_line
+from discreet.model.selection import group_label
 from discreet.model.variable import TOTAL
 
 if TYPE_CHECKING:
@@ -31,7 +29,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from discreet.model.dataset import Dataset
-    from discreet.model.levels import Group
+    from discreet.model.hierarchy import Group
     from discreet.model.request import TableRequest
     from discreet.model.variable import Variable
 
@@ -110,7 +108,7 @@ class Dimension:
     def labels(self) -> tuple[str, ...]:
         """Labels in array order, the total last; it says where it counts more people than are shown."""
         total = self.total_label or (
-            told("Total (all {unit})", unit=self.unit) if self.leaves_out else told("Total")
+            message("Total (all {unit})", unit=self.unit) if self.leaves_out else message("Total")
         )
         return tuple(output.label for output in self.outputs) + ((total,) if self.total else ())
 
@@ -231,15 +229,15 @@ def _dimension(
 ) -> Dimension:
     """A dimension; one that nobody filters, groups or names is made once, since areas are many."""
     if filters or name in dict(request.groups) or name in dict(request.names):
-        return _made(dataset, request, name, filters)
+        return _build_dimension(dataset, request, name, filters)
     key = ("dimension", name, dict(request.levels).get(name), request.totals)
     if key not in dataset.worked_out:
-        dataset.worked_out[key] = _made(dataset, request, name, filters)
+        dataset.worked_out[key] = _build_dimension(dataset, request, name, filters)
     dimension: Dimension = dataset.worked_out[key]
     return dimension
 
 
-def _made(
+def _build_dimension(
     dataset: Dataset, request: TableRequest, name: str, filters: Mapping[str, tuple[int, ...]]
 ) -> Dimension:
     variable = dataset.variable(name)
@@ -255,11 +253,11 @@ def _made(
         outputs = tuple(plain_outputs(variable)[position] for position in population)
     if not outputs and not request.totals:
         raise BadRequest(
-            told(
+            message(
                 'The table shows nothing of "{name}": its filter leaves out every category of the level.',
                 name=name,
             ),
-            told("Widen the filter, show another level, or ask for totals."),
+            message("Widen the filter, show another level, or ask for totals."),
         )
     names = {_positions(variable, codes): own for codes, own in dict(request.names).get(name, ()) if own}
     if names:
@@ -281,11 +279,11 @@ def _population(dataset: Dataset, name: str, filters: Mapping[str, tuple[int, ..
     left = open_.copy()
     for other, members in filters.items():
         if other != name:
-            left &= _touched(dataset, name, other, members)
+            left &= _overlapping(dataset, name, other, members)
     return tuple(np.flatnonzero(left if left.any() else open_).tolist())
 
 
-def _touched(dataset: Dataset, name: str, other: str, members: tuple[int, ...]) -> NDArray[np.bool_]:
+def _overlapping(dataset: Dataset, name: str, other: str, members: tuple[int, ...]) -> NDArray[np.bool_]:
     """The categories of a variable that share people with categories of another level; all, if unrelated."""
     chosen = np.zeros(len(dataset.variable(other)), dtype=np.bool_)
     chosen[list(members)] = True

@@ -1,19 +1,221 @@
-"""What the public knows of a survey: its size, its population, and how its weights vary.
+"""How a sample was drawn, as `[survey]` declares it: strata and clusters, or replicate weights.
+
+    strata = "region", clusters = "household"                      errors by linearisation (ultimate clusters)
+    replicates = "repwt1..repwt60", method = "jackknife"           errors by replication
+    none of them                                                   every record is drawn by itself
+
+Replicate weights give Σ_r c_r (θ_r - θ)², θ_r being the estimate by the r-th column and θ by the weights
+themselves. The coefficients c_r follow from the method and the number R of replicates:
+
+    jackknife   (R - 1) / R, or as `coefficients` declare them (JKn: (n_h - 1) / n_h of the stratum of replicate r)
+    brr         1 / R
+    fay         1 / (R (1 - fay)²)
+    bootstrap   1 / (R - 1)
+
+`scale` replaces the method's own factor. The names are those of columns; they are no variables of any table.
+
+Source: Wolter (2007), chapters 2-5; Lumley (2004), `svrepdesign`; Fay (1989); Rao & Wu (1988).
+
+What the public knows of a survey: its size, its population, and how its weights vary.
 
 All of it is declared in `[survey]` of `dataset.toml`, checked against the records at load, and printed with
 weighted tables. Weights are fixed-point integers throughout.
+
+The section `[survey]` of a description: the form of weights, the sizes that are public, and the design.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import re
+from dataclasses import dataclass, fields
 from fractions import Fraction
+from typing import TYPE_CHECKING, Any
 
 from discreet.errors import BadDescription
-from discreet.model.one_line import one_line
-from discreet.model.sampling_design import SamplingDesign
+from discreet.model.description.sections import check_section, require_keys
+from discreet.model.messages.text import message, nearest, one_line
 
-#: The ways to a weighted table, the default first; `survey/forms.py` says what each promises.
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+METHODS = ("jackknife", "brr", "fay", "bootstrap")
+#: The keys of `[survey]` that are about the design.
+DESIGN_KEYS = frozenset({"strata", "clusters", "fpc", "replicates", "method", "coefficients", "scale", "fay"})
+#: So many replicates and no more: each is a column that every weighted table adds up.
+MOST_REPLICATES = 1000
+_RANGE = re.compile(r"(.*?)(\d+)\.\.(.*?)(\d+)\Z")
+
+
+@dataclass(frozen=True, slots=True)
+class SamplingDesign:
+    """The declared design of a sample; see docs/reference/dataset-toml.md for each key.
+
+    Args:
+        strata: The column of the strata.
+        clusters: The column of the primary sampling units; a name may occur in several strata.
+        fpc: The sampling fraction of each stratum by its value, or under "" that of all.
+        replicates: The columns of the replicate weights.
+        coefficients: What each replicate's squared difference is multiplied by.
+    """
+
+    strata: str | None = None
+    clusters: str | None = None
+    fpc: tuple[tuple[str, Fraction], ...] = ()
+    replicates: tuple[str, ...] = ()
+    coefficients: tuple[Fraction, ...] = ()
+
+    @property
+    def grouped(self) -> bool:
+        """Whether errors need the sample by strata or clusters."""
+        return not self.replicates and bool(self.strata or self.clusters)
+
+    @property
+    def in_words(self) -> str:
+        """Where sampling errors come from; empty where every record is drawn by itself."""
+        if self.replicates:
+            return message("sampling errors from {count} replicate weights", count=len(self.replicates))
+        by = ((message("strata"), self.strata), (message("clusters"), self.clusters))
+        drawn = tuple(name for name, column in by if column)
+        return message("sampling errors by {drawn}", drawn=drawn) if drawn else ""
+
+    def fraction_of(self, stratum: str) -> Fraction:
+        """The sampling fraction of a stratum."""
+        declared = dict(self.fpc)
+        return declared.get(stratum, declared.get("", Fraction(0)))
+
+
+def sampling_design(entry: Mapping[str, Any]) -> SamplingDesign:
+    """Read the design from the lines of `[survey]`.
+
+    >>> sampling_design({"replicates": "rep1..rep4", "method": "brr"}).coefficients[0]
+    Fraction(1, 4)
+
+    Raises:
+        BadDescription: A line is wrong, or two of them contradict each other.
+    """
+    strata, clusters = (_column(entry, name) for name in ("strata", "clusters"))
+    if "replicates" not in entry:
+        _refuse(entry, ("method", "coefficients", "scale", "fay"), "without `replicates`")
+        return SamplingDesign(strata, clusters, _fractions(entry.get("fpc"), strata))
+    _refuse(entry, ("strata", "clusters", "fpc"), "beside `replicates`, which hold the design already")
+    columns = replicate_columns(entry["replicates"])
+    return SamplingDesign(replicates=columns, coefficients=_coefficients(entry, len(columns)))
+
+
+def replicate_columns(given: object) -> tuple[str, ...]:
+    """The columns that `replicates` names: a list, or the first and the last of a numbered row.
+
+    >>> replicate_columns("w01..w03")
+    ('w01', 'w02', 'w03')
+    """
+    if isinstance(given, list) and all(isinstance(name, str) for name in given):
+        names = tuple(given)
+    else:
+        found = _RANGE.match(given) if isinstance(given, str) else None
+        if found is None or found[1] != found[3]:
+            raise BadDescription(
+                f"`replicates` of [survey] is {given!r}.",
+                'Write replicates = "repwt1..repwt60", or a list of columns.',
+            )
+        names = _number_range(found[1], found[2], found[4])
+    if not 2 <= len(names) <= MOST_REPLICATES or len(set(names)) != len(names):
+        raise BadDescription(
+            f"`replicates` of [survey] names {len(names)} columns, {len(set(names))} of them different.",
+            f"Name 2 to {MOST_REPLICATES} different columns.",
+        )
+    return names
+
+
+def _number_range(stem: str, first: str, last: str) -> tuple[str, ...]:
+    """The names from a first to a last number, with leading zeros where the first has them."""
+    width = len(first) if first.startswith("0") else 0
+    upto = min(int(last), int(first) + MOST_REPLICATES)
+    return tuple(f"{stem}{number:0{width}d}" for number in range(int(first), upto + 1))
+
+
+def _coefficients(entry: Mapping[str, Any], replicates: int) -> tuple[Fraction, ...]:
+    """What each replicate's squared difference counts."""
+    method = entry.get("method")
+    if method not in METHODS:
+        raise BadDescription(f"`method` of [survey] is {method!r}.", nearest(str(method), METHODS))
+    if method != "fay":
+        _refuse(entry, ("fay",), f'with method = "{method}"')
+    if method != "jackknife":
+        _refuse(entry, ("coefficients",), f'with method = "{method}": `scale` is one factor for all')
+    shrunk = _number(entry.get("fay", "0.5" if method == "fay" else 0), "fay")
+    if not 0 <= shrunk < 1:
+        raise BadDescription(
+            f"`fay` of [survey] is {float(shrunk):g}.", "Give Fay's k, at least 0 and below 1."
+        )
+    own = {
+        "jackknife": Fraction(replicates - 1, replicates),
+        "brr": Fraction(1, replicates),
+        "fay": 1 / (replicates * (1 - shrunk) ** 2),
+        "bootstrap": Fraction(1, replicates - 1),
+    }[method]
+    if "coefficients" in entry:
+        _refuse(entry, ("scale",), "beside `coefficients`")
+        return _coefficient_list(entry["coefficients"], replicates)
+    scale = _number(entry["scale"], "scale") if "scale" in entry else own
+    return _positive((scale,) * replicates, "scale")
+
+
+def _coefficient_list(given: object, replicates: int) -> tuple[Fraction, ...]:
+    if not isinstance(given, list) or len(given) != replicates:
+        raise BadDescription(
+            "`coefficients` of [survey] are not one number for each replicate.",
+            f"Write a list of {replicates} numbers: (n_h - 1) / n_h of the stratum in which the replicate drops a unit.",
+        )
+    return _positive(tuple(_number(value, "coefficients") for value in given), "coefficients")
+
+
+def _positive(numbers: tuple[Fraction, ...], name: str) -> tuple[Fraction, ...]:
+    if min(numbers) <= 0:
+        raise BadDescription(f"`{name}` of [survey] is {float(min(numbers)):g}.", "Give numbers above zero.")
+    return numbers
+
+
+def _fractions(given: object, strata: str | None) -> tuple[tuple[str, Fraction], ...]:
+    """The sampling fractions that are declared: one for all, or one for each stratum by its value."""
+    if given is None:
+        return ()
+    if isinstance(given, dict) and strata is None:
+        raise BadDescription(
+            "`fpc` of [survey] is by stratum, and no strata are declared.",
+            "Add `strata`, or give one number.",
+        )
+    named = given.items() if isinstance(given, dict) else [("", given)]
+    found = tuple((str(stratum), _number(value, "fpc")) for stratum, value in named)
+    for _, fraction in found:
+        if not 0 <= fraction <= 1:
+            raise BadDescription(
+                f"`fpc` of [survey] has the sampling fraction {float(fraction):g}.",
+                "Give the share of the units that were drawn, between 0 and 1.",
+            )
+    return found
+
+
+def _column(entry: Mapping[str, Any], name: str) -> str | None:
+    value = entry.get(name)
+    if value is not None and not (isinstance(value, str) and value):
+        raise BadDescription(f"`{name}` of [survey] is {value!r}.", "Give the name of a column, in quotes.")
+    return value
+
+
+def _number(value: object, name: str) -> Fraction:
+    try:
+        return Fraction("none" if isinstance(value, bool) else str(value))
+    except ValueError:
+        raise BadDescription(f"`{name}` of [survey] is {value!r}.", "Give a number.") from None
+
+
+def _refuse(entry: Mapping[str, Any], names: tuple[str, ...], why: str) -> None:
+    for name in names:
+        if name in entry:
+            raise BadDescription(f"[survey] has `{name}` {why}.", f"Leave out `{name}`.")
+
+
+#: The ways to a weighted table, the default first; `survey/weight_forms.py` says what each promises.
 FORMS = ("average-weight", "public-strata", "largest-weight", "invariant")
 #: Forms of the literature that are not served: their tables undo the noise (docs/methods/attack-weights.md).
 OPEN_FORMS = ("cell-average", "overall-average")
@@ -44,7 +246,7 @@ class Survey:
     relative_variance: Fraction
     stratum: str | None = None
     stratum_weights: tuple[tuple[str, Fraction], ...] = ()
-    design: SamplingDesign = SamplingDesign()  # noqa: RUF009 - frozen value
+    design: SamplingDesign = SamplingDesign()
     error_limit: Fraction = Fraction(1, 4)
 
     @property
@@ -75,3 +277,48 @@ class Survey:
 
     def __repr__(self) -> str:
         return one_line(self, f"{self.form}, {self.sample_size:,} records")
+
+
+def parse_survey(section: Any) -> Survey:
+    """The section `[survey]`.
+
+    Raises:
+        BadDescription: With what is wrong and what to do.
+    """
+    entry = check_section(section, "survey", {f.name for f in fields(Survey)} - {"design"} | DESIGN_KEYS)
+    require_keys(entry, ("sample_size", "population_size", "largest_weight"), "[survey]")
+    form = str(entry.get("form", FORMS[0]))
+    if form in OPEN_FORMS:
+        raise BadDescription(
+            f'The weight form "{form}" is not served: its weighted counts undo the noise of the counts.',
+            f"Use {', '.join(FORMS[:-1])}: docs/methods/survey-weights.md says which fits your weights.",
+        )
+    if form not in FORMS:
+        raise BadDescription(f'The weight form is "{form}".', nearest(form, FORMS))
+    weights = entry.get("stratum_weights", {})
+    if not isinstance(weights, dict) or not isinstance(entry["sample_size"], int):
+        raise BadDescription(
+            "`sample_size` is no whole number, or `stratum_weights` no table.",
+            "Write sample_size = 1500 and stratum_weights = { A = 900, B = 300 }.",
+        )
+    return Survey(
+        form,
+        entry["sample_size"],
+        _fraction(entry["population_size"]),
+        _fraction(entry["largest_weight"]),
+        _fraction(entry.get("relative_variance", 0)),
+        entry.get("stratum"),
+        tuple((str(code), _fraction(weight)) for code, weight in weights.items()),
+        sampling_design(entry),
+        _fraction(entry.get("error_limit", "0.25")),
+    )
+
+
+def _fraction(value: object) -> Fraction:
+    """A number of the description as the decimal that was written."""
+    if isinstance(value, bool) or not isinstance(value, int | float | str):
+        raise BadDescription(f"[survey] has the number {value!r}.", "Give a number.")
+    try:
+        return Fraction(str(value))
+    except ValueError:
+        raise BadDescription(f"[survey] has the number {value!r}.", "Give a number.") from None

@@ -9,6 +9,8 @@ cells. Two levels of one hierarchy never stand in one margin: the finer one says
 structural zeros are the description's; nothing here is read off a record.
 
 Source: Rinott et al. (2018), section 7; the grand total is counted in d, which the paper leaves out.
+
+What a dataset under `dp` declares: its terms and its universe, read together and checked against each other.
 """
 
 from __future__ import annotations
@@ -23,9 +25,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from discreet.errors import BadDescription, UnknownVariable
-from discreet.model.level_maps import ancestors, inside, is_at_least_as_fine, is_level_of
-from discreet.model.nearest import nearest
-from discreet.model.section import only
+from discreet.model.description.sections import refuse_unknown_keys
+from discreet.model.hierarchy import ancestors, inside, is_at_least_as_fine, is_level_of
+from discreet.model.messages.text import nearest
+from discreet.model.privacy_budget import parse_terms
+from discreet.model.survey import DP_FORMS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -33,6 +37,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from discreet.model.dataset import Dataset
+    from discreet.model.privacy_budget import Terms
 
 Margin = tuple[str, ...]
 
@@ -119,7 +124,7 @@ class Universe:
         """The universe with one variable left out of every table."""
         declared = tuple(margin for margin in self.declared if variable not in margin)
         known = tuple(each for each in self.known if variable not in each.margin)
-        margins = candidates(declared, self.style, dataset, known)
+        margins = noisy_margins(declared, self.style, dataset, known)
         importance = tuple(entry for entry in self.importance if variable not in entry[0])
         return replace(self, declared=declared, margins=margins, importance=importance, known=known)
 
@@ -142,7 +147,7 @@ def parse_universe(
     Raises:
         BadDescription: With what is wrong and what to do.
     """
-    only(entry, KEYS, "[protection.universe]")
+    refuse_unknown_keys(entry, KEYS, "[protection.universe]")
     if not {"variables", "tables"} & set(entry):
         # A forgotten section would spend the whole budget on the grand total.
         raise BadDescription(
@@ -153,9 +158,9 @@ def parse_universe(
     if style not in STYLES:
         raise BadDescription(f'`margins` of the universe is "{style}".', nearest(str(style), STYLES))
     excluded = [canonical_margin(names, dataset) for names in _lists(entry, "exclude")]
-    declared = _declared(entry, dataset, excluded)
-    known = _known(declared, dataset, held) if known_total else ()
-    margins = candidates(declared, style, dataset, known)
+    declared = _margins_of(entry, dataset, excluded)
+    known = _invariants(declared, dataset, held) if known_total else ()
+    margins = noisy_margins(declared, style, dataset, known)
     if not margins:
         raise BadDescription(
             "The universe declares no table.",
@@ -166,7 +171,9 @@ def parse_universe(
     return Universe(declared, margins, style, importance, known, tuple(excluded), by_cells)
 
 
-def _known(declared: tuple[Margin, ...], dataset: Dataset, held: tuple[str, ...]) -> tuple[Invariant, ...]:
+def _invariants(
+    declared: tuple[Margin, ...], dataset: Dataset, held: tuple[str, ...]
+) -> tuple[Invariant, ...]:
     """The grand total, and every declared margin that follows from the totals of a variable."""
     for name in held:
         if not any(name == variable.name for variable in dataset.variables):
@@ -183,7 +190,7 @@ def _known(declared: tuple[Margin, ...], dataset: Dataset, held: tuple[str, ...]
     return (Invariant(()), *map(Invariant, follow))
 
 
-def candidates(
+def noisy_margins(
     declared: tuple[Margin, ...], style: str, dataset: Dataset, known: tuple[Invariant, ...]
 ) -> tuple[Margin, ...]:
     """The margins that may have noise of their own: all, or the largest; what is public never."""
@@ -212,11 +219,11 @@ def canonical_margin(names: Iterable[str], dataset: Dataset) -> Margin:
 
 def contains(margin: Margin, other: Margin, dataset: Dataset) -> bool:
     """Whether every cell of the other margin is a sum of cells of this one."""
-    return _told(margin, dataset).issuperset(other)
+    return _determined(margin, dataset).issuperset(other)
 
 
 @lru_cache(maxsize=MOST_MARGINS * 4)
-def _told(margin: Margin, dataset: Dataset) -> frozenset[str]:
+def _determined(margin: Margin, dataset: Dataset) -> frozenset[str]:
     """The variables that a margin tells of: its own and their coarser levels."""
     names = (variable.name for variable in dataset.variables)
     return frozenset(n for n in names if any(is_at_least_as_fine(dataset, fine, n) for fine in margin))
@@ -282,7 +289,7 @@ def _within(
     return None
 
 
-def _declared(entry: Mapping[str, Any], dataset: Dataset, excluded: list[Margin]) -> tuple[Margin, ...]:
+def _margins_of(entry: Mapping[str, Any], dataset: Dataset, excluded: list[Margin]) -> tuple[Margin, ...]:
     """All tables of up to so many variables but the excluded ones, and the extra tables."""
     names = sorted(set(_names(entry.get("variables", []), "variables")))
     canonical_margin(names, dataset)
@@ -373,3 +380,46 @@ def _names(value: Any, key: str) -> list[str]:
     if len(set(value)) != len(value):
         raise BadDescription(f"`{key}` of the universe names a variable twice.", "Name each once.")
     return value
+
+
+@lru_cache(maxsize=256)
+def dp_terms(dataset: Dataset) -> tuple[Terms, Universe]:
+    """The terms and the universe of a dataset whose protection is `dp`.
+
+    Raises:
+        BadDescription: With what is wrong and what to do.
+    """
+    terms = parse_terms(dataset.protection.budget)
+    universe = parse_universe(
+        dataset.protection.universe, dataset, known_total=terms.known_total, held=terms.held
+    )
+    if terms.records_per_unit > 1 and dataset.unit_column is None:
+        raise BadDescription(
+            "A person may have several records, and no column tells whose a record is.",
+            "Name it with `unit_column`, or set records_per_unit to 1.",
+        )
+    if dataset.key_column is not None:
+        raise BadDescription("Record keys mean nothing under dp.", "Take out `key_column`.")
+    _check_weights(dataset, terms, universe)
+    return terms, universe
+
+
+def _check_weights(dataset: Dataset, terms: Terms, universe: Universe) -> None:
+    form = None if dataset.survey is None else dataset.survey.form
+    if form is None:
+        return
+    if form not in DP_FORMS:
+        raise BadDescription(
+            f'The weight form "{form}" reads exact weights, which dp does not release.',
+            f"Use {', '.join(DP_FORMS[:-1])} or {DP_FORMS[-1]}.",
+        )
+    if form == "largest-weight" and universe.style == "joint":
+        raise BadDescription(
+            'The weight form "largest-weight" counts steps of each cell, which are not the sums of their parts.',
+            'Write margins = "own" or "sums" in [protection.universe].',
+        )
+    if form == "invariant" and not terms.known_total:
+        raise BadDescription(
+            'The weight form "invariant" holds the sample size fixed, which is not declared.',
+            'Write invariants = ["n"] and neighbours = "replace-one" in [protection.budget].',
+        )

@@ -7,16 +7,27 @@
     sort         the order of the first row variable: `label`, `value`, or a column named as `sex=1`; `-` before it turns it
 
 A view is no part of the question. The release is the same, and it is charged once; all that a view shows follows from
-released numbers (`inference/viewed.py`).
+released numbers (`inference/table_view.py`).
+
+A picture of a release: which chart, in which colours, and how sure each number is.
+
+    chart   a kind of `pictures/charts`, as bars; the one that fits the table best by default
+    theme   light or dark
+
+Like a view it is no part of the question: all that a picture shows follows from released numbers and their public law.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from discreet.errors import BadRequest
-from discreet.model.nearest import nearest
-from discreet.model.told import told
+from discreet.model.messages.text import message, nearest
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
 
 #: The totals of which percentages are taken by a word.
 BASES = ("row", "column", "table")
@@ -52,18 +63,20 @@ class View:
     def __post_init__(self) -> None:
         if self.percent and self.percent not in BASES and "=" not in self.percent:
             raise BadRequest(
-                told('There is no percent of "{percent}".', percent=self.percent),
-                told("{nearest} Or name a cell, as in sex=1,age=_T.", nearest=nearest(self.percent, BASES)),
+                message('There is no percent of "{percent}".', percent=self.percent),
+                message(
+                    "{nearest} Or name a cell, as in sex=1,age=_T.", nearest=nearest(self.percent, BASES)
+                ),
             )
         if self.top < 0 or isinstance(self.top, bool) or not isinstance(self.top, int):
             raise BadRequest(
-                told("top is {top}.", top=self.top), told("Give a whole number of rows, as in 10.")
+                message("top is {top}.", top=self.top), message("Give a whole number of rows, as in 10.")
             )
         order = self.sort.removeprefix("-")
         if self.sort and order not in ORDERS and "=" not in order:
             raise BadRequest(
-                told('Rows cannot be sorted by "{sort}".', sort=self.sort),
-                told(
+                message('Rows cannot be sorted by "{sort}".', sort=self.sort),
+                message(
                     "{nearest} Or name a column, as in sex=1; -sex=1 for the largest first.",
                     nearest=nearest(order, ORDERS),
                 ),
@@ -92,6 +105,50 @@ def read_top(text: str) -> int:
         return 0
     if not (text.isascii() and text.isdigit() and int(text[:9]) > 0 and len(text) <= 9):
         raise BadRequest(
-            told('top is "{text}".', text=text[:40]), told("Give a whole number of rows, as in 10.")
+            message('top is "{text}".', text=text[:40]), message("Give a whole number of rows, as in 10.")
         )
     return int(text)
+
+
+if TYPE_CHECKING:
+    #: The smallest and the largest true number of every cell.
+    Limits = tuple[NDArray[np.generic], NDArray[np.generic]]
+
+#: The parameters of a picture, in every face.
+PICTURE_PARAMETERS = ("chart", "theme")
+THEMES = ("light", "dark")
+DEFAULT_LEVEL = 0.95
+
+
+@dataclass(frozen=True, slots=True)
+class Picture:
+    """What is drawn of a release.
+
+    Args:
+        chart: The kind; empty for the one that fits best.
+        theme: The colours.
+        level: The chance that the limits hold the true number, at least.
+        limits: Of every cell, in the shape of the table; below zero or not a number where a cell has none; None where
+            none are known.
+        bare: Whether title and note stand elsewhere, as on a page.
+
+    >>> Picture(chart="bars").to_query()
+    [('chart', 'bars')]
+    """
+
+    chart: str = ""
+    theme: str = THEMES[0]
+    level: float = DEFAULT_LEVEL
+    limits: Limits | None = None
+    bare: bool = False
+
+    def __post_init__(self) -> None:
+        if self.theme not in THEMES:
+            raise BadRequest(f'There is no theme "{self.theme}".', nearest(self.theme, THEMES))
+
+    def to_query(self) -> list[tuple[str, str]]:
+        """The picture as parameters of an address."""
+        theme = "" if self.theme == THEMES[0] else self.theme
+        return [
+            (name, text) for name, text in zip(PICTURE_PARAMETERS, (self.chart, theme), strict=True) if text
+        ]

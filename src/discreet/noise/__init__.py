@@ -12,7 +12,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from discreet.noise import families
-from discreet.noise.quantisation_report import quantisation_report
+from discreet.noise.quantise import quantisation_report
 from discreet.noise.table import NoiseRow, NoiseTable
 
 if TYPE_CHECKING:

@@ -1,4 +1,9 @@
-"""Design by promise: from (ε, δ) to a support, a variance and a law.
+"""What may be asked of a design: the checks that families share, and the search for the smallest width.
+
+Each check refuses with the value and what is allowed. δ falls with the width of a law, so the smallest width
+that keeps a δ is found by doubling and bisection.
+
+Design by promise: from (ε, δ) to a support, a variance and a law.
 
 The ABS guide (`families/abs.py`) raises D until Proposition 3 reaches δ. It looks at the end value only. The numerical
 optimum here looks at the whole divergence of eq. 21. It finds, for the same D, the γ of least δ (58 % of the guide's
@@ -13,12 +18,57 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from discreet.errors import InfeasibleDesign
-from discreet.noise.ideal import IdealTable, row_from_logs
-from discreet.noise.wishes import require_delta, require_epsilon, require_width
+from discreet.noise.ideal_distribution import IdealTable, row_from_logs
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+#: The widest noise that a table may hold.
+LARGEST_M = 100_000
+
+
+def require_epsilon(epsilon: float) -> None:
+    """Refuse an ε that is no privacy loss."""
+    if not (epsilon > 0 and math.isfinite(epsilon)):
+        raise InfeasibleDesign(f"epsilon = {epsilon}: it must be above 0 and finite.")
+
+
+def require_delta(delta: float) -> None:
+    """Refuse a δ that is no probability of failure."""
+    if not 0 < delta < 1:
+        raise InfeasibleDesign(f"delta = {delta}: it must lie between 0 and 1.")
+
+
+def require_width(name: str, width: int) -> None:
+    """Refuse a largest change that no table can hold."""
+    if not 1 <= width <= LARGEST_M:
+        raise InfeasibleDesign(f"{name} = {width}: the largest change must lie between 1 and {LARGEST_M}.")
+
+
+def smallest_width(keeps: Callable[[int], bool], *, limit: int, wish: str) -> int:
+    """The smallest width from 1 that keeps a wish, given that every wider one does too.
+
+    >>> smallest_width(lambda width: width * width >= 50, limit=1000, wish="a square of 50")
+    8
+    """
+    high = 1
+    while not keeps(high):
+        if high >= limit:
+            raise InfeasibleDesign(
+                f"{wish} needs changes beyond ±{limit}.", "Take a larger epsilon or delta."
+            )
+        high = min(2 * high, limit)
+    low = high // 2
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (low, middle) if keeps(middle) else (middle, high)
+    return high
+
 
 _GRID = 400
 _GOLDEN = (math.sqrt(5) - 1) / 2

@@ -10,13 +10,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
 from discreet.errors import BadRequest
-from discreet.model.nearest import nearest
+from discreet.model.messages.text import nearest
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from discreet.noise.ideal import IdealTable
-    from discreet.noise.ideal_law import IdealLaw
+    from discreet.noise.ideal_distribution import IdealDistribution, IdealTable
     from discreet.noise.table import NoiseTable
 
     #: A noise table at an epsilon and a delta, and how the family got there, in words.
@@ -90,7 +89,7 @@ class Family:
     cut_by_keys: bool = False
     rounding: str = "exact"
     currency: Currency | None = None
-    law: IdealLaw | None = None
+    law: IdealDistribution | None = None
     at_epsilon: AtEpsilon | None = None
     sides: Sides | None = None
     alternative: Callable[[IdealTable], dict[str, Any]] | None = None

@@ -21,7 +21,7 @@ from threading import Lock
 from typing import TYPE_CHECKING, Any
 
 from discreet.errors import Busy
-from discreet.model.told import told
+from discreet.model.messages.text import message
 from discreet.pictures import save
 
 if TYPE_CHECKING:
@@ -62,8 +62,8 @@ class DrawingProgram:
                     break
                 self._start()
         raise Busy(
-            told("The picture could not be drawn in time."),
-            told("Try again in {seconds} seconds, or ask for a smaller table.", seconds=RETRY_AFTER),
+            message("The picture could not be drawn in time."),
+            message("Try again in {seconds} seconds, or ask for a smaller table.", seconds=RETRY_AFTER),
             retry_after=RETRY_AFTER,
         )
 

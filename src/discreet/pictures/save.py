@@ -57,7 +57,7 @@ _program: DrawingProgram | None = None
 
 
 @contextmanager
-def drawn_by(program: DrawingProgram | None) -> Iterator[None]:
+def use_drawing_program(program: DrawingProgram | None) -> Iterator[None]:
     """Have all pictures of this process drawn by another one."""
     global _program  # noqa: PLW0603 - a process has one, or none
     before, _program = _program, program

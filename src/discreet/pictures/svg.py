@@ -11,20 +11,20 @@ import re
 from html import escape, unescape
 from typing import TYPE_CHECKING
 
-from discreet.model.one_line import printable
+from discreet.model.messages.text import printable
+from discreet.pictures.chart_data import describe_chart
 from discreet.pictures.charts import chart_of, draw
 from discreet.pictures.save import render
-from discreet.pictures.told import words_of
 
 if TYPE_CHECKING:
-    from discreet.pictures.shown import Shown
+    from discreet.pictures.chart_data import ChartData
 
 _LABELLED = re.compile(r'aria-label="([^"]*)"')
 _ROLES = re.compile(r' (?:role="graphics-[a-z]+"|aria-roledescription="[^"]*")')
 _OPENING = re.compile(r"<svg [^>]*>")
 
 
-def svg_of(shown: Shown) -> str:
+def svg_of(shown: ChartData) -> str:
     """The picture of a table.
 
     Raises:
@@ -38,7 +38,9 @@ def svg_of(shown: Shown) -> str:
         cell = cells.get(unescape(found[1]))
         return "" if cell is None else f'role="img" data-cell="{cell}" {found[0]}'
 
-    words = f"<title>{_xml(shown.release.title)}</title><desc>{_xml(words_of(chart.label, shown))}</desc>"
+    words = (
+        f"<title>{_xml(shown.release.title)}</title><desc>{_xml(describe_chart(chart.label, shown))}</desc>"
+    )
     role = 'role="img"'
     if shown.picture.bare:  # the page has these words beside it
         words, role = "", 'role="img" aria-labelledby="chart-told"'

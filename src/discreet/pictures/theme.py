@@ -26,7 +26,7 @@ FONT = "Inter, 'Source Sans 3', 'Helvetica Neue', Arial, 'DejaVu Sans', sans-ser
 
 
 @dataclass(frozen=True, slots=True)
-class Look:
+class Palette:
     """The colours of a theme.
 
     Args:
@@ -46,9 +46,9 @@ class Look:
     absent: str
 
 
-LOOKS = MappingProxyType(
+PALETTES = MappingProxyType(
     {
-        "light": Look(
+        "light": Palette(
             "white",
             INK,
             SOFT_INK,
@@ -57,7 +57,7 @@ LOOKS = MappingProxyType(
             (BLUE, ORANGE, "#07A958", "#A6306E", "#622A17", "#300831"),
             "#C4CAD1",
         ),
-        "dark": Look(
+        "dark": Palette(
             "#1B1F23",
             "#E7EAED",
             "#A9B2BC",
@@ -121,7 +121,9 @@ CONFIG: dict[str, Any] = {
 }
 
 
-def themed(chart: Any, title: str | list[str], subtitle: str | list[str] = "", theme: str = "light") -> Any:
+def apply_theme(
+    chart: Any, title: str | list[str], subtitle: str | list[str] = "", theme: str = "light"
+) -> Any:
     """A chart with its title and the house look; call it once, on the outermost chart."""
     words: dict[str, Any] = {"text": title}
     if subtitle:
@@ -131,7 +133,7 @@ def themed(chart: Any, title: str | list[str], subtitle: str | list[str] = "", t
 
 def config(theme: str) -> dict[str, Any]:
     """The house look in the colours of a theme."""
-    light, look = LOOKS["light"], LOOKS[theme]
+    light, look = PALETTES["light"], PALETTES[theme]
     others = {getattr(light, name): getattr(look, name) for name in ("ink", "soft", "grid", "domain")}
 
     def turned(part: Any) -> Any:

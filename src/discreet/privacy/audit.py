@@ -1,4 +1,16 @@
-"""The exact audit: what the integers of a noise table promise, whoever designed them.
+"""What a noise row does on average: bias, variance, entropy, the chance of an exact value, support.
+
+    bias = sum v p(v),  variance = sum v^2 p(v) - bias^2,  entropy = -sum p ln p (nats),  P(exact) = p(0)
+
+Bias, variance and P(exact) are fractions; entropy is a float, being a sum of logarithms.
+
+Source: Fraser & Wooton (2005); Rinott et al. (2018), section 5.
+
+What a custodian should know before using a noise table: one sentence a problem, rows named.
+
+Source: Rinott et al. (2018), sections 4.3-4.5 (zeros, negative counts, delta against 1/N).
+
+The exact audit: what the integers of a noise table promise, whoever designed them.
 
     delta(epsilon) = max over neighbouring counts a, a + 1 and both directions of
                      sum over outputs y of max(0, P_a(y) - e^epsilon P_(a+1)(y))
@@ -8,6 +20,8 @@ counts above D (the largest change), because a table that keeps zeros or avoids 
 delta at the smallest counts by design. Nothing is sampled and no float decides.
 
 Source: Sadeghi & Chien (2022), section III-B; Rinott et al. (2018), section 4, eq. 4.5.
+
+The exact audit as a document: what `discreet audit --json` prints and a dataset's methodology holds.
 """
 
 from __future__ import annotations
@@ -15,21 +29,147 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING, Literal, NamedTuple, get_args
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, get_args
 
 from discreet.errors import BadRequest
-from discreet.model.one_line import one_line
+from discreet.model.messages.text import one_line
+from discreet.noise.files.document import plain
 from discreet.privacy.composition import compose
-from discreet.privacy.e_to_epsilon import Exponential
-from discreet.privacy.frontier import Frontier, Pair, frontiers, profiles
-from discreet.privacy.moments import RowMoments, table_moments
-from discreet.privacy.problems import find_notes, find_problems
+from discreet.privacy.hockey_stick import Exponential, Frontier, Pair, frontiers, profiles
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
     from decimal import Decimal
 
-    from discreet.noise.table import NoiseTable
+    from discreet.noise.table import NoiseRow, NoiseTable
+
+
+@dataclass(frozen=True, slots=True)
+class RowMoments:
+    """The moments of the row of one count."""
+
+    count: int
+    bias: Fraction
+    variance: Fraction
+    entropy: float
+    p_exact: Fraction
+    support: tuple[int, ...]
+
+    def __repr__(self) -> str:
+        return one_line(
+            self,
+            f"of the count {self.count}: bias {float(self.bias):.4g}, variance {float(self.variance):.4g}",
+        )
+
+
+def row_moments(row: NoiseRow, count: int) -> RowMoments:
+    """The moments of one row.
+
+    >>> from discreet.noise.table import NoiseRow
+    >>> row_moments(NoiseRow((-1, 0, 1), (1, 3, 4)), 5).variance
+    Fraction(1, 2)
+    """
+    law = row.probabilities()
+    entropy = math.fsum(-float(p) * math.log(p) for p in law.values())
+    p_exact = law.get(0, Fraction(0))
+    return RowMoments(count, row.mean(), row.variance(), abs(entropy), p_exact, row.values)
+
+
+def table_moments(table: NoiseTable) -> tuple[RowMoments, ...]:
+    """The moments of every row; the last row's describe large counts."""
+    return tuple(row_moments(row, count) for count, row in enumerate(table.rows))
+
+
+NAMED_ROWS = 8
+LARGEST_SEARCH = 100_000
+#: A table rounded to its modulus is off by less than this; a designed bias is larger.
+BIAS_WORTH_SAYING = 1e-6
+
+
+def find_problems(
+    rows: Sequence[RowMoments],
+    delta: Fraction,
+    *,
+    epsilon: float,
+    asked: float | Fraction | None,
+    population: int | None,
+) -> tuple[str, ...]:
+    """All that is worth a warning; an empty tuple means nothing was found."""
+    found = [
+        _no_epsilon(delta, epsilon, asked),
+        _above_one_in_population(delta, epsilon, population),
+        _bias(rows),
+        _no_noise(rows),
+    ]
+    return tuple(sentence for sentence in found if sentence)
+
+
+def find_notes(table: NoiseTable, rows: Sequence[RowMoments]) -> tuple[str, ...]:
+    """What a reader of the numbers should know, though it is meant to be so."""
+    return tuple(sentence for sentence in (_zeros(rows[0], rows), _negative(table)) if sentence)
+
+
+def _no_epsilon(delta: Fraction, epsilon: float, asked: float | Fraction | None) -> str:
+    if asked is None or math.isfinite(epsilon):
+        return ""
+    return (
+        f"No epsilon reaches delta {float(asked):.6g}: outputs that one of two neighbouring counts can never "
+        f"make have probability {float(delta):.6g}."
+    )
+
+
+def _above_one_in_population(delta: Fraction, epsilon: float, population: int | None) -> str:
+    if population is None or delta * population <= 1:
+        return ""
+    return (
+        f"Delta is {float(delta):.3g} at epsilon {epsilon:.6g}, above 1/N for N = {population}: "
+        "the promise allows that someone's presence is revealed outright."
+    )
+
+
+def _zeros(zero: RowMoments, rows: Sequence[RowMoments]) -> str:
+    if zero.support != (0,) or all(row.support == (0,) for row in rows):
+        return ""
+    return "Zero stays zero: any other released value proves that the true count is not zero."
+
+
+def _bias(rows: Sequence[RowMoments]) -> str:
+    biased = [row for row in rows if abs(row.bias) > BIAS_WORTH_SAYING]
+    if not biased:
+        return ""
+    worst = max(biased, key=lambda row: abs(row.bias))
+    return (
+        f"The mean is not zero for {_count_list(biased, rows)}; the largest bias is {float(worst.bias):.6g}, "
+        f"at count {worst.count}."
+    )
+
+
+def _no_noise(rows: Sequence[RowMoments]) -> str:
+    """Zero has a sentence of its own, unless nothing at all is perturbed."""
+    fixed = [row for row in rows if row.support == (0,) and (row.count > 0 or len(rows) == 1)]
+    return f"No noise at all for {_count_list(fixed, rows)}: released as counted." if fixed else ""
+
+
+def _negative(table: NoiseTable) -> str:
+    """No count of `largest` or more can: the search stops there."""
+    below = next(
+        (c for c in reversed(range(min(table.largest, LARGEST_SEARCH))) if c + table.row(c).values[0] < 0),
+        None,
+    )
+    if below is None:
+        return ""
+    return f"Counts up to {below} can become negative; clipping them at zero adds bias, never protection."
+
+
+def _count_list(some: Sequence[RowMoments], rows: Sequence[RowMoments]) -> str:
+    """Counts in words; the last row is named with all the larger counts that it serves."""
+    if len(some) == len(rows):
+        return "every count"
+    names = [f"{row.count} and above" if row is rows[-1] else str(row.count) for row in some]
+    shown = ", ".join(names[:NAMED_ROWS])
+    more = f" and {len(names) - NAMED_ROWS} more" if len(names) > NAMED_ROWS else ""
+    return f"count{'s' if len(names) > 1 else ''} {shown}{more}"
+
 
 Neighbours = Literal["add-remove", "replace-one"]
 DEFAULT_EPSILON = 1.0
@@ -142,7 +282,7 @@ def epsilon(
     (True, inf)
     """
     both, _ = _both(table, neighbours, cells, group)
-    return max(each.epsilon(_allowed(delta)) for each in both)
+    return max(each.epsilon(_probability(delta)) for each in both)
 
 
 def curve(
@@ -241,7 +381,7 @@ def _above(table: NoiseTable, at: float, delta: float | Fraction | None, change:
     first = table.largest + 1
     both, _ = _both(table, *change, first=first)
     if delta is not None:
-        at = max(each.epsilon(_allowed(delta)) for each in both)
+        at = max(each.epsilon(_probability(delta)) for each in both)
     point = _point(at, both, labelled=_single(*change))
     return AboveD(table.largest, at, point.delta, point.delta_forward, point.delta_backward, point.worst_pair)
 
@@ -283,7 +423,7 @@ def _one_person(change: _Change) -> bool:
     return change == _Change("add-remove", 1, 1)
 
 
-def _allowed(delta: float | Fraction) -> Fraction:
+def _probability(delta: float | Fraction) -> Fraction:
     if not 0 <= delta <= 1:
         raise BadRequest(f"Delta is {delta}; it is a probability.", "Give a number from 0 to 1.")
     return Fraction(delta)
@@ -298,8 +438,57 @@ def _epsilon_at(
     if epsilon is not None and delta is not None:
         raise BadRequest("Both epsilon and delta are given.", "Give one; the audit computes the other.")
     if delta is not None:
-        return max(each.epsilon(_allowed(delta)) for each in both)
+        return max(each.epsilon(_probability(delta)) for each in both)
     if epsilon is not None:
         return epsilon
     designed = table.parameters.get("epsilon")
     return float(designed) if isinstance(designed, int | float) else DEFAULT_EPSILON
+
+
+CURVE_STEPS = 40
+
+
+def audit_document(result: Audit) -> dict[str, Any]:
+    """The audit as JSON: probabilities as floats, an epsilon that does not exist as null."""
+    above = result.above_D
+    document: dict[str, Any] = plain(
+        {
+            "neighbours": result.neighbours,
+            "epsilon": result.epsilon,
+            "delta": result.delta,
+            "delta_forward": result.delta_forward,
+            "delta_backward": result.delta_backward,
+            "worst_pair": result.worst_pair,
+            "above_D": above._asdict(),
+            "bias": result.bias,
+            "variance": result.variance,
+            "entropy": result.entropy,
+            "p_exact": result.p_exact,
+            "row_sums_ok": result.row_sums_ok,
+            "support": result.support,
+            "cells": result.cells,
+            "group": result.group,
+            "exact": result.exact,
+            "delta_probabilistic": result.delta_probabilistic,
+            "delta_infinite": result.delta_infinite,
+            "delta_exact": exact_text(result),
+            "problems": result.problems,
+            "notes": result.notes,
+        }
+    )
+    return document
+
+
+def exact_text(result: Audit) -> str | None:
+    """Delta as a fraction of whole numbers where it is one of moderate size."""
+    return str(result.delta) if result.delta.denominator <= 2**64 else None
+
+
+def curve_document(table: NoiseTable, result: Audit) -> list[dict[str, Any]]:
+    """Delta over epsilons from 0 to where the table can do no better."""
+    names: dict[str, Any] = {"neighbours": result.neighbours, "cells": result.cells, "group": result.group}
+    flat = epsilon(table, delta=result.delta_infinite, **names)
+    end = max(1.0, 1.1 * flat)
+    epsilons = [end * step / CURVE_STEPS for step in range(CURVE_STEPS + 1)]
+    points = curve(table, epsilons, **names)
+    return [plain(point._asdict()) for point in points]

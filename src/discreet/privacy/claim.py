@@ -15,23 +15,25 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 
 from discreet.errors import BadRequest
-from discreet.model.told import told
-from discreet.model.unit import PERSON, Unit
+from discreet.model.measure import PERSON, Unit
+from discreet.model.messages.text import message
 
 #: How a figure was found, in words.
 METHODS = {
-    "exact": told("by the exact product of the laws of the shipped noise tables"),
-    "basic": told("by adding up the exact figures of all tables (basic composition)"),
-    "pld": told("by a pessimistic privacy-loss distribution of the shipped noise tables"),
-    "zcdp": told(
+    "exact": message("by the exact product of the laws of the shipped noise tables"),
+    "basic": message("by adding up the exact figures of all tables (basic composition)"),
+    "pld": message("by a pessimistic privacy-loss distribution of the shipped noise tables"),
+    "zcdp": message(
         "by zero-concentrated differential privacy of the ideal law and the shipped tables' distance to it"
     ),
-    "gaussian": told("by the Gaussian trade-off of the ideal law and the shipped tables' distance to it"),
-    "joint": told(
+    "gaussian": message("by the Gaussian trade-off of the ideal law and the shipped tables' distance to it"),
+    "joint": message(
         "by the Gaussian trade-off of the dearest path through all residuals and the shipped tables' distance to it"
     ),
 }
-ASSUMPTION = told("assuming that AES-256 and HKDF-SHA256 under a secret key cannot be told from randomness")
+ASSUMPTION = message(
+    "assuming that AES-256 and HKDF-SHA256 under a secret key cannot be told from randomness"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +62,7 @@ class Claim:
     group: int = 1
     invariants: tuple[str, ...] = ()
     cells: int = 1
-    scope: str = told("All released tables together")
+    scope: str = message("All released tables together")
 
     def __post_init__(self) -> None:
         if self.method not in METHODS:
@@ -71,12 +73,12 @@ class Claim:
     @property
     def sentence(self) -> str:
         """The whole claim."""
-        return told(
+        return message(
             "{scope} are computationally ({epsilon}, {delta})-differentially private for neighbours that differ by "
             "{who} {how}, {method}, {assumption}; {public}.",
             scope=self.scope,
-            epsilon=up(self.epsilon),
-            delta=up(self.delta),
+            epsilon=three_digits_up(self.epsilon),
+            delta=three_digits_up(self.delta),
             who=self._who,
             how=self._how,
             method=METHODS[self.method],
@@ -88,28 +90,28 @@ class Claim:
     def _who(self) -> str:
         who = self.unit.one
         if self.group > 1:
-            who = self.unit.says(told("{group} persons", group=self.group), told("{group} units"))
+            who = self.unit.says(message("{group} persons", group=self.group), message("{group} units"))
         if self.records_per_unit == 1:
             return who
-        return told("{who} (of at most {records} records)", who=who, records=self.records_per_unit)
+        return message("{who} (of at most {records} records)", who=who, records=self.records_per_unit)
 
     @property
     def _how(self) -> str:
         if self.neighbours == "add-remove":
-            return told("added or removed")
+            return message("added or removed")
         held = tuple(name for name in self.invariants if name != "n")
         if not held:
-            return told("whose records are replaced")
-        return told("whose records are replaced by others of the same {held:comma}", held=held)
+            return message("whose records are replaced")
+        return message("whose records are replaced by others of the same {held:comma}", held=held)
 
     @property
     def _what_is_public(self) -> str:
         if not self.invariants:
-            return told("nothing is released exactly")
+            return message("nothing is released exactly")
         held = [name for name in self.invariants if name != "n"]
         if not held:
-            return told("the number of records is public and equal for neighbours")
-        return told(
+            return message("the number of records is public and equal for neighbours")
+        return message(
             "the number of records of each {held:comma} is public and equal for neighbours", held=tuple(held)
         )
 
@@ -140,7 +142,7 @@ def group_delta(delta: float, epsilon: float, units: int) -> float:
     return min(1.0, delta * math.expm1(units * epsilon) / math.expm1(epsilon) * (1 + 1e-12))
 
 
-def up(number: Fraction | float) -> str:
+def three_digits_up(number: Fraction | float) -> str:
     """A number in three figures, rounded up: a promise errs on the safe side.
 
     >>> up(1.0001), up(2.0981e-05), up(0.0), up(1.0)

@@ -21,8 +21,7 @@ from functools import lru_cache, reduce
 from itertools import combinations_with_replacement, pairwise
 from typing import TYPE_CHECKING
 
-from discreet.privacy.frontier import Frontier, labelled_masses, upper_hull
-from discreet.privacy.hockey_stick import Masses, Profile, by_ratio
+from discreet.privacy.hockey_stick import Frontier, Masses, Profile, by_ratio, masses_by_pair, upper_hull
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -114,7 +113,7 @@ def dominating(each: Sequence[Sequence[Masses]], total: int) -> list[Masses]:
 @lru_cache(maxsize=16)
 def compose(table: NoiseTable, *, forward: int, backward: int, first: int = 0, group: int = 1) -> Composed:
     """The frontier of `forward` cells that rise by a person and `backward` cells that lose one."""
-    masses = [each for _, each in labelled_masses(table, first, group)]
+    masses = [each for _, each in masses_by_pair(table, first, group)]
     exact = _work(masses, forward, backward) <= LARGEST_WORK
     rising = masses if exact else [dominating(masses, table.modulus)]
     reverse = [[(q, p) for p, q in each] for each in masses]
@@ -124,11 +123,11 @@ def compose(table: NoiseTable, *, forward: int, backward: int, first: int = 0, g
     joint = [_joint((*up, *down)) for up in ups for down in downs]
     total = table.modulus ** (forward + backward)
     there = Frontier.of(((0, 1), Profile.of(each, total)) for each, _ in joint)
-    back = Frontier.of(((0, 1), Profile.of(_turned(each), total)) for each, _ in joint)
+    back = Frontier.of(((0, 1), Profile.of(_swap(each), total)) for each, _ in joint)
     return Composed(there, back, (exact or len(masses) == 1) and all(whole for _, whole in joint))
 
 
-def _turned(masses: list[Masses]) -> list[Masses]:
+def _swap(masses: list[Masses]) -> list[Masses]:
     return [(q, p) for p, q in masses]
 
 

@@ -1,4 +1,14 @@
-"""The hockey-stick divergence between two laws of integers over one modulus: exact, and one sort.
+"""e^epsilon between two fractions: the only irrational number in the audit, never a float.
+
+    low <= e^epsilon <= high,   (high - low) / low < 10^(2 - digits)
+
+`decimal` rounds `exp` correctly, so one unit in the last place on each side encloses the truth. A
+comparison asks for more digits until it is certain; e^epsilon is irrational for every rational epsilon
+but 0, so it always becomes certain.
+
+Source: Python's `decimal` (General Decimal Arithmetic: `exp` and `ln` are correctly rounded).
+
+The hockey-stick divergence between two laws of integers over one modulus: exact, and one sort.
 
     delta(P | Q; epsilon) = sum over outputs y of max(0, P(y) - e^epsilon Q(y))
 
@@ -9,20 +19,127 @@ themselves and are exact at epsilon = 0 and where only unmatched support contrib
 
 Source: Sadeghi & Chien (2022), eqs 17-21; Balle & Wang (2018), Theorem 5. Both directions are needed: after
 quantisation the reverse can be worse.
+
+The frontier of a noise table: the worst of all pairs of neighbouring counts, for every epsilon at once.
+
+Each pair (count, count + 1) has a profile of best events (A, B). For any epsilon the worst pair is the one
+with the largest A - e^epsilon B, so only the upper convex hull of all pairs' events can ever matter:
+
+    delta(epsilon) = max over hull vertices of (A - e^epsilon B) / modulus,
+    e^epsilon(delta) = max over hull vertices of (A - delta modulus) / B      (exactly, a fraction).
+
+One hull is made per direction; every question after that is a binary search.
+
+Source: Zhu, Dong & Wang (2022) for domination by the worst trade-off; the hull is Andrew's monotone chain.
 """
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
+from decimal import ROUND_CEILING, ROUND_FLOOR, ROUND_HALF_EVEN, Context, Decimal
 from fractions import Fraction
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from discreet.privacy.e_to_epsilon import FIRST_DIGITS, Exponential
+from discreet.errors import BadRequest
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-    from discreet.noise.table import NoiseRow
+    from discreet.noise.table import NoiseRow, NoiseTable
+
+FIRST_DIGITS = 60
+SPARE_DIGITS = 12
+WIDEST_EXPONENT = 999_999_999
+
+
+@dataclass(frozen=True, slots=True)
+class Exponential:
+    """e^epsilon as an enclosure that can be tightened at will.
+
+    >>> low, high = Exponential.of(1.5).bounds(60)
+    >>> float(low) == float(high) == math.exp(1.5)
+    True
+    >>> Exponential.of(0).bounds(60)
+    (Fraction(1, 1), Fraction(1, 1))
+    """
+
+    #: None stands for infinity.
+    epsilon: Fraction | None
+
+    @classmethod
+    def of(cls, epsilon: float | Fraction | Decimal) -> Exponential:
+        """Take an epsilon as it is given: a float means exactly the binary fraction that it is."""
+        if isinstance(epsilon, float | Decimal) and (
+            math.isnan(epsilon) or epsilon < 0 or math.isinf(epsilon)
+        ):
+            if epsilon == math.inf:
+                return cls(None)
+            raise _bad_epsilon(epsilon)
+        exact = Fraction(epsilon)
+        if exact < 0:
+            raise _bad_epsilon(epsilon)
+        return cls(exact)
+
+    def beyond(self, ratio: int) -> bool:
+        """Whether e^epsilon is surely above a whole number: 2^epsilon is already."""
+        return self.epsilon is None or self.epsilon > ratio.bit_length()
+
+    def bounds(self, digits: int = FIRST_DIGITS) -> tuple[Fraction, Fraction]:
+        """A fraction below and a fraction above e^epsilon."""
+        if self.epsilon is None:
+            raise _bad_epsilon(math.inf)
+        return _bounds(self.epsilon, digits)
+
+    def below(self, numerator: int, denominator: int) -> bool:
+        """Whether e^epsilon < numerator / denominator, with certainty."""
+        if self.beyond(numerator // denominator + 1):
+            return False
+        digits = FIRST_DIGITS
+        while True:
+            low, high = self.bounds(digits)
+            if high * denominator < numerator:
+                return True
+            if low * denominator >= numerator:
+                return False
+            digits *= 2
+
+
+@lru_cache(maxsize=1024)
+def _bounds(epsilon: Fraction, digits: int) -> tuple[Fraction, Fraction]:
+    if epsilon == 0:
+        return Fraction(1), Fraction(1)
+    numerator, denominator = Decimal(epsilon.numerator), Decimal(epsilon.denominator)
+    # An error in epsilon grows by epsilon in e^epsilon: the division gets more digits than the result.
+    down, up = _context(digits + SPARE_DIGITS, ROUND_FLOOR), _context(digits + SPARE_DIGITS, ROUND_CEILING)
+    least, most = down.divide(numerator, denominator), up.divide(numerator, denominator)
+    context = _context(digits, ROUND_HALF_EVEN)
+    low, high = context.next_minus(context.exp(least)), context.next_plus(context.exp(most))
+    return max(Fraction(1), Fraction(low)), Fraction(high)
+
+
+def _context(digits: int, rounding: str) -> Context:
+    return Context(prec=digits, rounding=rounding, Emax=WIDEST_EXPONENT, Emin=-WIDEST_EXPONENT)
+
+
+def log_up(ratio: Fraction) -> float:
+    """The smallest float whose exponential is at least a ratio of at least one.
+
+    >>> log_up(Fraction(1)), log_up(Fraction(2)) >= math.log(2)
+    (0.0, True)
+    """
+    if ratio == 1:
+        return 0.0
+    up = _context(FIRST_DIGITS, ROUND_CEILING)
+    exact = up.next_plus(up.ln(up.divide(Decimal(ratio.numerator), Decimal(ratio.denominator))))
+    nearest = float(exact)
+    return nearest if Decimal(nearest) >= exact else math.nextafter(nearest, math.inf)
+
+
+def _bad_epsilon(epsilon: object) -> BadRequest:
+    return BadRequest(f"Epsilon is {epsilon}; it must be a number from 0 upward.", "Give 0, 1.5 or infinity.")
+
 
 #: Keys of P and keys of Q of one output, or of a set of outputs.
 Masses = tuple[int, int]
@@ -30,7 +147,7 @@ Masses = tuple[int, int]
 LARGEST_ERROR = Fraction(1, 10**31)
 
 
-def released_law(row: NoiseRow, count: int) -> dict[int, int]:
+def output_distribution(row: NoiseRow, count: int) -> dict[int, int]:
     """The law of what is released for a count: count + noise to number of keys."""
     return {count + value: keys for value, keys in zip(row.values, row.masses(), strict=True)}
 
@@ -147,3 +264,103 @@ def hockey_stick(
     forward = outcomes(law, other)
     backward = [(q, p) for p, q in forward]
     return Profile.of(forward, total).delta(epsilon), Profile.of(backward, total).delta(epsilon)
+
+
+Pair = tuple[int, int]
+LabelledProfile = tuple[Pair, Profile]
+
+
+@dataclass(frozen=True, slots=True)
+class Frontier:
+    """The hull of many profiles, and which pair of counts each of its vertices comes from."""
+
+    total: int
+    vertices: tuple[Masses, ...]
+    pairs: tuple[Pair, ...]
+
+    @classmethod
+    def of(cls, profiles: Iterable[LabelledProfile]) -> Frontier:
+        """Keep what no other pair exceeds; of equal pairs the one with the smallest counts stays."""
+        known = list(profiles)
+        points = [(a, b, pair) for pair, profile in known for a, b in profile.vertices]
+        hull = upper_hull(points)
+        while len(hull) > 1 and hull[-1][0] - hull[-2][0] <= hull[-1][1] - hull[-2][1]:
+            hull.pop()
+        return cls(known[0][1].total, tuple((a, b) for a, b, _ in hull), tuple(pair for *_, pair in hull))
+
+    def delta(self, exponential: Exponential) -> tuple[Fraction, Pair]:
+        """The worst delta, and the pair of counts that has it."""
+        worst, place = best_difference(self.vertices, self.total, exponential)
+        return worst, self.pairs[place]
+
+    def epsilon(self, delta: Fraction) -> float:
+        """The smallest epsilon with delta(epsilon) <= delta, rounded up to a float; inf where none is."""
+        allowed = delta * self.total
+        if self.vertices[0][0] > allowed:
+            return math.inf
+        ratios = [(a - allowed) / b for a, b in self.vertices if b > 0]
+        return log_up(max([Fraction(1), *ratios]))
+
+
+def upper_hull(points: list[tuple[int, int, Pair]]) -> list[tuple[int, int, Pair]]:
+    """The upper convex hull of (A, B) by rising B: no vertex that another pair's event exceeds."""
+    hull: list[tuple[int, int, Pair]] = []
+    for point in sorted(points, key=lambda each: (each[1], -each[0])):
+        a, b, _ = point
+        if hull and a <= hull[-1][0]:
+            continue
+        while len(hull) > 1:
+            (a1, b1, _), (a2, b2, _) = hull[-2:]
+            if (a2 - a1) * (b - b1) > (a - a1) * (b2 - b1):
+                break
+            hull.pop()
+        hull.append(point)
+    return hull
+
+
+def neighbouring_counts(table: NoiseTable, *, first: int = 0, change: int = 1) -> Iterator[Pair]:
+    """Every pair (count, count + change) that differs from the others, from a first count on.
+
+    The repeating block is walked once, its wrap-around included.
+    """
+    end = max(len(table.rows), first + table.repeats)
+    yield from ((count, count + change) for count in range(first, end))
+
+
+def pair_masses(table: NoiseTable, pair: Pair) -> list[Masses]:
+    """Both laws of a pair of counts, output by output."""
+    small, large = pair
+    return outcomes(
+        output_distribution(table.row(small), small), output_distribution(table.row(large), large)
+    )
+
+
+def masses_by_pair(table: NoiseTable, first: int, group: int) -> list[tuple[Pair, list[Masses]]]:
+    """The masses of every pair; two pairs that use the same rows at the same distance are one."""
+    seen: set[tuple[object, object, int]] = set()
+    found: list[tuple[Pair, list[Masses]]] = []
+    for change in range(1, group + 1):
+        for pair in neighbouring_counts(table, first=first, change=change):
+            rows = (table.row(pair[0]), table.row(pair[1]), change)
+            if rows not in seen:
+                seen.add(rows)
+                found.append((pair, pair_masses(table, pair)))
+    return found
+
+
+@lru_cache(maxsize=32)
+def profiles(
+    table: NoiseTable, first: int = 0, group: int = 1
+) -> tuple[list[LabelledProfile], list[LabelledProfile]]:
+    """All profiles of a table: of the smaller count against the larger, and the reverse."""
+    masses = masses_by_pair(table, first, group)
+    forward = [(pair, Profile.of(each, table.modulus)) for pair, each in masses]
+    backward = [(pair, Profile.of([(q, p) for p, q in each], table.modulus)) for pair, each in masses]
+    return forward, backward
+
+
+@lru_cache(maxsize=64)
+def frontiers(table: NoiseTable, first: int = 0, group: int = 1) -> tuple[Frontier, Frontier]:
+    """Both directions of a table's frontier: forward (a | a + 1) and backward (a + 1 | a)."""
+    forward, backward = profiles(table, first, group)
+    return Frontier.of(forward), Frontier.of(backward)

@@ -13,6 +13,23 @@ people get different noise, which ends Bob's differencing and opens averaging: s
 For a modulus that does not divide 2^64 the reduction prefers some keys by less than modulus / 2^64.
 
 Source: Sadeghi & Chien (2022), eqs 36-37; Rinott et al. (2018), 2.2; docs/decisions/0001-keys.md.
+
+The keys of empty cells, for `zeros = "perturbed"`: nobody is in them, so their description is the key.
+
+    token(cell) = sum over its conditions of HMAC-SHA256(K1, condition), 64 bits   (`cell_keys.description_tokens`)
+    key(cell)   = first 8 bytes, little-endian, of AES-256(K2, token || 0), modulo the modulus
+
+A cell that is empty by chance has one number wherever it is described in the same words; another description of the same
+emptiness has another. A structural zero is empty by public knowledge and is left alone.
+
+The noise itself: an exact table, cell keys and a noise table become noisy cells.
+
+    noisy = count + noise(count, cell key)
+
+Cells with nobody in them have no participants, hence no key, and stay zero. With `zeros = "perturbed"` their
+description is their key (`empty_cells`). A noise table that would move them without it is refused.
+
+Source: Fraser & Wooton (2005); Sadeghi & Chien (2022), section IV.
 """
 
 from __future__ import annotations
@@ -20,11 +37,14 @@ from __future__ import annotations
 import hashlib
 import hmac
 import json
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol, TypeAlias
 
 import numpy as np
 
-from discreet.records.block_cipher import encipher, pair_blocks
+from discreet.errors import BadNoiseTable
+from discreet.model.shape import structural_zeros
+from discreet.records.keys import encipher, pair_blocks
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -32,10 +52,11 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from discreet.model.dataset import Dataset
+    from discreet.model.exact import ExactTable
     from discreet.model.protection import Protection
     from discreet.model.shape import Dimension, TableShape
-    from discreet.records.secret import Secret
-
+    from discreet.noise.table import NoiseTable
+    from discreet.records.keys import Secret
 
 #: From the key sums of some cells and their flat places in a table to their cell keys.
 KeysAt: TypeAlias = "Callable[[NDArray[np.uint64], NDArray[np.intp]], NDArray[np.uint64]]"
@@ -62,7 +83,7 @@ def cell_keys(secret: Secret, lineage: str, protection: Protection, modulus: int
 
     def hashed(_shape: TableShape) -> KeysAt:
         key = secret.derive("cell-key", lineage)
-        return lambda sums, _places: reduced_words(key, sums, modulus)
+        return lambda sums, _places: hash_words(key, sums, modulus)
 
     def described(shape: TableShape) -> KeysAt:
         tokens = description_tokens(secret.derive("cell-description", lineage), shape)
@@ -112,7 +133,7 @@ def xor_of_bytes(sums: NDArray[np.uint64]) -> NDArray[np.uint64]:
     return xored
 
 
-def reduced_words(key: bytes, words: NDArray[np.uint64], modulus: int) -> NDArray[np.uint64]:
+def hash_words(key: bytes, words: NDArray[np.uint64], modulus: int) -> NDArray[np.uint64]:
     """A keyed hash of 64-bit words, below the modulus."""
     return _reduce(_first_words(key, pair_blocks(words)), modulus)
 
@@ -161,3 +182,74 @@ def _axis_tokens(key: bytes, dimension: Dimension) -> NDArray[np.uint64]:
 def _token(key: bytes, name: str, members: tuple[int, ...], base: tuple[str, ...]) -> int:
     condition = json.dumps([name, sorted(base[member] for member in members)], separators=(",", ":")).encode()
     return int.from_bytes(hmac.new(key, condition, hashlib.sha256).digest()[:8], "little")
+
+
+@dataclass(frozen=True)
+class EmptyCells:
+    """Which cells without people may show a number, and by which key."""
+
+    secret: Secret = field(repr=False)
+    dataset: Dataset
+    modulus: int
+
+    def places(self, counts: NDArray[np.int64], shape: TableShape) -> NDArray[np.intp]:
+        """The flat places of the cells that are empty by chance."""
+        return np.flatnonzero((counts == 0) & ~structural_zeros(shape, self.dataset))
+
+    def keys(self, shape: TableShape, places: NDArray[np.intp]) -> NDArray[np.uint64]:
+        """The keys of the cells at flat places."""
+        lineage = noise_lineage(self.dataset)
+        tokens = description_tokens(self.secret.derive("empty-description", lineage), shape)
+        return hash_words(self.secret.derive("empty-cell", lineage), tokens(places), self.modulus)
+
+
+#: Cells that are looked up at once: enough to be fast, and few beside a large table.
+BLOCK = 32_768
+
+
+def add_noise(
+    exact: ExactTable,
+    keys: CellKeys,
+    noise: NoiseTable,
+    empty: EmptyCells | None = None,
+    *,
+    spend: bool = False,
+) -> NDArray[np.int64]:
+    """The noisy count of every cell; those with people are looked up by who is in them.
+
+    Args:
+        exact: The true counts.
+        keys: The cell keys.
+        noise: The noise table.
+        empty: The keys of cells without; None where these stay zero.
+        spend: Whether the noisy counts take the place of the true ones.
+
+    Raises:
+        BadNoiseTable: The table would move empty cells, and there is no key for them.
+    """
+    if empty is None and not noise.keeps_zero:
+        raise BadNoiseTable(
+            "The noise table changes empty cells, which have no cell key.",
+            'Give the row of count 0 the single value 0, or set `zeros = "perturbed"` in [protection].',
+        )
+    nobody = None if empty is None else empty.places(exact.counts, exact.shape)
+    noisy, key_sums = exact.start(spend=spend).ravel(), exact.key_sums.ravel()
+    keys_at = keys(exact.shape)
+    for first in range(0, noisy.size, BLOCK):
+        places = first + np.flatnonzero(noisy[first : first + BLOCK])
+        noisy[places] = noisy_people(noisy[places], key_sums[places], places, keys_at, noise)
+    if empty is not None and nobody is not None:
+        noisy[nobody] = noise.noise(np.zeros(nobody.shape, dtype=np.int64), empty.keys(exact.shape, nobody))
+    return noisy.reshape(exact.shape.lengths)
+
+
+def noisy_people(
+    people: NDArray[np.int64],
+    key_sums: NDArray[np.uint64],
+    places: NDArray[np.intp],
+    keys_at: KeysAt,
+    noise: NoiseTable,
+) -> NDArray[np.int64]:
+    """The noisy counts of cells in which somebody is."""
+    cell_keys = keys_at(key_sums, places)
+    return people + noise.noise(people, cell_keys)

@@ -16,14 +16,12 @@ from typing import TYPE_CHECKING, Any
 
 from discreet.errors import BadDescription
 from discreet.ledger.entries import Charge, canonical_request, records_name
-from discreet.model.amount import booked, shown
+from discreet.model.privacy_budget import format_amount, round_up_to_units
 from discreet.noise.families import families
 from discreet.noise.identity import mechanism_name
-from discreet.privacy.claim import float_down, float_up, group_delta, up
-from discreet.privacy.composition_basic import table_delta
-from discreet.privacy.composition_zcdp import ideal_rho, rho_at
-from discreet.privacy.distance import distance_to_ideal
-from discreet.protect.tightest import basic_figure, figures
+from discreet.privacy.accounting import distance_to_ideal, ideal_rho, rho_at, table_delta
+from discreet.privacy.claim import float_down, float_up, group_delta, three_digits_up
+from discreet.protect.best_composition import basic_figure, figures
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -31,7 +29,7 @@ if TYPE_CHECKING:
     from discreet.ledger.entries import Receipt
     from discreet.ledger.ledger import Ledger
     from discreet.model.dataset import Dataset
-    from discreet.model.terms import Terms
+    from discreet.model.privacy_budget import Terms
     from discreet.model.universe import Margin
     from discreet.noise.table import NoiseTable
     from discreet.protect.plan import NoisePlan, PlannedTable
@@ -101,7 +99,7 @@ def _answers(dataset: Dataset, version: str, fingerprint: str) -> tuple[str, ...
     return "margin", dataset.id, version, _records(dataset, version, fingerprint)
 
 
-def charged_document(charge: Charge, receipt: Receipt, rule: str) -> dict[str, Any]:
+def charge_document(charge: Charge, receipt: Receipt, rule: str) -> dict[str, Any]:
     """What somebody was charged for an answer, and what they have left, as data and in a sentence."""
     names = ("epsilon", "delta") if rule == "basic" else ("rho", "distance")
     amounts = dict(zip(names, map(float, (receipt.loss, receipt.failure)), strict=True))
@@ -112,8 +110,8 @@ def charged_document(charge: Charge, receipt: Receipt, rule: str) -> dict[str, A
         "account": charge.account,
         **amounts,
         "left": left,
-        "sentence": f'Charged {names[0]} {shown(receipt.loss)} to the budget "{charge.budget}"; '
-        f"{shown(receipt.left[0])} of {whose} is left.",
+        "sentence": f'Charged {names[0]} {format_amount(receipt.loss)} to the budget "{charge.budget}"; '
+        f"{format_amount(receipt.left[0])} of {whose} is left.",
     }
 
 
@@ -166,7 +164,7 @@ def version_cost(plan: NoisePlan) -> tuple[Fraction, Fraction]:
     Raises:
         BadDescription: No argument reaches the delta of the terms, so nothing can be promised.
     """
-    return booked(*_universe_cost(plan))
+    return round_up_to_units(*_universe_cost(plan))
 
 
 def _universe_cost(plan: NoisePlan) -> tuple[Fraction, Fraction]:
@@ -180,7 +178,7 @@ def _universe_cost(plan: NoisePlan) -> tuple[Fraction, Fraction]:
     found = figures(plan)
     if not found:
         least = basic_figure(plan)
-        reached = "" if least is None else f" to {up(least.delta)} or more"
+        reached = "" if least is None else f" to {three_digits_up(least.delta)} or more"
         raise BadDescription(
             f"The noise cannot promise delta {float(plan.terms.delta):g}: it ends where its keys end.",
             f"Raise delta{reached}, or leave out the truncation of the noise.",

@@ -21,15 +21,15 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from discreet.errors import LedgerUnusable, OutsideUniverse
-from discreet.model.amount import shown
-from discreet.model.told import told
-from discreet.model.unit import unit_of
+from discreet.model.measure import unit_of
+from discreet.model.messages.text import message
+from discreet.model.privacy_budget import format_amount
 from discreet.model.universe import canonical_margin, contains
-from discreet.protect import cover
-from discreet.protect.charges import answer_charge, charged_document, paid_margins, version_charge_name
-from discreet.protect.described_noise import described_law, described_noise
-from discreet.protect.joint_cover import joint_cover
-from discreet.protect.joint_law import joint_law
+from discreet.protect import margin_choice as cover
+from discreet.protect.charges import answer_charge, charge_document, paid_margins, version_charge_name
+from discreet.protect.description_keys import add_description_noise, description_distribution
+from discreet.protect.joint_distribution import joint_distribution
+from discreet.protect.joint_residuals import joint_blocks
 from discreet.protect.promise import dp_promise
 
 if TYPE_CHECKING:
@@ -39,24 +39,22 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from discreet.ledger.entries import Charge
-    from discreet.ledger.group_meter import Asker
     from discreet.ledger.ledger import Ledger
+    from discreet.ledger.requester import Requester
     from discreet.model.dataset import Dataset
     from discreet.model.exact import ExactTable
-    from discreet.model.noise_law import NoiseLaw
+    from discreet.model.noise_distribution import NoiseDistribution
     from discreet.model.request import TableRequest
     from discreet.model.shape import TableShape
     from discreet.model.universe import Margin, Universe
     from discreet.noise.table import NoiseTable
-    from discreet.protect.cover import Part
-    from discreet.protect.described_noise import DescriptionNoise
-    from discreet.protect.joint_cover import Block
-    from discreet.protect.joint_law import JointLaw
-    from discreet.protect.joint_noise import StoredResiduals
+    from discreet.protect.description_keys import DescriptionNoise
+    from discreet.protect.joint_distribution import JointDistribution
     from discreet.protect.joint_plan import JointPlan
-    from discreet.protect.noisy_cells import NoisyCells
+    from discreet.protect.joint_residuals import Block, StoredResiduals
+    from discreet.protect.margin_choice import Part
     from discreet.protect.plan import NoisePlan, PlannedTable
-    from discreet.protect.protector import Protector
+    from discreet.protect.protector import NoisyCells, Protector
 
 
 @dataclass(frozen=True)
@@ -84,7 +82,7 @@ class DpProtector:
     _blocks: list[tuple[TableShape, tuple[Block, ...]]] = field(
         default_factory=list, compare=False, repr=False
     )
-    _laws: list[tuple[TableShape, JointLaw]] = field(default_factory=list, compare=False, repr=False)
+    _laws: list[tuple[TableShape, JointDistribution]] = field(default_factory=list, compare=False, repr=False)
     _charged: dict[str, tuple[int, ...] | None] = field(default_factory=dict, compare=False, repr=False)
 
     @property
@@ -113,7 +111,9 @@ class DpProtector:
         source = self.source
         return version_charge_name(self.plan, source.dataset, source.version, source.fingerprint)
 
-    def cover(self, request: TableRequest, shapes: Sequence[TableShape], asker: Asker | None) -> Protector:
+    def cover(
+        self, request: TableRequest, shapes: Sequence[TableShape], asker: Requester | None
+    ) -> Protector:
         """Answer from the universe, from what is paid for, or at the asker's cost."""
         self.refuse_uncharged()
         covering = replace(self, _covers=[], _blocks=[], _laws=[])
@@ -129,7 +129,7 @@ class DpProtector:
         if self.charge is None:
             return None
         receipt = self.ledger.charge(self.charge)
-        return None if receipt.repeat else charged_document(self.charge, receipt, self.plan.terms.composition)
+        return None if receipt.repeat else charge_document(self.charge, receipt, self.plan.terms.composition)
 
     def stored(self, shape: TableShape) -> NoisyCells | None:
         """Of a joint universe, the cells that its residuals give."""
@@ -139,17 +139,17 @@ class DpProtector:
 
     def protect(self, exact: ExactTable, *, spend: bool = False) -> NoisyCells:
         """Noise looked up by the description of the cells."""
-        return described_noise(exact, self._parts(exact.shape), self._noise, spend=spend)
+        return add_description_noise(exact, self._parts(exact.shape), self._noise, spend=spend)
 
     def chances(self, exact: ExactTable) -> NDArray[np.float64]:  # noqa: ARG002 - there are none
         """None: under `dp` nothing that is exact is rounded and told."""
         raise ValueError("under dp errors follow from noisy counts and declared constants")
 
-    def law(self, shape: TableShape) -> NoiseLaw:
+    def law(self, shape: TableShape) -> NoiseDistribution:
         """How many terms of which margin's noise each cell has; of a joint universe, their variances."""
         if self.residuals is not None and self.extra is None:
             return self._joint_law(shape)
-        return described_law(shape.lengths, self._parts(shape), self._noise)
+        return description_distribution(shape.lengths, self._parts(shape), self._noise)
 
     @cached_property
     def _noise(self) -> DescriptionNoise:
@@ -182,15 +182,15 @@ class DpProtector:
         for known, blocks in self._blocks:
             if known is shape:
                 return blocks
-        found = joint_cover(shape, self.plan.universe, self.source.dataset, self._joint)
+        found = joint_blocks(shape, self.plan.universe, self.source.dataset, self._joint)
         self._blocks.append((shape, found))
         return found
 
-    def _joint_law(self, shape: TableShape) -> JointLaw:
+    def _joint_law(self, shape: TableShape) -> JointDistribution:
         for known, law in self._laws:
             if known is shape:
                 return law
-        found = joint_law(shape, self._joint_blocks(shape), self._joint, self.source.dataset)
+        found = joint_distribution(shape, self._joint_blocks(shape), self._joint, self.source.dataset)
         self._laws.append((shape, found))
         return found
 
@@ -198,7 +198,7 @@ class DpProtector:
         for known, parts in self._covers:
             if known is shape:
                 return parts
-        found = cover.cover(shape, self._universe, self.source.dataset, self._variances)
+        found = cover.choose_margins(shape, self._universe, self.source.dataset, self._variances)
         self._covers.append((shape, found))
         return found
 
@@ -221,7 +221,7 @@ class DpProtector:
         self,
         request: TableRequest,
         shapes: Sequence[TableShape],
-        asker: Asker | None,
+        asker: Requester | None,
         outside: OutsideUniverse,
     ) -> DpProtector:
         """The protector of a question outside the universe; decided before anything is charged."""
@@ -240,12 +240,12 @@ class DpProtector:
             loss = "epsilon" if self.plan.terms.composition == "basic" else "rho"
             raise OutsideUniverse(
                 outside.message,
-                told(
+                message(
                     "{advice} Accounts with a share of the ledger may ask for it, at {loss} {shown}: send your "
                     "key.",
                     advice=outside.advice,
                     loss=loss,
-                    shown=shown(charge.booked[0]),
+                    shown=format_amount(charge.booked[0]),
                 ),
             )
         asker.require("analyst")
@@ -277,11 +277,11 @@ class DpProtector:
         out = self.plan.universe.excludes(margin, self.source.dataset)
         if out is not None:
             raise OutsideUniverse(
-                told(
+                message(
                     "Tables that contain {value:times} are excluded: they are never answered.",
-                    value=tuple(out) or (told("the total"),),
+                    value=tuple(out) or (message("the total"),),
                 ),
-                told("Leave out one of these variables."),
+                message("Leave out one of these variables."),
             )
 
     def refuse_uncharged(self) -> None:

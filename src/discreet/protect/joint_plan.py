@@ -1,8 +1,14 @@
-"""The plan of a joint universe: every residual of the declared tables with its grid and its noise table, and the claim.
+"""The variables of a joint universe as chains: the levels of one hierarchy together, coarse to fine; any other alone.
+
+How far the cells of a joint universe are from the truth, from the variances of its residuals alone.
+
+Source: docs/methods/dp-joint.md.
+
+The plan of a joint universe: every residual of the declared tables with its grid and its noise table, and the claim.
 
     chains      the levels of a hierarchy that the universe uses, coarse to fine, are one chain; any other variable is one
     variances   those of the least weighted error at μ = 1, over μ²          (`margins/residual_space.py`)
-    grid        a count is worth g whole steps, so that the noise spans enough of them (`margins/reserve.py`)
+    grid        a count is worth g whole steps, so that the noise spans enough of them (`margins/integer_noise.py`)
 
 and what is claimed follows from the integers that ship, for a unit of r records:
 
@@ -21,32 +27,151 @@ import math
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property, lru_cache
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from discreet.errors import BadDescription
-from discreet.margins.integer_noise import KEYS, gaussian_tables
-from discreet.margins.reserve import FEWEST_STEPS, GRID, LATTICE_LOSS, fine_grid, grid_steps
-from discreet.margins.residual_space import ResidualSpace
+from discreet.margins.integer_noise import (
+    FEWEST_STEPS,
+    GRID,
+    KEYS,
+    LATTICE_LOSS,
+    fine_grid,
+    gaussian_tables,
+    grid_steps,
+)
+from discreet.margins.residual_space import Attribute, ResidualSpace
 from discreet.margins.residual_table import is_within, lattice_loss
+from discreet.model.hierarchy import ancestors
 from discreet.noise.families.rounded_normal import rounded_normal
+from discreet.privacy.accounting import rho_at
 from discreet.privacy.claim import float_down, float_up
-from discreet.privacy.composition_zcdp import rho_at
-from discreet.privacy.gaussian import gaussian_delta_above, gaussian_mu
-from discreet.protect.joint_chains import chain_names, chain_of, levels_of, margin_of
-from discreet.protect.joint_errors import JointErrors
+from discreet.privacy.gaussian_tradeoff import gaussian_delta_above, gaussian_mu
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterator, Mapping
 
     from numpy.typing import NDArray
 
     from discreet.margins.residual_space import Levels
     from discreet.model.dataset import Dataset
-    from discreet.model.terms import Terms
+    from discreet.model.privacy_budget import Terms
     from discreet.model.universe import Margin, Universe
     from discreet.noise.table import NoiseTable
+
+
+def attribute_names(dataset: Dataset, universe: Universe) -> tuple[tuple[str, ...], ...]:
+    """The variables of a universe as chains: levels of one hierarchy together, coarse to fine.
+
+    Raises:
+        BadDescription: A variable is a level of two hierarchies of which the universe uses more levels.
+    """
+    used = universe.variables
+    chains = [tuple(n for n in h.levels if n in used) for h in dataset.hierarchies]
+    chains = [chain for chain in dict.fromkeys(chains) if len(chain) > 1]
+    alone = [(name,) for name in used if not any(name in chain for chain in chains)]
+    listed = [name for chain in chains for name in chain]
+    if len(set(listed)) < len(listed):
+        twice = next(name for name in listed if listed.count(name) > 1)
+        raise BadDescription(
+            f'"{twice}" is a level of two hierarchies, and a joint universe takes it apart along one.',
+            'Leave the other levels out of the universe, or write margins = "own".',
+        )
+    return tuple(sorted([*chains, *alone]))
+
+
+def levels_of(names: tuple[tuple[str, ...], ...], margin: Margin) -> Levels:
+    """A margin as a level of every chain."""
+    return tuple(next((chain.index(n) + 1 for n in margin if n in chain), 0) for chain in names)
+
+
+def margin_of(names: tuple[tuple[str, ...], ...], part: Levels) -> Margin:
+    """The margin of a level of every chain."""
+    return tuple(sorted(chain[level - 1] for chain, level in zip(names, part, strict=True) if level))
+
+
+def attribute_of(dataset: Dataset, names: tuple[str, ...]) -> Attribute:
+    """The levels of a chain, each with what holds its categories."""
+    parents = [np.zeros(len(dataset.variable(names[0])), dtype=np.int64)]
+    for coarse, fine in pairwise(names):
+        up = ancestors(dataset, fine, coarse)
+        parents.append(np.zeros(0, dtype=np.int64) if up is None else up)
+    return Attribute(tuple(parents))
+
+
+@dataclass(frozen=True, eq=False)
+class JointErrors:
+    """How far the cells of a joint universe are from the truth: known before any noise table is made.
+
+    Args:
+        names: For each chain the variable of every level, coarse to fine.
+        space: The chains, the declared tables and their parts.
+        variances: Of each part before centring, in counts, in the order of `space.parts`.
+    """
+
+    names: tuple[tuple[str, ...], ...]
+    space: ResidualSpace
+    variances: tuple[float, ...]
+
+    def levels(self, margin: Margin) -> Levels:
+        """A margin as a level of every chain."""
+        return levels_of(self.names, margin)
+
+    def of_cells(self, margin: Margin) -> list[tuple[float, int]]:
+        """The variances that cells of a declared table have, each with the number of cells."""
+        chains = zip(self.space.chains, self.levels(margin), strict=True)
+        kinds = [_kinds(chain, level) for chain, level in chains]
+        return list(_cell_variances(kinds, list(zip(self.space.parts, self.variances, strict=True))))
+
+    def expected_error(self, margin: Margin) -> float:
+        """The mean over its cells of E|value - true count|: √(2/π) sd."""
+        found = self.of_cells(margin)
+        cells = sum(number for _, number in found)
+        return math.sqrt(2 / math.pi) * math.fsum(math.sqrt(v) * n for v, n in found) / cells
+
+    def standard_deviation(self, margin: Margin) -> float:
+        """The root of the mean variance of its cells."""
+        found = self.of_cells(margin)
+        return math.sqrt(math.fsum(v * n for v, n in found) / sum(number for _, number in found))
+
+    def most_exact(self, margin: Margin) -> float:
+        """The largest chance that a cell shows its true count: its noise is then below one half."""
+        least = min(v for v, _ in self.of_cells(margin))
+        return 1.0 if least == 0 else math.erf(0.5 / math.sqrt(2 * least))
+
+
+#: For one chain at one level: what each level above adds to the variance of a category, and how many categories are so.
+Kinds = list[tuple[tuple[float, ...], int]]
+
+
+def _kinds(chain: Attribute, level: int) -> Kinds:
+    columns = []
+    for above in range(level + 1):
+        kept = 1 - 1 / chain.siblings(above) if above else np.ones(1)
+        columns.append(chain.shares(level, above) ** 2 * kept[chain.ancestors(level, above)])
+    found, numbers = np.unique(np.stack(columns, axis=1), axis=0, return_counts=True)
+    return [(tuple(row), number) for row, number in zip(found.tolist(), numbers.tolist(), strict=True)]
+
+
+def _cell_variances(kinds: list[Kinds], parts: list[tuple[Levels, float]]) -> Iterator[tuple[float, int]]:
+    """Variances of cells by the kinds of their categories; chain by chain, parts that a table lacks left out."""
+    if not kinds:
+        yield math.fsum(v for _, v in parts), 1
+        return
+    for factors, number in kinds[0]:
+        rest = [(part[1:], v * factors[part[0]]) for part, v in parts if part[0] < len(factors)]
+        for variance, others in _cell_variances(kinds[1:], _merge_parts(rest)):
+            yield variance, number * others
+
+
+def _merge_parts(parts: list[tuple[Levels, float]]) -> list[tuple[Levels, float]]:
+    found: dict[Levels, float] = {}
+    for part, variance in parts:
+        found[part] = found.get(part, 0.0) + variance
+    return list(found.items())
+
 
 #: Gaussian tables reach so many standard deviations: 2^64 keys have none beyond.
 _REACH = 9.5
@@ -193,7 +318,7 @@ def least_epsilon(delta_at: Callable[[float], float], delta: float) -> float:
 @lru_cache(maxsize=64)
 def joint_errors(dataset: Dataset, universe: Universe, terms: Terms) -> JointErrors:
     """The errors of the plan that `make_joint` would make, without its noise tables."""
-    names, space, unit, mu = _planned(dataset, universe, terms)
+    names, space, unit, mu = _design(dataset, universe, terms)
     scale = (terms.records_per_unit / mu) ** 2
     return JointErrors(names, space, tuple((unit * scale).tolist()))
 
@@ -210,7 +335,7 @@ def make_joint(dataset: Dataset, universe: Universe, terms: Terms) -> JointPlan:
     Raises:
         BadDescription: The terms do not fit Gaussian residuals.
     """
-    names, space, unit, mu = _planned(dataset, universe, terms)
+    names, space, unit, mu = _design(dataset, universe, terms)
     residuals = tuple(
         _residual(space, names, part, variance, mu, terms)
         for part, variance in zip(space.parts, unit.tolist(), strict=True)
@@ -218,7 +343,7 @@ def make_joint(dataset: Dataset, universe: Universe, terms: Terms) -> JointPlan:
     return JointPlan(names, space, residuals)
 
 
-def _planned(
+def _design(
     dataset: Dataset, universe: Universe, terms: Terms
 ) -> tuple[tuple[tuple[str, ...], ...], ResidualSpace, NDArray[np.float64], float]:
     """The chains, the parts, their variances at cost 1, and the μ of one person."""
@@ -246,8 +371,8 @@ def read_joint(
 def _space(
     dataset: Dataset, universe: Universe, terms: Terms
 ) -> tuple[tuple[tuple[str, ...], ...], ResidualSpace]:
-    names = chain_names(dataset, universe)
-    chains = tuple(chain_of(dataset, levels) for levels in names)
+    names = attribute_names(dataset, universe)
+    chains = tuple(attribute_of(dataset, levels) for levels in names)
     tables = tuple(levels_of(names, each) for each in _tables(universe))
     held = tuple(map(max, zip(*(levels_of(names, each.margin) for each in universe.known), strict=True)))
     return names, ResidualSpace(chains, tables, terms.neighbours, held)
@@ -281,7 +406,7 @@ def _weights(tables: tuple[Margin, ...], dataset: Dataset, universe: Universe) -
 def cut_distance(table: NoiseTable) -> Fraction:
     """How far a Gaussian table is from its ideal law in total variation, at most: a key for each value, and the ends.
 
-    `privacy/distance.py` computes it; that takes a hundred times as long, and a claim hardly depends on it.
+    `privacy/accounting.py` computes it; that takes a hundred times as long, and a claim hardly depends on it.
     """
     return Fraction(2 * table.largest + 3, KEYS)
 

@@ -1,4 +1,13 @@
-"""The plan: a universe and its terms as noise tables, one for each released margin.
+"""Noise as small as the claim allows: shares are raised until what will be claimed is what was granted.
+
+Shares that add up to epsilon are what basic composition needs. The claim is by whichever argument is tightest, and with
+many tables that is a smaller epsilon: the rest would never be used. So all shares are multiplied by t,
+
+    t ← t · E / claim(t),    until  (1 - WITHIN) E ≤ claim(t) ≤ E,
+
+and the last plan whose claim is within E is taken. Only what is public decides: nothing is read off a record.
+
+The plan: a universe and its terms as noise tables, one for each released margin.
 
     in epsilon:  epsilon(margin) = share / (changes x records per unit),             shares add up to E
     in rho:      rho(cell) = share / (changes x records per unit^2), V = 1/(2 rho),  shares add up to rho(E, delta)
@@ -9,35 +18,87 @@ into one cell, which costs r times (epsilon) or r^2 times (rho) as much. A famil
 A joint universe has no tables of its own but residuals (`joint_plan`), whose noise is Gaussian.
 
 Source: Rinott et al. (2018), section 7; docs/methods/dp.md.
+
+Own noise for every table, sums of the largest, or residuals of all? Standard deviations, before anything is spent.
+
+    sd(table) = least over released margins that contain it of  sqrt(cells(margin) / cells(table)) x sd(margin's noise)
+
+A joint universe has one variance a residual, for the least weighted error of all tables (`joint_plan`).
+With noise of its own a small table has few terms but shares the budget with all others; as a sum it has many
+terms of noise that shares with few. Which is better depends on how many variables are added up.
+
+Source: Rinott et al. (2018), section 7, where it is 14/eps, 8.5/eps and 21/eps (`spread.margin_advice`).
 """
 
 from __future__ import annotations
 
+import math
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from discreet.errors import BadDescription
-from discreet.model.nearest import nearest
+from discreet.model.messages.text import nearest
+from discreet.model.universe import STYLES, contains, margin_cells, noisy_margins
 from discreet.noise.families import build, families
+from discreet.privacy.accounting import TableCost, rho_at, rho_for
 from discreet.privacy.claim import float_down, float_up
-from discreet.privacy.composition_basic import Spent
-from discreet.privacy.composition_zcdp import rho_at, rho_for
-from discreet.protect.calibrate import calibrate
-from discreet.protect.joint_plan import make_joint
-from discreet.protect.spread import spread_by_importance, spread_equally, spread_for, workload_of
+from discreet.protect.best_composition import figures
+from discreet.protect.budget_allocation import (
+    allocate_by_importance,
+    allocate_equally,
+    allocate_for_workload,
+    workload_of,
+)
+from discreet.protect.joint_plan import joint_errors, make_joint
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
     from discreet.model.dataset import Dataset
-    from discreet.model.terms import Terms
+    from discreet.model.privacy_budget import Terms
     from discreet.model.universe import Margin, Universe
     from discreet.noise.family import Currency
     from discreet.noise.table import NoiseTable
     from discreet.privacy.claim import Claim
     from discreet.protect.joint_plan import JointPlan
+
+#: The part of epsilon that may be left.
+WITHIN = Fraction(1, 1000)
+#: A step aims this much below epsilon, so that it does not end a hair above.
+_BELOW = Fraction(4, 10_000)
+_ROUNDS = 8
+
+
+def calibrate(plan_at: Callable[[Fraction], NoisePlan]) -> NoisePlan:
+    """The plan with the largest shares whose claim is within the epsilon of its terms.
+
+    Args:
+        plan_at: The plan whose shares are so many times those that add up to epsilon.
+    """
+    best = plan_at(Fraction(1))
+    granted, times = best.terms.epsilon, Fraction(1)
+    claim = _claim(best)
+    for _ in range(_ROUNDS):
+        if (
+            not claim or granted * (1 - WITHIN) <= claim <= granted
+        ):  # at delta alone, an epsilon of 0 is claimed
+            break
+        times = (times * granted / claim * (1 - _BELOW)).limit_denominator(10**6)
+        if times <= 1:
+            break
+        found = plan_at(times)
+        claim = _claim(found)
+        if claim is not None and claim <= granted:
+            best = found
+    return best
+
+
+def _claim(plan: NoisePlan) -> Fraction | None:
+    return min((figure.epsilon for figure in figures(plan).values()), default=None)
+
 
 MODULUS = 2**64
 #: Of the delta of a plan in rho, kept for the distance of the shipped tables to the ideal law.
@@ -91,13 +152,13 @@ class NoisePlan:
         """The variance of each margin's noise, for `cover`."""
         return {table.margin: float(table.noise.rows[0].variance()) for table in self.tables}
 
-    def spent(self) -> tuple[Spent, ...]:
+    def spent(self) -> tuple[TableCost, ...]:
         """The tables as composition takes them, equal ones together."""
         found: dict[tuple[NoiseTable, float], int] = {}
         for table in self.tables:
             key = (table.noise, table.epsilon)
             found[key] = found.get(key, 0) + 1
-        return tuple(Spent(noise, epsilon, times) for (noise, epsilon), times in found.items())
+        return tuple(TableCost(noise, epsilon, times) for (noise, epsilon), times in found.items())
 
 
 def make_plan(dataset: Dataset, universe: Universe, terms: Terms, noise: Mapping[str, Any]) -> NoisePlan:
@@ -116,12 +177,12 @@ def make_plan(dataset: Dataset, universe: Universe, terms: Terms, noise: Mapping
         return _joint_plan(dataset, universe, terms, noise)
     source = _Source.of(noise)
     shares = shares_of(dataset, universe, terms, source.currency)
-    _refuse_dear_answers(terms)
+    _refuse_unaffordable_answers(terms)
     answer = interactive_table(terms, (), terms.answer_cost, noise) if terms.answer_cost else None
 
     def plan_at(times: Fraction) -> NoisePlan:
         tables = tuple(
-            _planned(margin, share * times, terms, source)
+            _plan_table(margin, share * times, terms, source)
             for margin, share in sorted(shares.items(), key=lambda item: (len(item[0]), item[0]))
         )
         released = replace(universe, margins=tuple(table.margin for table in tables))
@@ -132,7 +193,7 @@ def make_plan(dataset: Dataset, universe: Universe, terms: Terms, noise: Mapping
 
 
 def _joint_plan(dataset: Dataset, universe: Universe, terms: Terms, noise: Mapping[str, Any]) -> NoisePlan:
-    _refuse_dear_answers(terms)
+    _refuse_unaffordable_answers(terms)
     answer = interactive_table(terms, (), terms.answer_cost, noise) if terms.answer_cost else None
     return NoisePlan(universe, terms, (), "rho", answer, joint=make_joint(dataset, universe, terms))
 
@@ -156,7 +217,7 @@ def interactive_table(
             f'A share of {float(share):g} of {source.family} noise does not fit the ledger\'s rule "{terms.composition}".',
             f"Use one of {fitting} with that rule, and a share above 0.",
         )
-    return _planned(margin, share, terms, source)
+    return _plan_table(margin, share, terms, source)
 
 
 @dataclass(frozen=True, slots=True)
@@ -201,7 +262,7 @@ def _whole(terms: Terms, currency: str) -> Fraction:
     return Fraction(rho_for(float_down(terms.epsilon), delta))
 
 
-def _refuse_dear_answers(terms: Terms) -> None:
+def _refuse_unaffordable_answers(terms: Terms) -> None:
     """An answer that costs more than a budget in rho has could never be paid; `Terms` sees to epsilon."""
     if terms.composition == "zcdp" and terms.answer_cost > rho_at(terms.cap_epsilon, terms.cap_delta):
         cap = float(rho_at(terms.cap_epsilon, terms.cap_delta))
@@ -215,25 +276,72 @@ def shares_of(dataset: Dataset, universe: Universe, terms: Terms, currency: str)
     """The share of each released margin, in epsilon or rho; they add up to the whole budget."""
     whole = _whole(terms, currency)
     if terms.spread == "equal":
-        return spread_equally(universe.margins, whole)
+        return allocate_equally(universe.margins, whole)
     if terms.spread == "importance":
-        return spread_by_importance({m: universe.weight(m) for m in universe.margins}, whole)
-    return spread_for(
+        return allocate_by_importance({m: universe.weight(m) for m in universe.margins}, whole)
+    return allocate_for_workload(
         workload_of(universe), universe.margins, dataset, whole, measure=terms.measure, currency=currency
     )
 
 
-def _planned(margin: Margin, share: Fraction, terms: Terms, source: _Source) -> PlannedTable:
+def _plan_table(margin: Margin, share: Fraction, terms: Terms, source: _Source) -> PlannedTable:
     r, changes = terms.records_per_unit, terms.changes
     if source.currency == "epsilon":
         epsilon = float_down(share / (changes * r))
-        return PlannedTable(margin, share, epsilon, _scaled(source, "epsilon", epsilon))
+        return PlannedTable(margin, share, epsilon, _noise_table(source, "epsilon", epsilon))
     rho = share / (changes * r * r)
     variance = float_up(1 / (2 * rho))  # never less noise than the share pays for
     # Such a table has no epsilon of its own: all of them are accounted together at the whole one.
-    return PlannedTable(margin, share, float_down(terms.epsilon), _scaled(source, "V", variance))
+    return PlannedTable(margin, share, float_down(terms.epsilon), _noise_table(source, "V", variance))
 
 
 @lru_cache(maxsize=1024)
-def _scaled(source: _Source, parameter: str, scale: float) -> NoiseTable:
+def _noise_table(source: _Source, parameter: str, scale: float) -> NoiseTable:
     return build(source.family, {parameter: scale, **dict(source.parameters)}, MODULUS)
+
+
+def style_advice(plan: NoisePlan, dataset: Dataset) -> dict[str, Any]:
+    """The mean standard deviation of the declared tables' cells under each style, and which is smallest."""
+    found = {style: _mean_deviation(plan, dataset, style) for style in STYLES if style != "joint"}
+    with suppress(BadDescription):  # where the terms do not fit Gaussian residuals
+        found["joint"] = _joint_deviation(plan, dataset)
+    best = min(found, key=lambda style: (found[style], style))
+    here = plan.universe.style
+    advice = (
+        f'margins = "{here}" has the smaller mean standard deviation.'
+        if best == here
+        else f'margins = "{best}" would have the smaller mean standard deviation, {found[best]:.3g} for {found[here]:.3g}.'
+    )
+    return {**found, "advice": advice}
+
+
+def _joint_deviation(plan: NoisePlan, dataset: Dataset) -> float:
+    errors = joint_errors(dataset, plan.universe, plan.terms)
+    asked = plan.universe.noisy
+    return math.fsum(map(errors.standard_deviation, asked)) / len(asked)
+
+
+def _mean_deviation(plan: NoisePlan, dataset: Dataset, style: str) -> float:
+    universe, terms = plan.universe, plan.terms
+    margins = noisy_margins(universe.declared, style, dataset, universe.known)
+    shares = shares_of(dataset, replace(universe, style=style, margins=margins), terms, plan.currency)
+    asked = universe.noisy
+    return math.fsum(_deviation(margin, shares, plan, dataset) for margin in asked) / len(asked)
+
+
+def _deviation(table: Margin, shares: dict[Margin, Fraction], plan: NoisePlan, dataset: Dataset) -> float:
+    """The least standard deviation of a cell of a table, by whichever released margin answers it."""
+    cells = margin_cells(table, dataset)
+    return min(
+        math.sqrt(margin_cells(margin, dataset) / cells) * _noise(float(share), plan)
+        for margin, share in shares.items()
+        if contains(margin, table, dataset)
+    )
+
+
+def _noise(share: float, plan: NoisePlan) -> float:
+    """The standard deviation of one cell's noise at a share of the budget, from the ideal laws."""
+    r, changes = plan.terms.records_per_unit, plan.terms.changes
+    if plan.currency == "epsilon":
+        return 1 / (math.sqrt(2) * math.sinh(share / (2 * changes * r)))
+    return math.sqrt(changes * r * r / (2 * share))

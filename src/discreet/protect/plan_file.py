@@ -12,12 +12,12 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from discreet.errors import BadNoiseTable, DiscreetError
-from discreet.model.declared_dp import declared_dp
+from discreet.model.universe import dp_terms
 from discreet.noise.files import from_document, to_document
 from discreet.noise.identity import mechanism_name
+from discreet.protect.best_composition import Figure, claim_of
 from discreet.protect.joint_plan import read_joint
 from discreet.protect.plan import NoisePlan, PlannedTable
-from discreet.protect.tightest import Figure, claim_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -36,7 +36,7 @@ VERSION = 1
 def plan_text(plan: NoisePlan) -> str:
     """The plan as JSON text, always the same for the same plan."""
     tables = [*plan.tables, *([] if plan.answer is None else [plan.answer])]
-    laws = {mechanism_name(table.noise): _law(table.noise) for table in tables}
+    laws = {mechanism_name(table.noise): _noise_document(table.noise) for table in tables}
     document = {
         "format": FORMAT,
         "version": VERSION,
@@ -48,15 +48,15 @@ def plan_text(plan: NoisePlan) -> str:
     }
     if plan.joint is not None:
         document["residuals"] = [_residual(each) for each in plan.joint.residuals]
-        document["noise"] = laws | _joint_laws(plan.joint)
+        document["noise"] = laws | _joint_noise(plan.joint)
     return json.dumps(document, indent=1, ensure_ascii=True, sort_keys=True) + "\n"
 
 
 @lru_cache(maxsize=8)
-def _joint_laws(joint: JointPlan) -> dict[str, dict[str, Any]]:
+def _joint_noise(joint: JointPlan) -> dict[str, dict[str, Any]]:
     """The noise tables of all residuals: a load writes them, hashes them and seals them."""
     tables = [each.noise for each in joint.residuals if each.noise is not None]
-    return {mechanism_name(table): _law(table) for table in tables}
+    return {mechanism_name(table): _noise_document(table) for table in tables}
 
 
 @lru_cache(maxsize=8)
@@ -66,12 +66,12 @@ def read_plan(text: str, dataset: Dataset) -> NoisePlan:
     Raises:
         BadNoiseTable: It is no plan, or its integers contradict themselves.
     """
-    terms, universe = declared_dp(dataset)
+    terms, universe = dp_terms(dataset)
     try:
         document = json.loads(text)
         laws = {name: from_document(law) for name, law in document["noise"].items()}
-        tables = tuple(_planned(entry, laws) for entry in document["tables"])
-        answer = None if document["answer"] is None else _planned(document["answer"], laws)
+        tables = tuple(_read_table(entry, laws) for entry in document["tables"])
+        answer = None if document["answer"] is None else _read_table(document["answer"], laws)
         joint = None
         if universe.style == "joint":
             joint = read_joint(dataset, universe, terms, _residuals(document["residuals"], laws))
@@ -83,7 +83,7 @@ def read_plan(text: str, dataset: Dataset) -> NoisePlan:
         raise BadNoiseTable("The noise plan cannot be read.", "Load the dataset again.") from None
 
 
-def _law(table: NoiseTable) -> dict[str, Any]:
+def _noise_document(table: NoiseTable) -> dict[str, Any]:
     """The document of a noise table without what an audit or a person would add."""
     whole = to_document(table)
     return {key: whole[key] for key in whole if key not in {"provenance", "moments", "notes"}}
@@ -135,6 +135,6 @@ def _noise(entry: Mapping[str, Any], laws: Mapping[str, NoiseTable]) -> NoiseTab
     return noise
 
 
-def _planned(entry: Mapping[str, Any], laws: Mapping[str, NoiseTable]) -> PlannedTable:
+def _read_table(entry: Mapping[str, Any], laws: Mapping[str, NoiseTable]) -> PlannedTable:
     noise = _noise(entry, laws)
     return PlannedTable(tuple(entry["margin"]), Fraction(entry["share"]), float(entry["epsilon"]), noise)

@@ -2,38 +2,50 @@
 
 The numbers are those of the exact audit at epsilon = 1, rounded up; they speak of one count. They
 also say that nothing is promised about many tables together.
+
+How often noise leaves a count as it is, and what is said and done about it.
+
+    P(exact) = P(noise = 0), from the integers that are looked up
+
+A release never says what its noise does not do. Under `dp` a version whose noise leaves a count exact with a
+probability above `max_exact` of its budget is refused: at epsilon 1,000 every count would be published as it is. Under
+the cell key method the custodian is cautioned: offices change as few as 14 % of cells, and rules stand beside the noise.
 """
 
 from __future__ import annotations
 
+import math
+from bisect import bisect_left
 from dataclasses import replace
+from fractions import Fraction
 from functools import lru_cache
 from math import sqrt
 from typing import TYPE_CHECKING
 
-from discreet.model.measure import COUNT
-from discreet.model.told import Text, joined, told
-from discreet.model.unit import PERSON, unit_of
+from discreet.errors import BadDescription
+from discreet.model.measure import COUNT, PERSON, unit_of
+from discreet.model.messages.text import Message, join_sentences, message
+from discreet.model.privacy_budget import MOST_EXACT
 from discreet.privacy.audit import audit
-from discreet.privacy.claim import up
-from discreet.protect.tightest import tightest
+from discreet.privacy.claim import three_digits_up
+from discreet.protect.best_composition import best_claim
+from discreet.protect.plan import NoisePlan
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
     from typing import Any
 
     from discreet.model.dataset import Dataset
-    from discreet.model.terms import Terms
-    from discreet.model.unit import Unit
-    from discreet.noise.table import NoiseTable
+    from discreet.model.measure import Unit
+    from discreet.model.privacy_budget import Terms
+    from discreet.noise.table import NoiseRow, NoiseTable
     from discreet.privacy.audit import Audit
-    from discreet.protect.plan import NoisePlan
 
 _STEADY = (
-    told("The same people show the same number in every table."),
-    told("The same {many} show the same number in every table."),
+    message("The same people show the same number in every table."),
+    message("The same {many} show the same number in every table."),
 )
-_ALONE = told("Nothing is promised about what can be learned from many tables together.")
+_ALONE = message("Nothing is promised about what can be learned from many tables together.")
 
 
 def promise(
@@ -45,7 +57,7 @@ def promise(
     found, protection, unit = audit_once(noise), dataset.protection, unit_of(dataset)
     steady = (additivity or protection.additivity) == "independent" and not protection.keyed_by_description
     return (
-        told(
+        message(
             "Cell key method: noise of the family {family} ({design}), looked up by who is in the cell "
             "({keys} keys). The noise changes a count by at most {largest}, with a standard deviation of "
             "at most {spread:.2f}. {of_zeros}",
@@ -57,20 +69,20 @@ def promise(
             of_zeros=_of_zeros(noise, unit),
         ),
         unit.says(
-            told(
+            message(
                 "{subject} is (1, {delta})-differentially private at worst, and (1, {above}) for counts above "
                 "{largest}; neighbours differ by one person added or removed.",
                 subject=subject,
-                delta=up(found.delta),
-                above=up(found.above_D.delta),
+                delta=three_digits_up(found.delta),
+                above=three_digits_up(found.above_D.delta),
                 largest=noise.largest,
             ),
-            told(
+            message(
                 "{subject} is (1, {delta})-differentially private at worst, and (1, {above}) for counts above "
                 "{largest}; neighbours differ by {one} added or removed."
             ),
         ),
-        joined([unit.says(*_STEADY) if steady else "", _ALONE]),
+        join_sentences([unit.says(*_STEADY) if steady else "", _ALONE]),
     )
 
 
@@ -83,18 +95,18 @@ def _design(parameters: Mapping[str, Any]) -> str:
     ]
     starts = [each.get("from", 0) for each in parameters.get("classes", ())]
     later = [
-        told("from {start:,} on {text}", start=start, text=text)
+        message("from {start:,} on {text}", start=start, text=text)
         for start, text in zip(starts[1:], classes[1:], strict=True)
     ]
-    return Text("{parts:semicolon}", {"parts": tuple(filter(None, (*classes[:1], *later, said)))})
+    return Message("{parts:semicolon}", {"parts": tuple(filter(None, (*classes[:1], *later, said)))})
 
 
 def _of_zeros(noise: NoiseTable, unit: Unit) -> str:
     """What happens to empty cells."""
     if noise.keeps_zero:
-        return told("Counts of zero stay zero.")
+        return message("Counts of zero stay zero.")
     row = noise.rows[0]
-    return told(
+    return message(
         "Of the empty cells, {percent:.3g} % show a count of {low} to {high}, found by the description of the cell, "
         "{mean:.3g} {many} on average: a count above zero does not say that somebody is there.",
         percent=100 * float(1 - row.probabilities()[0]),
@@ -114,7 +126,7 @@ def audit_once(noise: NoiseTable) -> Audit:
 @lru_cache(maxsize=64)
 def dp_promise(plan: NoisePlan, unit: Unit = PERSON) -> tuple[str, ...]:
     """What everything that is ever said of a dataset under `dp` is promised, and how its noise is distributed."""
-    claim = plan.claim or tightest(plan)
+    claim = plan.claim or best_claim(plan)
     terms = plan.terms
     sentences = [] if claim is None else [replace(claim, unit=unit).sentence]
     return (
@@ -133,13 +145,13 @@ def _lifetime(terms: Terms) -> str:
         "cap_delta": float(terms.cap_delta),
     }
     if terms.neighbours == "replace-one":
-        return told(
+        return message(
             'All answers ever given by this workspace under the budget "{name}", for all its datasets '
             "and versions together, stay within epsilon {cap_epsilon:g} and delta {cap_delta:g}, for neighbours that "
             "agree on every number that one of these datasets releases exactly.",
             **bounded,
         )
-    return told(
+    return message(
         'All answers ever given by this workspace under the budget "{name}", for all its datasets '
         "and versions together, stay within epsilon {cap_epsilon:g} and delta {cap_delta:g}.",
         **bounded,
@@ -149,13 +161,13 @@ def _lifetime(terms: Terms) -> str:
 def _given_up(held: str, unit: Unit) -> str:
     """What an exact level costs those who are in it."""
     return unit.says(
-        told(
+        message(
             "The number of records of each {held} is released exactly. So nothing is promised about which {held} a person "
             "is in: somebody who knows all others of a {held} learns it. What a person is within their {held} stays "
             "protected.",
             held=held,
         ),
-        told(
+        message(
             "The number of records of each {held} is released exactly. So nothing is promised about which {held} {one} is "
             "in: somebody who knows all others of a {held} learns it. What else is true of {one} stays protected."
         ),
@@ -166,7 +178,7 @@ def _about_noise(plan: NoisePlan) -> str:
     """How the noise of a plan is made and how wide it is."""
     if plan.joint is not None:
         errors = plan.joint.errors
-        return told(
+        return message(
             "All tables are made of {d} residuals that were measured once, empty cells included, with discrete Gaussian "
             "noise keyed by their description. The noise of a cell of a declared table has a standard deviation {between}. "
             "A cell has one value in every table, shown rounded to a whole number; totals and levels add up but for this "
@@ -174,7 +186,7 @@ def _about_noise(plan: NoisePlan) -> str:
             d=plan.d,
             between=_between([errors.standard_deviation(margin) for margin in plan.universe.noisy]),
         )
-    return told(
+    return message(
         "Every cell of {d} released tables, empty ones included, has its own noise of the family "
         "{family}, keyed by the description of the cell, with a standard deviation {between}. Any "
         "other cell is the sum of such cells and has the sum of their noise.",
@@ -188,4 +200,118 @@ def _between(spreads: list[float]) -> str:
     low, high = min(spreads), max(spreads)
     if f"{low:.3g}" == f"{high:.3g}":
         return f"{low:.3g}"
-    return told("from {low:.3g} to {high:.3g}", low=low, high=high)
+    return message("from {low:.3g} to {high:.3g}", low=low, high=high)
+
+
+#: From this epsilon on the custodian is told how little is promised.
+WEAK_EPSILON = 5
+
+
+def largest_exact(tables: Iterable[NoiseTable]) -> Fraction:
+    """The largest probability with which a count keeps its value; zeros that always stay zero are left out.
+
+    >>> from discreet.noise import laplace
+    >>> round(float(largest_exact([laplace(epsilon=1.0, modulus=2**64)])), 4)
+    0.4621
+    """
+    return _most_exact(row for table in tables for row in table.rows[1 if table.keeps_zero else 0 :])
+
+
+def _exact_above_zero(tables: Iterable[NoiseTable]) -> Fraction:
+    """The same of counts above zero, where a zero has a row of its own: that empty cells stay empty tells nobody."""
+    return _most_exact(row for table in tables for row in table.rows[1 if len(table.rows) > 1 else 0 :])
+
+
+def _most_exact(rows: Iterable[NoiseRow]) -> Fraction:
+    return max((_exact_probability(row) for row in rows), default=Fraction(1))
+
+
+def _exact_probability(row: NoiseRow) -> Fraction:
+    """The probability that a row changes nothing."""
+    place = bisect_left(row.values, 0)
+    if place == len(row.values) or row.values[place]:
+        return Fraction(0)
+    return Fraction(row.thresholds[place] - (row.thresholds[place - 1] if place else 0), row.modulus)
+
+
+def refuse_exact(plan: NoisePlan) -> None:
+    """Refuse a plan whose noise does too little.
+
+    Raises:
+        BadDescription: A table would be exact more often than `max_exact` allows.
+    """
+    tables = [*plan.tables, *([] if plan.answer is None else [plan.answer])]
+    exact = [(table.margin, largest_exact([table.noise])) for table in tables]
+    if plan.joint is not None:
+        errors = plan.joint.errors
+        exact += [(margin, Fraction(errors.most_exact(margin))) for margin in plan.universe.noisy]
+    for margin, found in exact:
+        if found > plan.terms.max_exact:
+            what = " x ".join(margin) or "the grand total"
+            raise BadDescription(
+                f"The noise would leave a count of {what} exact with probability {_percent(found)}, and max_exact of "
+                f"the budget is {float(plan.terms.max_exact):g}.",
+                "Lower epsilon (or answer_cost), or declare more tables. Raise max_exact only where nearly exact "
+                "counts may be published.",
+            )
+
+
+def refuse_small_errors(terms: Terms, errors: Iterable[float]) -> None:
+    """The same of margins that are released together: a count is exact with probability 1 - E|error| at least.
+
+    Raises:
+        BadDescription: The expected error of a margin is too small.
+    """
+    smallest = min(errors)
+    if smallest < 1 - terms.max_exact:
+        raise BadDescription(
+            f"The expected error of a count would be {smallest:.3g}: at least {_percent(Fraction(1 - smallest))} of "
+            f"counts would be exact, and max_exact of the budget is {float(terms.max_exact):g}.",
+            "Lower epsilon, or ask for more margins.",
+        )
+
+
+def noise_cautions(noise: NoiseTable | NoisePlan) -> tuple[str, ...]:
+    """What a custodian should know about noise that is loaded all the same."""
+    if isinstance(noise, NoisePlan):
+        epsilon = noise.terms.epsilon
+        if epsilon < WEAK_EPSILON:
+            return ()
+        return (
+            f"Epsilon is {float(epsilon):g}: one person may change the odds of what is seen by a factor of "
+            f"{math.exp(min(700.0, float(epsilon))):,.0f}. From {WEAK_EPSILON} on this promises little.",
+        )
+    found = _exact_above_zero([noise])
+    if found <= MOST_EXACT:
+        return ()
+    return (
+        f"The noise leaves some counts exact with probability {_percent(found)}: readers will see true counts.",
+    )
+
+
+def change_sentence(tables: Iterable[NoiseTable]) -> str:
+    """How often the noise changes a count, rounded down: a note errs on the safe side."""
+    return _change_sentence(tuple(tables))
+
+
+@lru_cache(maxsize=64)
+def _change_sentence(tables: tuple[NoiseTable, ...]) -> str:
+    """It follows from the integers of the tables alone, so it is made once."""
+    chance = _percent(1 - _exact_above_zero(tables))
+    if all(len(table.rows) > 1 for table in tables):
+        return message(
+            "The noise changes a count above zero with a probability of at least {chance}.", chance=chance
+        )
+    return message("The noise changes a count with a probability of at least {chance}.", chance=chance)
+
+
+def _percent(share: Fraction) -> Message:
+    """A share in percent, rounded down; near 0 % and 100 % with as many decimals as tell it from them.
+
+    >>> _percent(Fraction(5379, 10000)), _percent(Fraction(99961, 100000)), _percent(Fraction(0))
+    ('53 %', '99.961 %', '0 %')
+    """
+    distance = min(share, 1 - share)
+    places = 0 if not 0 < distance < Fraction(1, 100) else min(7, math.ceil(-math.log10(distance)) - 1)
+    down = math.floor(share * 100 * 10**places) / 10**places
+    return Message(f"{{percent:.{places}f}} %", {"percent": down})

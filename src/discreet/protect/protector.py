@@ -1,4 +1,6 @@
-"""What stands between true counts and everybody else: one object a protection, one interface.
+"""Noisy cells: counts with their noise, which may be seen, and the law of that noise.
+
+What stands between true counts and everybody else: one object a protection, one interface.
 
     cover      what answers a question, and at which price? Decided by the shape and the ledger; no record is read
     pay        charge what must be charged, before anything is counted
@@ -18,9 +20,8 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, Protocol
 
 from discreet.model.measure import COUNT
-from discreet.noise.table_law import TableLaw
-from discreet.protect.cell_key_noise import add_noise
-from discreet.protect.noisy_cells import NoisyCells
+from discreet.noise.table_distribution import TableDistribution
+from discreet.protect.cell_keys import add_noise
 from discreet.protect.promise import promise
 
 if TYPE_CHECKING:
@@ -29,15 +30,29 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from discreet.ledger.group_meter import Asker
+    from discreet.ledger.requester import Requester
     from discreet.model.dataset import Dataset
     from discreet.model.exact import ExactTable
-    from discreet.model.noise_law import NoiseLaw
+    from discreet.model.noise_distribution import NoiseDistribution
     from discreet.model.request import TableRequest
     from discreet.model.shape import TableShape
     from discreet.noise.table import NoiseTable
-    from discreet.protect.cell_keys import CellChances, CellKeys
-    from discreet.protect.empty_cells import EmptyCells
+    from discreet.protect.cell_keys import CellChances, CellKeys, EmptyCells
+
+
+@dataclass(frozen=True, eq=False)
+class NoisyCells:
+    """Counts with noise.
+
+    Args:
+        noisy: Count plus noise; below zero where the noise is.
+        law: The law of the noise of every cell.
+        unrounded: Of a joint table, the values that the counts are rounded from; None elsewhere.
+    """
+
+    noisy: NDArray[np.int64]
+    law: NoiseDistribution
+    unrounded: NDArray[np.float64] | None = None
 
 
 class Protector(Protocol):
@@ -51,7 +66,9 @@ class Protector(Protocol):
     def unpaid(self) -> bool:
         """Whether something must be charged before a record is read."""
 
-    def cover(self, request: TableRequest, shapes: Sequence[TableShape], asker: Asker | None) -> Protector:
+    def cover(
+        self, request: TableRequest, shapes: Sequence[TableShape], asker: Requester | None
+    ) -> Protector:
         """The protector of one question: this one, or one for this question alone.
 
         Args:
@@ -80,7 +97,7 @@ class Protector(Protocol):
     def chances(self, exact: ExactTable) -> NDArray[np.float64]:
         """A secret number from 0 to 1 for every cell, for rounding by chance; the same people have the same one."""
 
-    def law(self, shape: TableShape) -> NoiseLaw:
+    def law(self, shape: TableShape) -> NoiseDistribution:
         """The law of the noise of every cell of a shape; it follows from what is public."""
 
     def promise(
@@ -104,7 +121,9 @@ class CellKeyProtector:
         """The one noise table."""
         return (self.noise,)
 
-    def cover(self, request: TableRequest, shapes: Sequence[TableShape], asker: Asker | None) -> Protector:  # noqa: ARG002 - the rules have decided
+    def cover(
+        self, request: TableRequest, shapes: Sequence[TableShape], asker: Requester | None
+    ) -> Protector:
         """Everybody may ask what the rules allow."""
         return self
 
@@ -125,9 +144,9 @@ class CellKeyProtector:
         """By who is in the cell, with a key of their own."""
         return self.dice(exact.key_sums)
 
-    def law(self, shape: TableShape) -> TableLaw:
+    def law(self, shape: TableShape) -> TableDistribution:
         """One noise table for every cell."""
-        return TableLaw(self.noise, shape.lengths)
+        return TableDistribution(self.noise, shape.lengths)
 
     def promise(
         self, dataset: Dataset, additivity: str = "", subject: str = COUNT.subject

@@ -15,13 +15,13 @@ from hashlib import sha256
 from typing import TYPE_CHECKING, Any
 
 from discreet.errors import PublicationUnusable, SignatureUnusable
-from discreet.publish.packed import pack, unpack
+from discreet.publish.release_file import pack, unpack
 from discreet.records.signing import PublicKey
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from discreet.publish.place import Place
+    from discreet.publish.file_store import Storage
     from discreet.records.signing import SigningKey
 
 POINTER = "publication.json"
@@ -110,7 +110,7 @@ class Publication:
         )
 
 
-def write_pointer(place: Place, publication: Publication, key: SigningKey) -> bool:
+def write_pointer(place: Storage, publication: Publication, key: SigningKey) -> bool:
     """Write the list and then the pointer to it; whether the pointer is another than before."""
     content = publication.content()
     listed = ref_to(content)
@@ -130,7 +130,7 @@ def write_pointer(place: Place, publication: Publication, key: SigningKey) -> bo
     return True
 
 
-def read_publication(place: Place, trusted: PublicKey | None) -> tuple[Publication, PublicKey]:
+def read_publication(place: Storage, trusted: PublicKey | None) -> tuple[Publication, PublicKey]:
     """The publication of a place, and whose signature it has.
 
     Args:
@@ -146,7 +146,7 @@ def read_publication(place: Place, trusted: PublicKey | None) -> tuple[Publicati
         listed = FileRef(**pointer["list"])
         key, signature = PublicKey(pointer["public_key"]), bytes.fromhex(pointer["signature"])
     except (ValueError, KeyError, TypeError, AttributeError):
-        raise _damaged(POINTER) from None
+        raise _damage_error(POINTER) from None
     if trusted is not None and key != trusted:
         raise SignatureUnusable(
             f"The publication is signed by the key {key.fingerprint[:16]}, and {trusted.fingerprint[:16]} is trusted.",
@@ -154,10 +154,10 @@ def read_publication(place: Place, trusted: PublicKey | None) -> tuple[Publicati
         )
     content = read_file(place, listed)
     key.verify(signature, _SIGNED + content)
-    return _parsed(content), key
+    return _parse_list(content), key
 
 
-def read_file(place: Place, ref: FileRef) -> bytes:
+def read_file(place: Storage, ref: FileRef) -> bytes:
     """A file of a publication, if it is the one that was signed.
 
     Raises:
@@ -165,11 +165,11 @@ def read_file(place: Place, ref: FileRef) -> bytes:
     """
     content = place.read(ref.name)
     if ref_to(content) != ref:
-        raise _damaged(ref.name)
+        raise _damage_error(ref.name)
     return content
 
 
-def _parsed(content: bytes) -> Publication:
+def _parse_list(content: bytes) -> Publication:
     try:
         document = unpack(content)
         if document["format"] != FORMAT or document["version"] != VERSION:
@@ -180,7 +180,7 @@ def _parsed(content: bytes) -> Publication:
         datasets = {name: _dataset(each) for name, each in document["datasets"].items()}
         return Publication(datasets, document["options"])
     except (ValueError, KeyError, TypeError, AttributeError):
-        raise _damaged("the list of files") from None
+        raise _damage_error("the list of files") from None
 
 
 def _dataset(entry: Mapping[str, Any]) -> PublishedDataset:
@@ -195,7 +195,7 @@ def _dataset(entry: Mapping[str, Any]) -> PublishedDataset:
     )
 
 
-def _damaged(name: str) -> PublicationUnusable:
+def _damage_error(name: str) -> PublicationUnusable:
     return PublicationUnusable(
         f"{name!r} of the publication is damaged, or is not what was signed.",
         "Publish again, or copy the publication again from where it was published.",

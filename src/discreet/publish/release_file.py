@@ -1,4 +1,10 @@
-"""A release as a file: its arrays and its words, in a ZIP of NumPy's plain arrays and one JSON. No pickle.
+"""Public values as JSON and back, without loss: sentences keep how they were made, so that pages can translate them.
+
+    pack(("a", told("{n} cells", n=3)))  ->  {"$": "tuple", "of": ["a", {"$": "text", ...}]}
+
+Only the kinds that are named here can be packed; whatever else is handed in is refused, and leaves in no other way.
+
+A release as a file: its arrays and its words, in a ZIP of NumPy's plain arrays and one JSON. No pickle.
 
     release.json   the canonical request, notes, promise, verdict; labels that differ from the description's
     values.npy     and noisy, status, errors, noise_shares, signed, unrounded, added: each where the release has it
@@ -12,41 +18,123 @@ Source: the format of .npy files, numpy.lib.format.
 from __future__ import annotations
 
 import io
+import json
+import math
 import zipfile
 from dataclasses import dataclass, fields, replace
+from decimal import Decimal
+from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from discreet.answer.notes import names_note, table_note
+from discreet.model.messages.text import Count, Label, Message
 from discreet.model.release import Release
 from discreet.model.request import TableRequest
-from discreet.noise.added_law import AddedLaw
-from discreet.publish.packed import pack, unpack
+from discreet.noise.table_distribution import DistributionWithSums
+from discreet.release.notes import names_note, table_note
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from numpy.typing import NDArray
 
-    from discreet.answer.question import Asked
     from discreet.model.dataset import Dataset
-    from discreet.model.noise_law import NoiseLaw
+    from discreet.model.noise_distribution import NoiseDistribution
     from discreet.model.shape import Dimension, TableShape
     from discreet.noise.table import NoiseTable
+    from discreet.release.checked_request import ParsedRequest
 
+_KIND = "$"
+
+
+def pack(value: Any) -> bytes:
+    """A value as JSON text, always the same for the same value."""
+    document = json.dumps(_pack(value), ensure_ascii=True, allow_nan=False, separators=(",", ":"))
+    return document.encode("ascii")
+
+
+def unpack(content: bytes) -> Any:
+    """The value of such a text.
+
+    Raises:
+        ValueError, KeyError, TypeError: It is none.
+    """
+    return _unpack(json.loads(content))
+
+
+def _pack(value: Any) -> Any:
+    if value is None or isinstance(value, bool):
+        return value
+    for kind, name, pack in _KINDS:
+        if isinstance(value, kind):
+            return {_KIND: name, "of": pack(value)} if name else pack(value)
+    raise TypeError(f"a {type(value).__name__} is not published")
+
+
+def _pack_keys(value: dict[Any, Any]) -> dict[str, Any]:
+    if not all(isinstance(key, str) and key != _KIND for key in value):
+        raise TypeError("only words are keys of what is published")
+    return {key: _pack(each) for key, each in value.items()}
+
+
+def _pack_text(value: Message) -> list[Any]:
+    return [value.template, _pack_keys(dict(value.values)), value.plural, value.amount]
+
+
+def _pack_number(value: float) -> Any:
+    plain = float(value)
+    return plain if math.isfinite(plain) else {_KIND: "float", "of": str(plain)}
+
+
+#: What can be packed: its type, its name where JSON has no such type, and what JSON gets. A subclass stands first.
+_KINDS: tuple[tuple[type | tuple[type, ...], str, Callable[[Any], Any]], ...] = (
+    (Message, "text", _pack_text),
+    (Label, "label", lambda value: [str.__str__(value), dict(value.others)]),
+    (Count, "count", int),
+    (str, "", str.__str__),
+    ((int, np.integer), "", int),
+    ((float, np.floating), "", _pack_number),
+    (Fraction, "fraction", str),
+    (Decimal, "decimal", str),
+    (tuple, "tuple", lambda value: [_pack(each) for each in value]),
+    (list, "", lambda value: [_pack(each) for each in value]),
+    (dict, "", _pack_keys),
+)
+_PLAIN: dict[str, Callable[[Any], Any]] = {
+    "text": lambda of: Message(of[0], _unpack(of[1]), *of[2:]),
+    "label": lambda of: Label(*of),
+    "count": Count,
+    "float": float,
+    "fraction": Fraction,
+    "decimal": Decimal,
+    "tuple": lambda of: tuple(_unpack(each) for each in of),
+}
+
+
+def _unpack(value: Any) -> Any:
+    if isinstance(value, list):
+        return [_unpack(each) for each in value]
+    if not isinstance(value, dict):
+        return value
+    if _KIND in value:
+        return _PLAIN[value[_KIND]](value["of"])
+    return {key: _unpack(each) for key, each in value.items()}
+
+
+if TYPE_CHECKING:
     #: The law of the noise of a shape, and the noise tables of its note; both follow from what is public.
-    Laws = Callable[[TableShape], tuple[NoiseLaw, tuple[NoiseTable, ...]]]
+    Laws = Callable[[TableShape], tuple[NoiseDistribution, tuple[NoiseTable, ...]]]
 
 WORDS = "release.json"
 #: The arrays that a release may have; the first three always.
 ARRAYS = ("values", "noisy", "status", "errors", "noise_shares", "signed", "unrounded")
 #: Of a request, what decides its cells.
-ASKED = (
+REQUEST_FIELDS = (
     "dataset", "rows", "columns", "layers", "filters", "groups", "totals", "levels", "measure", "additivity", "fit_to",
 )  # fmt: skip
 #: All that a release can have and a file keeps or finds again; another field must be thought about first.
-KNOWN = {
+STORED_FIELDS = {
     *ARRAYS,
     "dataset",
     "digest",
@@ -59,11 +147,11 @@ KNOWN = {
     "measure",
 }
 #: What belongs to one reader, and is never in a file.
-ONE_READER = {"charged", "selection", "derived", "view", "heading", "picture"}
+READER_FIELDS = {"charged", "selection", "derived", "view", "heading", "picture"}
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class KeptRelease:
+class StoredRelease:
     """A release without what follows from the description and the noise.
 
     Args:
@@ -84,13 +172,13 @@ class KeptRelease:
     verdict: dict[str, Any] | None
     labels: Mapping[str, tuple[tuple[str, ...], str]]
 
-    def laid_out(self, asked: Asked, dataset: Dataset, digest: str, laws: Laws) -> Release:
+    def laid_out(self, asked: ParsedRequest, dataset: Dataset, digest: str, laws: Laws) -> Release:
         """The release of a request that has the same cells, in its own layout."""
         order = [self.request.variables.index(name) for name in asked.request.variables]
         arrays = {name: np.ascontiguousarray(each.transpose(order)) for name, each in self.arrays.items()}
         law, tables = laws(asked.shape)
         if self.added is not None:
-            law = AddedLaw(law, self.added.transpose(order))
+            law = DistributionWithSums(law, self.added.transpose(order))
         dimensions = tuple(map(self._labelled, asked.shape.dimensions))
         additivity = asked.request.additivity or dataset.protection.additivity
         first = table_note(dataset, additivity, dimensions, getattr(law, "counted", law), tables)
@@ -117,26 +205,26 @@ class KeptRelease:
         return replace(dimension, outputs=named, total_label=total)
 
 
-def write_release(release: Release, asked: Asked) -> bytes:
+def write_release(release: Release, asked: ParsedRequest) -> bytes:
     """A release as the bytes of a file.
 
     Args:
         release: A whole table that nobody paid for.
         asked: Its request as it is understood.
     """
-    unknown = {each.name for each in fields(Release)} - KNOWN - ONE_READER
+    unknown = {each.name for each in fields(Release)} - STORED_FIELDS - READER_FIELDS
     if unknown or release.charged or release.selection or release.derived or release.heading:
         raise ValueError(f"this is no whole release of the public: {sorted(unknown)}")
     named = names_note(release.request, release.dataset)
     words = {
-        "request": {name: getattr(release.request, name) for name in ASKED},
+        "request": {name: getattr(release.request, name) for name in REQUEST_FIELDS},
         "notes": tuple(note for note in release.notes[1:] if note != named),
         "promise": release.promise,
         "verdict": release.verdict,
         "labels": _labels(release, asked),
     }
     arrays = {name: getattr(release, name) for name in ARRAYS}
-    arrays["added"] = release.law.added if isinstance(release.law, AddedLaw) else None
+    arrays["added"] = release.law.added if isinstance(release.law, DistributionWithSums) else None
     content = io.BytesIO()
     with zipfile.ZipFile(content, "w", zipfile.ZIP_DEFLATED) as archive:
         archive.writestr(_member(WORDS), pack(words))
@@ -146,7 +234,7 @@ def write_release(release: Release, asked: Asked) -> bytes:
     return content.getvalue()
 
 
-def read_release(content: bytes) -> KeptRelease:
+def read_release(content: bytes) -> StoredRelease:
     """The release of a file.
 
     Raises:
@@ -159,13 +247,13 @@ def read_release(content: bytes) -> KeptRelease:
             name: np.load(io.BytesIO(archive.read(f"{name}.npy")), allow_pickle=False) for name in names
         }
     added = arrays.pop("added", None)
-    return KeptRelease(
+    return StoredRelease(
         TableRequest(**words["request"]), arrays, added, words["notes"], words["promise"], words["verdict"],
         words["labels"],
     )  # fmt: skip
 
 
-def _labels(release: Release, asked: Asked) -> dict[str, tuple[tuple[str, ...], str]]:
+def _labels(release: Release, asked: ParsedRequest) -> dict[str, tuple[tuple[str, ...], str]]:
     pairs = zip(release.dimensions, asked.shape.dimensions, strict=True)
     return {
         own.name: (tuple(output.label for output in own.outputs), own.total_label)

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from discreet.model.confidential import Confidential
+from discreet.model.exact import Confidential
 from discreet.records.engine import AggregateQuery
 from discreet.records.storage import RECORD_KEY, WEIGHT
 
@@ -62,14 +62,14 @@ class Changes(Confidential):
 
 
 @dataclass(frozen=True, slots=True)
-class Stored:
+class StoredRecords:
     """Records with their description."""
 
     dataset: Dataset
     engine: Engine
 
 
-def count_changes(before: Stored, after: Stored, *, same_keys: bool) -> Changes:
+def count_changes(before: StoredRecords, after: StoredRecords, *, same_keys: bool) -> Changes:
     """Compare two sets of records.
 
     Args:
@@ -77,7 +77,7 @@ def count_changes(before: Stored, after: Stored, *, same_keys: bool) -> Changes:
         after: Those that are being loaded.
         same_keys: Whether a person has the same record key in both; otherwise contents alone are compared.
     """
-    shared = _shared(before.dataset, after.dataset)
+    shared = _common_variables(before.dataset, after.dataset)
     names = {variable.name for each in (before, after) for variable in each.dataset.variables}
     left_out = tuple(sorted(names - set(shared)))
     if not shared:
@@ -90,7 +90,7 @@ def count_changes(before: Stored, after: Stored, *, same_keys: bool) -> Changes:
     return Changes(len(added) - both, len(removed) - both, both, left_out)
 
 
-def _shared(before: Dataset, after: Dataset) -> tuple[str, ...]:
+def _common_variables(before: Dataset, after: Dataset) -> tuple[str, ...]:
     codes = {variable.name: variable.codes for variable in before.variables}
     return tuple(v.name for v in after.variables if codes.get(v.name) == v.codes)
 
@@ -138,11 +138,11 @@ def _rows(
     cells = engine.aggregate(query)
     hashes = np.zeros(cells.counts.size, dtype=np.uint64)
     for column in cells.codes:
-        hashes = _mixed(hashes ^ column.astype(np.int64).view(np.uint64))
+        hashes = _mix_bits(hashes ^ column.astype(np.int64).view(np.uint64))
     return cells.codes[0].astype(np.int64), hashes, cells.counts
 
 
-def _mixed(words: NDArray[np.uint64]) -> NDArray[np.uint64]:
+def _mix_bits(words: NDArray[np.uint64]) -> NDArray[np.uint64]:
     """SplitMix64's step and finaliser: a bijection that spreads every bit."""
     words = words + np.uint64(0x9E3779B97F4A7C15)
     words = (words ^ (words >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)

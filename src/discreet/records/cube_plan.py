@@ -23,9 +23,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from discreet.model.declared_dp import declared_dp
-from discreet.model.level_maps import ancestors
-from discreet.records.cube import row_bytes, told_by
+from discreet.model.hierarchy import ancestors
+from discreet.model.universe import dp_terms
+from discreet.records.cubes import derivable_variables, row_bytes
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -86,9 +86,9 @@ def reduce_margin(dataset: Dataset, names: Iterable[str]) -> Margin:
 def tables_of(dataset: Dataset, up_to: int) -> tuple[Margin, ...]:
     """The tables that are to be fast."""
     if dataset.protection.is_dp:
-        declared = declared_dp(dataset)[1].declared
+        declared = dp_terms(dataset)[1].declared
         return tuple(dict.fromkeys(reduce_margin(dataset, margin) for margin in declared if margin))
-    return _crossed(dataset, up_to)
+    return _cross_with_geography(dataset, up_to)
 
 
 def rows_at_most(dataset: Dataset, variables: Margin, records: int) -> int:
@@ -120,19 +120,21 @@ def plan_cubes(
     rows = np.array([rows_at_most(dataset, margin, records) for margin in margins], dtype=np.int64)
     widths = np.array([row_bytes(dataset, margin) for margin in margins], dtype=np.int64)
     weights = widths * rows
-    covered = _covered(dataset, margins, tables)
+    covered = _coverage(dataset, margins, tables)
     costs = np.full(len(tables), max(records, FEW), dtype=np.int64)
     for variables, size in there:
-        costs = np.where(_covered(dataset, [variables], tables)[0], np.minimum(costs, max(size, FEW)), costs)
+        costs = np.where(_coverage(dataset, [variables], tables)[0], np.minimum(costs, max(size, FEW)), costs)
     found: list[PlannedCube] = []
     usable = rows * GAIN <= records
     while True:
-        gains = np.array([_saved(costs, few, size).sum() for few, size in zip(covered, rows, strict=True)])
+        gains = np.array(
+            [_rows_saved(costs, few, size).sum() for few, size in zip(covered, rows, strict=True)]
+        )
         worth = np.where(usable & (weights <= within), gains / (np.maximum(rows, FEW) * widths), 0)
         best = int(worth.argmax()) if worth.size else 0
         if not worth.size or worth[best] <= 0 or gains[best] < FEW:
             return tuple(found)
-        gained = _saved(costs, covered[best], rows[best]) > 0
+        gained = _rows_saved(costs, covered[best], rows[best]) > 0
         found.append(
             PlannedCube(
                 margins[best],
@@ -146,7 +148,7 @@ def plan_cubes(
         costs = np.where(gained, max(int(rows[best]), FEW), costs)
 
 
-def _saved(costs: NDArray[np.int64], covered: NDArray[np.bool_], rows: int) -> NDArray[np.int64]:
+def _rows_saved(costs: NDArray[np.int64], covered: NDArray[np.bool_], rows: int) -> NDArray[np.int64]:
     """The rows that each table reads less with a cube."""
     return np.where(covered, np.maximum(costs - max(int(rows), FEW), 0), 0)
 
@@ -155,12 +157,12 @@ def _candidates(dataset: Dataset, up_to: int, records: int) -> list[Margin]:
     """The tables themselves, and margins of a few more variables, of which one serves many tables."""
     found = set(tables_of(dataset, up_to))
     for more in (1, 2, 3):
-        larger = _crossed(dataset, up_to + more) if len(found) <= MOST else ()
+        larger = _cross_with_geography(dataset, up_to + more) if len(found) <= MOST else ()
         found |= set(larger) if len(larger) <= MOST else set()
     return sorted(found, key=lambda margin: (rows_at_most(dataset, margin, records), margin))[:MOST]
 
 
-def _crossed(dataset: Dataset, up_to: int) -> tuple[Margin, ...]:
+def _cross_with_geography(dataset: Dataset, up_to: int) -> tuple[Margin, ...]:
     """Every set of up to so many variables, alone and at each level of a geography."""
     others = [variable.name for variable in dataset.variables if variable.name not in dataset.geography]
     areas = [(), *((name,) for name in dataset.geography)]
@@ -169,10 +171,10 @@ def _crossed(dataset: Dataset, up_to: int) -> tuple[Margin, ...]:
     return tuple(dict.fromkeys(margin for margin in found if margin))
 
 
-def _covered(dataset: Dataset, margins: Sequence[Margin], tables: Sequence[Margin]) -> NDArray[np.bool_]:
+def _coverage(dataset: Dataset, margins: Sequence[Margin], tables: Sequence[Margin]) -> NDArray[np.bool_]:
     """For each margin which tables a cube of it answers."""
     names = [variable.name for variable in dataset.variables]
-    told = {name: told_by(dataset, (name,)) for name in names}
+    told = {name: derivable_variables(dataset, (name,)) for name in names}
     tells = [frozenset[str]().union(*(told[name] for name in margin)) for margin in margins]
     lacks = np.array([[name not in each for name in names] for each in tells], dtype=np.float32)
     needs = np.array([[name in table for name in names] for table in tables], dtype=np.float32)

@@ -18,8 +18,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 from discreet.errors import UnknownEngine
-from discreet.model.confidential import Confidential
-from discreet.model.registry import Extra, Registry
+from discreet.model.exact import Confidential
+from discreet.model.plugins import Extra, Registry
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
     from discreet.model.dataset import Dataset
     from discreet.records.fingerprint import Fingerprint
-    from discreet.records.secret import Secret
+    from discreet.records.keys import Secret
     from discreet.records.staging import Progress, Read
 
     #: Some groups: from one to another, by a mask, or by their numbers.

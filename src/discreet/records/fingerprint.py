@@ -1,4 +1,19 @@
-"""A keyed fingerprint of the records that does not depend on their order.
+"""A keyed sketch of the ids of records: enough to see that the same people were loaded before, and nothing else.
+
+    h(id)    = 64 bits of AES-256 under a key of the secret, of half the SHA-256 of the id
+    sketch   = the 65,536 smallest h of all ids (all of them where there are fewer)
+    overlap  = of the ids of A with h below both sketches' ends, the share that B has, too
+
+Under a random h these ids are a sample of A drawn without regard to B, so the share is unbiased, and exact where both
+sketches are whole. A file of n people, all of them among N, has no id in the sample with probability (1 - 65,536/N)^n.
+On disk a sketch is enciphered and sealed under keys of the secret and the version: without the secret it is random bytes,
+whose number tells the number of ids to a factor of two below 65,536 (the stored records beside it tell it better). With
+another secret the same ids have other h: nothing can be compared.
+
+Source: Bar-Yossef et al., "Counting distinct elements in a data stream" (2002); Cohen & Kaplan, "Summarizing data using
+bottom-k sketches" (2007); Clopper & Pearson (1934) for the interval.
+
+A keyed fingerprint of the records that does not depend on their order.
 
 Each record is a message of 16-byte blocks (its id's hash, then its codes and weight), authenticated by
 CBC-MAC under AES-256; the tags are added modulo 2^128. All messages of one dataset have the same length,
@@ -11,17 +26,114 @@ Source: Clarke et al., "Incremental multiset hash functions" (2003), MSet-Add-Ha
 from __future__ import annotations
 
 import hashlib
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from discreet.records.block_cipher import BLOCK, encipher
-from discreet.records.id_sketch import IdSketch
+from discreet.records.keys import BLOCK, counter_words, encipher
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from discreet.records.secret import Secret
+    from discreet.records.keys import Secret
+
+MOST = 2**16
+FEWEST_STORED = 2**10
+#: The interval of an overlap misses with at most this probability.
+MISS = 0.01
+_TOP = np.uint64(2**64 - 1)
+_SEAL_BYTES = 32
+
+
+class IdSketch:
+    """Collects the smallest keyed hashes of ids, chunk by chunk."""
+
+    def __init__(self, secret: Secret) -> None:
+        self._key = secret.derive("id-sketch")
+        self.values: NDArray[np.uint64] = np.empty(0, dtype=np.uint64)
+
+    def add(self, id_hashes: NDArray[np.uint8]) -> None:
+        """Add ids by their hashes; an id that comes again changes nothing."""
+        found = encipher(self._key, id_hashes).view("<u8")[:, 0]
+        if self.values.size == MOST:
+            found = found[found < self.values[-1]]
+        self.join(found)
+
+    def join(self, values: NDArray[np.uint64]) -> None:
+        """Add keyed hashes, as another part of the same records has them."""
+        self.values = np.unique(np.concatenate([self.values, values]))[:MOST]
+
+
+@dataclass(frozen=True, slots=True)
+class Overlap:
+    """How many of the ids of one sketch another has.
+
+    Args:
+        matched: So many of the sampled ids.
+        sampled: So many were compared.
+        whole: Whether these are all ids, so that the share is exact.
+    """
+
+    matched: int
+    sampled: int
+    whole: bool
+
+    @property
+    def share(self) -> float:
+        """The share of ids that are in both."""
+        return self.matched / self.sampled if self.sampled else 0.0
+
+    @property
+    def interval(self) -> tuple[float, float]:
+        """Where the share is, with at least 99 %; Clopper and Pearson's."""
+        if self.whole:
+            return self.share, self.share
+        from scipy.special import betaincinv  # noqa: PLC0415 - slow to import, and only a load asks
+
+        k, n = self.matched, self.sampled
+        low = float(betaincinv(k, n - k + 1, MISS / 2)) if k else 0.0
+        high = float(betaincinv(k + 1, n - k, 1 - MISS / 2)) if k < n else 1.0
+        return low, high
+
+
+def overlap(ids: NDArray[np.uint64], others: NDArray[np.uint64]) -> Overlap:
+    """How many of the ids of the first sketch the second has."""
+    end = min(_end(ids), _end(others))
+    sample = ids[ids <= end]
+    matched = int(np.isin(sample, others, assume_unique=True).sum())
+    return Overlap(matched, sample.size, whole=bool(end == _TOP))
+
+
+def seal_sketch(values: NDArray[np.uint64], secret: Secret, digest: str) -> bytes:
+    """A sketch as it stands on disk: its seal, then its length and its values, enciphered."""
+    stored = max(FEWEST_STORED, 1 << max(values.size - 1, 0).bit_length())
+    words = np.full(stored + 1, _TOP, dtype="<u8")
+    words[0], words[1 : values.size + 1] = values.size, values
+    hidden = (
+        (words ^ counter_words(secret.derive("id-sketch-file", digest), words.size)).astype("<u8").tobytes()
+    )
+    return _seal(hidden, secret, digest) + hidden
+
+
+def open_sketch(content: bytes, secret: Secret, digest: str) -> NDArray[np.uint64] | None:
+    """The values of a sketch; None where it was changed, or sealed with another secret or for another version."""
+    seal, hidden = content[:_SEAL_BYTES], content[_SEAL_BYTES:]
+    if seal != _seal(hidden, secret, digest):
+        return None
+    words = np.frombuffer(hidden, dtype="<u8")
+    words = words ^ counter_words(secret.derive("id-sketch-file", digest), words.size)
+    return words[1 : int(words[0]) + 1].astype(np.uint64)
+
+
+def _end(values: NDArray[np.uint64]) -> np.uint64:
+    """Up to where a sketch has all ids."""
+    return values[-1] if values.size == MOST else _TOP
+
+
+def _seal(hidden: bytes, secret: Secret, digest: str) -> bytes:
+    key = secret.derive("id-sketch-seal", digest)
+    return hashlib.blake2b(hidden, key=key, digest_size=_SEAL_BYTES, person=b"discreet-sketch").digest()
 
 
 class Fingerprint:

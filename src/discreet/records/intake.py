@@ -16,13 +16,12 @@ import pyarrow as pa
 
 from discreet.errors import BadData, BadDescription
 from discreet.model.revision import newest_arithmetic
-from discreet.records.coded_batches import by_row_number, check_columns
+from discreet.records.coding import by_row_number, check_columns
 from discreet.records.fingerprint import Fingerprint
-from discreet.records.record_tag import record_tag
-from discreet.records.silence import silence
-from discreet.records.sources import open_source, why_torn
+from discreet.records.keys import record_tag
+from discreet.records.open_source import open_source, read_error
 from discreet.records.staging import stage
-from discreet.records.storage import MEMORY_LIMIT
+from discreet.records.storage import MEMORY_LIMIT, hide_progress_bar
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -33,7 +32,7 @@ if TYPE_CHECKING:
     from discreet.errors import BadRecords
     from discreet.model.dataset import Dataset
     from discreet.records.engine import EngineKind
-    from discreet.records.secret import Secret
+    from discreet.records.keys import Secret
     from discreet.records.source import Source
     from discreet.records.staging import Progress, Read
 
@@ -87,7 +86,7 @@ def load_records(
     fingerprint = Fingerprint(secret, dataset.lineage)
     staged = folder / "staged.arrow"
     reading = duckdb.connect(config={"memory_limit": MEMORY_LIMIT, "temp_directory": str(folder)})
-    silence(reading)
+    hide_progress_bar(reading)
     try:
         _refuse_read_categories(dataset)
         taken, numbered = kind.take(records, dataset, secret, folder, fingerprint, progress), False
@@ -133,7 +132,7 @@ def _read_all(
         if getattr(error, "errno", None) is not None:  # of the system; a stream that breaks off has no number
             raise
         _raise_full_disk(error)
-        raise why_torn(source) from None
+        raise read_error(source) from None
 
 
 def _raise_full_disk(error: Exception) -> None:

@@ -85,11 +85,11 @@ def _count(  # noqa: C901 - one loop, which is compiled as a whole
                 weights[min(place[i], beyond)] += weight[i]
 
 
-def _compiled() -> Any:
+def _compile() -> Any:
     try:
         return njit(_SIGNATURE, nogil=True, cache=True)(_count)
     except RuntimeError:  # there is no folder that this user may keep compiled code in
         return njit(_SIGNATURE, nogil=True)(_count)
 
 
-count = _compiled()
+count = _compile()

@@ -27,7 +27,7 @@ from cryptography.hazmat.primitives.serialization import (
 )
 
 from discreet.errors import SignatureUnusable
-from discreet.records.secret import read_guarded, write_guarded
+from discreet.records.keys import read_guarded, write_guarded
 
 if TYPE_CHECKING:
     from pathlib import Path

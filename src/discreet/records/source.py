@@ -1,11 +1,16 @@
-"""Records on their way in: a relation that is read once, and what its file tells about it."""
+"""Records on their way in: a relation that is read once, and what its file tells about it.
+
+Which table of a database, or sheet of a workbook, is read.
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
-from discreet.model.file_section import FileOptions
+from discreet.errors import BadData
+from discreet.model.description.sections import FileOptions
+from discreet.model.messages.text import nearest
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -68,3 +73,24 @@ class Source:
 def quote_name(column: str) -> str:
     """A source column's name as an SQL identifier, whatever characters it has."""
     return '"' + column.replace('"', '""') + '"'
+
+
+def choose_table(names: Sequence[str], options: FileOptions, where: str, what: str = "table") -> FileOptions:
+    """Put the table that is read into the options: the one that is named, or the only one.
+
+    Raises:
+        BadData: There is no such table, none at all, or several and none is named.
+    """
+    if options.table:
+        if options.table not in names:
+            raise BadData(f'{where} has no {what} "{options.table}".', nearest(options.table, names))
+        return options
+    if not names:
+        raise BadData(f"{where} has no {what}.", "Check that it is the right file.")
+    if len(names) > 1:
+        listed = ", ".join(f'"{name}"' for name in names[:12])
+        raise BadData(
+            f"{where} has {len(names)} {what}s: {listed}.",
+            f'Name one: describe it with --table, and load it with [file] table = "{names[0]}".',
+        )
+    return replace(options, table=names[0])

@@ -1,19 +1,216 @@
-"""How records are stored, whichever engine keeps them: small unsigned integers, record keys, fixed-point weights.
+"""The columns of a survey's design as they are read, checked and stored: strata, clusters, replicate weights.
+
+    _stratum, _cluster     small integers in the order in which the values first occur; a cluster lies in one stratum
+    _replicate_1, ...      fixed-point replicate weights, with the decimals of the weights
+    _square_high, _low     the square of a weight in two halves of 32 bits: sums of either fit in 64 bits
+
+Names with a leading underscore cannot be variables. The values of strata and clusters themselves are not stored.
+Squares are those of weights with as many decimals as keep the largest weight below 2^31 (at most all).
+
+How records are stored, whichever engine keeps them: small unsigned integers, record keys, fixed-point weights.
 
 A survey has further columns for its sampling errors (`design_columns.py`).
+
+DuckDB without a bar of its own: in a notebook or `python -c` it draws one on standard output, among our documents.
 """
 
 from __future__ import annotations
 
+import hashlib
 from typing import TYPE_CHECKING
 
+import numpy as np
 import pyarrow as pa
 
-from discreet.records.design_columns import stored_sums, stored_units
+from discreet.errors import BadData, BadDescription
+from discreet.records.source import quote_name
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from duckdb import DuckDBPyConnection
+    from numpy.typing import NDArray
+
     from discreet.model.dataset import Dataset
+    from discreet.model.survey import SamplingDesign
     from discreet.model.variable import Variable
+
+STRATUM, CLUSTER = "_stratum", "_cluster"
+SQUARES = ("_square_high", "_square_low")
+_HALF = 2**32
+#: Squares of smaller numbers fit in 62 bits, and the sum of 2^31 upper halves in 61.
+_SQUARED_BELOW = 2**31
+
+
+def design_of(dataset: Dataset) -> SamplingDesign | None:
+    """The design that a dataset declares; None without a survey."""
+    return None if dataset.survey is None else dataset.survey.design
+
+
+def replicate_names(design: SamplingDesign) -> tuple[str, ...]:
+    """The stored columns of the replicate weights, in their order."""
+    return tuple(f"_replicate_{place}" for place in range(1, len(design.replicates) + 1))
+
+
+def sum_columns(dataset: Dataset) -> tuple[str, ...]:
+    """The stored columns that are added up beside the weights, for sampling errors."""
+    design = design_of(dataset)
+    if design is None or dataset.protection.is_dp:
+        return ()
+    return replicate_names(design) or SQUARES
+
+
+def unit_columns(dataset: Dataset) -> tuple[str, ...]:
+    """The stored columns of strata and clusters."""
+    design = design_of(dataset)
+    if design is None:
+        return ()
+    named = ((STRATUM, design.strata), (CLUSTER, design.clusters))
+    return tuple(name for name, column in named if column is not None)
+
+
+def source_columns(design: SamplingDesign) -> list[tuple[str, str]]:
+    """The columns that the source must have, and what for."""
+    named = [(design.strata, "the strata of [survey]"), (design.clusters, "the clusters of [survey]")]
+    named += [(column, "the replicate weights of [survey]") for column in design.replicates]
+    return [(column, what) for column, what in named if column is not None]
+
+
+def bad_unit(column: str, mark: str) -> str:
+    """The SQL that marks a record without a stratum or cluster."""
+    return f"CASE WHEN coalesce({quote_name(column)}::VARCHAR, '') = '' THEN '{mark}' END"
+
+
+def unit_problem(mark: str, design: SamplingDesign) -> tuple[str, str, str]:
+    """A mark of this module in words: the column, what is wrong and what to do."""
+    if mark[0] == "r":
+        column = design.replicates[int(mark[1:])]
+        return column, "A replicate weight is missing or no number.", f"Mend the column {column!r}."
+    named, what = (design.strata, "stratum") if mark == "s" else (design.clusters, "cluster")
+    return str(named), f"The record has no {what}.", f"Fill the column {named!r}."
+
+
+class UnitCoder:
+    """Numbers the values of one column in the order in which they first occur, by 64 bits of their hashes.
+
+    Args:
+        first: Values that have the first numbers, in this order.
+        only: No other value may occur.
+    """
+
+    def __init__(self, first: tuple[str, ...] = (), *, only: bool = False) -> None:
+        self._codes = {_text_prefix(value): place for place, value in enumerate(first)}
+        self._only = only
+
+    def codes(self, prefixes: NDArray[np.uint64]) -> NDArray[np.uint32]:
+        """The numbers of a chunk of values.
+
+        Raises:
+            BadData: A value is not among the allowed ones.
+        """
+        values, first, places = np.unique(prefixes, return_index=True, return_inverse=True)
+        known = np.zeros(values.size, dtype=np.uint32)
+        for place in np.argsort(first, kind="stable").tolist():
+            value = int(values[place])
+            if value not in self._codes and self._only:
+                raise BadData(
+                    "A record lies in a stratum that `fpc` of [survey] does not list.",
+                    "Give every stratum its sampling fraction, or one number for all.",
+                )
+            known[place] = self._codes.setdefault(value, len(self._codes))
+        return np.asarray(known[places])
+
+
+def _text_prefix(value: str) -> int:
+    """64 bits of a value's hash, as `staging` reads them."""
+    return int.from_bytes(hashlib.sha256(value.encode()).digest()[:8], "little")
+
+
+def unit_coders(dataset: Dataset) -> dict[str, UnitCoder]:
+    """What numbers strata and clusters, by stored name."""
+    design = design_of(dataset)
+    listed = () if design is None else tuple(value for value, _ in design.fpc if value)
+    return {
+        name: UnitCoder(listed, only=bool(listed)) if name == STRATUM else UnitCoder()
+        for name in unit_columns(dataset)
+    }
+
+
+class DesignReader:
+    """Turns the design columns of each chunk into what is stored, and into what the fingerprint covers."""
+
+    def __init__(self, dataset: Dataset) -> None:
+        self._dataset = dataset
+        self._design = design_of(dataset)
+        self._coders = unit_coders(dataset)
+
+    def read(
+        self,
+        batch: pa.RecordBatch,
+        prefixes: Mapping[str, NDArray[np.uint64]],
+        weights: NDArray[np.int64] | None,
+    ) -> tuple[dict[str, NDArray[np.generic]], dict[str, NDArray[np.generic]]]:
+        """The stored columns of a chunk, and the columns that tell it apart from others.
+
+        Args:
+            batch: With `r0`, `r1`, ... for the replicate weights.
+            prefixes: 64 bits of the hashes of strata and clusters, by stored name.
+            weights: Fixed-point weights.
+        """
+        if self._design is None or weights is None:
+            return {}, {}
+        names = replicate_names(self._design)
+        replicates = {name: batch.column(f"r{place}").to_numpy() for place, name in enumerate(names)}
+        stored: dict[str, NDArray[np.generic]] = dict(replicates)
+        if STRATUM in prefixes:
+            stored[STRATUM] = self._coders[STRATUM].codes(prefixes[STRATUM])
+        if CLUSTER in prefixes:
+            stored[CLUSTER] = self._coders[CLUSTER].codes(cluster_pairs(prefixes))
+        if SQUARES[0] in sum_columns(self._dataset):
+            stored |= squares(weights, self._dataset.weight_decimals - square_decimals(self._dataset))
+        return stored, {**replicates, **prefixes}
+
+
+def cluster_pairs(prefixes: Mapping[str, NDArray[np.uint64]]) -> NDArray[np.uint64]:
+    """64 bits that tell a cluster within its stratum: a name may occur in several strata."""
+    if STRATUM not in prefixes:
+        return prefixes[CLUSTER]
+    # An odd factor loses nothing, and wraps modulo 2^64.
+    return prefixes[CLUSTER] + prefixes[STRATUM] * np.uint64(0x9E3779B97F4A7C15)
+
+
+def square_decimals(dataset: Dataset) -> int:
+    """How many decimals weights keep when they are squared."""
+    largest = 0 if dataset.survey is None else dataset.survey.largest_weight
+    fitting = [d for d in range(dataset.weight_decimals + 1) if largest * 10**d < _SQUARED_BELOW]
+    if not fitting:
+        raise BadDescription(
+            f"`largest_weight` of [survey] is {float(largest):g}.", f"Give a number below {_SQUARED_BELOW:,}."
+        )
+    return fitting[-1]
+
+
+def squares(weights: NDArray[np.int64], dropped: int) -> dict[str, NDArray[np.generic]]:
+    """The squares of fixed-point weights in two halves, after so many of their last decimals are rounded away.
+
+    >>> {name: half.tolist() for name, half in squares(np.array([70_000]), 0).items()}
+    {'_square_high': [1], '_square_low': [605032704]}
+    """
+    coarse = nearest_multiple(weights, dropped)
+    exact = coarse * coarse
+    return {SQUARES[0]: exact // _HALF, SQUARES[1]: exact % _HALF}
+
+
+def nearest_multiple(weights: NDArray[np.int64], dropped: int) -> NDArray[np.int64]:
+    """Fixed-point numbers of zero or more with fewer decimals, halves up."""
+    step = 10**dropped
+    return weights if step == 1 else (weights + step // 2) // step
+
+
+def join_squares(high: NDArray[np.int64], low: NDArray[np.int64], decimals: int) -> NDArray[np.float64]:
+    """Sums of squared weights, in people squared, from the sums of both halves."""
+    return (high.astype(np.float64) * _HALF + low.astype(np.float64)) / float(10 ** (2 * decimals))
+
 
 RECORD_KEY = "record_key"
 WEIGHT = "weight"
@@ -38,6 +235,15 @@ def storage_schema(dataset: Dataset) -> pa.Schema:
     fields.append(pa.field(RECORD_KEY, pa.uint32()))
     if dataset.weight_column is not None:
         fields.append(pa.field(WEIGHT, pa.int64()))
-    fields += [pa.field(name, pa.uint32()) for name in stored_units(dataset)]
-    fields += [pa.field(name, pa.int64()) for name in stored_sums(dataset)]
+    fields += [pa.field(name, pa.uint32()) for name in unit_columns(dataset)]
+    fields += [pa.field(name, pa.int64()) for name in sum_columns(dataset)]
     return pa.schema(fields)
+
+
+def hide_progress_bar(connection: DuckDBPyConnection) -> None:
+    """Turn the bar off where it is on.
+
+    In a notebook without `ipywidgets` it is off, and DuckDB refuses every word about it, this one included.
+    """
+    if connection.execute("SELECT current_setting('enable_progress_bar')").fetchall() != [(False,)]:
+        connection.execute("SET enable_progress_bar = false")

@@ -50,7 +50,7 @@ def tabulate(
     if dense is not None:
         return layout.counted(dense, shape)
     if shape.cells > MANY and not sums:
-        return _added(parts_of(engine, query), layout, shape, weights=weights)
+        return _add_parts(parts_of(engine, query), layout, shape, weights=weights)
     cells = engine.aggregate(query)
     table = partial(layout.table, place=layout.places(cells))
     weight_sums = None if cells.weight_sums is None else table(cells.weight_sums)
@@ -59,7 +59,9 @@ def tabulate(
     return ExactTable(shape, table(cells.counts), table(cells.key_sums), weight_sums, further)
 
 
-def _added(parts: Iterator[SparseCells], layout: _Layout, shape: TableShape, *, weights: bool) -> ExactTable:
+def _add_parts(
+    parts: Iterator[SparseCells], layout: _Layout, shape: TableShape, *, weights: bool
+) -> ExactTable:
     """A large table from parts of an aggregate: nothing but the table itself is ever in memory whole."""
     counts, keys = layout.empty(np.int64), layout.empty(np.uint64)
     sums = layout.empty(np.int64) if weights else None

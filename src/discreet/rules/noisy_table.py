@@ -16,8 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from discreet.model.level_maps import is_level_of
-from discreet.rules.places import coarser, units_of
+from discreet.model.hierarchy import coarser, is_level_of, units_of
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -10,7 +10,7 @@ from dataclasses import MISSING, field, fields
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from discreet.errors import BadDescription
-from discreet.model.nearest import nearest
+from discreet.model.messages.text import nearest
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

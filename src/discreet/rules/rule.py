@@ -8,24 +8,34 @@ implements one stage or more; it inherits the others, which let everything pass.
     on what other rules withhold        spares, fails               -> areas to show again; a failed table
 
 Source: Rinott et al. (2018), section 2.2.
+
+The one registry of kinds of rules: a kind that is registered is read, evaluated and documented by its own class.
+
+The kinds of Discreet register themselves in the modules of `kinds/`, which are found by walking that folder.
+A third party calls `register` in the same way. A kind without a stage is refused: what is accepted is evaluated.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar
+from functools import cache
+from importlib import import_module
+from pkgutil import iter_modules
+from types import MappingProxyType
+from typing import TYPE_CHECKING, ClassVar, TypeVar
 
 from discreet.errors import Refused
-from discreet.model.told import told
+from discreet.model.hierarchy import at_or_below, finest, has_single_area
+from discreet.model.messages.refusal import at_level
+from discreet.model.messages.text import message
+from discreet.rules import kinds as home
 from discreet.rules import reading
-from discreet.rules.edits import larger_areas, one_less
-from discreet.rules.places import at_or_below, finest, holds_one
 from discreet.rules.reading import key
-from discreet.rules.sentences import at_level
+from discreet.rules.request_edits import drop_one_variable, use_larger_areas
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
     import numpy as np
     from numpy.typing import NDArray
@@ -101,8 +111,8 @@ class Rule:
 
     def mends(self, request: TableRequest, dataset: Dataset) -> Iterator[TableRequest]:
         """Edits of a request that it refuses, the nearest first."""
-        yield from larger_areas(request, dataset)
-        yield from one_less(request, dataset)
+        yield from use_larger_areas(request, dataset)
+        yield from drop_one_variable(request, dataset)
 
     # On noisy counts.
     def concerns(self, request: TableRequest, dataset: Dataset) -> bool:
@@ -120,13 +130,13 @@ class Rule:
     @property
     def reason(self) -> str:
         """What is wrong with an area that it withholds, as the end of a sentence: "In 3 of 9 areas ..."."""
-        return told("a rule withholds the cells")
+        return message("a rule withholds the cells")
 
     @property
     def sentence(self) -> str:
         """What it does, in a sentence for readers of the dataset's methodology."""
         if self.looks_at_counts:
-            return told("An area is withheld where {reason}.", reason=self.reason)
+            return message("An area is withheld where {reason}.", reason=self.reason)
         return str(self.__doc__).partition("\n")[0]
 
     def spares(self, other: Rule, slices: Slices) -> NDArray[np.bool_]:
@@ -149,13 +159,14 @@ class CountRule(Rule):
         """Whether the request crosses enough variables, at the level or below, or above it with the same people."""
         crossed = len(finest(dataset, request.used - dataset.geography))
         return crossed >= self.from_variables and (
-            at_or_below(request, dataset, self.level) or holds_one(dataset, request.used, str(self.level))
+            at_or_below(request, dataset, self.level)
+            or has_single_area(dataset, request.used, str(self.level))
         )
 
     @property
     def sentence(self) -> str:
         """What it does, and where."""
-        return told("An area is withheld where {reason}{where}.", reason=self.reason, where=self.where)
+        return message("An area is withheld where {reason}{where}.", reason=self.reason, where=self.where)
 
     @property
     def where(self) -> str:
@@ -164,7 +175,7 @@ class CountRule(Rule):
         level = at_level(self.level)
         if crossed <= 1:
             return level
-        return told(
+        return message(
             "{level}, in tables that cross {crossed} or more variables beside geography",
             level=level,
             crossed=crossed,
@@ -173,3 +184,53 @@ class CountRule(Rule):
     def reach(self, slices: Slices) -> NDArray[np.bool_]:
         """The slices at the level or below, if enough variables are crossed."""
         return slices.within(self.level) if slices.variables >= self.from_variables else slices.none()
+
+
+_KINDS: dict[str, type[Rule]] = {}
+K = TypeVar("K", bound=type[Rule])
+
+
+def register(kind: K) -> K:
+    """Add a kind of rule; use it as the outermost decorator of its class.
+
+    Raises:
+        TypeError: The class is no rule, has no name, or has no stage at which it would be evaluated.
+        ValueError: Another kind has the same name.
+    """
+    _refuse_idle(kind)
+    if not kind.__module__.startswith(f"{home.__name__}."):
+        _discover()
+    if kind.kind in _KINDS:
+        raise ValueError(f'two kinds of rules are called "{kind.kind}": {_KINDS[kind.kind]} and {kind}')
+    _KINDS[kind.kind] = kind
+    return kind
+
+
+def unregister(name: str) -> None:
+    """Take a kind out again; datasets that declare it can then not be opened."""
+    del _KINDS[name]
+
+
+def kinds() -> Mapping[str, type[Rule]]:
+    """Every kind of rule by its name in `dataset.toml`."""
+    _discover()
+    return MappingProxyType(_KINDS)
+
+
+def _refuse_idle(kind: type[Rule]) -> None:
+    if not issubclass(kind, Rule) or not kind.kind:
+        raise TypeError(f"{kind} is not a `Rule` with a `kind`")
+    if not any(kind.implements(stage) for stage in STAGES):
+        raise TypeError(
+            f'the rule "{kind.kind}" would never be evaluated: implement one of {", ".join(STAGES)}'
+        )
+    for stage, needed in (("withholds", "reason"), ("refuse_account", "is_metered")):
+        if kind.implements(stage) and not kind.implements(needed):
+            raise TypeError(f'the rule "{kind.kind}" implements `{stage}` and not `{needed}`')
+
+
+@cache
+def _discover() -> None:
+    """Import every module of `kinds/` once: each registers its own."""
+    for module in iter_modules(home.__path__, f"{home.__name__}."):
+        import_module(module.name)

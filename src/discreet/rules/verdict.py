@@ -7,6 +7,13 @@ has the smaller one as its totals. Then the complement is withheld (`complement`
 back. A table whose areas are all withheld fails, and a rule may fail one with too many.
 
 Source: Rinott et al. (2018), section 2.2, property 3.
+
+The table that the rules look at: everything that a request uses, nothing filtered, nothing regrouped.
+
+If a filter, a group or a missing total changed what the rules see, it could evade them. So every request
+that uses the same variables gets the verdict of one table: all of them crossed, with totals. Of a geography the
+finest level that is used is crossed, and the areas of all coarser levels stand above it: a difference between levels
+must not give a withheld area back. Of another hierarchy only the finest level is crossed.
 """
 
 from __future__ import annotations
@@ -17,10 +24,14 @@ from itertools import combinations
 from operator import or_
 from typing import TYPE_CHECKING, Any
 
-from discreet.model.told import told, told_number
-from discreet.rules.complement import complement, same_people
+from discreet.errors import TooManyCells
+from discreet.model.hierarchy import coarser, finest, levels_down_to
+from discreet.model.messages.refusal import cell_count
+from discreet.model.messages.text import message, plural_message
+from discreet.model.request import TableRequest, canonical
+from discreet.model.shape import table_shape
 from discreet.rules.noisy_table import slices_of
-from discreet.rules.places import coarser
+from discreet.rules.secondary_suppression import add_secondary, same_people
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -29,7 +40,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from discreet.model.dataset import Dataset
-    from discreet.model.shape import Dimension
+    from discreet.model.shape import Dimension, TableShape
     from discreet.rules.noisy_table import NoisyTable, Slices
     from discreet.rules.rule import Rule
 
@@ -91,7 +102,7 @@ def verdict_of(rules: Iterable[Rule], table: NoisyTable, dataset: Dataset) -> Ve
     seen: dict[frozenset[str], _Withheld] = {}
     for names in _fewer_first(table):
         slices = slices_of(table, dataset, names)
-        seen[names] = _withheld(declared, slices, [seen[names - {name}] for name in names])
+        seen[names] = _suppress(declared, slices, [seen[names - {name}] for name in names])
     found, areas = next(reversed(seen.values())), whole.areas()
     withheld, total = int((found.mask & areas).sum()), int(areas.sum())
     return Verdict(
@@ -129,23 +140,23 @@ class _Withheld:
         return reduce(or_, self.by_rule, self.mask & False)
 
 
-def _withheld(rules: tuple[Rule, ...], slices: Slices, smaller: list[_Withheld]) -> _Withheld:
+def _suppress(rules: tuple[Rule, ...], slices: Slices, smaller: list[_Withheld]) -> _Withheld:
     """What is withheld of a table, and of the tables with one variable less."""
     reaching = [rule for rule in rules if rule.reach(slices).any()]
     by_rule = tuple(
         reduce(
             or_,
             (each.by_rule[number] for each in smaller),
-            same_people(_failed(rule, reaching, slices), slices),
+            same_people(_failures(rule, reaching, slices), slices),
         )
         for number, rule in enumerate(rules)
     )
     failed = reduce(or_, by_rule, slices.none())
     seeds = reduce(or_, (each.mask for each in smaller), slices.none())
-    return _Withheld(by_rule, complement(failed, seeds, slices))
+    return _Withheld(by_rule, add_secondary(failed, seeds, slices))
 
 
-def _failed(rule: Rule, rules: list[Rule], slices: Slices) -> NDArray[np.bool_]:
+def _failures(rule: Rule, rules: list[Rule], slices: Slices) -> NDArray[np.bool_]:
     """The slices that a rule withholds and no rule spares."""
     if rule not in rules:
         return slices.none()
@@ -160,7 +171,9 @@ def _table_error(withheld: int, by_rule: int, total: int, rules: list[Rule]) -> 
     """Why a table fails as a whole; what is withheld as a complement fails no table but an empty one."""
     if withheld == total:
         return (
-            told("The table is too sparse to be released.") if total == 1 else told("No area can be shown.")
+            message("The table is too sparse to be released.")
+            if total == 1
+            else message("No area can be shown.")
         )
     if not by_rule:
         return None
@@ -185,12 +198,12 @@ def _findings(rules: tuple[Rule, ...], found: _Withheld, slices: Slices) -> tupl
 
 def _in_words(rule: Rule, few: int, total: int, places: tuple[Dimension, ...]) -> str:
     if not places:
-        return told("In this table {reason}.", reason=rule.reason)
-    return told("In {few:,} of {total:,} areas {reason}.", few=few, total=total, reason=rule.reason)
+        return message("In this table {reason}.", reason=rule.reason)
+    return message("In {few:,} of {total:,} areas {reason}.", few=few, total=total, reason=rule.reason)
 
 
 def _complement_in_words(more: int) -> str:
-    return told_number(
+    return plural_message(
         "One more area is withheld, so that totals less the areas shown do not give the others away.",
         "{count} more areas are withheld, so that totals less the areas shown do not give the others away.",
         more,
@@ -203,11 +216,72 @@ def advice_on(places: tuple[Dimension, ...], dataset: Dataset) -> str:
         above = coarser(dataset, place.name)
         finest = place.depths == place.depths.max(initial=0)
         if above and (place.singles[: len(place.outputs)][finest] >= 0).all():
-            return told(
+            return message(
                 'Use "{coarser}" in place of "{name}", or take a variable out, filters included.',
                 coarser=above[0],
                 name=place.name,
             )
     if places:
-        return told("Take a variable out, filters included, or use larger areas or none.")
-    return told("Take a variable out, filters included, or use broader categories.")
+        return message("Take a variable out, filters included, or use larger areas or none.")
+    return message("Take a variable out, filters included, or use broader categories.")
+
+
+#: So many tables of a dataset are remembered, at most.
+MOST_TABLES = 1_000
+
+
+def needs_table(rules: Iterable[Rule], request: TableRequest, dataset: Dataset) -> bool:
+    """Whether any rule on counts applies to a request; if none does, no table need be made for them."""
+    return any(rule.looks_at_counts and rule.concerns(request, dataset) for rule in rules)
+
+
+def rule_table(request: TableRequest, dataset: Dataset) -> TableRequest:
+    """The request whose noisy table the rules look at: equal for all that see the same levels."""
+    return _table(request, dataset)[0]
+
+
+def _table(request: TableRequest, dataset: Dataset) -> tuple[TableRequest, TableShape]:
+    """That request and its shape, which are remembered: many requests have the same."""
+    names = finest(dataset, request.used)
+    chosen = {name for name, _ in (*request.filters, *request.groups)}
+    shown = {name: levels for name, levels in request.levels if name not in chosen}
+    levels = tuple((name, _rule_levels(name, shown.get(name, (name,)), dataset)) for name in names)
+    known: dict[object, tuple[TableRequest, TableShape]] = dataset.worked_out.setdefault((_table,), {})
+    key = (request.dataset, levels)
+    found = known.get(key)
+    if found is None:
+        wide = canonical(TableRequest(request.dataset, rows=names, levels=levels), dataset)
+        if len(known) >= MOST_TABLES:
+            known.clear()
+        known[key] = found = wide, table_shape(wide, dataset)
+    return found
+
+
+def _rule_levels(name: str, shown: tuple[str, ...], dataset: Dataset) -> tuple[str, ...]:
+    """The levels of a variable that the rules look at."""
+    if name not in dataset.geography:
+        return shown[-1:]
+    above = levels_down_to(dataset, shown[-1] if shown[-1] in dataset.geography else name)
+    # A code list is no level of the hierarchy: its groups are looked at as they are.
+    return above if set(shown) <= set(above) else shown
+
+
+def rule_table_shape(request: TableRequest, dataset: Dataset) -> TableShape:
+    """The shape of that table.
+
+    Raises:
+        TooManyCells: It is too large for the rules to look at, however little of it is asked for.
+    """
+    shape = _table(request, dataset)[1]
+    most = dataset.protection.max_cells
+    if shape.cells > most:
+        raise TooManyCells(
+            message(
+                "The rules look at the table without its filters and groups. It then has {size} cells; at "
+                "most {most:,} are allowed.",
+                size=cell_count(shape.cells),
+                most=most,
+            ),
+            message("Take out a variable, filters included, or use a coarser level of the geography."),
+        )
+    return shape

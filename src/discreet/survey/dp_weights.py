@@ -19,12 +19,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from discreet.survey.fixed_point import times_ratio
+from discreet.survey.weights import times_ratio
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from discreet.survey.design import SurveyDesign
+    from discreet.survey.weight_forms import SurveyDesign
 
 
 def public_strata(

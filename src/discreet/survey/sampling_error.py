@@ -21,35 +21,35 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from discreet.model.error_ladder import NO_ERROR, SHARE_LADDER, WHOLE, rounded_up
+from discreet.model.release import NO_ERROR, SHARE_STEPS, WHOLE, round_up_to_step
 
 if TYPE_CHECKING:
     from fractions import Fraction
 
     from numpy.typing import NDArray
 
-    from discreet.survey.design import SurveyDesign
+    from discreet.survey.weight_forms import SurveyDesign
 
 
-class ErrorsTold(NamedTuple):
+class RelativeErrors(NamedTuple):
     """What stands beside the numbers of a table, in tenths of a percent; negative where nothing does."""
 
     errors: NDArray[np.int64]
     noise_shares: NDArray[np.int64]
 
 
-def declared_effects(noisy: NDArray[np.int64], design: SurveyDesign) -> NDArray[np.float64]:
+def kish_effects(noisy: NDArray[np.int64], design: SurveyDesign) -> NDArray[np.float64]:
     """Design effects from declared constants alone: Kish's, with the sampling fraction and (1 - ñ/n) of a proportion."""
     inside = np.clip(noisy, 0, design.sample_size) / design.sample_size
     return np.asarray(float(design.design_effect * (1 - design.sampling_fraction)) * (1 - inside))
 
 
-def errors_told(
+def relative_errors(
     noisy: NDArray[np.int64],
     values: NDArray[np.int64],
     effects: NDArray[np.float64],
     noise_variance: NDArray[np.float64],
-) -> ErrorsTold:
+) -> RelativeErrors:
     """The printed errors of a table and the noise's share of each.
 
     Args:
@@ -66,10 +66,10 @@ def errors_told(
     sampling = effects / np.where(there, noisy, 1)
     noise = noise_variance / np.where(there, values, 1).astype(np.float64) ** 2
     together = sampling + noise
-    errors = rounded_up(np.sqrt(together) * WHOLE)
+    errors = round_up_to_step(np.sqrt(together) * WHOLE)
     there &= errors > 0
-    shares = rounded_up(WHOLE * noise / np.where(together > 0, together, 1), SHARE_LADDER)
-    return ErrorsTold(np.where(there, errors, NO_ERROR), np.where(there, shares, NO_ERROR))
+    shares = round_up_to_step(WHOLE * noise / np.where(together > 0, together, 1), SHARE_STEPS)
+    return RelativeErrors(np.where(there, errors, NO_ERROR), np.where(there, shares, NO_ERROR))
 
 
 def unreliable(errors: NDArray[np.int64], limit: Fraction) -> NDArray[np.bool_]:

@@ -1,4 +1,9 @@
-"""The description as the custodian's file: its text, and errors that name the file as the custodian named it.
+"""Long lists of categories in files beside a description: `categories_file = "areas.csv"`.
+
+The file is a CSV in UTF-8 with the columns `code`, `label` (else the code) and `parent` (else none). Its categories are
+put into the text of the description before that is read: what is loaded and sealed is one text, which needs no file.
+
+The description as the custodian's file: its text, and errors that name the file as the custodian named it.
 
 `model` reads a text and calls it `dataset.toml`, which is its usual name; whoever opened a file of another name is told
 that name.
@@ -6,15 +11,57 @@ that name.
 
 from __future__ import annotations
 
+import csv
+import json
+import re
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from discreet.errors import BadData, BadDescription, NotFound
-from discreet.workspace.code_list_files import with_code_lists
+from discreet.records.draft.toml_text import toml_string
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
+
+_LINE = re.compile(r'^categories_file[ \t]*=[ \t]*("(?:[^"\\\n]|\\.)*")[ \t]*(#.*)?$', re.MULTILINE)
+COLUMNS = ("code", "label", "parent")
+
+
+def insert_code_lists(text: str, folder: Path) -> str:
+    """A description with the categories of its files in it.
+
+    Raises:
+        NotFound: There is no such file.
+        BadDescription: It is no list of categories.
+    """
+    return _LINE.sub(lambda found: _categories(folder / json.loads(found[1])), text)
+
+
+def _categories(path: Path) -> str:
+    if not path.is_file():
+        raise NotFound(f"There is no file {str(path)!r}, which `categories_file` names.", "Check the path.")
+    try:
+        with path.open(encoding="utf-8-sig", newline="") as file:
+            rows = csv.DictReader(file)
+            if "code" not in (rows.fieldnames or ()) or set(rows.fieldnames or ()) - set(COLUMNS):
+                raise BadDescription(
+                    f"{path.name} has the columns {', '.join(rows.fieldnames or ['none'])}.",
+                    "Name them code, label and parent; the last two may be left out.",
+                )
+            listed = [_category(row, path, rows.line_num) for row in rows]
+    except (UnicodeDecodeError, csv.Error):
+        raise BadDescription(f"{path.name} is no CSV file in UTF-8.", "Save it as CSV in UTF-8.") from None
+    return "categories = [\n" + "".join(f"  {each},\n" for each in listed) + "]"
+
+
+def _category(row: dict[str, str | None], path: Path, line: int) -> str:
+    if None in row.values() or None in row:
+        raise BadDescription(f"Line {line} of {path.name} is torn.", "Give every line the same fields.")
+    given = {key: (value or "").strip() for key, value in row.items()}
+    pairs = (f"{key} = {toml_string(value)}" for key, value in given.items() if value or key == "code")
+    return f"{{ {', '.join(pairs)} }}"
+
 
 USUAL_NAME = "dataset.toml"
 
@@ -29,7 +76,7 @@ def read_description(path: Path) -> str:
     if not path.is_file():
         raise NotFound(f"There is no file {str(path)!r}.", "Draft one with `discreet describe`.")
     try:
-        return with_code_lists(path.read_text("utf-8-sig"), path.parent)
+        return insert_code_lists(path.read_text("utf-8-sig"), path.parent)
     except UnicodeDecodeError:
         raise BadDescription(
             f"{path.name} is not a text file in UTF-8.", "Save the description as plain text in UTF-8."
@@ -37,7 +84,7 @@ def read_description(path: Path) -> str:
 
 
 @contextmanager
-def description_named(path: Path) -> Iterator[None]:
+def name_description_in_errors(path: Path) -> Iterator[None]:
     """Let what is wrong with a description, or with records against it, name the file that was read.
 
     >>> from pathlib import Path

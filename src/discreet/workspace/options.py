@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 import platformdirs
 
 from discreet.errors import BadOption
-from discreet.model.engine_section import engine_named
-from discreet.model.nearest import nearest
+from discreet.model.description.sections import parse_engine
+from discreet.model.messages.text import nearest
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -292,7 +292,7 @@ def options_from(in_file: Mapping[str, object], **given: int | str | None) -> Op
 
 def engine_of_workspace(folder: Path) -> str:
     """The kind that [engine] in `workspace.toml` names, or nothing."""
-    return engine_named(_workspace_file(folder / WORKSPACE_FILE).get("engine", {}), BadOption)
+    return parse_engine(_workspace_file(folder / WORKSPACE_FILE).get("engine", {}), BadOption)
 
 
 def watch_of_workspace(folder: Path) -> dict[str, Any]:

@@ -1,7 +1,7 @@
 """Where a server writes: its log of requests, the tokens that its processes share, what was held back and why.
 
-    <workspace>/server/log/       the log of requests (`server/audit/log.py`)
-    <workspace>/server/shared.sqlite   tokens and holds, of all processes (`server/access/shared.py`)
+    <workspace>/server/log/       the log of requests (`web/audit/log.py`)
+    <workspace>/server/shared.sqlite   tokens and holds, of all processes (`web/auth/rate_limit.py`)
     <workspace>/server/alerts.jsonl    what the watch found
 
 The option `state` names another folder, for a workspace that the server may only read. What stands there is no part of
@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from discreet.records.secret import create_secret, read_secret
+from discreet.records.keys import create_secret, read_secret
 from discreet.workspace.options import read_options
 
 FOLDER = "server"
@@ -26,7 +26,7 @@ def state_folder(folder: Path) -> Path:
     return Path(named) if named else folder / FOLDER
 
 
-def own_log_key(state: Path) -> bytes:
+def standalone_log_key(state: Path) -> bytes:
     """The key of the log of a server without a workspace: made once, and kept beside the log."""
     create_secret(state / OWN_SECRET)
     return read_secret(state / OWN_SECRET).derive("log of requests")

@@ -33,26 +33,27 @@ from discreet.errors import (
     UnknownDataset,
     WorkspaceUnusable,
 )
-from discreet.ledger.group_meter import Asker, asker_of
-from discreet.model.nearest import nearest
-from discreet.model.told import told
-from discreet.protect.cell_keys import cell_chances, cell_keys, noise_lineage
-from discreet.protect.empty_cells import EmptyCells
+from discreet.ledger.requester import Requester, requester_of
+from discreet.model.messages.text import message, nearest
+from discreet.protect.cell_keys import EmptyCells, cell_chances, cell_keys, noise_lineage
 from discreet.protect.plan import NoisePlan
 from discreet.protect.protector import CellKeyProtector
-from discreet.records.secret import read_secret
-from discreet.rules.declared import parse_rules
-from discreet.workspace.cube_files import refuse_bad_cubes
-from discreet.workspace.engine_place import open_engine, refuse_away, refuse_unsound
-from discreet.workspace.history import HISTORY
-from discreet.workspace.ledger_marks import VersionMarks
-from discreet.workspace.ledger_place import LEDGER, has_ledger, ledger_place, open_ledger
-from discreet.workspace.public_parts import public_parts
-from discreet.workspace.records_seal import verify_records
-from discreet.workspace.schema import refuse_newer_workspace
-from discreet.workspace.version import DIGEST, read_version
-from discreet.workspace.version_facts import open_version, version_facts
-from discreet.workspace.wording import WORDING, apply_wording, wording_changed
+from discreet.records.keys import read_secret
+from discreet.rules.rule_set import parse_rules
+from discreet.workspace.folder_layout import refuse_newer_workspace
+from discreet.workspace.ledger_location import LEDGER, has_ledger, ledger_location, open_ledger
+from discreet.workspace.sealed import verify_records
+from discreet.workspace.versions.history import HISTORY, resolve_version, version_facts
+from discreet.workspace.versions.label_corrections import WORDING, apply_labels, labels_mtime
+from discreet.workspace.versions.ledger_marks import VersionMarks
+from discreet.workspace.versions.public_parts import public_parts
+from discreet.workspace.versions.version import DIGEST, read_version
+from discreet.workspace.versions.version_engine import (
+    open_engine,
+    refuse_missing_records,
+    verify_cubes,
+    verify_engine,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -66,26 +67,26 @@ if TYPE_CHECKING:
     from discreet.protect.dp_protector import DpProtector
     from discreet.protect.protector import Protector
     from discreet.records.engine import Engine
-    from discreet.records.secret import Secret
+    from discreet.records.keys import Secret
     from discreet.rules.rule import Rule
     from discreet.rules.verdict import Verdict
-    from discreet.workspace.public_parts import PublicParts
-    from discreet.workspace.version import Version
-    from discreet.workspace.version_facts import VersionFacts
+    from discreet.workspace.versions.history import VersionFacts
+    from discreet.workspace.versions.public_parts import PublicParts
+    from discreet.workspace.versions.version import Version
 
 #: The file that names the version that is served.
 CURRENT = "current"
 log = logging.getLogger("discreet.cubes")
 
 
-def unknown_dataset(dataset_id: str, known: list[str]) -> UnknownDataset:
+def dataset_not_found(dataset_id: str, known: list[str]) -> UnknownDataset:
     """The refusal of an id that is none of those that are known to whoever asks."""
     return UnknownDataset(
-        told('There is no dataset "{dataset_id}".', dataset_id=dataset_id), nearest(dataset_id, known)
+        message('There is no dataset "{dataset_id}".', dataset_id=dataset_id), nearest(dataset_id, known)
     )
 
 
-def _changed(path: Path) -> tuple[int, int] | None:
+def _file_stamp(path: Path) -> tuple[int, int] | None:
     try:
         found = path.stat()
     except OSError:
@@ -116,7 +117,7 @@ class StoredDataset:
         return f"<StoredDataset {self.dataset.id} {self.digest[:8]}>"
 
 
-def _file_mark(path: str) -> tuple[int, int] | None:
+def _inode_stamp(path: str) -> tuple[int, int] | None:
     """Which file it is and since when: files are replaced whole. Of the ledger, which is written to, only which it is."""
     try:
         found = os.stat(path)  # noqa: PTH116 - asked thousands of times a second
@@ -175,19 +176,19 @@ class Workspace:
         """
         digest = self._current(dataset_id)
         if version:
-            digest = open_version(self.versions(dataset_id), version)
+            digest = resolve_version(self.versions(dataset_id), version)
         with self._opening:  # the server asks from many threads
             if not version:
                 self._forget_older(dataset_id, digest)
             if digest in self._refused:
                 raise self._refused[digest]
             home = self.folder / "datasets" / dataset_id
-            changed = wording_changed(home)
+            changed = labels_mtime(home)
             if digest not in self._open:
                 self._open[digest] = self._read(dataset_id, digest)
             elif self._worded.get(digest) != changed:
                 secret = read_secret(self.folder / "secret")
-                dataset = apply_wording(home, digest, read_version(home / digest, secret), secret)
+                dataset = apply_labels(home, digest, read_version(home / digest, secret), secret)
                 self._open[digest] = replace(self._open[digest], dataset=dataset)
             self._worded[digest] = changed
             return self._open[digest]
@@ -210,7 +211,7 @@ class Workspace:
             return tuple(map(self.mark, self.ids()))
         home = f"{self.folder}/datasets/{dataset_id}/"
         files = (home + CURRENT, home + HISTORY, home + WORDING, f"{self.folder}/{LEDGER}")
-        return dataset_id, tuple(self._refused), *map(_file_mark, files)
+        return dataset_id, tuple(self._refused), *map(_inode_stamp, files)
 
     def versions(self, dataset_id: str) -> tuple[VersionFacts, ...]:
         """The versions of a dataset that are known, the newest last.
@@ -255,11 +256,11 @@ class Workspace:
             secret = read_secret(self.folder / "secret")
             version = read_version(folder, secret)
             try:
-                refuse_away(folder, version)
+                refuse_missing_records(folder, version)
                 verify_records(folder, version.records, secret, pace)
-                refuse_unsound(folder, version, secret)
+                verify_engine(folder, version, secret)
             except RecordsAway as away:
-                if not refuse_bad_cubes(folder, secret, digest):
+                if not verify_cubes(folder, secret, digest):
                     raise
                 log.warning("%s: %s", dataset_id, away)
         except (SecretUnusable, WorkspaceUnusable) as error:
@@ -271,7 +272,7 @@ class Workspace:
             self._refused.pop(digest, None)
         return digest
 
-    def asker(self, key: str | None) -> Asker | None:
+    def asker(self, key: str | None) -> Requester | None:
         """Whose API key it is, or nobody's without one.
 
         Raises:
@@ -283,7 +284,7 @@ class Workspace:
         register = self.register()
         if register is None:
             self._refuse_keys_without_accounts()
-        return self.with_ledger(asker_of(register.key(key)))
+        return self.with_ledger(requester_of(register.key(key)))
 
     def register(self) -> Register | None:
         """All accounts and keys as they are now; None where there is no ledger.
@@ -297,25 +298,25 @@ class Workspace:
         if self._accounts is None:
             if not has_ledger(self.folder):
                 return None
-            self._accounts = open_database(ledger_place(self.folder))
+            self._accounts = open_database(ledger_location(self.folder))
         return Accounts(self._accounts).register()
 
-    def register_mark(self) -> object:
+    def accounts_stamp(self) -> object:
         """When the ledger's file was written last; None where it is none."""
-        place = self._ledger_place = self._ledger_place or ledger_place(self.folder)
+        place = self._ledger_place = self._ledger_place or ledger_location(self.folder)
         if isinstance(place, str):
             return None
-        return [_changed(place), _changed(place.with_name(f"{place.name}-wal"))]
+        return [_file_stamp(place), _file_stamp(place.with_name(f"{place.name}-wal"))]
 
-    def with_ledger(self, asker: Asker) -> Asker:
+    def with_ledger(self, asker: Requester) -> Requester:
         """Who asks, with the place where what they use is written down: where accounts were read, it is known."""
         return replace(asker, database=self._accounts)
 
     def _refuse_keys_without_accounts(self) -> NoReturn:
         """Without a ledger there are no accounts, and no key is one of theirs; what must be charged is refused elsewhere."""
         raise BadKey(
-            told("The API key is not accepted: this server has no accounts."),
-            told("Ask without a key. A custodian makes accounts with `discreet account create`."),
+            message("The API key is not accepted: this server has no accounts."),
+            message("Ask without a key. A custodian makes accounts with `discreet account create`."),
         )
 
     def close(self) -> None:
@@ -328,7 +329,7 @@ class Workspace:
 
     def _current(self, dataset_id: str) -> str:
         if not self.has(dataset_id):
-            raise unknown_dataset(dataset_id, self.ids())
+            raise dataset_not_found(dataset_id, self.ids())
         pointer = self.folder / "datasets" / dataset_id / CURRENT
         digest = pointer.read_text("ascii", errors="replace").strip()
         if not DIGEST.match(digest):
@@ -339,7 +340,7 @@ class Workspace:
         folder = self.folder / "datasets" / dataset_id / digest
         secret = read_secret(self.folder / "secret")
         version = read_version(folder, secret)
-        dataset = apply_wording(folder.parent, digest, version, secret)
+        dataset = apply_labels(folder.parent, digest, version, secret)
         protector = self._protector(version, secret, folder)
         engine = open_engine(folder, version, secret, self.threads)
         return StoredDataset(
@@ -361,19 +362,19 @@ class Workspace:
             return CellKeyProtector(
                 keys, version.noise, dice, EmptyCells(secret, dataset, version.noise.modulus)
             )
-        from discreet.protect.described_noise import DescriptionNoise  # noqa: PLC0415 - only under dp
+        from discreet.protect.description_keys import DescriptionNoise  # noqa: PLC0415 - only under dp
         from discreet.protect.dp_protector import DpProtector  # noqa: PLC0415
-        from discreet.workspace.booking import declared_budget  # noqa: PLC0415
+        from discreet.workspace.versions.charge_load import plan_budget  # noqa: PLC0415
 
         if self._ledger is None:
             self._ledger = open_ledger(self.folder)
-        ledger = self._ledger.marked_by(VersionMarks(self.folder, secret, folder))
-        ledger.refuse_other_terms(declared_budget(version.noise))
+        ledger = self._ledger.with_checkpoints(VersionMarks(self.folder, secret, folder))
+        ledger.refuse_other_terms(plan_budget(version.noise))
         source = DescriptionNoise(
             secret, dataset, dataset.version, version.fingerprint, version.noise.noise()
         )
         if version.noise.joint is None:
             return DpProtector(version.noise, source, ledger)
-        from discreet.workspace.residuals import read_residuals  # noqa: PLC0415
+        from discreet.workspace.versions.public_parts import read_residuals  # noqa: PLC0415
 
         return DpProtector(version.noise, source, ledger, read_residuals(folder, version.noise.joint))

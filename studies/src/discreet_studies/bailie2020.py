@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from discreet.survey.design import SurveyDesign
 from discreet.survey.dp_weights import invariant
+from discreet.survey.weight_forms import SurveyDesign
 from discreet_studies.exhibit import Exhibit, Exhibits, Finding
 
 if TYPE_CHECKING:

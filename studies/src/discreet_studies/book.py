@@ -30,7 +30,7 @@ from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
 from discreet.errors import BadRequest
-from discreet.model.nearest import nearest
+from discreet.model.messages.text import nearest
 from discreet_studies.book_tables import TABLES
 
 if TYPE_CHECKING:

@@ -14,18 +14,18 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from discreet.assess.entropy_risk import conditional_entropy, entropy
-from discreet.assess.two_way import analyse
+from discreet.assess.risk_utility import conditional_entropy, entropy
+from discreet.assess.simulation import analyse
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
-    from discreet.assess.two_way import Naive
+    from discreet.assess.simulation import NaiveAnalysis
 
     Floats = NDArray[np.float64]
 
 
-def pearson(tables: ArrayLike) -> Naive:
+def pearson(tables: ArrayLike) -> NaiveAnalysis:
     """The naive analysis of each two-way table; empty rows and columns are left out of its degrees of freedom.
 
     >>> pearson([[[10, 20], [20, 10]]]).pearson.round(4).tolist()

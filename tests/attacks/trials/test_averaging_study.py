@@ -2,16 +2,16 @@
 
 import pytest
 
-from discreet.attacks.averaging import PARTS, WORDS
 from discreet.attacks.knowledge import CELLKEY, DESCRIBED, DP, UNPROTECTED
-from discreet.attacks.trials.averaging_study import AveragingStudy
+from discreet.attacks.query_averaging import PARTS, WORDS
+from discreet_studies.attacks.averaging_trial import AveragingTrial
 
 pytestmark = pytest.mark.slow
 
 
 @pytest.fixture(scope="module")
 def study():
-    return AveragingStudy(people=6_000, targets=100, ways=16, epsilon=2.0, seed=2).run()
+    return AveragingTrial(people=6_000, targets=100, ways=16, epsilon=2.0, seed=2).run()
 
 
 def curve_of(study, protection, kind):
@@ -63,6 +63,6 @@ def test_under_dp_a_second_margin_helps_once_and_the_bound_holds(study, kind):
 
 def test_two_studies_of_one_seed_are_the_same():
     runs = [
-        AveragingStudy(people=1_000, targets=20, ways=2, seed=5, against=(CELLKEY,)).run() for _ in range(2)
+        AveragingTrial(people=1_000, targets=20, ways=2, seed=5, against=(CELLKEY,)).run() for _ in range(2)
     ]
     assert runs[0] == runs[1]

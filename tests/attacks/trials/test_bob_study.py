@@ -4,14 +4,13 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from discreet.attacks.bob import Findings
 from discreet.attacks.bound import success_bound
+from discreet.attacks.differencing import Findings
 from discreet.attacks.knowledge import CELLKEY, DESCRIBED, DP, UNPROTECTED, Knowledge, plan_of
-from discreet.attacks.success import share
-from discreet.attacks.trials.bob_study import BobStudy, decide
-from discreet.attacks.trials.population import works
-from discreet.attacks.trials.targets import describe
-from discreet.model.dataset_toml import parse_dataset
+from discreet.model.description.dataset_toml import parse_dataset
+from discreet_studies.attacks.bob_trial import BobTrial, decide
+from discreet_studies.attacks.scoring import share
+from discreet_studies.attacks.targets import describe, works
 
 pytestmark = pytest.mark.slow
 
@@ -20,7 +19,7 @@ FALSE_ALARM = 1e-6
 
 @pytest.fixture(scope="module")
 def study():
-    return BobStudy(people=4_000, targets=200, pairs=10, epsilon=2.0, seed=2).run()
+    return BobTrial(people=4_000, targets=200, pairs=10, epsilon=2.0, seed=2).run()
 
 
 def curve_of(study, protection):
@@ -68,7 +67,7 @@ def test_a_server_that_gives_every_bob_away_is_not_within_the_bound():
     """The scoring itself: evidence that is always right, under a promise of epsilon 1."""
     truth = np.arange(400) % 2 == 0
     population, *_ = works(4_000, 400, 1)
-    study = BobStudy()
+    study = BobTrial()
     dataset = parse_dataset(describe(population, DP, study.budget))
     evidence = np.where(truth, 1.0, -1.0)[:, None]
     rows = tuple(table.noise.rows[0] for table in plan_of(dataset).tables)
@@ -114,7 +113,7 @@ def test_the_rule_that_the_page_recommends_refuses_the_second_table_of_a_pair(tm
 
     population, *_ = works(400, 20, 1)
     rule = '[[rule]]\nkind = "nested-groups"\nfewer_than = 2\nfilters = true\n\n[protection]\n'
-    text = describe(population, CELLKEY, BobStudy().budget).replace("[protection]\n", rule, 1)
+    text = describe(population, CELLKEY, BobTrial().budget).replace("[protection]\n", rule, 1)
     (tmp_path / "dataset.toml").write_text(text, "utf-8")
     records = pa.table(
         {"person": range(400), **{name: population.codes(name) for name in population.records}}

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from discreet.attacks.trials.county import AREAS, METHODS, County
-from discreet.model.dataset_toml import parse_dataset
+from discreet.model.description.dataset_toml import parse_dataset
+from discreet_studies.attacks.rule_sets import AREAS, METHODS, County
 
 
 def test_a_county_follows_from_its_seed_and_its_figures():

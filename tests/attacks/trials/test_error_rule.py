@@ -3,11 +3,10 @@
 import numpy as np
 import pytest
 
-from discreet.attacks.interface import Notebook
-from discreet.attacks.trials.error_rule import ErrorRule
-from discreet.attacks.trials.surveys import AVERAGE, STRATA, reader_of, sample, served
-from discreet.attacks.weights import look
+from discreet.attacks.knowledge import QueryCache
+from discreet.attacks.survey_weights import query_tables
 from discreet.model.request import TableRequest
+from discreet_studies.attacks.surveys import AVERAGE, STRATA, ErrorRule, reader_of, sample, served
 
 TABLE = TableRequest("spudlandia", ("state",), ("age", "gender"))
 
@@ -17,7 +16,7 @@ def chances_of_the_truth(people, form):
     with served(people, form) as door:
         reader, outside = reader_of(door, form), people.outside(weights=True)
         rule = ErrorRule(form, reader.survey, outside, door.door.dataset.weight_decimals, reader.law)
-        seen, _ = look(Notebook(door), [TABLE], ("count", "weighted"))
+        seen, _ = query_tables(QueryCache(door), [TABLE], ("count", "weighted"))
         found = [rule(cell, each, np.array([people.count(cell)])) for cell, each in seen.items()]
     return np.array([chance[0] for chance in found if chance is not None])
 

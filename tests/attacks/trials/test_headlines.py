@@ -2,7 +2,7 @@
 
 import pytest
 
-from discreet.attacks.trials.headlines import headlines
+from discreet_studies.attacks.report import headlines
 
 
 def test_a_study_of_versions_is_told_for_each_protection_and_for_collected_corrections():

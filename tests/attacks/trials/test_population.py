@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from discreet.attacks.trials.population import MARITAL, SALARY, TRAITS, town, works
 from discreet.errors import BadRequest
+from discreet_studies.attacks.targets import MARITAL, SALARY, TRAITS, town, works
 
 
 def test_every_workplace_has_one_bob_and_the_attacker_knows_his_traits():

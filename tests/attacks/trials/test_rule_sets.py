@@ -1,9 +1,9 @@
 """Every rule set of the demo and of the tests is attacked; one that is not makes its test fail."""
 
-from discreet.attacks.trials.rule_sets import RULE_SETS, on_counts
-from discreet.model.dataset_toml import parse_dataset
-from discreet.rules.declared import parse_rules
+from discreet.model.description.dataset_toml import parse_dataset
+from discreet.rules.rule_set import parse_rules
 from discreet.workspace.demo import DEMOS
+from discreet_studies.attacks.rule_sets import RULE_SETS, on_counts
 
 
 def test_every_rule_set_of_the_demo_that_withholds_areas_is_attacked():

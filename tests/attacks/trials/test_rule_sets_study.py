@@ -3,12 +3,11 @@
 import numpy as np
 import pytest
 
-from discreet.attacks.trials.county import METHODS
-from discreet.attacks.trials.rule_sets import RULE_SETS
-from discreet.attacks.trials.rule_sets_study import OPEN, RuleSetsStudy
-from discreet.attacks.trials.withheld_study import LIMIT
 from discreet.errors import BadRequest
-from discreet.rules import complement
+from discreet.rules import secondary_suppression as complement
+from discreet_studies.attacks.rule_sets import METHODS, RULE_SETS
+from discreet_studies.attacks.rule_sets_trial import OPEN, RuleSetsTrial
+from discreet_studies.attacks.withheld_trial import LIMIT
 
 #: A right ratio at the limit lies two standard errors below it in one case of forty; the seeds are fixed.
 FALSE_ALARM = 0.025
@@ -17,7 +16,7 @@ NAMED = {each.name: each for each in RULE_SETS}
 
 def line(name, method):
     """What one rule set gives under one method."""
-    return RuleSetsStudy(2).tried(NAMED[name], method)
+    return RuleSetsTrial(2).tried(NAMED[name], method)
 
 
 @pytest.mark.slow
@@ -52,4 +51,4 @@ def test_a_complement_by_people_alone_gives_unusual_areas_back(monkeypatch):
 def test_a_study_of_nothing_is_refused():
     for wrong in ({"regions": 1}, {"ways": 0}):
         with pytest.raises(BadRequest, match="are asked for"):
-            RuleSetsStudy(**wrong)
+            RuleSetsTrial(**wrong)

@@ -3,11 +3,11 @@ from types import SimpleNamespace
 import pytest
 
 from discreet.attacks.knowledge import DP, UNPROTECTED
-from discreet.attacks.trials.study import grid_up_to, noise_in_words
-from discreet.model.dataset_toml import parse_dataset
-from discreet.model.declared_dp import declared_dp
+from discreet.model.description.dataset_toml import parse_dataset
+from discreet.model.universe import dp_terms
 from discreet.noise import laplace
 from discreet.protect.plan import make_plan
+from discreet_studies.attacks.scoring import grid_up_to, noise_in_words
 
 
 def test_the_grid_starts_at_one_ends_at_the_last_and_ascends():
@@ -32,7 +32,7 @@ def test_a_law_is_told_by_its_parameters_and_the_variance_of_large_counts():
 
 def test_under_dp_the_claim_is_told_with_its_tables(private_town):
     dataset = parse_dataset(private_town.description)
-    terms, universe = declared_dp(dataset)
+    terms, universe = dp_terms(dataset)
     plan = make_plan(dataset, universe, terms, {"family": "laplace"})
     told = noise_in_words(SimpleNamespace(protection=DP, declared=plan))
     assert told["claim"]["epsilon"] == 4.0

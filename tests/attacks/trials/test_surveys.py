@@ -5,7 +5,9 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from discreet.attacks.trials.surveys import (
+from discreet.errors import BadRequest
+from discreet.model.request import TableRequest
+from discreet_studies.attacks.surveys import (
     CELL_AVERAGE,
     OVERALL_AVERAGE,
     SHARED_STEPS,
@@ -15,8 +17,6 @@ from discreet.attacks.trials.surveys import (
     sample,
     served,
 )
-from discreet.errors import BadRequest
-from discreet.model.request import TableRequest
 
 COUNTS = TableRequest("spudlandia", ("state",), ("likes",))
 WEIGHTED = TableRequest("spudlandia", ("state",), ("likes",), measure="weighted")

@@ -6,14 +6,13 @@ import inspect
 import numpy as np
 import pytest
 
-from discreet.answer.door import Door
 from discreet.attacks.knowledge import CELLKEY, DESCRIBED, DP, UNPROTECTED
-from discreet.attacks.trials import targets as module
-from discreet.attacks.trials.averaging_study import AveragingStudy
-from discreet.attacks.trials.bob_study import BobStudy
-from discreet.attacks.trials.population import town
-from discreet.attacks.trials.targets import describe, targets
 from discreet.model.request import TableRequest
+from discreet.release.dataset_service import DatasetService
+from discreet_studies.attacks import targets as module
+from discreet_studies.attacks.averaging_trial import AveragingTrial
+from discreet_studies.attacks.bob_trial import BobTrial
+from discreet_studies.attacks.targets import describe, targets, town
 
 
 @pytest.fixture(scope="module")
@@ -43,7 +42,7 @@ def by_hand(people, parts, axes):
 
 @pytest.mark.parametrize("parts", REQUESTS, ids=str)
 def test_the_baseline_is_what_counting_by_hand_gives(people, parts):
-    ((knowledge, interface),) = targets(people, [UNPROTECTED], AveragingStudy().budget, 1)
+    ((knowledge, interface),) = targets(people, [UNPROTECTED], AveragingTrial().budget, 1)
     answer = interface.ask(TableRequest(knowledge.dataset.id, **parts))
     assert not answer.missing.any()
     names = (*parts.get("rows", ()), *parts.get("columns", ()))
@@ -62,7 +61,7 @@ def test_the_baseline_is_what_counting_by_hand_gives(people, parts):
 def test_protected_targets_answer_near_the_truth_and_not_with_it(people):
     found = {}
     for knowledge, interface in targets(
-        people, [UNPROTECTED, CELLKEY, DESCRIBED], AveragingStudy().budget, 1
+        people, [UNPROTECTED, CELLKEY, DESCRIBED], AveragingTrial().budget, 1
     ):
         request = TableRequest(knowledge.dataset.id, ("area",), ("age",), totals=False)
         found[knowledge.protection] = interface.ask(request).values
@@ -77,8 +76,8 @@ def test_protected_targets_answer_near_the_truth_and_not_with_it(people):
 @pytest.mark.slow
 def test_what_an_attacker_works_out_about_dp_is_what_its_releases_say(people):
     asked = []
-    for knowledge, interface in targets(people, [DP], AveragingStudy(epsilon=2.0).budget, 1):
-        assert isinstance(interface.door, Door)
+    for knowledge, interface in targets(people, [DP], AveragingTrial(epsilon=2.0).budget, 1):
+        assert isinstance(interface.door, DatasetService)
         for also in ((), (("marital", ("single", "other")),), (("birthplace", ("here", "east")),)):
             filters = (("age", ("child",)), *also)
             request = TableRequest(knowledge.dataset.id, ("area",), filters=filters, totals=False)
@@ -96,7 +95,7 @@ def test_what_an_attacker_works_out_about_dp_is_what_its_releases_say(people):
 @pytest.mark.parametrize("protection", [CELLKEY, DP])
 def test_the_same_seed_gives_the_same_noise_and_another_seed_another(people, protection):
     def released(seed):
-        knowledge, interface = next(opened := targets(people, [protection], AveragingStudy().budget, seed))
+        knowledge, interface = next(opened := targets(people, [protection], AveragingTrial().budget, seed))
         values = interface.ask(TableRequest(knowledge.dataset.id, ("area",), ("age",))).values.tolist()
         opened.close()
         return values
@@ -110,9 +109,9 @@ def test_nothing_is_imported_that_would_reach_behind_the_interface():
     ours = {name.split(".")[1] for name in used if name.startswith("discreet.")}
     assert ours <= {"answer", "attacks", "model"}
     assert {name for name in used if name.startswith("discreet.answer")} == {
-        "discreet.answer.door",
-        "discreet.answer.doors",
-        "discreet.answer.load",
+        "discreet.release.dataset_service",
+        "discreet.release.dataset_registry",
+        "discreet.release.load_cautions",
     }
 
 
@@ -120,7 +119,7 @@ def test_a_description_under_dp_declares_every_table_of_the_attack_and_no_other(
     import tomllib
 
     people = town(1_000, 20, seed=1)[0]
-    budget = BobStudy(epsilon=0.5).budget
+    budget = BobTrial(epsilon=0.5).budget
     protection = tomllib.loads(describe(people, "dp", budget))["protection"]
     assert protection["method"] == "dp"
     assert [tuple(table) for table in protection["universe"]["tables"]] == list(budget.tables)

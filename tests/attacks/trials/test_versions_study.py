@@ -3,16 +3,16 @@
 import numpy as np
 import pytest
 
-from discreet.attacks.success import share
-from discreet.attacks.trials.population import works
-from discreet.attacks.trials.versions_study import PLACE, VersionsStudy, corrected
+from discreet_studies.attacks.scoring import share
+from discreet_studies.attacks.targets import works
+from discreet_studies.attacks.versions_trial import PLACE, VersionsTrial, corrected
 
 FALSE_ALARM = 1e-6
 
 
 @pytest.fixture(scope="module")
 def study():
-    return VersionsStudy(people=3_000, targets=60, collected=(1, 4), epsilon=1.0, seed=3).run()
+    return VersionsTrial(people=3_000, targets=60, collected=(1, 4), epsilon=1.0, seed=3).run()
 
 
 def result_of(study, choice):

@@ -5,13 +5,13 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from discreet.attacks.trials import weights_study
-from discreet.attacks.trials.surveys import CELL_AVERAGE, OPEN, OpenForm, cell_at, reader_of, sample, served
-from discreet.attacks.trials.weights_study import FALSE_ALARM, TABLES, WeightsStudy, mean_with_error
-from discreet.attacks.weights import attack
+from discreet.attacks.survey_weights import attack
 from discreet.errors import BadRequest
 from discreet.model.request import TableRequest
 from discreet.workspace.demo import spudlandia
+from discreet_studies.attacks import weights_trial as weights_study
+from discreet_studies.attacks.surveys import CELL_AVERAGE, OPEN, OpenForm, cell_at, reader_of, sample, served
+from discreet_studies.attacks.weights_trial import FALSE_ALARM, TABLES, WeightsTrial, mean_with_error
 
 
 def last_points(study):
@@ -21,7 +21,7 @@ def last_points(study):
 def test_what_cannot_be_tried_is_refused():
     for wrong in ({"surveys": 1}, {"tables": 7}, {"against": ("magic",)}, {"against": ("unprotected",)}):
         with pytest.raises(BadRequest):
-            WeightsStudy(**wrong)
+            WeightsTrial(**wrong)
 
 
 def test_the_mean_has_the_interval_of_student():
@@ -51,7 +51,7 @@ def test_eight_requests_open_the_shipped_survey_under_cell_averages():
 @pytest.mark.slow
 def test_open_forms_are_found_open_and_served_ones_stay_at_counts_alone():
     """The named wrong alternatives are the open forms; a sound form is called open with FALSE_ALARM."""
-    study = WeightsStudy(surveys=2, tables=1, seed=1).run()
+    study = WeightsTrial(surveys=2, tables=1, seed=1).run()
     assert study["false_alarm"] == FALSE_ALARM
     assert study["baseline"]["curve"][-1]["exact"] == 1
     for form, point in last_points(study).items():
@@ -88,7 +88,7 @@ def test_errors_made_from_true_counts_are_found_out(monkeypatch):
     monkeypatch.setattr(
         weights_study, "interface_of", lambda door, people, _form: TellingErrors(door, people)
     )
-    study = WeightsStudy(surveys=12, tables=1, seed=1, against=("average-weight",)).run()
+    study = WeightsTrial(surveys=12, tables=1, seed=1, against=("average-weight",)).run()
     point = last_points(study)["average-weight"]
     assert not point["within_bar"]
     assert point["gain"] > 0.05

@@ -5,13 +5,13 @@ from itertools import product
 import pyarrow as pa
 import pytest
 
-from discreet.answer import question
-from discreet.attacks.trials import withheld_study
-from discreet.attacks.trials.withheld_study import LIMIT, WithheldStudy
 from discreet.attacks.withheld_questions import STARTS
 from discreet.errors import BadRequest
+from discreet.release import checked_request as question
 from discreet.rules import verdict
 from discreet.workspace.demo import census_batches, census_description
+from discreet_studies.attacks import withheld_trial as withheld_study
+from discreet_studies.attacks.withheld_trial import LIMIT, WithheldTrial
 
 DISTRICTS = [("region", "district")]
 PAIRS = [("employment", "occupation"), ("sex", "birthplace"), ("age", "employment")]
@@ -40,7 +40,7 @@ def ratios(study):
 @pytest.mark.slow
 def test_withheld_areas_of_the_demo_stay_withheld(census, monkeypatch):
     some_tables(monkeypatch)
-    study = WithheldStudy(ways=4).attack_on(*census)
+    study = WithheldTrial(ways=4).attack_on(*census)
     (result,) = study["results"]
     assert len(result["tables"]) == 3
     assert result["within_limit"]
@@ -51,24 +51,24 @@ def test_withheld_areas_of_the_demo_stay_withheld(census, monkeypatch):
 def test_without_complement_and_listing_they_come_back(census, monkeypatch):
     some_tables(monkeypatch)
     old_behaviour(monkeypatch)
-    study = WithheldStudy(ways=4).attack_on(*census)
+    study = WithheldTrial(ways=4).attack_on(*census)
     assert not study["results"][0]["within_limit"]
     assert max(ratios(study)["shares"]) < 0.5 < LIMIT
 
 
 def test_a_study_of_nothing_claims_nothing(town):
     with pytest.raises(BadRequest, match="No table was found"):
-        WithheldStudy(ways=1, most=1).attack_on(town.description, town.records)
+        WithheldTrial(ways=1, most=1).attack_on(town.description, town.records)
     for wrong in ({"ways": 0}, {"most": 0}, {"most": 4}):
         with pytest.raises(BadRequest, match="are asked for"):
-            WithheldStudy(**wrong)
+            WithheldTrial(**wrong)
 
 
 def test_a_study_is_told_as_data(town):
     figures = "{ S3 = 100, N1 = 5000, N2 = 5000, S1 = 5000, S2 = 5000 }"
     rule = f'[[rule]]\nkind = "minimum-area-size"\nvariable = "area"\nleast = 1000\nfigures = {figures}\n\n[protection]\n'
     text = town.description.replace("[protection]\n", rule, 1)
-    study = WithheldStudy(ways=1, most=1).attack_on(text, town.records)
+    study = WithheldTrial(ways=1, most=1).attack_on(text, town.records)
     assert (study["attack"], study["limit"], study["baseline"]) == ("withheld", LIMIT, None)
     (result,) = study["results"]
     assert {table["level"] for table in result["tables"]} == {"area"}

@@ -2,14 +2,14 @@
 
 import json
 
-from discreet.answer.doors import open_doors
-from discreet.inference.compared import compare
+from discreet.inference.version_comparison import compare
 from discreet.model.request import request_from_text
+from discreet.release.dataset_registry import open_registry
 
 
 def test_two_versions_are_compared(run_here, town_versions):
     given = ("compare", "town", "--version", "2", "--with", "1", "--rows", "sex", "-w", town_versions)
-    doors = open_doors(town_versions)
+    doors = open_registry(town_versions)
     new, old = (
         doors.door("town", version=word).release(request_from_text("town", rows=["sex"])) for word in "21"
     )

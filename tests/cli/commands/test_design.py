@@ -1,3 +1,8 @@
+"""Every parameter of every family is an option of the command.
+
+Families side by side at one epsilon and delta.
+"""
+
 from __future__ import annotations
 
 import json
@@ -8,8 +13,21 @@ from typer.testing import CliRunner
 from discreet.cli.commands.design import make_design, read_modulus
 from discreet.cli.main import app
 from discreet.errors import BadRequest, DiscreetError, InfeasibleDesign
+from discreet.noise.families import families
 
-KEYS = {"family", "parameters", "modulus", "rows", "repeats", "moments", "privacy", "notes"}
+
+def test_an_epsilon_that_maxent_does_not_have_says_where_to_audit():
+    found = make_design("maxent", {"D": 5, "V": 3, "symmetric": True, "epsilon": 0.25}, 2**32, None).document
+    assert found["privacy"]["epsilon"] == 0.25
+    assert "epsilon" not in found["parameters"]
+
+
+def test_every_parameter_has_one_option_with_its_meaning_and_its_families(run_here):
+    shown = " ".join(run_here("design", "--help", COLUMNS="200").stdout.split())
+    for family in families():
+        for parameter in family.parameters:
+            assert f"--{parameter.name.replace('_', '-')}" in shown
+    assert run_here("design", "laplace", "--no-such", "1").returncode == 2
 
 
 def run(*words):
@@ -17,6 +35,25 @@ def run(*words):
 
 
 def document(*words):
+    result = run(*words, "--json")
+    assert result.exception is None, result.exception
+    return json.loads(result.stdout)
+
+
+def test_compare_sets_the_families_side_by_side():
+    found = document("compare", "--epsilon", "1.5", "--m", "7")
+    by_name = {side["family"]: side for side in found["families"]}
+    assert by_name["normal"]["parameters"]["m"] == 12
+    assert by_name["laplace"]["within"][5][0] == pytest.approx(0.635, abs=5e-4)
+    shown = run("compare", "--epsilon", "1.5", "--m", "7").stdout
+    assert "laplace" in shown
+    assert "0.64" in shown
+
+
+KEYS = {"family", "parameters", "modulus", "rows", "repeats", "moments", "privacy", "notes"}
+
+
+def document_design(*words):
     result = run(*words, "--json")
     assert result.exception is None, result.exception
     return json.loads(result.stdout)
@@ -39,7 +76,7 @@ def document(*words):
     ],
 )
 def test_every_family_gives_the_whole_document(words):
-    found = document(*words)
+    found = document_design(*words)
     assert set(found) >= KEYS
     assert found["family"] == words[0]
     assert set(found["privacy"]) == {
@@ -55,7 +92,7 @@ def test_every_family_gives_the_whole_document(words):
 
 
 def test_the_abs_design_is_the_papers_example():
-    found = document("abs", "--epsilon", "0.5", "--delta", "1e-4")
+    found = document_design("abs", "--epsilon", "0.5", "--delta", "1e-4")
     assert found["parameters"]["D"] == 25
     assert found["rows"][0]["thresholds"][:3] == [425760, 1126343, 2255949]
     assert found["moments"]["bias"] == pytest.approx(-5.820766091346741e-09, rel=1e-12)
@@ -67,13 +104,13 @@ def test_the_abs_design_is_the_papers_example():
 
 
 def test_the_exact_delta_of_truncated_laplace_is_its_end_probability():
-    found = document("laplace", "--epsilon", "1.5", "--m", "7", "--modulus", "2^64")
+    found = document_design("laplace", "--epsilon", "1.5", "--m", "7", "--modulus", "2^64")
     assert found["privacy"]["delta"] == pytest.approx(1.7489922673005475e-05, rel=1e-9)
     assert found["privacy"]["epsilon"] == 1.5
 
 
 def test_a_variance_not_reached_is_said_in_the_notes():
-    found = document("maxent", "--D", "5", "--V", "3", "--js", "0")
+    found = document_design("maxent", "--D", "5", "--V", "3", "--js", "0")
     assert len(found["rows"]) == 6
     assert any("below its bound 3" in note for note in found["notes"])
 
@@ -83,7 +120,7 @@ def test_out_writes_what_json_prints(tmp_path):
     result = run(*words, "--out", str(tmp_path / "table.json"))
     assert result.exception is None
     assert result.stdout == ""
-    assert json.loads((tmp_path / "table.json").read_text()) == document(*words)
+    assert json.loads((tmp_path / "table.json").read_text()) == document_design(*words)
 
 
 def test_people_see_the_row_the_moments_and_the_promise():
@@ -173,7 +210,7 @@ def test_a_law_of_many_values_is_shown_by_its_middle_and_all_of_it_when_asked():
     shown, everything = run(*words).stdout, run(*words, "--all").stdout
     assert len(shown.splitlines()) < 60
     assert "80 more values from -60 to +60" in shown
-    law = document(*words)["rows"][-1]
+    law = document_design(*words)["rows"][-1]
     assert everything.count("\n") > len(law["values"]) == 121
     middle = [p for v, p in zip(law["values"], law["probabilities"], strict=True) if abs(v) <= 20]
     assert f"{1 - sum(middle):.4g} together; --all shows them" in shown

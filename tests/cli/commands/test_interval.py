@@ -4,12 +4,15 @@ import json
 
 from typer.testing import CliRunner
 
-from discreet.answer.pipeline import release_table
 from discreet.cli.main import app
 from discreet.errors import BadRequest
-from discreet.inference.cell_targets import interval_of
-from discreet.inference.interval_document import every_document, interval_document
+from discreet.inference.confidence_intervals.table_intervals import (
+    every_document,
+    interval_document,
+    interval_of,
+)
 from discreet.model.request import request_from_text
+from discreet.release.pipeline import release_table
 
 
 def run(workspace, *arguments):

@@ -5,16 +5,16 @@ import time
 
 import pytest
 
-from discreet.server.access.shared import STOP, Hold, Shared
-from discreet.server.audit.log import LogRules, RequestLog
-from discreet.server.watch.alerts import Alert, add_alert
+from discreet.web.audit.log import AuditLog, LogPolicy
+from discreet.web.auth.rate_limit import STOP, Hold, RateLimitStore
+from discreet.web.detectors.alerts import Alert, add_alert
 from discreet.workspace.server_state import log_key
 
 
 def test_a_log_is_verified_and_a_changed_one_is_named(run_here, town_folder):
     folder = town_folder
     assert "no log" in run_here("log", "verify", "-w", folder).stderr
-    with RequestLog(folder / "server" / "log", log_key(folder), LogRules()) as log:
+    with AuditLog(folder / "server" / "log", log_key(folder), LogPolicy()) as log:
         for n in range(3):
             log.add({"n": n})
     sound = run_here("log", "verify", "-w", folder)
@@ -33,7 +33,7 @@ def test_a_log_is_verified_and_a_changed_one_is_named(run_here, town_folder):
 def test_alerts_are_shown_judged_again_and_a_hold_is_lifted(run_here, town_folder):
     folder = town_folder
     assert "no alerts" in run_here("log", "alerts", "-w", folder).stderr
-    with RequestLog(folder / "server" / "log", log_key(folder), LogRules()) as log:
+    with AuditLog(folder / "server" / "log", log_key(folder), LogPolicy()) as log:
         for n in range(6):
             item = {"dataset": "town", "request": f"rows=sex&filter=area={'+'.join('abc'[: n % 3 + 1])}"}
             log.add(
@@ -43,7 +43,9 @@ def test_alerts_are_shown_judged_again_and_a_hold_is_lifted(run_here, town_folde
         folder / "server",
         Alert("2026-01-01T00:00:00+00:00", "account:ann", "areas", "stop", 30, "town", "area"),
     )
-    Shared(folder / "server" / "shared.sqlite").hold(Hold("account:ann", STOP, time.time() + 600, "areas"))
+    RateLimitStore(folder / "server" / "shared.sqlite").hold(
+        Hold("account:ann", STOP, time.time() + 600, "areas")
+    )
     shown = run_here("log", "alerts", "-w", folder)
     assert "account:ann  areas  30  town area  stop" in shown.stdout
     assert "held back: account:ann" in shown.stdout

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from discreet.answer.doors import Doors
+from discreet.release.dataset_registry import DatasetRegistry
 from discreet.workspace.workspace import Workspace
 
 
@@ -14,7 +14,7 @@ def folder(town_folder):
 
 
 def test_json_is_the_document_and_people_see_its_sentences(folder, run_here):
-    document = Doors(Workspace(folder)).methodology("town")
+    document = DatasetRegistry(Workspace(folder)).methodology("town")
     assert json.loads(run_here("methodology", "town", "-w", folder, "--json").stdout) == document
     told = run_here("methodology", "town", "-w", folder).stdout
     for sentence in (document["citation"], *document["privacy"]["sentences"], *document["limits"]):
@@ -40,7 +40,7 @@ def test_files_are_written_by_their_ending_and_others_refused(folder, run_here, 
 def test_an_attack_is_kept_with_the_command_that_repeats_it(folder, run_here):
     words = ["attack", "bob", "--people", "400", "--targets", "20", "--pairs", "2", "--against", "cellkey"]
     found = json.loads(run_here(*words, "--seed", "5", "--keep", "-w", folder, "--json").stdout)
-    (told, *_) = Doors(Workspace(folder)).methodology("town")["attacks"]["red_team"]
+    (told, *_) = DatasetRegistry(Workspace(folder)).methodology("town")["attacks"]["red_team"]
     command = told["measured"]["command"].split()
     assert command[1:] == [
         *words[:2],

@@ -1,4 +1,4 @@
-"""`discreet move-engine`: what it refuses is said; moves themselves are in tests/workspace/upkeep."""
+"""`discreet move-engine`: what it refuses is said; moves themselves are in tests/workspace/operate."""
 
 
 def test_an_unknown_engine_and_the_same_engine_are_refused(run_here, town_versions):

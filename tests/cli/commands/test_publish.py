@@ -5,7 +5,7 @@ import json
 import pytest
 
 from discreet.model.request import TableRequest
-from discreet.server import app
+from discreet.web import app
 
 SECTION = '\n[publish]\nvariables = ["sex", "age"]\n'
 

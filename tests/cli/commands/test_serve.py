@@ -1,6 +1,6 @@
 """`discreet serve` gives the server the doors and the options that were asked for."""
 
-from discreet.server import app
+from discreet.web import app
 
 EVERYWHERE = "0.0.0.0"  # noqa: S104 - what it means is tested
 

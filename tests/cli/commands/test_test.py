@@ -6,14 +6,14 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
-from discreet.answer.pipeline import release_table
 from discreet.cli.main import app
 from discreet.errors import BadRequest, DiscreetError, NotFound
-from discreet.inference.association import cramers_v
-from discreet.inference.independence import independence_test
+from discreet.inference.hypothesis_tests.cramers_v import cramers_v
+from discreet.inference.hypothesis_tests.independence import independence_test
 from discreet.model.request import request_from_text
 from discreet.noise import laplace
 from discreet.noise.files import write_noise_table
+from discreet.release.pipeline import release_table
 
 MATRIX = [[52, 31, 40], [30, 55, 44]]
 

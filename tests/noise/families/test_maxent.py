@@ -1,7 +1,13 @@
+"""Noise by size: every row unbiased, steps that are spread and audited, and what cannot be made refused.
+
+Perturbed zeros: the chances are the declared ones, the bias is what the note says, and nothing else moves.
+"""
+
 from __future__ import annotations
 
 import json
 import math
+from fractions import Fraction
 from pathlib import Path
 
 import numpy as np
@@ -9,15 +15,149 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from discreet.errors import InfeasibleDesign
+from discreet.errors import BadRequest, InfeasibleDesign
+from discreet.noise import maxent
 from discreet.noise.design import symmetric_moment
 from discreet.noise.families.maxent import (
+    VARIANCE_STEP,
     ideal_maxent,
     ideal_symmetric,
-    maxent,
     smallest_variance,
     symmetric_gamma,
 )
+from discreet.noise.families.maxent import (
+    maxent as maxent_maxent,
+)
+from discreet.noise.table import NoiseTable
+from discreet.privacy import audit
+
+SMALL = {"from": 0, "D": 5, "V": 3, "js": 2}
+LARGE = {"from": 100, "D": 15, "V": 9}
+TABLE = maxent(classes=[SMALL, LARGE])
+#: The audit's epsilon.
+AT = 1.0
+
+
+def test_small_counts_have_the_first_class_and_large_ones_the_last():
+    assert TABLE.rows[:9] == maxent(D=5, V=3, js=2).rows
+    assert {TABLE.row(count).values[-1] for count in (100, 101, 10**9)} == {15}
+    assert float(TABLE.row(100).variance()) == pytest.approx(9)
+
+
+def test_every_row_is_unbiased_and_a_step_changes_d_by_one_and_v_by_a_tenth():
+    assert {row.mean() for row in TABLE.rows} == {0}
+    for low, high in zip(TABLE.rows[8:], TABLE.rows[9:], strict=False):
+        assert abs(high.values[-1] - low.values[-1]) <= 1
+        assert float(high.variance() / low.variance()) <= VARIANCE_STEP + 1e-6
+
+
+def test_the_steps_are_in_the_audit_and_a_sudden_one_is_found_out():
+    """Wrong alternative: the wider law from one count to the next."""
+    sudden = NoiseTable(TABLE.modulus, (*TABLE.rows[:88], *[TABLE.rows[30]] * 12, TABLE.rows[-1]))
+    spread, at_once = (audit(table, epsilon=AT).above_D for table in (TABLE, sudden))
+    without = audit(maxent(D=5, V=3, js=2), epsilon=AT).above_D
+    assert spread.worst_pair == (88, 89)
+    assert without.delta < spread.delta < 1.25 * without.delta
+    assert at_once.worst_pair == (99, 100)
+    assert at_once.delta > 3 * spread.delta
+
+
+def test_a_class_may_be_narrower_and_there_may_be_several():
+    table = maxent(classes=[SMALL, LARGE, {"from": 1000, "D": 8, "V": 4}])
+    assert [table.row(count).values[-1] for count in (50, 100, 1000)] == [5, 15, 8]
+    assert {row.mean() for row in table.rows} == {0}
+
+
+@pytest.mark.parametrize(
+    ("classes", "said"),
+    [
+        ([SMALL, {**LARGE, "from": 20}], "begin at 29 or above"),
+        ([SMALL, {**LARGE, "from": 10_001}], "10,000 or below"),
+        ([SMALL, LARGE, {**LARGE, "from": 100}], "Classes ascend"),
+        ([SMALL, {**LARGE, "js": 1}], "has `from`, `D` and `V`"),
+        ([{**SMALL, "from": 5}], "smallest counts"),
+        ([{"from": 0, "D": 5}], "`from`, `D`, `V`"),
+        ([], "smallest counts"),
+    ],
+)
+def test_what_cannot_be_is_refused_with_what_to_do(classes, said):
+    with pytest.raises(InfeasibleDesign) as refused:
+        maxent(classes=classes)
+    assert said in f"{refused.value.message} {refused.value.advice}"
+
+
+def test_classes_are_tables_and_stand_alone():
+    with pytest.raises(BadRequest, match="a list of tables"):
+        maxent(classes=[5])
+    with pytest.raises(InfeasibleDesign, match="smallest counts"):
+        maxent(classes=[SMALL, LARGE], D=5, V=3)
+    with pytest.raises(BadRequest, match="symmetric form"):
+        maxent(classes=[SMALL], symmetric=True, D=5, V=3)
+    with pytest.raises(BadRequest, match="needs D"):
+        maxent(js=2)
+
+
+KEPT = maxent(D=5, V=3, js=2)
+MADE_UP, DROPPED = 0.01, 0.05
+TABLE_PERTURBED_ZEROS = maxent(D=5, V=3, js=2, made_up=MADE_UP, dropped=DROPPED)
+#: Whole keys of 2^32 round each probability by less than this.
+KEY = Fraction(8, 2**32)
+
+
+def test_an_empty_cell_shows_the_declared_share_and_small_values_are_likelier():
+    row = TABLE_PERTURBED_ZEROS.rows[0]
+    law = row.probabilities()
+    assert row.values == (0, 3, 4, 5)
+    assert abs(law[0] - (1 - Fraction(MADE_UP))) < KEY
+    assert abs(law[3] - 2 * law[4]) < KEY
+    assert abs(law[4] - 2 * law[5]) < KEY
+
+
+def test_ones_and_twos_become_zero_by_the_declared_share_beside_their_noise():
+    for count in (1, 2):
+        own, now = KEPT.row(count).probabilities(), TABLE_PERTURBED_ZEROS.row(count).probabilities()
+        share = Fraction(DROPPED)
+        assert abs(now[-count] - (share + (1 - share) * own[-count])) < KEY
+        assert all(abs(now[v] - (1 - share) * own[v]) < KEY for v in own if v != -count)
+        assert abs(TABLE_PERTURBED_ZEROS.row(count).mean() + share * count) < 8 * KEY
+    assert TABLE_PERTURBED_ZEROS.rows[3:] == KEPT.rows[3:]
+
+
+def test_the_stated_ratio_balances_a_table_and_another_does_not():
+    mean = TABLE_PERTURBED_ZEROS.rows[0].mean()
+    ratio = Fraction(DROPPED) / mean
+    assert f"{float(ratio):.4g} empty cells for each person" in TABLE_PERTURBED_ZEROS.parameters["notes"][-1]
+    people = (
+        TABLE_PERTURBED_ZEROS.row(1).mean() + TABLE_PERTURBED_ZEROS.row(2).mean()
+    )  # one cell of one and one of two: three people
+    assert abs(3 * ratio * mean + people) < 1e-6
+    assert abs(6 * ratio * mean + people) > 0.1
+
+
+def test_the_pair_of_zero_and_one_is_audited_as_it_is():
+    """Somebody can no longer be proved: no output of one person is impossible for an empty cell but by its size."""
+    kept, made_up = audit(KEPT, epsilon=1.0), audit(TABLE_PERTURBED_ZEROS, epsilon=1.0)
+    assert made_up.delta < kept.delta
+    assert made_up.worst_pair == (0, 1)
+    sure = TABLE_PERTURBED_ZEROS.row(1).probabilities()[5]  # 6 people: no empty cell shows that many
+    assert made_up.delta >= sure
+
+
+def test_small_tables_show_what_d_allows():
+    assert maxent(D=1, V=0.5, made_up=0.1, dropped=0.1).rows[0].values == (0, 1)
+    assert maxent(classes=[{"from": 0, "D": 5, "V": 3}], made_up=0.1, dropped=0.1).rows[0].values == (
+        0,
+        1,
+        2,
+        3,
+    )
+
+
+@pytest.mark.parametrize("wrong", [{"made_up": 0.1}, {"dropped": 0.1}, {"made_up": 0.6, "dropped": 0.1}])
+def test_both_chances_are_given_and_are_below_a_half(wrong):
+    with pytest.raises(InfeasibleDesign, match="chance above 0"):
+        maxent(D=5, V=3, js=2, **wrong)
+
 
 ORACLES = Path(__file__).parents[2] / "oracles"
 
@@ -61,7 +201,7 @@ def test_the_smallest_variance_is_the_largest_need_of_a_jumping_row(js, bound):
 
 
 def test_zero_stays_zero_in_the_small_count_design():
-    assert maxent(D=5, V=3, js=2).row(0).probabilities() == {0: 1}
+    assert maxent_maxent(D=5, V=3, js=2).row(0).probabilities() == {0: 1}
 
 
 def test_the_last_row_serves_all_larger_counts_and_equals_the_symmetric_closed_form():
@@ -151,5 +291,5 @@ def test_the_symmetric_form_refuses_a_variance_outside_proposition_1(V):
 
 
 def test_the_symmetric_form_is_symmetric_to_the_last_key():
-    masses = maxent(D=5, V=3, symmetric=True, modulus=2**64).row(0).masses()
+    masses = maxent_maxent(D=5, V=3, symmetric=True, modulus=2**64).row(0).masses()
     assert masses == masses[::-1]

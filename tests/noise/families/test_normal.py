@@ -8,7 +8,7 @@ from discreet.errors import InfeasibleDesign
 from discreet.noise import normal
 from discreet.noise.design import symmetric_delta
 from discreet.noise.families.maxent import ideal_symmetric
-from discreet.noise.families.normal import end_probability, ideal_normal, matched_m
+from discreet.noise.families.normal import end_probability, ideal_normal, match_m
 
 
 @settings(max_examples=60, deadline=None)
@@ -25,7 +25,7 @@ def test_it_is_the_maximum_entropy_law_of_its_variance():
 
 
 def test_a_delta_finds_its_m():
-    assert normal(epsilon=1.0, delta=0.001).largest == matched_m(1.0, 0.001)
+    assert normal(epsilon=1.0, delta=0.001).largest == match_m(1.0, 0.001)
 
 
 @pytest.mark.parametrize(

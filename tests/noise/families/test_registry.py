@@ -15,18 +15,18 @@ from fastapi.testclient import TestClient
 
 import discreet
 import discreet.noise
-from discreet.answer.doors import Doors
-from discreet.assess.cases import cases_of, known
+from discreet.assess.cases import case_names, cases_of
 from discreet.errors import BadDescription, BadRequest
-from discreet.model.dataset_toml import parse_dataset
+from discreet.model.description.dataset_toml import parse_dataset
 from discreet.noise import families
 from discreet.noise.family import EPSILON, Family, Parameter
-from discreet.noise.ideal import IdealTable, row_from_weights
+from discreet.noise.ideal_distribution import IdealTable, row_from_weights
 from discreet.noise.quantise import quantise
-from discreet.pictures.assess import _own_colour
-from discreet.server.app import create_app
-from discreet.workspace.load import noise_of
+from discreet.pictures.assessment_charts import _family_colour
+from discreet.release.dataset_registry import DatasetRegistry
+from discreet.web.app import create_app
 from discreet.workspace.options import read_options
+from discreet.workspace.versions.load_version import noise_for
 
 SOURCE = Path(discreet.__file__).parent
 DOCS = SOURCE.parents[1] / "docs"
@@ -133,7 +133,9 @@ def test_a_dataset_names_it_and_every_face_gives_the_same_table(toy, town, tmp_p
         "table", "town", "--rows", "sex", "--columns", "age", "--format", "csv", "-w", tmp_path / "w"
     )
     assert command.stdout == csv
-    client = TestClient(create_app(Doors(town.load(tmp_path / "w", text)), read_options(tmp_path / "w")))
+    client = TestClient(
+        create_app(DatasetRegistry(town.load(tmp_path / "w", text)), read_options(tmp_path / "w"))
+    )
     asked = "rows=sex&columns=age"
     assert client.get(f"/api/datasets/town/table?{asked}&format=csv").text == csv
     noise = client.get(f"/api/datasets/town/table?{asked}").json()["extension"]
@@ -149,41 +151,41 @@ def test_a_plan_under_dp_scales_it_by_epsilon(toy, town):
         '[protection]\nmethod = "dp"\n[protection.noise]\nfamily = "toy"\n[protection.universe]\n'
         'tables = [["sex"], ["age"]]\n[protection.budget]\nname = "t"\nepsilon = 2.0\ncap_epsilon = 2.0\ndelta = 0.9\n'
     )
-    plan = noise_of(parse_dataset(text))
+    plan = noise_for(parse_dataset(text))
     assert plan.currency == "epsilon"
     assert {table.noise.family for table in plan.tables} == {"toy"}
     with pytest.raises(BadDescription, match="cannot serve"):
-        noise_of(parse_dataset(text.replace('"toy"', '"pram"')))
+        noise_for(parse_dataset(text.replace('"toy"', '"pram"')))
 
 
 def test_an_assessment_has_its_case_and_a_picture_its_colour(toy):
-    assert "toy" in known()
+    assert "toy" in case_names()
     (case,), _ = cases_of(["toy"], [0.5], 1e-4)
     assert (case.label, case.how) == ("toy 0.5", "As the test says.")
-    assert _own_colour("toy") == "#123456"
-    assert _own_colour("a file") is None
+    assert _family_colour("toy") == "#123456"
+    assert _family_colour("a file") is None
 
 
 #: Other modules that name a family, the names, and why they may.
 NAMED = {
     "assess/assessment.py": ("laplace normal maxent pram dropadd", "the default of an option"),
     "cli/commands/assess.py": ("laplace normal maxent pram dropadd", "the default of an option"),
-    "attacks/trials/targets.py": ("maxent", "the protections that the trials attack"),
+    "studies/src/discreet_studies/attacks/targets.py": ("maxent", "the protections that the trials attack"),
     "margins": ("laplace gaussian", "the methods for many margins are theorems about these two laws"),
     "model/dataset.py": ("abs", "a way to key cells"),
-    "model/protection_section.py": ("laplace gaussian", "the defaults under dp"),
+    "model/protection.py": ("laplace gaussian", "the defaults under dp"),
     "model/protection.py": ("maxent abs", "the default protection; `abs` is also a way to key cells"),
     "protect/cell_keys.py": ("abs", "a way to key cells"),
-    "workspace/load.py": ("abs", "a way to key cells"),
-    "protect/tightest.py": ("gaussian", "an argument: the Gaussian trade-off"),
+    "workspace/versions/load_version.py": ("abs", "a way to key cells"),
+    "protect/best_composition.py": ("gaussian", "an argument: the Gaussian trade-off"),
     "privacy/claim.py": ("gaussian", "an argument: the Gaussian trade-off"),
     "protect/joint_plan.py": ("rounded-normal", "the law of a rounded cell of a joint universe"),
     "noise/design.py": ("abs", "the numerical optimum beside the ABS guide"),
-    "noise/side_by_side.py": ("laplace", "the common delta may be given by the truncation of Laplace noise"),
+    "noise/design_report.py": ("laplace", "the common delta may be given by the truncation of Laplace noise"),
 }
 #: Hellinger's distance is a measure of loss too.
 NOT_A_FAMILY = {
-    "answer/methodology.py": {"abs"},  # a way to key a cell
+    "release/methodology_document.py": {"abs"},  # a way to key a cell
     "assess": {"hellinger"},
     "cli/commands/assess.py": {"hellinger"},
 }

@@ -1,11 +1,15 @@
-"""Fields of delimited files are read exactly as written, and a wrong one is named by its line."""
+"""Fields of delimited files are read exactly as written, and a wrong one is named by its line.
+
+A declared mean of zero is checked, and rounding to keys is no bias.
+"""
 
 from decimal import Decimal
 
 import pytest
 
 from discreet.errors import BadNoiseTable
-from discreet.noise.files.delimited import decimal, is_number, split_lines, whole
+from discreet.noise.files.delimited import check_unbiased, decimal, is_number, split_lines, whole
+from discreet.noise.table import NoiseRow
 
 
 @pytest.mark.parametrize("mark", [";", ",", "\t", " "])
@@ -42,3 +46,16 @@ def test_a_number_of_absurd_size_is_refused_before_anybody_computes_with_it(text
 def test_a_whole_number_fits_a_count():
     with pytest.raises(BadNoiseTable, match="Line 3: i is beyond"):
         whole("9" * 20, 3, "i")
+
+
+FAIR, ROUNDED = NoiseRow((-1, 0, 1), (1, 3, 4)), NoiseRow((-1, 0, 1), (333, 666, 1000))
+
+
+def test_what_the_modulus_cannot_say_is_no_bias():
+    assert ROUNDED.mean() != 0
+    assert check_unbiased([FAIR, ROUNDED]) is None
+
+
+def test_a_biased_row_is_named_by_its_count_and_mean():
+    with pytest.raises(BadNoiseTable, match=r"row of count 2 has mean 0\.01;"):
+        check_unbiased([FAIR, ROUNDED, NoiseRow((-1, 0, 1), (300, 690, 1000))])

@@ -1,17 +1,22 @@
-"""A map: every number stands on its own area; counts are circles, percentages colours."""
+"""A map: every number stands on its own area; counts are circles, percentages colours.
+
+Shapes keep their relative size on paper, whatever their latitude.
+"""
 
 import json
 import re
 from dataclasses import replace
 
+import numpy as np
 import pytest
 
 from discreet.errors import BadRequest
-from discreet.inference.viewed import viewed
-from discreet.model.boundaries import Boundaries
+from discreet.inference.table_view import apply_view
+from discreet.model.boundaries import Boundaries, ring_area
 from discreet.model.view import View
 from discreet.pictures.charts import chart_of
 from discreet.pictures.charts.heat_map import NO_NUMBER
+from discreet.pictures.charts.map import label_point, project_shapes
 
 #: Columns and rows of the areas, from the north-west.
 PLACES = {"SW": (0, 1), "SE": (1, 1), "NW": (0, 0), "NE": (1, 0)}
@@ -32,7 +37,7 @@ def right(picture):
 
 
 def percent(release):
-    return viewed(release, View(percent="row"))
+    return apply_view(release, View(percent="row"))
 
 
 def test_every_percentage_stands_on_its_own_area(village, svg):
@@ -75,3 +80,40 @@ def test_a_table_without_boundaries_or_with_too_much_beside_them_is_refused(vill
         chart_of(see(village(rows="region"), "map"))
     with pytest.raises(BadRequest, match="at most one other variable"):
         chart_of(see(village(rows="area", columns="sex", layers="job"), "map"))
+
+
+def box(lon, lat, size):
+    return [
+        [
+            np.array(
+                [[lon, lat], [lon + size, lat], [lon + size, lat + size], [lon, lat + size], [lon, lat]],
+                dtype=float,
+            )
+        ]
+    ]
+
+
+def on_sphere(lat, size):
+    """The area of a box between two parallels, in units of the sphere's square radius."""
+    return np.radians(size) * (np.sin(np.radians(lat + size)) - np.sin(np.radians(lat)))
+
+
+def test_areas_keep_their_relative_size():
+    """Wrong alternative: degrees as they are, by which the north looks almost twice as large as it is."""
+    south, north = box(0, 40, 8), box(0, 64, 8)
+    sheet = project_shapes([south, north])
+    drawn = [abs(ring_area(shape[0][0])) for shape in sheet.shapes]
+    assert drawn[1] / drawn[0] == pytest.approx(on_sphere(64, 8) / on_sphere(40, 8), rel=0.02)
+    assert drawn[1] / drawn[0] < 0.7
+    assert max(sheet.width, sheet.height) == 480
+    assert sheet.shapes[1][0][0][:, 1].min() == 0, "north is at the top"
+
+
+def test_points_that_fall_together_are_one():
+    fine = [[np.column_stack([np.linspace(0, 1, 5000), np.zeros(5000)])]]
+    ring = np.concatenate([fine[0][0], [[1, 1], [0, 1], [0, 0]]])
+    assert project_shapes([[[ring]]], 100).points < 1200
+
+
+def test_a_symbol_stands_in_the_largest_part():
+    assert label_point([*box(0, 0, 1), *box(10, 10, 4)]) == (12.0, 12.0)

@@ -14,20 +14,18 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from discreet.answer.pipeline import release_table
 from discreet.errors import WorkspaceUnusable
-from discreet.formats import formats, named_format
+from discreet.formats import format_by_name, formats
 from discreet.model.dataset import Dataset
 from discreet.model.request import TableRequest, request_from_text
-from discreet.model.sampling_design import SamplingDesign
 from discreet.model.shape import table_shape
-from discreet.model.survey import Survey
+from discreet.model.survey import SamplingDesign, Survey
 from discreet.model.variable import Category, Hierarchy, Variable
-from discreet.records.design_columns import squares
 from discreet.records.engine import AggregateQuery, engine_kind, engine_kinds
-from discreet.records.storage import RECORD_KEY, WEIGHT, storage_schema
+from discreet.records.storage import RECORD_KEY, WEIGHT, squares, storage_schema
 from discreet.records.tabulate import tabulate
-from discreet.workspace.load import load_dataset
+from discreet.release.pipeline import release_table
+from discreet.workspace.versions.load_version import load_dataset
 from discreet.workspace.workspace import Workspace
 
 #: Codes of one, two and four bytes; the widest category that occurs is the last one.
@@ -357,6 +355,6 @@ class TestEveryEngine:
         assert here.digest == there.digest
         for place, request in enumerate(REQUESTS):
             ours, theirs = release_table(here, request), release_table(there, request)
-            for each in formats() if not place else [named_format("csv")]:
+            for each in formats() if not place else [format_by_name("csv")]:
                 assert each.write(ours) == each.write(theirs), (each.name, request)
         workspace.close()

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from discreet.errors import WorkspaceUnusable
-from discreet.model.dataset_toml import parse_dataset
+from discreet.model.description.dataset_toml import parse_dataset
 from discreet.model.request import TableRequest
 from discreet.model.shape import table_shape
 from discreet.records.engine import AggregateQuery

@@ -1,11 +1,23 @@
-"""What is DuckDB's own on Parquet files: nothing is imported, and a changed file is noticed."""
+"""The layout of records in Parquet: its seal.
+
+What is DuckDB's own on Parquet files: nothing is imported, and a changed file is noticed.
+"""
 
 import pyarrow.parquet as pq
 import pytest
 
 from discreet.errors import WorkspaceUnusable
 from discreet.records.engine import AggregateQuery
+from discreet.records.engines.parquet import read_tag, write_seal
 from discreet.workspace.workspace import Workspace
+
+
+def test_the_tag_is_kept_and_a_folder_without_one_is_refused(tmp_path):
+    write_seal(tmp_path, "a tag")
+    assert read_tag(tmp_path) == "a tag"
+    (tmp_path / "seal.json").write_text("[]")
+    with pytest.raises(WorkspaceUnusable, match=r"seal\.json cannot be opened"):
+        read_tag(tmp_path)
 
 
 @pytest.fixture

@@ -5,12 +5,12 @@ import shutil
 
 import pytest
 
-from discreet.answer.pipeline import release_table
 from discreet.errors import BadOption, WorkspaceUnusable
 from discreet.model.request import TableRequest, request_from_text
 from discreet.records.engines import postgres
-from discreet.workspace.load import load_dataset
-from discreet.workspace.upkeep.removal import remove_dataset
+from discreet.release.pipeline import release_table
+from discreet.workspace.operate.manage_versions import remove_dataset
+from discreet.workspace.versions.load_version import load_dataset
 from discreet.workspace.workspace import Workspace
 
 REQUESTS = [
@@ -89,7 +89,7 @@ def test_another_versions_rows_are_refused(kept, database):
 
 def test_a_load_that_dies_leaves_no_schema(town, database, tmp_path, monkeypatch):
     before = schemas(database)
-    monkeypatch.setattr("discreet.workspace.load.seal_records", lambda *_: 1 / 0)
+    monkeypatch.setattr("discreet.workspace.versions.load_version.seal_records", lambda *_: 1 / 0)
     with pytest.raises(ZeroDivisionError):
         town.load(tmp_path / "w", engine="postgres")
     assert schemas(database) == before
@@ -123,8 +123,8 @@ def test_what_a_killed_load_left_is_dropped_by_the_next(town, database, tmp_path
     """A kill after the commit: the folder stays, and with it the name of the schema."""
     before = schemas(database)
     with monkeypatch.context() as patch:
-        patch.setattr("discreet.workspace.load.seal_records", lambda *_: 1 / 0)
-        patch.setattr("discreet.workspace.load._drop", lambda _folder: None)
+        patch.setattr("discreet.workspace.versions.load_version.seal_records", lambda *_: 1 / 0)
+        patch.setattr("discreet.workspace.versions.load_version._delete_loading", lambda _folder: None)
         with pytest.raises(ZeroDivisionError):
             town.load(tmp_path / "w", engine="postgres")
     assert len(schemas(database) - before) == 1

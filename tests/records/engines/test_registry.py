@@ -8,7 +8,6 @@ import pytest
 from starlette.testclient import TestClient
 
 import discreet
-from discreet.answer.doors import Doors
 from discreet.errors import (
     BadDescription,
     BadOption,
@@ -17,13 +16,14 @@ from discreet.errors import (
     UnknownEngine,
     WorkspaceUnusable,
 )
-from discreet.model.dataset_toml import parse_dataset
-from discreet.model.registry import Extra
+from discreet.model.description.dataset_toml import parse_dataset
+from discreet.model.plugins import Extra
 from discreet.records.engine import EngineKind, engine_kind, engine_kinds, register
-from discreet.server.app import create_app
-from discreet.workspace.engine_place import engine_wanted
-from discreet.workspace.load import load_dataset
+from discreet.release.dataset_registry import DatasetRegistry
+from discreet.web.app import create_app
 from discreet.workspace.options import read_options
+from discreet.workspace.versions.load_version import load_dataset
+from discreet.workspace.versions.version_engine import engine_name
 from discreet.workspace.workspace import Workspace
 
 pytestmark = [pytest.mark.usefixtures("toy"), pytest.mark.slow]
@@ -123,7 +123,7 @@ def test_python_loads_with_it(town, tmp_path):
 def test_http_and_the_page_answer_from_it(held_by):
     def answers(folder):
         workspace = Workspace(folder)
-        client = TestClient(create_app(Doors(workspace), read_options(folder)))
+        client = TestClient(create_app(DatasetRegistry(workspace), read_options(folder)))
         found = [
             client.get("/api/datasets/town/table?rows=age&columns=sex"),
             client.get("/datasets/town?rows=age&columns=sex"),
@@ -223,7 +223,7 @@ def test_a_section_that_cannot_be_read_is_refused_in_both_files(town, tmp_path, 
         )
     (tmp_path / "workspace.toml").write_text(section)
     with pytest.raises(BadOption, match=said):
-        engine_wanted(tmp_path, parse_dataset(town.description))
+        engine_name(tmp_path, parse_dataset(town.description))
 
 
 def test_an_engine_that_is_not_installed_says_what_to_install(town, tmp_path):

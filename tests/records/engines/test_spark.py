@@ -9,13 +9,13 @@ import time
 import pyarrow.parquet as pq
 import pytest
 
-from discreet.answer.pipeline import release_table
 from discreet.errors import WorkspaceUnusable
 from discreet.model.request import request_from_text
 from discreet.records.engine import AggregateQuery, engine_kind
 from discreet.records.engines import spark as spark_engine
-from discreet.records.lent_keys import lent_labels
-from discreet.workspace.load import load_dataset
+from discreet.records.keys import lent_labels
+from discreet.release.pipeline import release_table
+from discreet.workspace.versions.load_version import load_dataset
 
 pytestmark = [pytest.mark.spark, pytest.mark.slow, pytest.mark.usefixtures("spark_home")]
 

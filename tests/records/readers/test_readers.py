@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from discreet.errors import BadData, MissingExtra
-from discreet.model.registry import Extra
+from discreet.model.plugins import Extra
 from discreet.records import readers
 from discreet.records.readers import Reader, Stream, plain_path, reader_of, unique_names
 

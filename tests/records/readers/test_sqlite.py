@@ -1,6 +1,6 @@
 import sqlite3
 
-from discreet.model.file_section import FileOptions
+from discreet.model.description.sections import FileOptions
 
 
 def test_numbers_come_as_codes_and_any_name_of_a_table_is_one(opened, tmp_path):

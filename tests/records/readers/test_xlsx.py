@@ -2,7 +2,7 @@ import datetime as dt
 
 import openpyxl
 
-from discreet.model.file_section import FileOptions
+from discreet.model.description.sections import FileOptions
 
 
 def test_a_sheet_gives_text_and_skips_empty_rows(opened, tmp_path):

@@ -7,13 +7,12 @@ import pytest
 from tests.rules.refusals import first_refusal
 
 from discreet.errors import TableNotReleased
-from discreet.model.dataset_toml import parse_dataset
+from discreet.model.description.dataset_toml import parse_dataset
 from discreet.model.request import TableRequest, canonical
-from discreet.rules.declared import parse_rules
 from discreet.rules.noisy_table import NoisyTable, slices_of
-from discreet.rules.unfiltered import unfiltered_shape
-from discreet.rules.verdict import verdict_of
-from discreet.rules.withheld import cells_of
+from discreet.rules.rule_set import parse_rules
+from discreet.rules.suppression import layout_for
+from discreet.rules.verdict import rule_table_shape, verdict_of
 
 
 class TestMinimumAreaSize:
@@ -54,7 +53,7 @@ def test_a_table_fails_when_more_than_a_share_of_its_areas_is_withheld(ask, nois
         rules(zeros, {"kind": "blocked-areas", "most": 0.3}), noisy(request, interior), dataset
     )
     with pytest.raises(TableNotReleased, match=r"2 of 5 areas .* more than 30%"):
-        cells_of(verdict, shape, dataset, "independent")
+        layout_for(verdict, shape, dataset, "independent")
 
 
 def test_minimum_area_size_withholds_small_areas_among_others(ask, noisy, rules, dataset, by_rule):
@@ -83,6 +82,6 @@ def test_a_coarser_area_that_holds_a_small_one_alone_is_small(town):
     section = {"kind": "minimum-area-size", "variable": "area", "least": 100, "figures": {"N1": 80, "S1": 70}}
     (rule,) = parse_rules([section], lone)
     assert rule.concerns(request, lone)
-    shape = unfiltered_shape(request, lone)
+    shape = rule_table_shape(request, lone)
     table = NoisyTable(shape, np.full(shape.lengths, 50), np.zeros(shape.lengths, dtype=bool))
     assert rule.withholds(slices_of(table, lone)).tolist() == [True, False, False]

@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 
 from discreet.errors import TableNotReleased
 from discreet.rules.noisy_table import slices_of
-from discreet.rules.registry import kinds
+from discreet.rules.rule import kinds
+from discreet.rules.suppression import layout_for
 from discreet.rules.verdict import verdict_of
-from discreet.rules.withheld import cells_of
 
 #: Two areas of region, by sex (down) and age (along): the first is dense, the second is sparse.
 DENSE = [[9, 9, 9], [9, 9, 9]]
@@ -46,11 +46,11 @@ def test_a_table_without_geography_is_one_area(kind, ask, noisy, rules, dataset)
     failed = verdict_of(declared, noisy(request, sparse), dataset)
     assert (failed.passed, failed.withheld, failed.total) == (0, 1, 1)
     with pytest.raises(TableNotReleased, match="too sparse") as raised:
-        cells_of(failed, shape, dataset, "independent")
+        layout_for(failed, shape, dataset, "independent")
     assert "In this table" in raised.value.message
     assert raised.value.advice
     passed = verdict_of(declared, noisy(request, DENSE), dataset)
-    assert not cells_of(passed, shape, dataset, "independent").withheld.any()
+    assert not layout_for(passed, shape, dataset, "independent").withheld.any()
 
 
 def test_every_kind_on_counts_is_tested_here():

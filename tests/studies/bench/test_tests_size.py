@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from discreet.errors import BadRequest
-from discreet.inference.independence import independence_test
+from discreet.inference.hypothesis_tests.independence import independence_test
 from discreet_studies.bench import tests_size
 from discreet_studies.bench.part import Wish
 from discreet_studies.bench.size_grid import GRID, Point

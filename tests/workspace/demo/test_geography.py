@@ -1,21 +1,38 @@
+"""The regions of the invented country: eleven, with shares that add up.
+
+The map of the invented country: no gaps, no overlaps, areas within districts within regions, the same from a seed.
+"""
+
 from __future__ import annotations
 
+import json
 from itertools import pairwise
 
 import numpy as np
 import pytest
 
+from discreet.model.boundaries import read_boundaries, ring_area
+from discreet.model.description.dataset_toml import parse_dataset
+from discreet.workspace.demo import DEMOS, census_description
 from discreet.workspace.demo.geography import (
+    DISTRICTS,
+    REGIONS,
     Economy,
     Kind,
     Milieu,
     area_variable,
     areas_of_districts,
+    census_boundaries,
     district_variable,
     draw_areas,
     region_variable,
 )
-from discreet.workspace.demo.places import DISTRICTS
+
+
+def test_there_are_eleven_regions_whose_shares_add_up():
+    assert len(REGIONS) == 11
+    assert DISTRICTS == 110
+    assert sum(region.share for region in REGIONS) == pytest.approx(1)
 
 
 @pytest.mark.parametrize("rows", [1, 7, 1_000, 60_000, 1_500_000])
@@ -86,3 +103,80 @@ def test_a_bound_on_areas_keeps_the_people_and_the_country_without_one():
     assert len(area_variable(60_000, 120).categories) == 120
     assert np.array_equal(draw_areas(60_000, 2026, most=150).ends, draw_areas(60_000, 2026).ends)
     assert areas_of_districts(60_000, 1).min() == 1  # every district has one
+
+
+ROWS = 60_000
+LEVELS = ("region", "district", "area")
+
+
+@pytest.fixture(scope="module")
+def shapes():
+    dataset = parse_dataset(census_description(ROWS, mapped=True))
+    drawn = census_boundaries(ROWS, seed=2026)
+    return {name: read_boundaries(drawn[name], dataset.variable(name)).shapes for name in LEVELS}
+
+
+def area(shape):
+    return sum(ring_area(ring) for polygon in shape for ring in polygon)
+
+
+def edges(shape):
+    return [
+        edge
+        for polygon in shape
+        for ring in polygon
+        for edge in zip(map(tuple, ring[:-1]), map(tuple, ring[1:]), strict=True)
+    ]
+
+
+def covered_once(cells):
+    """Whether every edge is run at most once in each direction, and all outer edges make the coast."""
+    every = [edge for shape in cells for edge in edges(shape)]
+    return len(every) == len(set(every))
+
+
+def test_every_level_covers_the_country_once(shapes):
+    """Wrong alternatives: an area drawn twice, and an area left out."""
+    whole = {name: sum(map(area, level.values())) for name, level in shapes.items()}
+    assert whole["region"] == pytest.approx(whole["district"]) == pytest.approx(whole["area"])
+    coasts = []
+    for level in shapes.values():
+        assert covered_once(level.values())
+        every = {edge for shape in level.values() for edge in edges(shape)}
+        coasts.append({edge for edge in every if edge[::-1] not in every})
+    assert coasts[0] == coasts[1] == coasts[2]
+    some = list(shapes["area"].values())
+    assert not covered_once([*some, some[0]])
+    assert sum(map(area, some[1:])) != pytest.approx(whole["region"])
+
+
+@pytest.mark.parametrize(("coarse", "fine"), [("region", "district"), ("district", "area")])
+def test_levels_are_nested(shapes, coarse, fine):
+    """Wrong alternative: a district whose land is that of another region."""
+    parts = dict.fromkeys(shapes[coarse], 0.0)
+    corners = {code: set() for code in parts}
+    for code, shape in shapes[fine].items():
+        parts[code[: len(next(iter(parts)))]] += area(shape)
+        corners[code[: len(next(iter(parts)))]] |= set(edges(shape))
+    for code, shape in shapes[coarse].items():
+        assert area(shape) == pytest.approx(parts[code])
+        assert set(edges(shape)) <= corners[code]
+    first, second = list(shapes[coarse])[:2]
+    assert not set(edges(shapes[coarse][first])) <= corners[second]
+
+
+def test_the_map_is_that_of_its_seed(shapes):
+    again, other = (json.loads(census_boundaries(ROWS, seed=seed)["region"]) for seed in (2026, 2027))
+    first = np.array(again["features"][0]["geometry"]["coordinates"][0][0])
+    assert {tuple(point) for point in first.tolist()} == {
+        tuple(point) for point in shapes["region"]["R01"][0][0].tolist()
+    }
+    assert again != other
+
+
+def test_the_demo_declares_what_it_draws():
+    dataset = parse_dataset(DEMOS["census"].description())
+    assert {v.name: v.boundaries for v in dataset.variables if v.boundaries} == {
+        n: f"{n}.geojson" for n in LEVELS
+    }
+    assert DEMOS["spudlandia"].boundaries() == {}

@@ -1,10 +1,14 @@
+"""The questions of the census: what cannot occur is declared, with codes that exist."""
+
 from __future__ import annotations
 
 import numpy as np
 import pytest
 
-from discreet.workspace.demo import people
+from discreet.model.description.dataset_toml import parse_dataset
+from discreet.workspace.demo import census_description, people
 from discreet.workspace.demo.geography import Kind, Milieu
+from discreet.workspace.demo.people import AGE, AGES, census_zeros
 
 ALL_WEIGHTS = [
     people.age_sex_weights,
@@ -48,7 +52,7 @@ def test_no_masters_degree_before_twenty():
 def test_the_share_without_an_occupation_is_what_the_table_says():
     occupation = people.occupation_weights()[..., 1:, :8, people.STUDENT, :]
     shares = occupation[..., people.NO_OCCUPATION] / occupation.sum(axis=-1)
-    stated = people._FIGURES["no_occupation"][people.STUDENT]
+    stated = people._PEOPLE_FIGURES["no_occupation"][people.STUDENT]
     assert shares == pytest.approx(np.broadcast_to(stated[:, None], shares.shape))
 
 
@@ -69,3 +73,18 @@ def test_students_live_on_campus_and_the_unemployed_in_deprived_areas():
     assert (
         young[Milieu.DEPRIVED, ..., people.UNEMPLOYED] > young[Milieu.ORDINARY, ..., people.UNEMPLOYED]
     ).all()
+
+
+def test_ages_are_five_year_bands_without_a_gap():
+    assert len(AGE.categories) == len(AGES)
+    starts = [int(band.split("-")[0].rstrip("+")) for band in AGES]
+    assert starts == list(range(0, 5 * len(AGES), 5))
+
+
+def test_every_structural_zero_names_codes_that_its_variables_have():
+    dataset = parse_dataset(census_description(5000))
+    assert len(dataset.structural_zeros) == len(census_zeros())
+    for zero in dataset.structural_zeros:
+        for name, codes in zero.where:
+            assert codes <= set(dataset.variable(name).codes), zero.label
+            assert codes != set(dataset.variable(name).codes), zero.label

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from discreet.cli.console import emit, emit_json, messages, output
-from discreet.cli.options import WorkspaceOption
 from discreet.cli.registry import OPERATE, Command
+from discreet.cli.shared_options import WorkspaceOption
 
 if TYPE_CHECKING:
     from discreet.ledger.accounts import Accounts, KeyFacts
@@ -120,7 +120,7 @@ def _show(key: str) -> None:
 
 
 def _accounts(workspace: WorkspaceOption) -> Accounts:
-    from discreet.workspace.ledger_place import accounts_of
+    from discreet.workspace.ledger_location import open_accounts
     from discreet.workspace.options import workspace_folder
 
-    return accounts_of(workspace_folder(workspace))
+    return open_accounts(workspace_folder(workspace))

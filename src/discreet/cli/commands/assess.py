@@ -10,30 +10,31 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from discreet.cli.console import emit, emit_json, emit_picture, messages, output
-from discreet.cli.options import (
+from discreet.cli.registry import EXAMINE, Command
+from discreet.cli.shared_options import (
     DatasetArgument,
     JsonOption,
     PlotOption,
+    TableQuery,
     ThreadsOption,
     WorkspaceOption,
     open_workspace,
+    takes_table_query,
 )
-from discreet.cli.registry import EXAMINE, Command
-from discreet.cli.table_options import Asked, asks_table
 from discreet.errors import BadRequest, UnknownFormat
 
 if TYPE_CHECKING:
     from discreet.assess.assessment import Assessment
     from discreet.assess.five_safes import Checklist
-    from discreet.assess.simulate import Summary
+    from discreet.assess.simulation import Summary
     from discreet.assess.survey_errors import SurveyErrors
     from discreet.model.request import TableRequest
 
 
-@asks_table
+@takes_table_query
 def assess(
     dataset: DatasetArgument,
-    asked: Asked,
+    asked: TableQuery,
     measure: Annotated[
         str, typer.Option(help="count, or weighted: the exact standard errors of a survey's table.")
     ] = "count",
@@ -70,7 +71,7 @@ def assess(
     threads: ThreadsOption = None,
 ) -> None:
     """Assess risk and utility of a table. CONFIDENTIAL: made from true counts, for the custodian only."""
-    from discreet.cli.place import given
+    from discreet.cli.target import given_options
     from discreet.model.request import request_from_text
 
     if five_safes:
@@ -80,7 +81,7 @@ def assess(
     _refuse_ending(out, {".html", ".json"})
     wanted = [name.strip() for name in families.split(",") if name.strip()]
     numbers = _numbers(epsilon)
-    request = request_from_text(dataset, **given(asked))
+    request = request_from_text(dataset, **given_options(asked))
     if measure != "count" or estimates:
         _survey(dataset, replace(request, measure=measure), estimates or [], workspace, out, as_json=as_json)
         return
@@ -113,8 +114,8 @@ def _deliver(found: Assessment, out: Path | None, plot: Path | None, picture: st
 
         emit_picture(figure(found, picture), plot)
     if out is not None and out.suffix.lower() == ".html":
-        from discreet.assess.page import write_page
-        from discreet.assess.report import report
+        from discreet.assess.assessment_report import report
+        from discreet.assess.html_page import write_page
 
         write_page(report(found), out)
         messages.print(f"Written: {out}", soft_wrap=True)
@@ -154,7 +155,7 @@ def _show_survey(found: SurveyErrors) -> None:
     from rich.text import Text
 
     from discreet.assess.assessment import CONFIDENTIAL
-    from discreet.cli.grid import print_grid
+    from discreet.cli.console import print_grid
 
     def percent(value: float | None, digits: int = 1) -> str:
         return "-" if value is None else f"{100 * value:.{digits}f} %"
@@ -203,7 +204,7 @@ def _numbers(text: str) -> list[float]:
         ) from None
 
 
-def _refuse_table(asked: Asked) -> None:
+def _refuse_table(asked: TableQuery) -> None:
     if any(asked.values()):
         raise BadRequest(
             "The Five Safes are about a whole dataset, and a table is given.",
@@ -220,7 +221,7 @@ def _refuse_ending(out: Path | None, endings: set[str]) -> None:
 
 def _checklist(dataset: str, workspace: Path | None, out: Path | None, *, as_json: bool) -> None:
     from discreet.assess.five_safes import five_safes
-    from discreet.assess.page import write_page
+    from discreet.assess.html_page import write_page
 
     _refuse_ending(out, {".html", ".json", ".md"})
     opened, options = open_workspace(workspace)
@@ -250,8 +251,8 @@ def _show(found: Assessment) -> None:
     from rich.text import Text
 
     from discreet.assess.assessment import CONFIDENTIAL, OUTSIDE_DP
-    from discreet.assess.sentences import conclusion, summary
-    from discreet.cli.grid import print_grid
+    from discreet.assess.assessment_report import conclusion_sentences, summary_sentences
+    from discreet.cli.console import print_grid
 
     output.print(Text(CONFIDENTIAL, style="bold red"), soft_wrap=True)
     headers = [
@@ -259,7 +260,7 @@ def _show(found: Assessment) -> None:
         "false zeros", "naive agrees", "noise-aware agrees",
     ]  # fmt: skip
     print_grid(output, f"Assessment of {found.title}", headers, _lines(found), 1)
-    for sentence in (*summary(found)[1:], *conclusion(found), *found.left_out):
+    for sentence in (*summary_sentences(found)[1:], *conclusion_sentences(found), *found.left_out):
         output.print(Text(f"- {sentence}"), soft_wrap=True)
     output.print(Text(OUTSIDE_DP, style="dim"), soft_wrap=True)
 

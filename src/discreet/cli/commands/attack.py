@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from discreet.cli.console import emit_json, emit_picture, messages
-from discreet.cli.options import JsonFileOption, PlotOption, WorkspaceOption
 from discreet.cli.registry import EXAMINE, Command
+from discreet.cli.shared_options import JsonFileOption, PlotOption, WorkspaceOption
 from discreet.errors import BadRequest
-from discreet.model.nearest import nearest
+from discreet.model.messages.text import nearest
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -66,9 +66,9 @@ def bob(
     workspace: WorkspaceOption = None,
 ) -> None:
     """Bob's differencing (Rinott et al. 2.2): pairs of tables that differ by one person, if he is in."""
-    from discreet.attacks.trials.bob_study import BobStudy
+    from discreet_studies.attacks.bob_trial import BobTrial
 
-    study = BobStudy(
+    study = BobTrial(
         people or (4_000 if quick else 40_000),
         targets or (100 if quick else 1_000),
         pairs or (8 if quick else 32),
@@ -96,9 +96,9 @@ def averaging(
     workspace: WorkspaceOption = None,
 ) -> None:
     """Averaging (Rinott et al. 2.2): one count asked in other words, and as sums of regrouped parts."""
-    from discreet.attacks.trials.averaging_study import AveragingStudy
+    from discreet_studies.attacks.averaging_trial import AveragingTrial
 
-    study = AveragingStudy(
+    study = AveragingTrial(
         people or (4_000 if quick else 36_000),
         targets or (100 if quick else 600),
         ways or (8 if quick else 64),
@@ -124,9 +124,9 @@ def versions(
     workspace: WorkspaceOption = None,
 ) -> None:
     """Two versions: the same tables before and after one person of every workplace was removed."""
-    from discreet.attacks.trials.versions_study import VersionsStudy
+    from discreet_studies.attacks.versions_trial import VersionsTrial
 
-    study = VersionsStudy(
+    study = VersionsTrial(
         people or (1_600 if quick else 8_000),
         targets or (40 if quick else 200),
         (1, 2) if quick else (1, 2, 4, 8),
@@ -161,8 +161,8 @@ def withheld(
     workspace: WorkspaceOption = None,
 ) -> None:
     """Withheld areas of the demo census: what totals less the areas shown say of them."""
-    from discreet.attacks.trials.rule_sets_study import RuleSetsStudy
-    from discreet.attacks.trials.withheld_study import WithheldStudy
+    from discreet_studies.attacks.rule_sets_trial import RuleSetsTrial
+    from discreet_studies.attacks.withheld_trial import WithheldTrial
 
     if rules and (people, variables, plot) != (None, None, None):
         raise BadRequest(
@@ -170,9 +170,9 @@ def withheld(
             "Leave them out, or leave --rules out.",
         )
     study = (
-        RuleSetsStudy(2 if quick else 20, 1 if ways is None else ways, seed, in_turn=quick)
+        RuleSetsTrial(2 if quick else 20, 1 if ways is None else ways, seed, in_turn=quick)
         if rules
-        else WithheldStudy(
+        else WithheldTrial(
             people or (50_000 if quick else 1_500_000),
             (2 if quick else 8) if ways is None else ways,
             seed,
@@ -205,11 +205,11 @@ def weights(
     workspace: WorkspaceOption = None,
 ) -> None:
     """Counts from weights: count, weighted count and sampling error of the same cells, put together."""
-    from discreet.attacks.trials.surveys import FORMS
-    from discreet.attacks.trials.weights_study import WeightsStudy
+    from discreet_studies.attacks.surveys import FORMS
+    from discreet_studies.attacks.weights_trial import WeightsTrial
 
     named = FORMS if against is None else tuple(word.strip() for word in against.split(","))
-    study = WeightsStudy(
+    study = WeightsTrial(
         2 if surveys is None and quick else 8 if surveys is None else surveys,
         1 if tables is None and quick else 4 if tables is None else tables,
         seed,
@@ -239,16 +239,16 @@ def _keeper(context: typer.Context, keep: bool, workspace: Path | None) -> Calla
         if workspace is not None:
             raise BadRequest("An attack opens no workspace.", "Add --keep to keep its result there.")
         return lambda _study: None
-    from discreet.attacks.trials.headlines import headlines
-    from discreet.workspace.kept_attacks import keep_attack
+    from discreet.workspace.folder_layout import refuse_no_workspace
+    from discreet.workspace.measured_attacks import write_attack_result
     from discreet.workspace.options import workspace_folder
-    from discreet.workspace.upkeep.places import refuse_no_workspace
+    from discreet_studies.attacks.report import headlines
 
     folder = workspace_folder(workspace)
     refuse_no_workspace(folder)
 
     def kept(study: dict[str, Any]) -> None:
-        path = keep_attack(folder, study, headlines(study), _command(context))
+        path = write_attack_result(folder, study, headlines(study), _command(context))
         messages.print(f"Kept: {path}", soft_wrap=True)
 
     return kept
@@ -272,12 +272,12 @@ def _run(
     plot: Path | None,
     keep: Callable[[dict[str, Any]], None],
 ) -> None:
-    from discreet.cli.attack_results import show_study
+    from discreet_studies.attacks.report import show_study
 
     found = study.run(_say)
     keep(found)
     if plot is not None:
-        from discreet.pictures.attacks import PICTURES
+        from discreet_studies.pictures.attacks import PICTURES
 
         emit_picture(PICTURES[found["attack"]](found), plot)
     if as_json or out is not None:

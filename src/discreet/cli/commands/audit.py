@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from discreet.cli.console import emit_json, emit_picture, output
-from discreet.cli.options import chosen_picture
 from discreet.cli.registry import PROTECT, Command
+from discreet.cli.shared_options import choose_picture
 
 if TYPE_CHECKING:
     from discreet.noise.table import NoiseTable
@@ -41,9 +41,9 @@ def audit(
     """Audit a noise table exactly: (epsilon, delta) for all counts and for counts above D."""
     from discreet import privacy
     from discreet.noise.files import read_noise_table
-    from discreet.privacy.audit_document import audit_document, curve_document
+    from discreet.privacy.audit import audit_document, curve_document
 
-    drawn = chosen_picture(picture, plot, "curve")
+    drawn = choose_picture(picture, plot, "curve")
     table = read_noise_table(file, biased=biased or None, small_n=small_n)
     result = privacy.audit(
         table,
@@ -70,8 +70,8 @@ COMMAND = Command(audit, PROTECT)
 
 def _plot(file: Path, table: NoiseTable, result: Audit, path: Path, picture: str) -> None:
     from discreet.errors import BadRequest
-    from discreet.model.nearest import nearest
-    from discreet.pictures import noise
+    from discreet.model.messages.text import nearest
+    from discreet.pictures import noise_charts as noise
 
     if picture not in PICTURES:
         raise BadRequest(f'There is no picture "{picture}".', nearest(picture, PICTURES))
@@ -89,14 +89,14 @@ def _design(file: Path) -> dict[int, float]:
     import json
 
     from discreet.errors import BadRequest
-    from discreet.noise.files.document import designed_laws
+    from discreet.noise.files.document import design_probabilities
 
     text = file.read_text(encoding="utf-8-sig")
     if not text.lstrip().startswith("{"):
         raise BadRequest(
             f'"{file.name}" has no design to compare with.', "Only our JSON keeps probabilities."
         )
-    return designed_laws(json.loads(text))[-1]
+    return design_probabilities(json.loads(text))[-1]
 
 
 def _show(file: Path, table: NoiseTable, result: Audit, points: list[dict[str, Any]]) -> None:

@@ -8,8 +8,8 @@ from typing import Annotated
 import typer
 
 from discreet.cli.console import messages
-from discreet.cli.options import WorkspaceOption
 from discreet.cli.registry import OPERATE, Command
+from discreet.cli.shared_options import WorkspaceOption
 
 
 def backup(
@@ -17,8 +17,8 @@ def backup(
     workspace: WorkspaceOption = None,
 ) -> None:
     """Copy a workspace with its secret and its ledger into a new folder; it may be served meanwhile."""
+    from discreet.workspace.operate.backup_restore import back_up
     from discreet.workspace.options import workspace_folder
-    from discreet.workspace.upkeep.backup import back_up
 
     document = back_up(workspace_folder(workspace), to)
     messages.print(

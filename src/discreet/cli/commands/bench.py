@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from discreet.cli.registry import OPERATE, brought_by
+from discreet.cli.registry import OPERATE, command_of_package
 
-COMMAND = brought_by(
+COMMAND = command_of_package(
     "discreet-studies",
     OPERATE,
     "Time protected tables against their peers. It is in the package discreet-studies.",

@@ -8,9 +8,9 @@ from typing import Annotated, Any
 import typer
 
 from discreet.cli.console import emit_json, emit_picture, output
-from discreet.cli.options import JsonFileOption, WorkspaceOption
-from discreet.cli.place import open_place
 from discreet.cli.registry import PROTECT, Command
+from discreet.cli.shared_options import JsonFileOption, WorkspaceOption
+from discreet.cli.target import open_target
 
 #: Less than this share of a cap pays for nothing that is of use.
 LITTLE = 0.001
@@ -37,7 +37,7 @@ def budget(
     planned = dataset.endswith(".toml")
     found = _planned(Path(dataset), workspace) if planned else _stored(dataset, workspace)
     if plot is not None:
-        from discreet.pictures.budget import budget_over_tables
+        from discreet.pictures.budget_charts import budget_over_tables
 
         emit_picture(budget_over_tables(found), plot)
     if as_json or out is not None:
@@ -50,26 +50,28 @@ COMMAND = Command(budget, PROTECT)
 
 
 def _planned(description: Path, workspace: Path | None) -> dict[str, Any]:
-    from discreet.answer.budgets import budget_before
     from discreet.errors import NotFound
-    from discreet.workspace.description_file import description_named, read_description
+    from discreet.release.budget_document import forecast_workspace_budget
+    from discreet.workspace.description_file import name_description_in_errors, read_description
     from discreet.workspace.options import default_folder, workspace_folder
 
     if not description.is_file():
         raise NotFound(f"There is no file {str(description)!r}.", "Draft one with `discreet describe`.")
     folder = workspace_folder(workspace)
-    with description_named(description):
+    with name_description_in_errors(description):
         # The demo's ledger says nothing about a draft that nobody has named a workspace for.
-        return budget_before(None if folder == default_folder() else folder, read_description(description))
+        return forecast_workspace_budget(
+            None if folder == default_folder() else folder, read_description(description)
+        )
 
 
 def _stored(dataset: str, workspace: Path | None) -> dict[str, Any]:
-    return open_place(dataset, workspace).door.budget()
+    return open_target(dataset, workspace).door.budget()
 
 
 def _show(found: dict[str, Any], *, planned: bool) -> None:
     """The budget for people."""
-    from discreet.cli.grid import print_grid
+    from discreet.cli.console import print_grid
 
     output.print(found["promise"] or "Nothing can be promised at this delta.", markup=False, soft_wrap=True)
     output.print()

@@ -10,13 +10,13 @@ import typer
 from rich.text import Text
 
 from discreet.cli.console import emit_json, messages, output
-from discreet.cli.options import DatasetArgument, JsonOption, VersionOption, WorkspaceOption
 from discreet.cli.registry import OPERATE, Command
+from discreet.cli.shared_options import DatasetArgument, JsonOption, VersionOption, WorkspaceOption
 from discreet.errors import BadRequest
 
 if TYPE_CHECKING:
-    from discreet.workspace.cube_files import CubeFile
-    from discreet.workspace.upkeep.building import Built
+    from discreet.workspace.operate.make_cubes import CubeReport
+    from discreet.workspace.versions.version_engine import CubeFile
 
 
 def build(
@@ -43,13 +43,13 @@ def build(
 ) -> None:
     """Build cubes: tables that they cover are answered in milliseconds, and need no records. No number changes."""
     from discreet.cli.progress import simulation_bar
+    from discreet.workspace.operate.make_cubes import make_cubes
     from discreet.workspace.options import workspace_folder
-    from discreet.workspace.upkeep.building import build_cubes
 
     if not isfinite(within):
         raise BadRequest(f"--within is {within}.", "Give a number of GB, such as 2.")
     with simulation_bar(f"{dataset}: cubes") as progress:
-        done = build_cubes(
+        done = make_cubes(
             workspace_folder(workspace),
             dataset,
             up_to=up_to,
@@ -72,7 +72,7 @@ def _facts(cube: CubeFile) -> dict[str, Any]:
     return {"variables": cube.variables, "rows": cube.rows, "bytes": cube.bytes}
 
 
-def _tell(done: Built, *, dry_run: bool) -> None:
+def _tell(done: CubeReport, *, dry_run: bool) -> None:
     """Each cube with its size and the reason for it."""
     sizes = {cube.variables: cube for cube in done.built}
     for cube in done.kept:

@@ -7,9 +7,9 @@ from typing import Annotated
 
 import typer
 
-from discreet.cli.ending import clean_up_when_ended
-from discreet.cli.options import OutcomeOption
 from discreet.cli.registry import MAKE_TABLES, Command
+from discreet.cli.shared_options import OutcomeOption
+from discreet.cli.signals import clean_up_on_signal
 
 
 def check(
@@ -28,18 +28,22 @@ def check(
     """Check a file of records against its dataset.toml: all problems at once; nothing is written."""
     import tempfile
 
-    from discreet.answer.load import dry_load
     from discreet.cli.commands.load import show_dry_run
-    from discreet.cli.problems import problems_told
+    from discreet.cli.console import report_problems
     from discreet.cli.progress import load_bars
-    from discreet.workspace.description_file import description_named, read_description
+    from discreet.release.load_cautions import dry_load_document
+    from discreet.workspace.description_file import name_description_in_errors, read_description
 
-    clean_up_when_ended()
+    clean_up_on_signal()
     text = read_description(description)
     with tempfile.TemporaryDirectory(prefix="discreet-check-") as nowhere:
         folder = workspace or Path(nowhere) / "workspace"
-        with problems_told(as_json=as_json), description_named(description), load_bars() as progress_for:
-            found = dry_load(folder, text, file, progress_for(file.name, None), description.parent)
+        with (
+            report_problems(as_json=as_json),
+            name_description_in_errors(description),
+            load_bars() as progress_for,
+        ):
+            found = dry_load_document(folder, text, file, progress_for(file.name, None), description.parent)
     show_dry_run(found, as_json=as_json)
 
 

@@ -8,9 +8,16 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from discreet.cli.console import emit_json, output
-from discreet.cli.options import JsonOption, PlaceArgument, ThreadsOption, VersionOption, WorkspaceOption
 from discreet.cli.registry import EXAMINE, Command
-from discreet.cli.table_options import Asked, asks_table
+from discreet.cli.shared_options import (
+    JsonOption,
+    TableQuery,
+    TargetArgument,
+    ThreadsOption,
+    VersionOption,
+    WorkspaceOption,
+    takes_table_query,
+)
 
 #: So many letters of a value are shown.
 SHORT = 80
@@ -18,14 +25,14 @@ SHORT = 80
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from discreet.inference.compared import Compared
+    from discreet.inference.version_comparison import VersionComparison
 
 
-@asks_table
+@takes_table_query
 def compare(
-    dataset: PlaceArgument,
+    dataset: TargetArgument,
     other: Annotated[str, typer.Option("--with", help="The version to compare with.")],
-    asked: Asked,
+    asked: TableQuery,
     version: VersionOption = "",
     measure: Annotated[
         str, typer.Option(help="count, or weighted for datasets with survey weights.")
@@ -39,12 +46,12 @@ def compare(
     threads: ThreadsOption = None,
 ) -> None:
     """Compare two versions of a table: both numbers of each cell, their difference and their ratio."""
-    from discreet.cli.place import open_place
+    from discreet.cli.target import open_target
 
     if descriptions:
         _compare_descriptions(dataset, version, other, workspace, as_json=as_json)
         return
-    place = open_place(dataset, workspace, threads, version)
+    place = open_target(dataset, workspace, threads, version)
     request = place.request(**asked, measure=measure)
     doors = place.door, place.at(other)
     for door in doors:  # where one version refuses the table, the other is not charged for it
@@ -61,10 +68,10 @@ def _compare_descriptions(
 ) -> None:
     from rich.text import Text
 
+    from discreet.workspace.operate.manage_versions import compare_descriptions
     from discreet.workspace.options import workspace_folder
-    from discreet.workspace.upkeep.descriptions import compared_descriptions
 
-    found = list(compared_descriptions(workspace_folder(workspace), dataset, version, other))
+    found = list(compare_descriptions(workspace_folder(workspace), dataset, version, other))
     if as_json:
         emit_json({"dataset": dataset, "changes": [asdict(change) for change in found]})
         return
@@ -82,10 +89,10 @@ def _short(value: Any) -> str:
     return text if len(text) <= SHORT else f"{text[:SHORT]} ..."
 
 
-def _show(found: Compared) -> None:
+def _show(found: VersionComparison) -> None:
     from rich.text import Text
 
-    from discreet.cli.grid import print_grid
+    from discreet.cli.console import print_grid
 
     document = found.document()
     names = document["dimensions"]

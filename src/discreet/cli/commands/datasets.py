@@ -6,8 +6,8 @@ from rich.table import Column, Table
 from rich.text import Text
 
 from discreet.cli.console import emit_json, output
-from discreet.cli.options import JsonOption, WorkspaceOption
 from discreet.cli.registry import OPERATE, Command
+from discreet.cli.shared_options import JsonOption, WorkspaceOption
 
 
 def datasets(
@@ -15,8 +15,8 @@ def datasets(
     as_json: JsonOption = False,
 ) -> None:
     """List the datasets of a workspace: version, when it was loaded, method, size on disk."""
+    from discreet.workspace.operate.manage_versions import list_datasets
     from discreet.workspace.options import workspace_folder
-    from discreet.workspace.upkeep.datasets import list_datasets
 
     folder = workspace_folder(workspace)
     found = list_datasets(folder)

@@ -7,8 +7,8 @@ from typing import Annotated
 import typer
 
 from discreet.cli.console import messages
-from discreet.cli.options import HostOption, PortOption, WorkspaceOption
 from discreet.cli.registry import OPERATE, Command
+from discreet.cli.shared_options import HostOption, PortOption, WorkspaceOption
 
 
 def demo(
@@ -18,21 +18,21 @@ def demo(
     no_serve: Annotated[bool, typer.Option("--no-serve", help="Only build the demo workspace.")] = False,
 ) -> None:
     """Build the demo datasets (a synthetic census and a survey) and serve the table builder."""
-    from discreet.answer.doors import open_doors
     from discreet.cli.progress import load_bars
-    from discreet.workspace.demo.build import build_demo
+    from discreet.release.dataset_registry import open_registry
+    from discreet.workspace.demo.demo_workspace import make_demo
     from discreet.workspace.options import read_options, workspace_folder
 
     folder = workspace_folder(workspace)
     with load_bars() as progress_for:
-        built = build_demo(folder, progress_for)
+        built = make_demo(folder, progress_for)
     messages.print(f"{'Built' if built else 'Found'} the demo workspace: {folder}", soft_wrap=True)
     if no_serve:
         return
-    from discreet.server.app import serve
+    from discreet.web.app import serve
 
     options = read_options(folder, host=host, port=port)
-    serve(open_doors(folder, threads=options.threads), options)
+    serve(open_registry(folder, threads=options.threads), options)
 
 
 COMMAND = Command(demo, OPERATE)

@@ -9,14 +9,20 @@ import typer
 from rich.text import Text
 
 from discreet.cli.console import emit, messages
-from discreet.cli.ending import clean_up_when_ended
-from discreet.cli.options import DelimiterOption, EncodingOption, GeographyOption, IncludeOption, TableOption
 from discreet.cli.registry import MAKE_TABLES, Command
+from discreet.cli.shared_options import (
+    DelimiterOption,
+    EncodingOption,
+    GeographyOption,
+    IncludeOption,
+    TableOption,
+)
+from discreet.cli.signals import clean_up_on_signal
 from discreet.errors import BadRequest
-from discreet.model.one_line import printable
+from discreet.model.messages.text import printable
 
 if TYPE_CHECKING:
-    from discreet.records.draft import Draft
+    from discreet.records.draft.describe_file import Draft
 
 
 def describe(
@@ -32,10 +38,10 @@ def describe(
     table: TableOption = "",
 ) -> None:
     """Draft a dataset.toml from a file of records, for you to check and complete."""
-    from discreet.model.file_section import FileOptions
-    from discreet.records.draft import describe_file
+    from discreet.model.description.sections import FileOptions
+    from discreet.records.draft.describe_file import describe_file
 
-    clean_up_when_ended()
+    clean_up_on_signal()
     options = FileOptions(encoding, delimiter, table=table)
     stem = None if out is None else out.name.removesuffix(".toml")
     draft = describe_file(file, options, include or (), geography or (), stem)

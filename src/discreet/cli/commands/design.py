@@ -1,26 +1,168 @@
-"""`discreet design`: from a family and its parameters to a noise table with its exact account.
+"""The options of `discreet design` that are parameters of noise families: made from the registry when they are needed.
+
+One option stands for all families that have a parameter of that name, and its help says what it means in each. A family
+that is added in one place has its options here at once.
+
+`discreet design compare`: families side by side at one epsilon and delta.
+
+`discreet design`: from a family and its parameters to a noise table with its exact account.
 
 The options that are parameters of families come from the registry when the command runs: see `design_options.py`.
 """
 
 from __future__ import annotations
 
+import json
+from inspect import Parameter as Argument
+from inspect import Signature
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import typer
+from typer.core import TyperCommand
 
 from discreet.cli.console import emit_json, emit_picture, messages, output
-from discreet.cli.design_compare import compare_families
-from discreet.cli.design_options import COMPARE, DesignCommand, wishes
-from discreet.cli.options import chosen_picture
 from discreet.cli.registry import PROTECT, Command
+from discreet.cli.shared_options import choose_picture
 from discreet.errors import BadRequest
-from discreet.model.nearest import nearest
+from discreet.model.messages.text import nearest
 
 if TYPE_CHECKING:
-    from discreet.noise.ideal import IdealTable
+    from discreet.noise.design_report import Side
+    from discreet.noise.family import Parameter
+    from discreet.noise.ideal_distribution import IdealTable
     from discreet.noise.table import NoiseTable
+
+#: The command's own options, which also say where to audit a family that has no such parameter.
+_AUDIT_OPTIONS = ("epsilon", "delta")
+_PARAMETERS = "discreet.design.wishes"
+COMPARE = "`compare`, which sets families side by side at one epsilon and delta."
+
+
+class DesignCommand(TyperCommand):
+    """The command with one more option for each parameter of a family."""
+
+    def get_params(self, ctx: Any) -> list[Any]:
+        """The command's own options, then those of the families; the help of the argument names the families."""
+        from discreet.noise.families import families
+
+        own: list[Any] = super().get_params(ctx)
+        family = next(each for each in own if each.name == "family")
+        family.help = f"{', '.join(each.name for each in families())}; or {COMPARE}"
+        return [*own, *_family_options()]
+
+
+def given_parameters(context: typer.Context, own: dict[str, Any]) -> dict[str, Any]:
+    """The parameters that were given, by the command's own options or by those of the families."""
+    every = own | context.meta.get(_PARAMETERS, {})
+    return {name: value for name, value in every.items() if value is not None}
+
+
+def _family_options() -> list[Any]:
+    """Typer makes the options, as it does for a function that has these arguments."""
+    from discreet.noise.families import families
+
+    uses: dict[str, list[tuple[str, Parameter]]] = {}
+    for family in families():
+        for parameter in family.parameters:
+            uses.setdefault(parameter.name, []).append((family.name, parameter))
+
+    def arguments() -> None:
+        """Stand for the arguments."""
+
+    made = [_argument(name, users) for name, users in uses.items() if name not in _AUDIT_OPTIONS]
+    vars(arguments)["__signature__"] = Signature(made)
+    app = typer.Typer(add_completion=False)
+    app.command()(arguments)
+    return list(typer.main.get_command(app).params)
+
+
+def _argument(name: str, users: list[tuple[str, Parameter]]) -> Argument:
+    kind = users[0][1].kind
+    word = name.replace("_", "-")
+    option = typer.Option(
+        None,
+        f"--{word}/--no-{word}" if kind is bool else f"--{word}",
+        help=_parameter_help(users),
+        callback=_store_tables if kind is dict else _store_parameter,
+        expose_value=False,
+    )
+    return Argument(
+        name, Argument.KEYWORD_ONLY, default=option, annotation=(str if kind is dict else kind) | None
+    )
+
+
+def _parameter_help(users: list[tuple[str, Parameter]]) -> str:
+    """What a parameter means, and in which families."""
+    meanings: dict[str, list[str]] = {}
+    for family, parameter in users:
+        meanings.setdefault(parameter.meaning, []).append(family)
+    said = "; ".join(f"{meaning} ({', '.join(families)})" for meaning, families in meanings.items())
+    return f"{said[0].upper()}{said[1:]}."
+
+
+def _store_parameter(context: typer.Context, option: typer.CallbackParam, value: Any) -> None:
+    context.meta.setdefault(_PARAMETERS, {})[option.name] = value
+
+
+def _store_tables(context: typer.Context, option: typer.CallbackParam, value: str | None) -> None:
+    """A list of tables is written as JSON: a command line has no other form for it."""
+    try:
+        _store_parameter(context, option, None if value is None else json.loads(value))
+    except json.JSONDecodeError:
+        raise BadRequest(
+            f"--{option.name} is {value!r}.",
+            """Write a JSON list in quotes, as in '[{"from": 0, "D": 5, "V": 3}, {"from": 1000, "D": 15, "V": 9}]'.""",
+        ) from None
+
+
+def compare_families(
+    epsilon: float | None, delta: float | None, m: int | None, match: str, out: Path | None, *, as_json: bool
+) -> None:
+    """Families side by side at one ε and δ."""
+    from dataclasses import asdict
+
+    from discreet.noise.design_report import compare
+
+    if epsilon is None:
+        raise BadRequest(
+            "A comparison needs --epsilon, and --delta or --m.",
+            "Give both, as in --epsilon 1 --delta 0.0001.",
+        )
+    if match not in {"closest", "smallest"}:
+        raise BadRequest(f'--match is "{match}".', "Write closest or smallest.")
+    common, sides = compare(epsilon, delta=delta, m=m, match="closest" if match == "closest" else "smallest")
+    document = {"epsilon": epsilon, "delta": common, "match": match, "families": [asdict(s) for s in sides]}
+    if out is not None:
+        emit_json(document, out)
+    if as_json:
+        emit_json(document)
+    elif out is None:
+        _show_comparison(epsilon, common, sides)
+
+
+def _show_comparison(epsilon: float, delta: float, sides: tuple[Side, ...]) -> None:
+    """What each family needs, then how near to the truth each releases (Rinott's Table 2)."""
+    from rich.table import Table
+
+    needs = Table(title=f"At epsilon {epsilon:g} and delta {delta:.4g}", box=None)
+    needs.add_column("family")
+    for heading in ("support", "delta", "variance", "E|noise|", "P(exact)"):
+        needs.add_column(heading, justify="right")
+    near = Table(title="P(within ±k of the count), negative releases set to zero", box=None)
+    near.add_column("family")
+    for heading in ("count", *(f"±{k}" for k in range(len(sides[0].within[0])))):
+        near.add_column(heading, justify="right")
+    for side in sides:
+        width = side.parameters.get("m", side.parameters.get("D"))
+        figures = (f"{side.delta:.3g}", f"{side.variance:.4g}", f"{side.absolute:.4g}", f"{side.p_exact:.4f}")
+        needs.add_row(side.family, f"±{width}", *figures)
+        for count, line in enumerate(side.within):
+            label = f"{count}+" if count == len(side.within) - 1 else str(count)
+            near.add_row(side.family if count == 0 else "", label, *(f"{p:.2f}" for p in line))
+    output.print(needs)
+    output.print(near)
+
 
 #: So many values of a law fit a screen; the integers of all of them are in the JSON.
 MOST_VALUES = 41
@@ -49,8 +191,8 @@ def design(
     ),
 ) -> None:
     """Design a noise table and audit the integers that ship."""
-    drawn = chosen_picture(picture, plot, "pmf")
-    given = wishes(context, {"epsilon": epsilon, "delta": delta})
+    drawn = choose_picture(picture, plot, "pmf")
+    given = given_parameters(context, {"epsilon": epsilon, "delta": delta})
     if family == "compare":
         _refuse_for_comparison({*given, *({"plot"} if plot else ())})
         compare_families(epsilon, delta, given.get("m"), match or "closest", out, as_json=as_json)
@@ -92,7 +234,7 @@ class Designed(NamedTuple):
 def make_design(family: str, given: dict[str, Any], modulus: int, rounding: str | None) -> Designed:
     """The design, its integers, their exact account and, where the family has one, the optimum beside it."""
     from discreet.noise import families
-    from discreet.noise.design_document import describe
+    from discreet.noise.design_report import design_document
     from discreet.noise.quantise import quantise
 
     chosen = families.family(family)
@@ -100,7 +242,7 @@ def make_design(family: str, given: dict[str, Any], modulus: int, rounding: str 
     parameters = {k: v for k, v in given.items() if k in chosen.names() or k not in {"epsilon", "delta"}}
     ideal = families.ideal(family, parameters, modulus)
     table = quantise(ideal, modulus, rounding or chosen.rounding)
-    document = describe(ideal, table)
+    document = design_document(ideal, table)
     notes = document.pop("notes")
     document["privacy"] = privacy(table, given.get("epsilon"), given.get("delta"))
     paper = document["quantisation"].get("paper")
@@ -129,7 +271,7 @@ def _seal(table: NoiseTable) -> dict[str, Any]:
 
 def _plot(found: Designed, path: Path, picture: str) -> None:
     """A picture of the table: its law, its transitions, its promise, or the integers against the design."""
-    from discreet.pictures import noise
+    from discreet.pictures import noise_charts as noise
 
     law = dict(zip(found.ideal.last.values, found.ideal.last.probabilities, strict=True))
     charts = {

@@ -9,8 +9,8 @@ import typer
 from rich.text import Text
 
 from discreet.cli.console import emit_json, output
-from discreet.cli.options import JsonOption, WorkspaceOption
 from discreet.cli.registry import OPERATE, Command
+from discreet.cli.shared_options import JsonOption, WorkspaceOption
 from discreet.errors import EXIT_OURS
 
 
@@ -20,8 +20,8 @@ def doctor(
     as_json: JsonOption = False,
 ) -> None:
     """Examine a workspace: secret, permissions, ledger, versions, seals, history, disk; what to do about each fault."""
+    from discreet.workspace.operate.diagnosis import examine
     from discreet.workspace.options import workspace_folder
-    from discreet.workspace.upkeep.doctor import examine
 
     folder = workspace_folder(workspace)
     found = examine(folder, records=not quick)

@@ -7,21 +7,28 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from discreet.cli.console import emit_json, output
-from discreet.cli.options import JsonOption, PlaceArgument, ThreadsOption, VersionOption, WorkspaceOption
 from discreet.cli.registry import EXAMINE, Command
-from discreet.cli.table_options import Asked, asks_table
+from discreet.cli.shared_options import (
+    JsonOption,
+    TableQuery,
+    TargetArgument,
+    ThreadsOption,
+    VersionOption,
+    WorkspaceOption,
+    takes_table_query,
+)
 from discreet.errors import BadRequest
 
 if TYPE_CHECKING:
-    from discreet.api.answers import Answers
-    from discreet.inference.intervals import Interval
+    from discreet.api.table import TableBackend
+    from discreet.inference.confidence_intervals.count_intervals import Interval
     from discreet.model.release import Release
 
 
-@asks_table
+@takes_table_query
 def interval(
-    dataset: PlaceArgument,
-    asked: Asked,
+    dataset: TargetArgument,
+    asked: TableQuery,
     cells: Annotated[
         list[str] | None,
         typer.Option("--cell", help="A cell such as sex=1,age=20-24; several are added up. Without it: all."),
@@ -50,12 +57,12 @@ def interval(
     threads: ThreadsOption = None,
 ) -> None:
     """Say between which limits the true counts lie, or a sum, a share, a ratio or a difference of them."""
-    from discreet.cli.place import open_place
-    from discreet.inference.interval_document import interval_document, interval_texts
+    from discreet.cli.target import open_target
+    from discreet.inference.confidence_intervals.table_intervals import interval_document, interval_texts
 
     if not cells and (of or over or minus):
         raise BadRequest("--of, --over and --minus need a cell.", "Add --cell, as in --cell sex=1.")
-    place = open_place(dataset, workspace, threads, version)
+    place = open_target(dataset, workspace, threads, version)
     release = place.door.release(place.request(**asked, measure=measure))
     if not cells:
         _all(release, place.answers, level, as_json=as_json)
@@ -69,8 +76,8 @@ def interval(
         output.print(_sentence(found, texts, _sure(release)), soft_wrap=True)
 
 
-def _all(release: Release, answers: Answers, level: float, *, as_json: bool) -> None:
-    from discreet.inference.interval_document import limits_document
+def _all(release: Release, answers: TableBackend, level: float, *, as_json: bool) -> None:
+    from discreet.inference.confidence_intervals.table_intervals import limits_document
 
     document = limits_document(release, answers.every_interval(release, level), level)
     if as_json:
@@ -88,7 +95,7 @@ def _show(document: dict[str, Any], sure: str) -> None:
     from rich.table import Table
     from rich.text import Text
 
-    from discreet.model.one_line import printable
+    from discreet.model.messages.text import printable
 
     shown = Table(box=None, pad_edge=False, header_style="bold")
     for name in (*document["dimensions"], "value", "low", "high"):
@@ -102,7 +109,7 @@ def _show(document: dict[str, Any], sure: str) -> None:
 
 def _sentence(found: Interval, texts: tuple[str, str, str], sure: str) -> str:
     """An interval in words."""
-    from discreet.inference.interval_document import error_text
+    from discreet.inference.confidence_intervals.table_intervals import error_text
 
     estimate, low, high = texts
     error = f" ({told})" if (told := error_text(found)) else ""

@@ -9,8 +9,8 @@ import typer
 from typer.core import TyperGroup
 
 from discreet.cli.console import emit, emit_json, messages, output
-from discreet.cli.options import JsonFileOption, OutcomeOption, WorkspaceOption, open_workspace
 from discreet.cli.registry import PROTECT, Command
+from discreet.cli.shared_options import JsonFileOption, OutcomeOption, WorkspaceOption, open_workspace
 
 
 class _ByDataset(TyperGroup):
@@ -68,8 +68,8 @@ def statement(
     """A signed statement for an auditor: all budgets with their caps, charges and promises, and the head of the chain."""
     from discreet.assess.statement_page import statement_html
     from discreet.errors import BadRequest
+    from discreet.workspace.operate.statement import make_statement
     from discreet.workspace.options import workspace_folder
-    from discreet.workspace.upkeep.statement import make_statement
 
     if out.suffix.lower() not in {".html", ".json"}:
         raise BadRequest(
@@ -131,7 +131,7 @@ def _number(text: str) -> Any:
 
 
 def _show(found: dict[str, Any]) -> None:
-    from discreet.cli.grid import print_grid
+    from discreet.cli.console import print_grid
 
     output.print(f'Budget "{found["family"]}", rule {found["rule"]}', markup=False)
     for name in ("cap", "spent", "left"):

@@ -10,8 +10,8 @@ import typer
 from rich.text import Text
 
 from discreet.cli.console import emit_json, messages
-from discreet.cli.options import OutcomeOption, WorkspaceOption
 from discreet.cli.registry import MAKE_TABLES, Command
+from discreet.cli.shared_options import OutcomeOption, WorkspaceOption
 
 if TYPE_CHECKING:
     from discreet.ledger.entries import Receipt
@@ -60,28 +60,38 @@ def load(
     as_json: OutcomeOption = False,
 ) -> None:
     """Check a file of records against its dataset.toml and load it; bad input leaves nothing behind."""
-    from discreet.answer.load import dry_load, load_dataset
-    from discreet.cli.problems import problems_told
+    from discreet.cli.console import report_problems
     from discreet.cli.progress import load_bars
-    from discreet.model.dataset_toml import parse_dataset
-    from discreet.workspace.description_file import description_named, read_description
-    from discreet.workspace.lineage import lineage_defaults
+    from discreet.model.description.dataset_toml import parse_dataset
+    from discreet.release.load_cautions import dry_load_document, load_with_cautions
+    from discreet.workspace.description_file import name_description_in_errors, read_description
     from discreet.workspace.options import workspace_folder
+    from discreet.workspace.versions.lineage import lineage_defaults
 
     text = read_description(description)
     folder = workspace_folder(workspace)
-    with description_named(description):
+    with name_description_in_errors(description):
         dataset = parse_dataset(text, lineage_defaults(folder, text))
     if dry_run:
         _refuse_corrections(corrections)
-        with problems_told(as_json=as_json), description_named(description), load_bars() as progress_for:
-            found = dry_load(folder, text, file, progress_for(dataset.id, None), description.parent, engine)
+        with (
+            report_problems(as_json=as_json),
+            name_description_in_errors(description),
+            load_bars() as progress_for,
+        ):
+            found = dry_load_document(
+                folder, text, file, progress_for(dataset.id, None), description.parent, engine
+            )
         show_dry_run(found, as_json=as_json)
         return
     cautions: list[str] = []
     receipts: list[Receipt] = []
-    with problems_told(as_json=as_json), description_named(description), load_bars() as progress_for:
-        digest = load_dataset(
+    with (
+        report_problems(as_json=as_json),
+        name_description_in_errors(description),
+        load_bars() as progress_for,
+    ):
+        digest = load_with_cautions(
             folder,
             text,
             file,
@@ -113,12 +123,12 @@ COMMAND = Command(load, MAKE_TABLES)
 
 def _tell_charge(receipt: Receipt, dataset: Dataset) -> None:
     """What the load was charged; nothing where the same records and plan were charged before."""
-    from discreet.model.amount import shown
-    from discreet.model.declared_dp import declared_dp
+    from discreet.model.privacy_budget import format_amount
+    from discreet.model.universe import dp_terms
 
-    basic = declared_dp(dataset)[0].composition == "basic"
+    basic = dp_terms(dataset)[0].composition == "basic"
     names = ("epsilon", "delta") if basic else ("rho", "distance")
-    cost = f"{names[0]} {shown(receipt.loss)}, {names[1]} {shown(receipt.failure)}"
+    cost = f"{names[0]} {format_amount(receipt.loss)}, {names[1]} {format_amount(receipt.failure)}"
     messages.print(f"Charged {cost}{' before, and nothing now' if receipt.repeat else ''}.", soft_wrap=True)
 
 
@@ -172,9 +182,9 @@ def _refuse_corrections(corrections: str) -> None:
 
 def _tell_replaced(folder: Path, dataset: str) -> None:
     """Whether the version before is still answered, and why not."""
-    from discreet.answer.doors import open_doors
+    from discreet.release.dataset_registry import open_registry
 
-    with closing(open_doors(folder, threads=1)) as doors:
+    with closing(open_registry(folder, threads=1)) as doors:
         replaced = doors.versions(dataset)[:-1][-1:]
     for version in replaced:
         told = (
@@ -187,9 +197,9 @@ def _tell_replaced(folder: Path, dataset: str) -> None:
 
 def _tell_left(folder: Path, dataset: str) -> None:
     """What the budget has left now that the version is charged to it."""
-    from discreet.answer.doors import open_doors
+    from discreet.release.dataset_registry import open_registry
 
-    with closing(open_doors(folder, threads=1)) as doors:
+    with closing(open_registry(folder, threads=1)) as doors:
         messages.print(Text(doors.door(dataset).budget_left() or ""), soft_wrap=True)
 
 

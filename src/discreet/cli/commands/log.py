@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from discreet.cli.console import emit_json, messages, output
-from discreet.cli.options import WorkspaceOption
 from discreet.cli.registry import OPERATE, Command
+from discreet.cli.shared_options import WorkspaceOption
 
 if TYPE_CHECKING:
-    from discreet.server.watch.alerts import Alert
+    from discreet.web.detectors.alerts import Alert
 
 app = typer.Typer(help="The log of requests: verify it, see alerts, lift a hold.", no_args_is_help=True)
 COMMAND = Command(app, OPERATE)
@@ -32,7 +32,7 @@ def verify(
     from dataclasses import asdict
 
     from discreet.errors import WorkspaceUnusable
-    from discreet.server.audit.verify import has_line, verify_log
+    from discreet.web.audit.log import has_line, verify_log
     from discreet.workspace.options import workspace_folder
     from discreet.workspace.server_state import log_key, state_folder
 
@@ -68,8 +68,8 @@ def alerts(
     """Show what the watch found, the newest first, and who is held back."""
     from dataclasses import asdict
 
-    from discreet.server.access.shared import Shared
-    from discreet.server.watch.alerts import read_alerts
+    from discreet.web.auth.rate_limit import RateLimitStore
+    from discreet.web.detectors.alerts import read_alerts
     from discreet.workspace.options import workspace_folder
     from discreet.workspace.server_state import state_folder
 
@@ -77,7 +77,9 @@ def alerts(
     state = state_folder(folder)
     found = _found_again(folder, state) if again else read_alerts(state)
     held = (
-        list(Shared(state / "shared.sqlite").holds().values()) if (state / "shared.sqlite").exists() else []
+        list(RateLimitStore(state / "shared.sqlite").holds().values())
+        if (state / "shared.sqlite").exists()
+        else []
     )
     if as_json:
         emit_json({"holds": [asdict(each) for each in held], "alerts": [asdict(each) for each in found]})
@@ -104,22 +106,22 @@ def release(
 ) -> None:
     """Let somebody go on whom the watch holds back."""
     from discreet.errors import BadRequest
-    from discreet.server.access.shared import Shared
+    from discreet.web.auth.rate_limit import RateLimitStore
     from discreet.workspace.options import workspace_folder
     from discreet.workspace.server_state import state_folder
 
     folder = workspace_folder(workspace)
     path = state_folder(folder) / "shared.sqlite"
-    if not path.exists() or not Shared(path).release(who):
+    if not path.exists() or not RateLimitStore(path).release(who):
         raise BadRequest(f"{who!r} is not held back.", "`discreet log alerts` shows who is.")
     messages.print(f"{who} may go on")
 
 
 def _found_again(folder: Path, state: Path) -> list[Alert]:
     """What the watch would find in the whole log."""
-    from discreet.answer.doors import open_doors
-    from discreet.server.watch.thresholds import read_thresholds
-    from discreet.server.watch.watch import Finder, logged_lines
+    from discreet.release.dataset_registry import open_registry
+    from discreet.web.detectors.alerts import read_thresholds
+    from discreet.web.detectors.monitor import AlertFinder, read_request_lines
 
-    finder = Finder(open_doors(folder), read_thresholds(folder))
-    return [alert for line in logged_lines(state / "log") for alert in finder.find(line)][::-1]
+    finder = AlertFinder(open_registry(folder), read_thresholds(folder))
+    return [alert for line in read_request_lines(state / "log") for alert in finder.find(line)][::-1]

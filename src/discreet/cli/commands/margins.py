@@ -1,32 +1,95 @@
-"""`discreet margins`: many margins of a table at once: what each method costs, and runs of one."""
+"""The margins of a dataset on the screen: a table for each, what they cost, and what a reader must be told.
+
+`discreet margins`: many margins of a table at once: what each method costs, and runs of one.
+"""
 
 from __future__ import annotations
 
 import os
+from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+from rich.text import Text
 
-from discreet.cli.console import emit_json, emit_picture, messages, output
-from discreet.cli.joint_margins import show_joint
-from discreet.cli.options import (
+from discreet.cli.console import emit_json, emit_picture, messages, output, print_grid
+from discreet.cli.registry import MAKE_TABLES, Command
+from discreet.cli.shared_options import (
     KEY_ENVIRONMENT,
     JsonFileOption,
     PlotOption,
     WorkspaceOption,
-    chosen_picture,
+    choose_picture,
     open_workspace,
 )
-from discreet.cli.registry import MAKE_TABLES, Command
 from discreet.errors import BadRequest
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from discreet.margins.closure import Axes
+    from discreet.margins.contingency_table import ContingencyTable
+    from discreet.margins.margin_set import Axes
     from discreet.margins.study import Study
-    from discreet.margins.tables import ContingencyTable
+
+
+def show_released_margins(found: dict[str, Any]) -> None:
+    """Print the released margins, or before a release what each method's error would be."""
+    messages.print(charge_sentence(found["charged"]), markup=False, soft_wrap=True)
+    if found["runs"]:
+        for label, table in found["runs"][0]["margins"].items():
+            _show_margin(_margin_variables(label, found["categories"]), table, found["categories"])
+    else:
+        lines = [[method, f"{error:.2f}"] for method, error in found["expected_error"].items()]
+        print_grid(output, "Expected absolute error of a cell", ["Method", "E|error|"], lines, 1)
+    for note in found["notes"]:
+        output.print(Text(note), style="dim")
+
+
+def charge_sentence(charged: dict[str, Any]) -> str:
+    """What was charged, would be charged, or was paid before.
+
+    >>> charge_sentence({"family": "b", "epsilon": 0.1, "delta": 0.0, "repeat": False, "spent": True, "left": 0.4})
+    'Charged epsilon 0.1, delta 0 to the budget "b"; epsilon 0.4 is left.'
+    """
+    amount = f"epsilon {charged['epsilon']:.12g}, delta {charged['delta']:.3g}"
+    if not charged["spent"]:
+        return f'It would charge {amount} to the budget "{charged["family"]}", unless it was charged before.'
+    left = f"epsilon {charged['left']:.12g} is left"
+    if charged["repeat"]:
+        return f'Charged nothing: it was charged to the budget "{charged["family"]}" before; {left}.'
+    return f'Charged {amount} to the budget "{charged["family"]}"; {left}.'
+
+
+def _margin_variables(label: str, categories: dict[str, list[str]]) -> list[str]:
+    """The variables of a margin's label: names of one letter stand side by side, others have a star between them."""
+    if label in categories:
+        return [label]
+    return label.split("*") if "*" in label else list(label)
+
+
+def _show_margin(names: list[str], table: list[Any], categories: dict[str, list[str]]) -> None:
+    """One margin: its last variable along the top, the others down the side."""
+    if len(names) == 1:
+        lines = [[code, _count_text(value)] for code, value in zip(categories[names[0]], table, strict=True)]
+        print_grid(output, names[0], [names[0], "count"], lines, 1)
+        return
+    lines = []
+    for place in product(*(range(len(categories[name])) for name in names[:-1])):
+        row: Any = table
+        for position in place:
+            row = row[position]
+        codes = [categories[name][position] for name, position in zip(names, place, strict=False)]
+        lines.append([*codes, *map(_count_text, row)])
+    headers = [*names[:-1], *categories[names[-1]]]
+    print_grid(output, " by ".join(names), headers, lines, len(names) - 1)
+
+
+def _count_text(value: float | None) -> str:
+    """A released number; `c` where it is withheld."""
+    if value is None:
+        return "c"
+    return f"{value:,.0f}" if value == round(value) else f"{value:,.1f}"
 
 
 def margins(
@@ -93,10 +156,9 @@ def margins(
 
     On a dataset under dp the margins are released instead: noise is keyed and the dataset's budget is charged.
     """
-    from discreet.margins.closure import parse_margins
-    from discreet.margins.importance import parse_weights
+    from discreet.margins.margin_set import parse_margins, parse_weights
     from discreet.margins.study import study
-    from discreet.model.amount import FAILURE_UNIT, read_amount
+    from discreet.model.privacy_budget import FAILURE_UNIT, read_amount
 
     if _is_dataset(table):
         _refuse_study_options(neighbours, reps, seed, as_published=as_published, plot=plot)
@@ -104,13 +166,13 @@ def margins(
         if as_json or out is not None:
             emit_json(found, out)
         else:
-            show_joint(found)
+            show_released_margins(found)
         return
     if dry_run:
         raise BadRequest(
             "A table of counts that may be seen is not charged to a budget.", "Leave out --dry-run."
         )
-    drawn = chosen_picture(picture, plot, "errors")
+    drawn = choose_picture(picture, plot, "errors")
     opened = _open(table)
     chosen = parse_margins(_margins_of(table, wanted), opened.names, opened.shape)
     importance = parse_weights(weights, chosen)
@@ -141,7 +203,7 @@ COMMAND = Command(margins, MAKE_TABLES)
 
 def _is_dataset(table: str) -> bool:
     """Whether a table is named that is neither a paper's nor a file."""
-    from discreet.margins.tables import PAPER_TABLES
+    from discreet.margins.contingency_table import PAPER_TABLES
 
     return table not in PAPER_TABLES and not Path(table).suffix and not Path(table).exists()
 
@@ -177,8 +239,8 @@ def _released(
     dry_run: bool,
 ) -> dict[str, Any]:
     """The margins of a dataset, charged to its budget; or only what they would cost."""
-    from discreet.answer.joint_margins import dataset_margins
-    from discreet.margins.importance import parse_weights
+    from discreet.margins.margin_set import parse_weights
+    from discreet.release.joint_margins import dataset_margins
 
     opened, _ = open_workspace(workspace)
     door = opened.door(dataset, os.environ.get(KEY_ENVIRONMENT))
@@ -189,13 +251,13 @@ def _released(
 
 
 def _open(table: str) -> ContingencyTable:
-    from discreet.margins.tables import PAPER_TABLES, paper_table, read_table
+    from discreet.margins.contingency_table import PAPER_TABLES, paper_table, read_table
 
     return paper_table(table) if table in PAPER_TABLES else read_table(Path(table))
 
 
 def _margins_of(table: str, wanted: str | None) -> str:
-    from discreet.margins.tables import PAPER_TABLES
+    from discreet.margins.contingency_table import PAPER_TABLES
 
     if wanted is None and table in PAPER_TABLES:
         return PAPER_TABLES[table]
@@ -213,11 +275,11 @@ def _plot(
     seed: int | None,
 ) -> None:
     from discreet.margins.holistic import Holistic
-    from discreet.pictures.margins import expected_errors, runs_by_epsilon
+    from discreet.pictures.budget_charts import error_by_epsilon, runs_by_epsilon
 
     plan = done.plan
     if picture == "errors":
-        chart = expected_errors(plan.wanted, done.delta, neighbours=plan.neighbours, weights=weights)
+        chart = error_by_epsilon(plan.wanted, done.delta, neighbours=plan.neighbours, weights=weights)
     elif picture == "runs":
         as_published = isinstance(plan, Holistic) and plan.as_published
         chart = runs_by_epsilon(

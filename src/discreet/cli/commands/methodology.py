@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from discreet.cli.console import emit, emit_json, output
-from discreet.cli.options import DatasetArgument, WorkspaceOption, open_workspace
 from discreet.cli.registry import EXAMINE, Command
+from discreet.cli.shared_options import DatasetArgument, WorkspaceOption, open_workspace
 from discreet.errors import BadRequest
 
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ def methodology(
     doors = open_workspace(workspace)[0]
     found = doors.methodology(dataset, of_version)
     if kind == ".html":
-        from discreet.server.methodology import methodology_html
+        from discreet.web.pages.methodology_page import methodology_html
 
         emit(methodology_html(found, doors.door(dataset, version=of_version).dataset), out)
     elif as_json or out is not None:

@@ -8,8 +8,8 @@ from typing import Annotated
 import typer
 
 from discreet.cli.console import messages
-from discreet.cli.options import WorkspaceOption
 from discreet.cli.registry import OPERATE, Command
+from discreet.cli.shared_options import WorkspaceOption
 
 
 def move(
@@ -17,8 +17,8 @@ def move(
     workspace: WorkspaceOption = None,
 ) -> None:
     """Move a workspace; stop its server before, and name the new place to it."""
+    from discreet.workspace.operate.backup_restore import move as move_workspace
     from discreet.workspace.options import workspace_folder
-    from discreet.workspace.upkeep.backup import move as move_workspace
 
     move_workspace(workspace_folder(workspace), to)
     messages.print(

@@ -7,8 +7,8 @@ from typing import Annotated
 import typer
 
 from discreet.cli.console import messages
-from discreet.cli.options import DatasetArgument, VersionOption, WorkspaceOption
 from discreet.cli.registry import OPERATE, Command
+from discreet.cli.shared_options import DatasetArgument, VersionOption, WorkspaceOption
 
 
 def move_engine(
@@ -20,8 +20,8 @@ def move_engine(
     workspace: WorkspaceOption = None,
 ) -> None:
     """Let another engine keep the records of a version; its digest and all numbers stay."""
+    from discreet.workspace.operate.manage_versions import move_engine as move_records
     from discreet.workspace.options import workspace_folder
-    from discreet.workspace.upkeep.engine_move import move_engine as move_records
 
     digest = move_records(workspace_folder(workspace), dataset, to, version)
     messages.print(f"{dataset}: version {digest[:8]} is kept by {to} now.", markup=False)

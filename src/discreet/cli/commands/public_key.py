@@ -8,8 +8,8 @@ from typing import Annotated
 import typer
 
 from discreet.cli.console import emit, messages
-from discreet.cli.options import WorkspaceOption
 from discreet.cli.registry import OPERATE, Command
+from discreet.cli.shared_options import WorkspaceOption
 
 
 def public_key(
@@ -18,8 +18,8 @@ def public_key(
 ) -> None:
     """The public key of a workspace, as PEM: with it anybody can check what the workspace signed."""
     from discreet.records.signing import signing_key
+    from discreet.workspace.folder_layout import refuse_no_workspace
     from discreet.workspace.options import workspace_folder
-    from discreet.workspace.upkeep.places import refuse_no_workspace
 
     folder = workspace_folder(workspace)
     refuse_no_workspace(folder)

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from discreet.cli.console import emit_json, output
-from discreet.cli.options import DatasetArgument, JsonOption, WorkspaceOption, open_workspace
 from discreet.cli.registry import OPERATE, Command
+from discreet.cli.shared_options import DatasetArgument, JsonOption, WorkspaceOption, open_workspace
 
 if TYPE_CHECKING:
-    from discreet.publish.publish_plan import PublishPlan, Written
+    from discreet.publish.publisher import DatasetReport, PublishPlan
 
 _MOST_SHOWN = 10
 
@@ -37,12 +37,12 @@ def publish(
 ) -> None:
     """Publish the tables of `publish` in dataset.toml: protected releases as signed files, for a server without records."""
     from discreet.cli.progress import simulation_bar
-    from discreet.publish.place import place_of
-    from discreet.publish.publish_plan import Limits, plan_publication
-    from discreet.publish.publishing import publish as write_publication
+    from discreet.publish.file_store import open_storage
+    from discreet.publish.publisher import Limits, plan_publication
+    from discreet.publish.publisher import publish as write_publication
     from discreet.records.signing import signing_key
-    from discreet.server.site import plan_site, write_site
-    from discreet.workspace.upkeep.places import lock
+    from discreet.web.pages.static_site import plan_site, write_site
+    from discreet.workspace.folder_layout import lock_dataset
 
     doors, options = open_workspace(workspace)
     limits = Limits(
@@ -53,15 +53,15 @@ def publish(
             plan = (plan_site if site else plan_publication)(doors, dataset, limits)
             _tell_plan(plan, as_json=as_json)
             return
-        with simulation_bar("tables") as progress, lock(doors.folder):
+        with simulation_bar("tables") as progress, lock_dataset(doors.folder):
             if site:
-                report: Written = write_site(doors, dataset, place_of(to), limits, progress)
+                report: DatasetReport = write_site(doors, dataset, open_storage(to), limits, progress)
             else:
                 told = {"publisher": options.publisher, "licence": options.licence}
                 report = write_publication(
                     doors,
                     dataset,
-                    place_of(to),
+                    open_storage(to),
                     signing_key(doors.folder),
                     limits=limits,
                     options={name: each for name, each in told.items() if each},
@@ -86,7 +86,7 @@ def _tell_plan(plan: PublishPlan, *, as_json: bool) -> None:
     _tell_refused(plan.refused)
 
 
-def _tell(report: Written, to: str, *, as_json: bool) -> None:
+def _tell(report: DatasetReport, to: str, *, as_json: bool) -> None:
     if as_json:
         refused = [{"table": name, "why": why} for name, why in report.refused]
         emit_json({**asdict(report), "refused": refused, "to": to})

@@ -7,8 +7,8 @@ from typing import Annotated
 import typer
 
 from discreet.cli.console import messages
-from discreet.cli.options import DatasetArgument, WorkspaceOption
 from discreet.cli.registry import OPERATE, Command
+from discreet.cli.shared_options import DatasetArgument, WorkspaceOption
 from discreet.errors import BadRequest
 
 REMAINS = (
@@ -26,8 +26,8 @@ def remove(
     workspace: WorkspaceOption = None,
 ) -> None:
     """Remove a version, or a whole dataset: the records are gone, the ledger is kept."""
+    from discreet.workspace.operate.manage_versions import remove_dataset, remove_version
     from discreet.workspace.options import workspace_folder
-    from discreet.workspace.upkeep.removal import remove_dataset, remove_version
 
     what = f"version {version} of {dataset}" if version else f"all versions of {dataset}"
     if not yes and not typer.confirm(f"Remove {what}, for good?", err=True):

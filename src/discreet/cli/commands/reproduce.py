@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from discreet.cli.registry import EXAMINE, brought_by
+from discreet.cli.registry import EXAMINE, command_of_package
 
-COMMAND = brought_by(
+COMMAND = command_of_package(
     "discreet-studies",
     EXAMINE,
     "Recompute a paper's tables and figures. It is in the package discreet-studies.",

@@ -8,8 +8,8 @@ from typing import Annotated
 import typer
 
 from discreet.cli.console import messages
-from discreet.cli.options import WorkspaceOption
 from discreet.cli.registry import OPERATE, Command
+from discreet.cli.shared_options import WorkspaceOption
 
 
 def restore(
@@ -17,8 +17,8 @@ def restore(
     workspace: WorkspaceOption = None,
 ) -> None:
     """Bring a backup back, into an empty place or over a workspace; a ledger only moves forward."""
+    from discreet.workspace.operate.backup_restore import restore as bring_back
     from discreet.workspace.options import workspace_folder
-    from discreet.workspace.upkeep.backup import restore as bring_back
 
     folder = workspace_folder(workspace)
     told = bring_back(backup, folder)

@@ -7,8 +7,8 @@ from typing import Annotated
 import typer
 
 from discreet.cli.console import messages
-from discreet.cli.options import WorkspaceOption
 from discreet.cli.registry import OPERATE, Command
+from discreet.cli.shared_options import WorkspaceOption
 from discreet.errors import BadRequest
 
 MEANS = (
@@ -30,8 +30,8 @@ def rotate(
     workspace: WorkspaceOption = None,
 ) -> None:
     """Put the secret and all that was loaded with it aside, and make a new one; nothing is answered until new loads."""
+    from discreet.workspace.operate.rotate import rotate as rotate_secret
     from discreet.workspace.options import workspace_folder
-    from discreet.workspace.upkeep.rotation import rotate as rotate_secret
 
     messages.print(MEANS, markup=False, soft_wrap=True)
     if not yes and not typer.confirm("Rotate the secret?", err=True):

@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from discreet.cli.options import HostOption, PortOption, ThreadsOption, WorkspaceOption, open_workspace
 from discreet.cli.registry import OPERATE, Command
+from discreet.cli.shared_options import HostOption, PortOption, ThreadsOption, WorkspaceOption, open_workspace
 from discreet.errors import BadRequest
 from discreet.model.access import PUBLIC
 
 if TYPE_CHECKING:
-    from discreet.answer.doors import Doors
+    from discreet.release.dataset_registry import DatasetRegistry
     from discreet.workspace.options import Options
 
 
@@ -40,7 +40,7 @@ def serve(
     ] = None,
 ) -> None:
     """Serve the table builder and the HTTP API."""
-    from discreet.server.app import serve as serve_app
+    from discreet.web.app import serve as serve_app
 
     given = {"host": host, "port": port, "threads": threads, "workers": workers}
     addresses = {"public_url": public_url, "trusted_hosts": trusted_hosts}
@@ -60,9 +60,9 @@ def serve(
 def _say_how_open(options: Options) -> None:
     """Say what it means to listen beyond this machine with neither accounts nor a proxy that is known."""
     from discreet.cli.console import messages
-    from discreet.server.access.proxies import LOOPBACK, is_in
+    from discreet.web.auth.proxies import LOOPBACK, in_networks
 
-    if is_in(options.host, LOOPBACK) or options.host == "localhost" or options.trusted_proxies:
+    if in_networks(options.host, LOOPBACK) or options.host == "localhost" or options.trusted_proxies:
         return
     who = "may ask" if options.access == PUBLIC else "may try keys"
     messages.print(
@@ -75,15 +75,17 @@ def _say_how_open(options: Options) -> None:
 
 def _open_published(
     published: str, public_key: Path | None, **given: int | str | None
-) -> tuple[Doors, Options]:
+) -> tuple[DatasetRegistry, Options]:
     """The doors of a publication; whose key signed it is checked, or said to be unchecked."""
     from discreet.cli.console import messages
-    from discreet.publish.doors import open_publication
-    from discreet.publish.place import place_of
+    from discreet.publish.file_store import open_storage
+    from discreet.publish.published_registry import open_publication
     from discreet.records.signing import read_public_key
     from discreet.workspace.options import options_from
 
-    doors = open_publication(place_of(published), None if public_key is None else read_public_key(public_key))
+    doors = open_publication(
+        open_storage(published), None if public_key is None else read_public_key(public_key)
+    )
     if public_key is None:
         messages.print(
             f"The publication is whole, and signed by the key {doors.signer.fingerprint}. Whose key this is was not "

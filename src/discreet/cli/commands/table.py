@@ -9,25 +9,31 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from discreet.cli.console import emit, emit_json, messages, output
-from discreet.cli.options import PlaceArgument, ThreadsOption, VersionOption, WorkspaceOption
 from discreet.cli.registry import MAKE_TABLES, Command
-from discreet.cli.table_options import Asked, asks_table
+from discreet.cli.shared_options import (
+    TableQuery,
+    TargetArgument,
+    ThreadsOption,
+    VersionOption,
+    WorkspaceOption,
+    takes_table_query,
+)
 from discreet.errors import BadRequest
-from discreet.formats import format_of_file, formats, named_format
-from discreet.model.one_line import printable
+from discreet.formats import format_by_name, format_of_file, formats
+from discreet.model.messages.text import printable
 
 if TYPE_CHECKING:
     from discreet.api.table import Table
-    from discreet.cli.place import Place
+    from discreet.cli.target import Target
     from discreet.formats import Format
     from discreet.model.release import Release
     from discreet.model.request import TableRequest
 
 
-@asks_table
+@takes_table_query
 def table(
-    dataset: PlaceArgument,
-    asked: Asked,
+    dataset: TargetArgument,
+    asked: TableQuery,
     measure: Annotated[
         str, typer.Option(help="count, or weighted for datasets with survey weights.")
     ] = "count",
@@ -94,10 +100,9 @@ def table(
     threads: ThreadsOption = None,
 ) -> None:
     """Make a protected table. With --format or --json standard output holds only the document."""
-    from discreet.answer.measures import measure_kind
-    from discreet.cli.place import open_place
-    from discreet.model.picture import THEMES, Picture
-    from discreet.model.view import View
+    from discreet.cli.target import open_target
+    from discreet.model.view import THEMES, Picture, View
+    from discreet.release.measures import measure_kind
 
     if errors and not measure_kind(measure).measure.has_errors:
         raise BadRequest(
@@ -107,7 +112,7 @@ def table(
     chosen = _chosen(
         form, out, as_json=as_json, dry_run=dry_run, drawn="chart" if chart else "theme" if theme else ""
     )
-    place = open_place(dataset, workspace, threads, version)
+    place = open_target(dataset, workspace, threads, version)
     request = place.request(
         **asked, totals=not no_totals, measure=measure, additivity=additivity, fit_to=fit_to
     )
@@ -140,7 +145,7 @@ def _chosen(form: str | None, out: Path | None, *, as_json: bool, dry_run: bool,
         raise BadRequest(
             f"--json and --format {form} contradict each other.", f"Leave out --json, or --format {form}."
         )
-    chosen = named_format(form or "json") if form or as_json else None
+    chosen = format_by_name(form or "json") if form or as_json else None
     if chosen is None and out is not None and not dry_run:
         chosen = format_of_file(out)
     if drawn and (chosen is None or not chosen.is_picture):
@@ -153,10 +158,12 @@ def _chosen(form: str | None, out: Path | None, *, as_json: bool, dry_run: bool,
     return chosen
 
 
-def _list(place: Place, request: TableRequest, form: Format | None, *, alone: bool, out: Path | None) -> None:
+def _list(
+    place: Target, request: TableRequest, form: Format | None, *, alone: bool, out: Path | None
+) -> None:
     """The cells that are not 0, as a document."""
-    from discreet.answer.door import Door
     from discreet.formats import listing_format
+    from discreet.release.dataset_service import DatasetService
 
     if form is None:
         raise BadRequest(
@@ -168,7 +175,7 @@ def _list(place: Place, request: TableRequest, form: Format | None, *, alone: bo
             "Leave out --percent, --rank, --top, --hide-empty, --sort, --errors, --dry-run.",
         )
     listing_format(form)
-    if isinstance(place.door, Door):
+    if isinstance(place.door, DatasetService):
         emit(form.stream(place.door.nonzero(place.door.check_nonzero(request))), out)
     else:
         emit(place.door.nonzero(request, form), out)
@@ -179,7 +186,7 @@ def _show(release: Release, *, errors: bool) -> None:
     from rich.text import Text
 
     from discreet.api.table import Table
-    from discreet.cli.grid import print_grid
+    from discreet.cli.console import print_grid
 
     shown = Table(release)
     headers, lines = shown.text_grid(errors=errors)

@@ -8,14 +8,20 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from discreet.cli.console import emit_json, output
-from discreet.cli.options import JsonOption, ThreadsOption, VersionOption, WorkspaceOption
 from discreet.cli.registry import EXAMINE, Command
-from discreet.cli.table_options import FilterOption, GroupOption
+from discreet.cli.shared_options import (
+    FilterOption,
+    GroupOption,
+    JsonOption,
+    ThreadsOption,
+    VersionOption,
+    WorkspaceOption,
+)
 from discreet.errors import BadRequest
-from discreet.model.csv_rows import read_rows, whole_number
+from discreet.model.file_io import read_rows, whole_number
 
 if TYPE_CHECKING:
-    from discreet.inference.likelihood_ratio import LikelihoodRatio
+    from discreet.inference.hypothesis_tests.likelihood_ratio import LikelihoodRatio
     from discreet.noise.table import NoiseTable
 
 test = typer.Typer(
@@ -69,8 +75,8 @@ def independence(
     threads: ThreadsOption = None,
 ) -> None:
     """Test whether two variables are independent, beside what ignoring the noise would say."""
-    from discreet.cli.place import open_place
-    from discreet.inference.independence import independence_test
+    from discreet.cli.target import open_target
+    from discreet.inference.hypothesis_tests.independence import independence_test
 
     options: dict[str, Any] = {
         "model": model,
@@ -85,7 +91,7 @@ def independence(
     else:
         if noise is not None:
             raise BadRequest("--noise belongs to --csv: a dataset has its own noise table.", "Leave it out.")
-        place = open_place(_named(dataset), workspace, threads, version)
+        place = open_target(_named(dataset), workspace, threads, version)
         request = place.request(rows=rows, columns=columns, filters=filters, groups=groups)
         chosen = {name: option for name, option in options.items() if option != _OWN_CHOICE[name]}
         found = place.answers.independence(place.door.release(request), chosen)
@@ -153,7 +159,7 @@ def _show(found: LikelihoodRatio) -> None:
     from rich.table import Table
     from rich.text import Text
 
-    from discreet.inference.likelihood_ratio import p_text
+    from discreet.inference.hypothesis_tests.likelihood_ratio import p_text
 
     output.print(Text(f"Hypothesis: {found.hypothesis}", style="bold"))
     shown = Table(box=None, pad_edge=False, header_style="bold")

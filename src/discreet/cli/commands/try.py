@@ -9,9 +9,15 @@ from typing import Annotated
 import typer
 
 from discreet.cli.console import messages
-from discreet.cli.ending import clean_up_when_ended
-from discreet.cli.options import DelimiterOption, EncodingOption, GeographyOption, IncludeOption, TableOption
 from discreet.cli.registry import MAKE_TABLES, Command
+from discreet.cli.shared_options import (
+    DelimiterOption,
+    EncodingOption,
+    GeographyOption,
+    IncludeOption,
+    TableOption,
+)
+from discreet.cli.signals import clean_up_on_signal
 from discreet.errors import BadData
 
 
@@ -27,10 +33,10 @@ def try_file(
 ) -> None:
     """Look at a file in the table builder: draft, load, serve, and remove everything at Ctrl-C."""
     from discreet.cli.commands.describe import tell_draft
-    from discreet.model.file_section import FileOptions
-    from discreet.records.draft import describe_file
+    from discreet.model.description.sections import FileOptions
+    from discreet.records.draft.describe_file import describe_file
 
-    clean_up_when_ended()
+    clean_up_on_signal()
     draft = describe_file(file, FileOptions(encoding, delimiter, table=table), include or (), geography or ())
     tell_draft(draft)
     if "\n[[variable]]" not in draft.text:
@@ -50,16 +56,16 @@ def _serve(folder: Path, description: str, file: Path, port: int | None, *, brow
     """Load a file into a workspace and serve it until Ctrl-C."""
     import webbrowser
 
-    from discreet.answer.doors import open_doors
-    from discreet.answer.load import load_dataset
     from discreet.cli.progress import load_bars
-    from discreet.model.dataset_toml import names_of
-    from discreet.server.app import serve
+    from discreet.model.description.dataset_toml import parse_names_only
+    from discreet.release.dataset_registry import open_registry
+    from discreet.release.load_cautions import load_with_cautions
+    from discreet.web.app import serve
     from discreet.workspace.options import read_options
 
-    dataset = names_of(description).id
+    dataset = parse_names_only(description).id
     with load_bars() as progress_for:
-        load_dataset(folder, description, file, progress_for(dataset, None))
+        load_with_cautions(folder, description, file, progress_for(dataset, None))
     messages.print(
         "A look for you alone: the draft above protects the tables, and nobody checked it. To publish, run "
         "`discreet describe`, check every line, and `discreet load`. Ctrl-C removes everything.",
@@ -72,11 +78,11 @@ def _serve(folder: Path, description: str, file: Path, port: int | None, *, brow
             webbrowser.open(f"{address}/datasets/{dataset}")
 
     options = read_options(folder, host="127.0.0.1", port=port or _free_port())
-    serve(open_doors(folder, threads=options.threads), options, announce)
+    serve(open_registry(folder, threads=options.threads), options, announce)
 
 
 def _free_port() -> int:
-    from discreet.server.app import listen
+    from discreet.web.app import listen
 
     with listen("127.0.0.1", 0) as listening:
         port: int = listening.getsockname()[1]

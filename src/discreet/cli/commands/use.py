@@ -7,8 +7,8 @@ from typing import Annotated
 import typer
 
 from discreet.cli.console import messages
-from discreet.cli.options import DatasetArgument, WorkspaceOption
 from discreet.cli.registry import OPERATE, Command
+from discreet.cli.shared_options import DatasetArgument, WorkspaceOption
 
 
 def use(
@@ -17,8 +17,8 @@ def use(
     workspace: WorkspaceOption = None,
 ) -> None:
     """Serve an earlier version of a dataset again (roll back), or a later one; nothing is charged or changed."""
+    from discreet.workspace.operate.manage_versions import roll_back
     from discreet.workspace.options import workspace_folder
-    from discreet.workspace.upkeep.roll_back import roll_back
 
     found = roll_back(workspace_folder(workspace), dataset, version)
     messages.print(f"{dataset}: version {found.version} ({found.digest[:8]}) is served now.", markup=False)

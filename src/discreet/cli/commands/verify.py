@@ -8,14 +8,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from rich.text import Text
 
-from discreet.cli.completion import complete_dataset
 from discreet.cli.console import emit_json, output
-from discreet.cli.options import OutcomeOption, WorkspaceOption, open_workspace
 from discreet.cli.registry import OPERATE, Command
+from discreet.cli.shared_options import OutcomeOption, WorkspaceOption, complete_dataset, open_workspace
 from discreet.errors import EXIT_OURS, DiscreetError, UnknownDataset
 
 if TYPE_CHECKING:
-    from discreet.answer.doors import Doors
+    from discreet.release.dataset_registry import DatasetRegistry
 
 
 def verify(
@@ -41,7 +40,7 @@ def verify(
 COMMAND = Command(verify, OPERATE)
 
 
-def _verified(doors: Doors, name: str) -> dict[str, Any]:
+def _verified(doors: DatasetRegistry, name: str) -> dict[str, Any]:
     try:
         return {"dataset": name, "sound": True, "version": doors.verify(name)}
     except UnknownDataset:

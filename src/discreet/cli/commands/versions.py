@@ -8,8 +8,8 @@ from rich.table import Table
 from rich.text import Text
 
 from discreet.cli.console import emit_json, output
-from discreet.cli.options import DatasetArgument, JsonOption, WorkspaceOption
 from discreet.cli.registry import OPERATE, Command
+from discreet.cli.shared_options import DatasetArgument, JsonOption, WorkspaceOption
 
 
 def versions(
@@ -18,13 +18,13 @@ def versions(
     as_json: JsonOption = False,
 ) -> None:
     """List the versions of a dataset: which is served, which are answered beside it, why others are not, and their cubes."""
+    from discreet.workspace.folder_layout import dataset_folder, list_versions
+    from discreet.workspace.operate.make_cubes import cube_summary
     from discreet.workspace.options import workspace_folder
-    from discreet.workspace.upkeep.building import cubes_told
-    from discreet.workspace.upkeep.places import home_of, versions_of
 
-    home = home_of(workspace_folder(workspace), dataset)
-    found = versions_of(home)
-    cubes = {each.digest: cubes_told(home / each.digest) for each in found}
+    home = dataset_folder(workspace_folder(workspace), dataset)
+    found = list_versions(home)
+    cubes = {each.digest: cube_summary(home / each.digest) for each in found}
     if as_json:
         listed = [{**asdict(each), "cubes": cubes[each.digest]} for each in found]
         emit_json({"dataset": dataset, "versions": listed})

@@ -13,15 +13,14 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from discreet.errors import BadRequest
-from discreet.model.nearest import nearest
+from discreet.model.messages.text import nearest
 from discreet.noise.quantise import quantise
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from discreet.noise.family import Family
-    from discreet.noise.ideal import IdealTable
-    from discreet.noise.ideal_law import IdealLaw
+    from discreet.noise.ideal_distribution import IdealDistribution, IdealTable
     from discreet.noise.table import NoiseTable
 
 DEFAULT_MODULUS = 2**32
@@ -88,6 +87,6 @@ def build(
     return quantise(ideal(name, parameters, modulus), modulus, rounding or family(name).rounding)
 
 
-def ideal_law(table: NoiseTable) -> IdealLaw | None:
+def ideal_distribution(table: NoiseTable) -> IdealDistribution | None:
     """The law on all integers that a table stands for; None where its family has none or is not known."""
     return family(table.family).law if table.family in names() else None

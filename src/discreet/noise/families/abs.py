@@ -14,11 +14,19 @@ import math
 from typing import Any
 
 from discreet.errors import InfeasibleDesign
-from discreet.noise.design import SymmetricDesign, least_delta, least_variance, symmetric_moment
+from discreet.noise.design import (
+    SymmetricDesign,
+    least_delta,
+    least_variance,
+    require_delta,
+    require_epsilon,
+    require_width,
+    smallest_width,
+    symmetric_moment,
+)
 from discreet.noise.family import DELTA, EPSILON, Family, Match, Parameter, at_smallest_width
-from discreet.noise.ideal import IdealTable, row_from_logs
+from discreet.noise.ideal_distribution import IdealTable, row_from_logs
 from discreet.noise.quantise import table_maker
-from discreet.noise.wishes import require_delta, require_epsilon, require_width, smallest_width
 
 _WIDEST = 2_000
 #: |ι| as a share of its largest value 2ε/(4D²-1); Example 1 of the paper takes a tenth.

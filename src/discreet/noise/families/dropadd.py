@@ -15,7 +15,7 @@ from fractions import Fraction
 
 from discreet.errors import InfeasibleDesign
 from discreet.noise.family import Family, Parameter
-from discreet.noise.ideal import IdealRow, IdealTable, point_row, row_from_weights
+from discreet.noise.ideal_distribution import IdealRow, IdealTable, point_row, row_from_weights
 from discreet.noise.quantise import table_maker
 
 _MOST_ROWS = 100_000

@@ -16,10 +16,10 @@ import math
 from typing import TYPE_CHECKING
 
 from discreet.errors import InfeasibleDesign
+from discreet.noise.design import require_epsilon
 from discreet.noise.family import EPSILON, Family, Parameter
-from discreet.noise.ideal import IdealRow, IdealTable
+from discreet.noise.ideal_distribution import IdealRow, IdealTable
 from discreet.noise.quantise import quantise
-from discreet.noise.wishes import require_epsilon
 
 if TYPE_CHECKING:
     from collections.abc import Callable

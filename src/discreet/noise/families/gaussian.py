@@ -16,12 +16,18 @@ from decimal import Decimal
 from typing import TYPE_CHECKING
 
 from discreet.errors import InfeasibleDesign
-from discreet.noise.design import symmetric_delta
+from discreet.noise.design import require_delta, require_epsilon, symmetric_delta
 from discreet.noise.family import DELTA, Family, Match, Parameter
-from discreet.noise.ideal import DIGITS, IdealTable, row_from_logs
-from discreet.noise.ideal_law import LAW_DIGITS, IdealLaw, missing_mass, reach
+from discreet.noise.ideal_distribution import (
+    DIGITS,
+    DISTRIBUTION_DIGITS,
+    IdealDistribution,
+    IdealTable,
+    missing_mass,
+    reach,
+    row_from_logs,
+)
 from discreet.noise.quantise import table_maker
-from discreet.noise.wishes import require_delta, require_epsilon
 
 if TYPE_CHECKING:
     from fractions import Fraction
@@ -109,20 +115,20 @@ def rho(V: Fraction) -> Fraction:
 
 
 def _distance(row: NoiseRow, V: float) -> Fraction:
-    return missing_mass(row, _law(V, reach(row)))
+    return missing_mass(row, _distribution(V, reach(row)))
 
 
-def _law(V: float, last: int) -> list[Decimal]:
+def _distribution(V: float, last: int) -> list[Decimal]:
     """p(z) ~ e^(-z^2 / 2V) for z = 0..last; the sum runs until nothing is added."""
-    step = LAW_DIGITS.exp(LAW_DIGITS.divide(Decimal(-1), 2 * Decimal(V)))
-    square = LAW_DIGITS.multiply(step, step)
+    step = DISTRIBUTION_DIGITS.exp(DISTRIBUTION_DIGITS.divide(Decimal(-1), 2 * Decimal(V)))
+    square = DISTRIBUTION_DIGITS.multiply(step, step)
     weights, weight, factor = [Decimal(1)], Decimal(1), step
     while len(weights) <= last or weight > Decimal("1e-55"):
-        weight = LAW_DIGITS.multiply(weight, factor)
-        factor = LAW_DIGITS.multiply(factor, square)
+        weight = DISTRIBUTION_DIGITS.multiply(weight, factor)
+        factor = DISTRIBUTION_DIGITS.multiply(factor, square)
         weights.append(weight)
     total = 2 * sum(weights, Decimal(0)) - 1
-    return [LAW_DIGITS.divide(weight, total) for weight in weights[: last + 1]]
+    return [DISTRIBUTION_DIGITS.divide(weight, total) for weight in weights[: last + 1]]
 
 
 def _at_epsilon(epsilon: float, delta: float) -> tuple[NoiseTable, str]:
@@ -151,7 +157,7 @@ FAMILY = Family(
     place=80,
     cut_by_keys=True,
     currency="rho",
-    law=IdealLaw("V", rho, _distance),
+    law=IdealDistribution("V", rho, _distance),
     at_epsilon=_at_epsilon,
     sides=_sides,
     colour="#CC79A7",

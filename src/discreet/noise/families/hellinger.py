@@ -15,11 +15,11 @@ import math
 from typing import TYPE_CHECKING
 
 from discreet.errors import InfeasibleDesign
+from discreet.noise.design import require_epsilon
 from discreet.noise.families.exponential import exponential_rows, in_words
 from discreet.noise.family import EPSILON, Family, Parameter
-from discreet.noise.ideal import IdealTable
+from discreet.noise.ideal_distribution import IdealTable
 from discreet.noise.quantise import table_maker
-from discreet.noise.wishes import require_epsilon
 
 if TYPE_CHECKING:
     from discreet.noise.table import NoiseTable

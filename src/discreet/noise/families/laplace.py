@@ -16,11 +16,20 @@ from decimal import Decimal
 from typing import TYPE_CHECKING
 
 from discreet.errors import InfeasibleDesign
+from discreet.noise.design import LARGEST_M, require_delta, require_epsilon, require_width, smallest_width
 from discreet.noise.family import DELTA, EPSILON, Family, Match, Parameter, at_smallest_width
-from discreet.noise.ideal import DIGITS, LEAST_BITS, WEIGHT_BITS, IdealTable, row_from_weights
-from discreet.noise.ideal_law import LAW_DIGITS, IdealLaw, missing_mass, reach
+from discreet.noise.ideal_distribution import (
+    DIGITS,
+    DISTRIBUTION_DIGITS,
+    LEAST_BITS,
+    WEIGHT_BITS,
+    IdealDistribution,
+    IdealTable,
+    missing_mass,
+    reach,
+    row_from_weights,
+)
 from discreet.noise.quantise import table_maker
-from discreet.noise.wishes import LARGEST_M, require_delta, require_epsilon, require_width, smallest_width
 
 if TYPE_CHECKING:
     from fractions import Fraction
@@ -121,15 +130,15 @@ def _rho(epsilon: Fraction) -> Fraction:
 
 
 def _distance(row: NoiseRow, epsilon: float) -> Fraction:
-    return missing_mass(row, _law(epsilon, reach(row)))
+    return missing_mass(row, _distribution(epsilon, reach(row)))
 
 
-def _law(epsilon: float, last: int) -> list[Decimal]:
+def _distribution(epsilon: float, last: int) -> list[Decimal]:
     """p(z) = (1 - a)/(1 + a) a^z for z = 0..last, a = e^-epsilon."""
-    a = LAW_DIGITS.exp(-Decimal(epsilon))
-    law = [LAW_DIGITS.divide(1 - a, 1 + a)]
+    a = DISTRIBUTION_DIGITS.exp(-Decimal(epsilon))
+    law = [DISTRIBUTION_DIGITS.divide(1 - a, 1 + a)]
     for _ in range(last):
-        law.append(LAW_DIGITS.multiply(law[-1], a))
+        law.append(DISTRIBUTION_DIGITS.multiply(law[-1], a))
     return law
 
 
@@ -149,7 +158,7 @@ FAMILY = Family(
     place=10,
     cut_by_keys=True,
     currency="epsilon",
-    law=IdealLaw("epsilon", _rho, _distance),
+    law=IdealDistribution("epsilon", _rho, _distance),
     at_epsilon=at_smallest_width(laplace),
     sides=_sides,
     colour="#0072B2",

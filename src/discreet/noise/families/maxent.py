@@ -1,4 +1,29 @@
-"""Maximum entropy: the noise of the Australian Bureau of Statistics and of the cell key method.
+"""Noise by size: another largest change and variance for larger counts, in one noise table.
+
+    classes = [{ from = 0, D = 5, V = 3, js = 2 }, { from = 1000, D = 15, V = 9 }]
+
+The first class is the small-count design. A later class is the symmetric law on [-D, D] of its variance, for every count
+from `from` on. A law that widened at once would give the step away: a change that only the wider law can make says
+on which side the count is. So a step is spread over the counts below it: D grows by at most one a count and V by at most
+a tenth, and every law between is unbiased, too. The steps are part of the table, hence of its exact audit.
+
+Source: ours; the classes are what offices ask for (larger counts bear more noise at the same relative error).
+
+Empty cells that show small counts, and small counts that become zero in their place.
+
+    row 0        shows js+1, js+2, js+3 (as far as D reaches) with the chances 4 : 2 : 1, together `made_up`
+    rows 1, 2    with the chance `dropped` the count becomes zero; else its own noise
+
+Where zeros stay, whoever sees a count knows that somebody is there. Here he does not. The price is a bias:
+
+    E(shown - true) = made_up·m of an empty cell, m the mean of what it shows;   -dropped·i of a count i = 1, 2.
+
+A table with e empty cells, n1 ones and n2 twos is unbiased as a whole where e·made_up·m = dropped·(n1 + 2 n2). The
+design says that ratio; no table has it exactly.
+
+Source: the perturbed zeros of ONS (2021 census of England and Wales), as its methodology describes them; the law is ours.
+
+Maximum entropy: the noise of the Australian Bureau of Statistics and of the cell key method.
 
 Among all laws with mean zero and a variance of at most V, take the one of largest entropy. On the whole
 support [-D, D] it has the closed form p(z) ∝ exp(-γ z²), which every count can use; the small-count design
@@ -15,25 +40,165 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 from discreet.errors import BadRequest, InfeasibleDesign
-from discreet.noise.by_size import later_classes, rows_by_size
-from discreet.noise.design import least_variance, symmetric_moment
-from discreet.noise.entropy_row import solve_row
+from discreet.noise.design import least_variance, require_width, symmetric_moment
+from discreet.noise.entropy_solver import RowProblem, feasible_variances, largest_p_stay, solve_row
 from discreet.noise.families.abs import guide_support
 from discreet.noise.family import Family, Parameter
-from discreet.noise.ideal import IdealRow, IdealTable, point_row, row_from_logs, row_from_weights
-from discreet.noise.perturbed_zeros import with_made_up
+from discreet.noise.ideal_distribution import IdealRow, IdealTable, point_row, row_from_logs, row_from_weights
 from discreet.noise.quantise import quantise
-from discreet.noise.row_problem import RowProblem, feasible_variances, largest_p_stay
-from discreet.noise.wishes import require_width
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
     import numpy as np
     from numpy.typing import NDArray
 
     from discreet.noise.table import NoiseTable
+
+#: Every count below the last class has a row of its own.
+LARGEST_FROM = 10_000
+#: The variance changes by at most this factor from one count to the next.
+VARIANCE_STEP = 1.1
+_CLASS_KEYS = {"from", "D", "V"}
+
+
+@dataclass(frozen=True, slots=True)
+class SizeClass:
+    """The noise from one count on."""
+
+    first: int
+    D: int
+    V: float
+
+
+def later_classes(classes: Sequence[Mapping[str, Any]]) -> list[SizeClass]:
+    """The classes after the first, checked by themselves.
+
+    Raises:
+        InfeasibleDesign: A class has other words than `from`, `D` and `V`, or does not lie above the one before.
+    """
+    found = [SizeClass(0, 0, 0.0)]
+    for each in classes[1:]:
+        if set(each) != _CLASS_KEYS:
+            raise InfeasibleDesign(
+                f"A class of noise has {', '.join(sorted(each))}.",
+                "After the first, a class has `from`, `D` and `V`.",
+            )
+        if not found[-1].first < each["from"] <= LARGEST_FROM:
+            raise InfeasibleDesign(
+                f"A class of noise begins at {each['from']}.",
+                f"Classes ascend, and the last begins at {LARGEST_FROM:,} or below: every count below it has a row.",
+            )
+        found.append(SizeClass(each["from"], each["D"], each["V"]))
+    return found[1:]
+
+
+def rows_by_size(
+    small: tuple[IdealRow, ...],
+    classes: Sequence[SizeClass],
+    js: int,
+    law: Callable[[int, float], IdealRow],
+) -> tuple[IdealRow, ...]:
+    """The rows of all counts up to the last class, whose row serves every larger one.
+
+    Args:
+        small: The rows of the first class, count 0 first; the last serves the counts up to the next step.
+        classes: The later classes.
+        js: Released counts are never 1..js.
+        law: The symmetric law of a D and a V.
+
+    Raises:
+        InfeasibleDesign: A step begins among the small counts, or before the one below it has ended.
+    """
+    rows = list(small)
+    now = SizeClass(0, max(small[-1].values), small[-1].variance())
+    for then in classes:
+        steps = list(_between(now, then))
+        first = then.first - len(steps)
+        least = max(len(rows), max(then.D, now.D) + js + 1)
+        if first < least:
+            raise InfeasibleDesign(
+                f"The class from {then.first} has its step at the counts {first} to {then.first}; it must begin at "
+                f"{least} or above.",
+                f"Let the class begin at {then.first + least - first} or above, or change D and V by less.",
+            )
+        rows += [rows[-1]] * (first - len(rows))
+        rows += [law(D, V) for D, V in steps]
+        rows.append(law(then.D, then.V))
+        now = then
+    return tuple(rows)
+
+
+def _between(now: SizeClass, then: SizeClass) -> Iterator[tuple[int, float]]:
+    """The D and V of the counts just below a class: D by at most one a count, V by at most a tenth."""
+    ratio = then.V / now.V
+    moves = max(abs(then.D - now.D), math.ceil(abs(math.log(ratio)) / math.log(VARIANCE_STEP)))
+    for place in range(1, moves):
+        part = place / moves
+        yield round(now.D + (then.D - now.D) * part), now.V * ratio**part
+
+
+#: How often an empty cell shows js+1, js+2, js+3, in proportion: like small counts, which are rarer the larger they are.
+CHANCES = (4, 2, 1)
+#: More than half of the empty cells, or of the ones and twos, would be another table.
+LARGEST_CHANCE = 0.5
+
+
+def perturb_zeros(design: IdealTable, made_up: float, dropped: float, js: int, D: int) -> IdealTable:
+    """A design that shows some empty cells with people and some people as empty cells.
+
+    Args:
+        design: The design that keeps zeros.
+        made_up: The chance that an empty cell shows a small count.
+        dropped: The chance that a count of one or two becomes zero, beside its own noise.
+        js: Released counts are never 1..js.
+        D: Largest change: what an empty cell shows is not above it.
+
+    Raises:
+        InfeasibleDesign: A chance lies outside its range, or no small count can be shown.
+    """
+    for name, chance in (("made_up", made_up), ("dropped", dropped)):
+        if not 0 < chance <= LARGEST_CHANCE:
+            raise InfeasibleDesign(
+                f"{name} = {chance}: it is a chance above 0 and at most {LARGEST_CHANCE}.",
+                "An empty cell is made up with `made_up`, a one or two becomes zero with `dropped`: give both.",
+            )
+    shown = [js + place for place in (1, 2, 3) if js + place <= D]
+    weights = CHANCES[: len(shown)]
+    rows = (
+        _zero_row((0, *shown), (0, *weights), Fraction(made_up)),
+        *(_drop_to_zero(row, count, Fraction(dropped)) for count, row in enumerate(design.rows[1:3], 1)),
+        *design.rows[3:],
+    )
+    mean = Fraction(made_up) * sum(v * w for v, w in zip(shown, weights, strict=True)) / sum(weights)
+    balance = float(Fraction(dropped) / mean)
+    note = (
+        f"An empty cell shows {shown[0]} to {shown[-1]} with probability {made_up:g}: {float(mean):.6g} people on average. "
+        f"Ones and twos become zero with probability {dropped:g} beside their own noise. The two cancel in a table with "
+        f"{balance:.4g} empty cells for each person who is alone in a cell or one of two."
+    )
+    return replace(design, rows=rows, notes=(*design.notes, note))
+
+
+def _zero_row(values: Sequence[int], weights: Sequence[int], chance: Fraction) -> IdealRow:
+    """The row that shows the values in proportion to their weights with a chance, and nothing new otherwise."""
+    stay, move = (chance.denominator - chance.numerator) * sum(weights), chance.numerator
+    return row_from_weights(values, (stay, *(move * weight for weight in weights[1:])))
+
+
+def _drop_to_zero(row: IdealRow, count: int, chance: Fraction) -> IdealRow:
+    """A row that gives a chance more to zero: each weight in proportion, the value -count on top."""
+    weights = row.exact_weights()
+    if row.values[0] != -count:
+        raise InfeasibleDesign(f"The row of count {count} never shows zero.", "Take a larger D or V.")
+    kept = [weight * (chance.denominator - chance.numerator) for weight in weights]
+    kept[0] += chance.numerator * sum(weights)
+    return row_from_weights(row.values, kept)
+
 
 #: The small-count design has a row for every count up to D: its time grows with the cube of D (D = 100: seconds).
 LARGEST_D = 200
@@ -277,7 +442,7 @@ def _design(*, symmetric: bool = False, **wishes: Any) -> IdealTable:
 def _with_made_up(design: IdealTable, made_up: float | None, dropped: float | None) -> IdealTable:
     """The same design with perturbed zeros."""
     first = design.parameters.get("classes", (design.parameters,))[0]
-    changed = with_made_up(design, made_up or 0.0, dropped or 0.0, first.get("js", 0), first["D"])
+    changed = perturb_zeros(design, made_up or 0.0, dropped or 0.0, first.get("js", 0), first["D"])
     return replace(changed, parameters={**design.parameters, "made_up": made_up, "dropped": dropped})
 
 

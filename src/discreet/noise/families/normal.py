@@ -14,10 +14,10 @@ import math
 from decimal import Decimal
 
 from discreet.errors import InfeasibleDesign
+from discreet.noise.design import require_delta, require_epsilon, require_width, smallest_width
 from discreet.noise.family import DELTA, EPSILON, Family, Match, Parameter, at_smallest_width
-from discreet.noise.ideal import DIGITS, IdealTable, row_from_logs
+from discreet.noise.ideal_distribution import DIGITS, IdealTable, row_from_logs
 from discreet.noise.quantise import table_maker
-from discreet.noise.wishes import require_delta, require_epsilon, require_width, smallest_width
 
 _WIDEST = 5_000
 
@@ -40,7 +40,7 @@ def ideal_normal(epsilon: float, m: int | None = None, *, delta: float | None = 
         )
     parameters: dict[str, object] = {"epsilon": epsilon}
     if delta is not None:
-        m = matched_m(epsilon, delta, "smallest")
+        m = match_m(epsilon, delta, "smallest")
         parameters |= {"delta": delta}
     assert m is not None  # noqa: S101 - one of the two was given
     require_width("m", m)
@@ -56,7 +56,7 @@ def end_probability(epsilon: float, m: int) -> float:
     return math.exp(-rate * m * m) / total
 
 
-def matched_m(epsilon: float, delta: float, match: Match = "smallest") -> int:
+def match_m(epsilon: float, delta: float, match: Match = "smallest") -> int:
     """The truncation that matches a δ: the smallest that keeps it, or the closest on the log scale.
 
     Rinott et al. match normal to Laplace noise of m = 7 and print 8, 10, 12, 12, 13, 14 for ε = 0.1, 0.5, 1,
@@ -77,7 +77,7 @@ def matched_m(epsilon: float, delta: float, match: Match = "smallest") -> int:
 
 
 def _sides(epsilon: float, delta: float, match: Match) -> dict[str, IdealTable]:
-    return {"normal": ideal_normal(epsilon, matched_m(epsilon, delta, match))}
+    return {"normal": ideal_normal(epsilon, match_m(epsilon, delta, match))}
 
 
 normal = table_maker("normal", ideal_normal)

@@ -16,12 +16,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from discreet.errors import BadRequest, InfeasibleDesign
-from discreet.model.nearest import nearest
+from discreet.model.messages.text import nearest
+from discreet.noise.design import require_epsilon
 from discreet.noise.families.laplace import ideal_laplace
 from discreet.noise.family import Family, Parameter
-from discreet.noise.ideal import IdealRow, IdealTable, point_row, row_from_weights
+from discreet.noise.ideal_distribution import IdealRow, IdealTable, point_row, row_from_weights
 from discreet.noise.quantise import table_maker
-from discreet.noise.wishes import require_epsilon
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -97,22 +97,22 @@ def unbiased_estimate(released: NDArray[np.float64], matrix: NDArray[np.float64]
 
 
 def _small_weights(epsilon: float, m: int) -> list[list[int]]:
-    law = _law(epsilon, m)
+    law = _laplace_weights(epsilon, m)
     first = [sum(law.values())] + [0] * (m - 1)
-    return [first, *(_capped_row(law, i, m - 1) for i in range(1, m))]
+    return [first, *(_cap_row(law, i, m - 1) for i in range(1, m))]
 
 
 def _large_weights(epsilon: float, m: int) -> list[list[int]]:
-    law = _law(epsilon, m)
-    return [_capped_row(law, i, 2 * m) for i in range(2 * m + 1)]
+    law = _laplace_weights(epsilon, m)
+    return [_cap_row(law, i, 2 * m) for i in range(2 * m + 1)]
 
 
-def _law(epsilon: float, m: int) -> dict[int, int]:
+def _laplace_weights(epsilon: float, m: int) -> dict[int, int]:
     row = ideal_laplace(epsilon, m).last
     return dict(zip(row.values, row.exact_weights(), strict=True))
 
 
-def _capped_row(law: dict[int, int], i: int, last: int) -> list[int]:
+def _cap_row(law: dict[int, int], i: int, last: int) -> list[int]:
     """Row i over 0..last: what would fall outside goes to the neighbour on that side, or the other one."""
     row = [law.get(j - i, 0) for j in range(last + 1)]
     below = sum(weight for z, weight in law.items() if i + z < 0)

@@ -18,8 +18,7 @@ from typing import TYPE_CHECKING
 from discreet.errors import InfeasibleDesign
 from discreet.noise.families.gaussian import rho
 from discreet.noise.family import Family, Parameter
-from discreet.noise.ideal import IdealRow, IdealTable
-from discreet.noise.ideal_law import IdealLaw, reach
+from discreet.noise.ideal_distribution import IdealDistribution, IdealRow, IdealTable, reach
 from discreet.noise.quantise import quantise
 
 if TYPE_CHECKING:
@@ -80,5 +79,5 @@ FAMILY = Family(
     place=90,
     cut_by_keys=True,
     currency="rho",
-    law=IdealLaw("V", rho, _distance, rounded_normal=True),
+    law=IdealDistribution("V", rho, _distance, rounded_normal=True),
 )

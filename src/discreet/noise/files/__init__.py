@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from discreet.errors import BadNoiseTable, BadRequest, NotFound, UnknownFormat
-from discreet.model.nearest import nearest
+from discreet.model.messages.text import nearest
 from discreet.noise.files import cellkey_r, cellkey_yaml, ons, superstar, tau_argus
 from discreet.noise.files.document import content_hash, from_document, to_document
 

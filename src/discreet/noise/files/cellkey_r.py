@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from discreet.errors import BadNoiseTable
 from discreet.noise.files.delimited import is_number, split_lines
-from discreet.noise.files.intervals import is_header, read_intervals, write_intervals
+from discreet.noise.files.key_intervals import is_header, read_intervals, write_intervals
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping

@@ -11,7 +11,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from discreet.errors import BadNoiseTable
-from discreet.noise.files.intervals import is_header, read_intervals, write_intervals
+from discreet.noise.files.key_intervals import is_header, read_intervals, write_intervals
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -58,7 +58,7 @@ def _entries(column: tuple[Any, ...]) -> list[str]:
 
 def _columns(text: str) -> dict[str, list[str]]:
     """The columns as text, so that a decimal stays as it is written."""
-    found = _parsed(text)
+    found = _parse(text)
     if not isinstance(found, dict) or found.get("type") != "cnts":
         raise BadNoiseTable(
             "The YAML file is no cellKey configuration for counts.", "Its `type` must be `cnts`."
@@ -74,7 +74,7 @@ def _is_column(column: object) -> bool:
     return isinstance(column, list) and all(isinstance(entry, str) for entry in column)
 
 
-def _parsed(text: str) -> Any:
+def _parse(text: str) -> Any:
     try:
         import yaml  # noqa: PLC0415 - only these files need it
     except ImportError:

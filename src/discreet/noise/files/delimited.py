@@ -1,11 +1,22 @@
-"""Lines of numbers as other programs write them: semicolons, commas, tabs or blanks, padded or not."""
+"""Lines of numbers as other programs write them: semicolons, commas, tabs or blanks, padded or not.
+
+The mean of an imported row against the mean that its file declares.
+
+Source: the unbiasedness constraint of Fraser & Wooton (2005), as ptable applies it to every row.
+"""
 
 from __future__ import annotations
 
 from decimal import Decimal, InvalidOperation
-from typing import NamedTuple
+from fractions import Fraction
+from typing import TYPE_CHECKING, NamedTuple
 
 from discreet.errors import BadNoiseTable
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from discreet.noise.table import NoiseRow
 
 #: The range of a double and of a 64-bit integer: whatever is beyond is damaged, and would take long to compute with.
 MOST_DIGITS = 310
@@ -59,3 +70,18 @@ def is_number(text: str) -> bool:
         return Decimal(text.replace(",", ".")).is_finite()
     except InvalidOperation:
         return False
+
+
+#: Tables are designed to some eight decimals; a mean within this of zero is zero.
+DESIGN_TOLERANCE = Fraction(1, 10**6)
+
+
+def check_unbiased(rows: Sequence[NoiseRow]) -> None:
+    """Refuse rows whose mean is not zero beyond what rounding to their modulus explains."""
+    for count, row in enumerate(rows):
+        rounding = Fraction(row.values[-1] - row.values[0], row.modulus)
+        if abs(row.mean()) > DESIGN_TOLERANCE + rounding:
+            raise BadNoiseTable(
+                f"The row of count {count} has mean {float(row.mean()):.6g}; this format declares 0.",
+                "Correct the row, or say that the table is biased on purpose (biased=True, --biased).",
+            )

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from discreet import __version__
 from discreet.errors import BadNoiseTable
-from discreet.noise.arranged_table import ArrangedRow, ArrangedTable, make_table
+from discreet.noise.table import ArrangedRow, ArrangedTable, make_table
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -66,7 +66,7 @@ def to_document(table: NoiseTable) -> dict[str, Any]:
 def from_document(document: Mapping[str, Any]) -> NoiseTable:
     """The table of a document; refused where the integers contradict themselves, the hash or the moments."""
     document = {**OPTIONAL, **document}
-    modulus, repeats = _field(document, "modulus", int), _field(document, "repeats", int)
+    modulus, repeats = _require(document, "modulus", int), _require(document, "repeats", int)
     kept = _read_rows(document, "rows", modulus)
     arranged = kept
     if "arrangement" in document:
@@ -77,15 +77,15 @@ def from_document(document: Mapping[str, Any]) -> NoiseTable:
         modulus,
         arranged,
         repeats=repeats,
-        family=_field(document, "family", str),
-        parameters=_field(document, "parameters", dict),
+        family=_require(document, "family", str),
+        parameters=_require(document, "parameters", dict),
     )
     _check_hash(document, table)
     _check_bias(document, table)
     return table
 
 
-def designed_laws(document: Mapping[str, Any]) -> list[dict[int, float]]:
+def design_probabilities(document: Mapping[str, Any]) -> list[dict[int, float]]:
     """The probabilities of every row before quantisation, by value; empty rows where none are kept."""
     return [
         dict(zip(row["values"], row.get("probabilities") or [], strict=False)) for row in document["rows"]
@@ -126,7 +126,7 @@ def plain(value: Any) -> Any:
     return [plain(each) for each in value] if hasattr(value, "__iter__") else str(value)
 
 
-def _field(document: Mapping[str, Any], name: str, kind: type) -> Any:
+def _require(document: Mapping[str, Any], name: str, kind: type) -> Any:
     value = document.get(name)
     if not isinstance(value, kind) or isinstance(value, bool):
         raise BadNoiseTable(f'The document has no usable "{name}".', f"It must be {JSON_KINDS[kind]}.")
@@ -134,7 +134,7 @@ def _field(document: Mapping[str, Any], name: str, kind: type) -> Any:
 
 
 def _read_rows(document: Mapping[str, Any], name: str, modulus: int) -> list[ArrangedRow]:
-    rows = _field(document, name, list)
+    rows = _require(document, name, list)
     if not all(isinstance(row, dict) for row in rows):
         raise BadNoiseTable(
             f'An entry of "{name}" is no JSON object.', "Each has count, values and thresholds."
@@ -147,7 +147,7 @@ def _read_row(place: int, row: Mapping[str, Any], modulus: int) -> ArrangedRow:
     if count != place:
         kind = "is there twice" if isinstance(count, int) and count < place else "comes too early"
         raise BadNoiseTable(f"The row of count {count} {kind}: the row of count {place} is expected.")
-    values, thresholds = _field(row, "values", list), _field(row, "thresholds", list)
+    values, thresholds = _require(row, "values", list), _require(row, "thresholds", list)
     _check_lengths(count, values, thresholds, _probabilities(row))
     # A design that lost support keeps its values with an empty interval: they have no key and are left out.
     kept = [(v, t) for v, t, b in zip(values, thresholds, [0, *thresholds], strict=False) if t != b]
@@ -165,7 +165,7 @@ def _read_row(place: int, row: Mapping[str, Any], modulus: int) -> ArrangedRow:
 def _probabilities(row: Mapping[str, Any]) -> list[float] | None:
     if row.get("probabilities") is None:
         return None
-    law: list[float] = _field(row, "probabilities", list)
+    law: list[float] = _require(row, "probabilities", list)
     if not all(isinstance(p, int | float) and math.isfinite(p) for p in law):
         raise BadNoiseTable(f"The row of count {row.get('count')}: its probabilities are not all numbers.")
     return law
@@ -196,7 +196,7 @@ def _check_hash(document: Mapping[str, Any], table: NoiseTable) -> None:
 
 
 def _check_bias(document: Mapping[str, Any], table: NoiseTable) -> None:
-    declared = _field(document, "moments", dict).get("bias")
+    declared = _require(document, "moments", dict).get("bias")
     if declared is not None and not isinstance(declared, int | float):
         raise BadNoiseTable('The document has no usable "moments.bias".', "It must be a number.")
     actual, count = float(table.rows[-1].mean()), len(table.rows) - 1

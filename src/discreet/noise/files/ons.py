@@ -16,10 +16,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from discreet.errors import BadNoiseTable
-from discreet.noise.arranged_table import ArrangedRow, make_table
-from discreet.noise.files.bias import check_unbiased
-from discreet.noise.files.delimited import Line, split_lines, whole
-from discreet.noise.kept_zero import as_programs_use_it
+from discreet.noise.files.delimited import Line, check_unbiased, split_lines, whole
+from discreet.noise.table import ArrangedRow, make_table, table_for_export
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -46,7 +44,7 @@ def read(text: str, *, biased: bool = True, parameters: Mapping[str, Any]) -> No
     """Read an ONS table; every count needs every cell key once."""
     names = [field.lower() for field in split_lines(text.lstrip()[:200])[0].fields]
     counts, keys, noise = _columns(text, [names.index(column) for column in COLUMNS])
-    modulus = _checked_modulus(counts, keys)
+    modulus = _check_modulus(counts, keys)
     rows = np.zeros((LAST_ROW + 1, modulus), dtype=np.int64)
     rows[counts, keys] = noise
     arranged = [ArrangedRow.of_keys(row.tolist()) for row in rows]
@@ -58,7 +56,7 @@ def read(text: str, *, biased: bool = True, parameters: Mapping[str, Any]) -> No
 
 def write(table: NoiseTable) -> str:
     """The table as ONS lists it: counts 1 to 750, every cell key."""
-    table = as_programs_use_it(table, "ONS")
+    table = table_for_export(table, "ONS")
     _check_writable(table)
     keys = np.arange(table.modulus, dtype=np.uint64)
     lines = ["pcv,ckey,pvalue"]
@@ -88,7 +86,7 @@ def _numbers(line: Line, places: list[int]) -> list[int]:
     return [whole(line.fields[p], line.number, name) for p, name in zip(places, COLUMNS, strict=True)]
 
 
-def _checked_modulus(counts: Integers, keys: Integers) -> int:
+def _check_modulus(counts: Integers, keys: Integers) -> int:
     """The number of cell keys, once every count from 1 to 750 is known to have each of them once."""
     modulus = int(keys.max(initial=0)) + 1
     if modulus > LARGEST_KEYS or int(keys.min(initial=0)) < 0:

@@ -15,10 +15,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from discreet.errors import BadNoiseTable
-from discreet.noise.arranged_table import ArrangedRow, make_table
-from discreet.noise.files.bias import check_unbiased
-from discreet.noise.files.delimited import is_number, split_lines, whole
-from discreet.noise.kept_zero import as_programs_use_it
+from discreet.noise.files.delimited import check_unbiased, is_number, split_lines, whole
+from discreet.noise.table import ArrangedRow, make_table, table_for_export
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -73,7 +71,7 @@ def column(count: int, columns: int, small_n: int) -> int:
 
 def write(table: NoiseTable, *, small_n: int = SMALL_N) -> str:
     """The matrix of a table, with as many columns as it needs and at least 30."""
-    table = as_programs_use_it(table, "SuperSTAR")
+    table = table_for_export(table, "SuperSTAR")
     if table.modulus > LARGEST_KEYS:
         raise BadNoiseTable(
             f"The key modulus is {table.modulus}; SuperSTAR lists every key, usually 256.",

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from discreet.noise.files.intervals import is_header, read_intervals, write_intervals
+from discreet.noise.files.key_intervals import is_header, read_intervals, write_intervals
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -17,15 +17,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from discreet.errors import BadRequest, UnknownFormat
-from discreet.model.one_line import printable
-from discreet.model.registry import Registry
+from discreet.model.messages.text import message, printable
+from discreet.model.plugins import Registry
 from discreet.model.release import STATUS_MEANING, STATUSES
-from discreet.model.told import told
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from discreet.pictures.shown import Shown
+    from discreet.pictures.chart_data import ChartData
 
 #: More marks than this are not drawn, whatever the kind: nobody can make a server draw 100,000.
 MOST_MARKS = 5_000
@@ -59,8 +58,8 @@ class Chart:
     name: str
     label: str
     summary: str
-    misfit: Callable[[Shown], Misfit | None]
-    draw: Callable[[Shown], Any]
+    misfit: Callable[[ChartData], Misfit | None]
+    draw: Callable[[ChartData], Any]
     lines: str = ""
     place: int = 100
     chosen: bool = True
@@ -74,12 +73,12 @@ def charts() -> tuple[Chart, ...]:
     return tuple(sorted(_REGISTRY.members(), key=lambda chart: chart.place))
 
 
-def fitting(shown: Shown) -> tuple[Chart, ...]:
+def fitting(shown: ChartData) -> tuple[Chart, ...]:
     """The kinds that fit a table, the best first."""
     return tuple(chart for chart in charts() if _misfit(chart, shown) is None)
 
 
-def chart_of(shown: Shown) -> Chart:
+def chart_of(shown: ChartData) -> Chart:
     """The kind that was asked for; without one the first that fits.
 
     Raises:
@@ -90,52 +89,54 @@ def chart_of(shown: Shown) -> Chart:
         chart = _REGISTRY.named(shown.picture.chart)
         misfit = _misfit(chart, shown)
         if misfit is not None:
-            why = told('The table does not fit the chart "{chart}": {why}', chart=chart.name, why=misfit.why)
+            why = message(
+                'The table does not fit the chart "{chart}": {why}', chart=chart.name, why=misfit.why
+            )
             raise BadRequest(why, misfit.advice)
         return chart
     found = next((chart for chart in fitting(shown) if chart.chosen), None)
     if found is None:
         names = tuple(axis.name for axis in shown.axes)
         raise BadRequest(
-            told("No chart fits {marks:,} numbers by {names}.", marks=shown.marks, names=names),
-            told(
+            message("No chart fits {marks:,} numbers by {names}.", marks=shown.marks, names=names),
+            message(
                 "Show fewer variables or categories: filter, group, show a coarser level, or take the largest (top=20)."
             ),
         )
     return found
 
 
-def _misfit(chart: Chart, shown: Shown) -> Misfit | None:
+def _misfit(chart: Chart, shown: ChartData) -> Misfit | None:
     if shown.marks > MOST_MARKS:
         return Misfit(
-            told(
+            message(
                 "it would have {marks:,} marks, and {most:,} are drawn at most.",
                 marks=shown.marks,
                 most=MOST_MARKS,
             ),
-            told("Filter, group, show a coarser level, or take the largest (top=20)."),
+            message("Filter, group, show a coarser level, or take the largest (top=20)."),
         )
     return chart.misfit(shown)
 
 
-def draw(shown: Shown) -> Any:
+def draw(shown: ChartData) -> Any:
     """The chart of a table, with its title, the mandatory note and what its marks mean.
 
     Raises:
         BadRequest, UnknownFormat: As `chart_of`.
         MissingExtra: Altair is not installed.
     """
-    from discreet.pictures.theme import themed
+    from discreet.pictures.theme import apply_theme
 
     chart = chart_of(shown)
     title = [] if shown.picture.bare else textwrap.wrap(printable(shown.release.title), _TITLE_LINE)
-    drawn = themed(
+    drawn = apply_theme(
         chart.draw(shown), title, [] if shown.picture.bare else told_below(chart, shown), shown.picture.theme
     )
     return drawn.properties(background="transparent", padding=4) if shown.picture.bare else drawn
 
 
-def told_below(chart: Chart, shown: Shown) -> list[str]:
+def told_below(chart: Chart, shown: ChartData) -> list[str]:
     """The note, what the lines are, what the marks mean, and the source."""
     release = shown.release
     lines = textwrap.wrap(printable(release.notes[0]), _LINE)
@@ -146,18 +147,18 @@ def told_below(chart: Chart, shown: Shown) -> list[str]:
     return [*lines, *textwrap.wrap(source, _LINE)]
 
 
-def explained(chart: Chart, shown: Shown) -> list[str]:
+def explained(chart: Chart, shown: ChartData) -> list[str]:
     """What the lines are and what the marks mean, in the language of the reader."""
     release = shown.release
     lines: list[str] = [f"{axis.label}: {axis.labels[0]}." for axis in shown.fixed]
     if chart.lines and shown.has_limits:
         text = (
-            told(
+            message(
                 "{lines}: the true number lies there with a chance of about {level} %.",
                 **_level(chart, shown),
             )
             if release.measure.has_errors
-            else told(
+            else message(
                 "{lines}: the true number lies there with a chance of at least {level} %.",
                 **_level(chart, shown),
             )
@@ -167,5 +168,5 @@ def explained(chart: Chart, shown: Shown) -> list[str]:
     return [*lines, *(f"[{letter}] {shown.say(STATUS_MEANING[letter])}" for letter in marks)]
 
 
-def _level(chart: Chart, shown: Shown) -> dict[str, str]:
+def _level(chart: Chart, shown: ChartData) -> dict[str, str]:
     return {"lines": chart.lines, "level": f"{100 * shown.picture.level:g}"}

@@ -4,20 +4,20 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from discreet.model.told import told
+from discreet.model.messages.text import message
+from discreet.pictures.chart_data import MOST_CATEGORIES
 from discreet.pictures.charts import Chart, Misfit
-from discreet.pictures.shown import MOST_CATEGORIES
 
 if TYPE_CHECKING:
-    from discreet.pictures.shown import Axis, Shown
+    from discreet.pictures.chart_data import Axis, ChartData
 
 #: What is drawn over the bars, in words.
-LINES = told("Lines")
+LINES = message("Lines")
 #: Cells without a number that could have one: not those that cannot occur.
 WITHHELD = "!isValid(datum._value) && datum._mark != '[z]'"
 
 
-def draw(shown: Shown) -> Any:
+def draw(shown: ChartData) -> Any:
     """One bar a category."""
     from discreet.pictures.library import alt
 
@@ -35,7 +35,7 @@ def side(axis: Axis) -> Any:
     return alt.Y(f"{axis.name}:N").sort(list(axis.labels)).title(axis.label).axis(labelLimit=220)
 
 
-def length(shown: Shown) -> Any:
+def length(shown: ChartData) -> Any:
     """The numbers along the bottom; zero is always there."""
     from discreet.pictures.library import alt
 
@@ -43,7 +43,7 @@ def length(shown: Shown) -> Any:
     return alt.X("_value:Q").title(shown.value_title).axis(axis).scale(zero=True)
 
 
-def with_intervals(base: Any, shown: Shown, colour: Any, offset: Any = None) -> Any:
+def with_intervals(base: Any, shown: ChartData, colour: Any, offset: Any = None) -> Any:
     """Bars from zero, the intervals over them, and marks where a cell has a status.
 
     Args:
@@ -61,7 +61,7 @@ def with_intervals(base: Any, shown: Shown, colour: Any, offset: Any = None) -> 
     return chart + status_marks(base, shown, beside)
 
 
-def status_marks(base: Any, shown: Shown, beside: dict[str, Any]) -> Any:
+def status_marks(base: Any, shown: ChartData, beside: dict[str, Any]) -> Any:
     """The letter of a status beside its bar, or at zero where there is none."""
     ends = base.transform_filter("datum._mark != ''").transform_calculate(
         _end="isValid(datum._value) ? max(datum._value, isValid(datum._high) ? datum._high : 0, 0) : 0"
@@ -70,12 +70,12 @@ def status_marks(base: Any, shown: Shown, beside: dict[str, Any]) -> Any:
     return words.encode(x="_end:Q", text="_mark:N", description="_said:N", **beside)
 
 
-def misfit(shown: Shown) -> Misfit | None:
+def misfit(shown: ChartData) -> Misfit | None:
     """One variable, of as many categories as can be read."""
     if len(shown.axes) != 1:
         return Misfit(
-            told("bars show one variable, and it has {count}.", count=len(shown.axes)),
-            told("Take the chart grouped or multiples."),
+            message("bars show one variable, and it has {count}.", count=len(shown.axes)),
+            message("Take the chart grouped or multiples."),
         )
     return too_many(shown.axes[0])
 
@@ -85,14 +85,14 @@ def too_many(axis: Axis) -> Misfit | None:
     if len(axis) <= MOST_CATEGORIES:
         return None
     return Misfit(
-        told(
+        message(
             '"{name}" has {count:,} categories, and {most} can be read.',
             name=axis.name,
             count=len(axis),
             most=MOST_CATEGORIES,
         ),
-        told("Take the largest (top=20), filter, group, or show a coarser level."),
+        message("Take the largest (top=20), filter, group, or show a coarser level."),
     )
 
 
-CHART = Chart("bars", told("Bars"), "one variable", misfit, draw, LINES, place=30)
+CHART = Chart("bars", message("Bars"), "one variable", misfit, draw, LINES, place=30)

@@ -7,16 +7,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from discreet.model.told import told
+from discreet.model.messages.text import message
 from discreet.pictures.charts import Chart, Misfit
 from discreet.pictures.charts.bars import length, side, too_many
 from discreet.pictures.charts.grouped import MOST_BARS, colour, side_and_colour, two_variables
 
 if TYPE_CHECKING:
-    from discreet.pictures.shown import Shown
+    from discreet.pictures.chart_data import ChartData
 
 
-def draw(shown: Shown) -> Any:
+def draw(shown: ChartData) -> Any:
     """A band and a dot a cell; the scale need not start at zero, since no length is compared."""
     from discreet.pictures.library import alt
 
@@ -41,26 +41,26 @@ def draw(shown: Shown) -> Any:
     return chart.properties(width=460, height=step)
 
 
-def misfit(shown: Shown) -> Misfit | None:
+def misfit(shown: ChartData) -> Misfit | None:
     """One or two variables, and numbers whose noise has a law that is known."""
     if not shown.has_limits:
         return Misfit(
-            told(
+            message(
                 "how sure its numbers are is not known: they were changed to add up, or are no counts with noise of their "
                 "own."
             ),
-            told("Ask with additivity=independent, or take the chart bars."),
+            message("Ask with additivity=independent, or take the chart bars."),
         )
     if len(shown.axes) == 1:
         return too_many(shown.axes[0])
     if two_variables(shown) is None and shown.marks > MOST_BARS:
         return Misfit(
-            told("it would have {marks} dots, and {most} can be read.", marks=shown.marks, most=MOST_BARS),
-            told("Filter or group a variable."),
+            message("it would have {marks} dots, and {most} can be read.", marks=shown.marks, most=MOST_BARS),
+            message("Filter or group a variable."),
         )
     return two_variables(shown)
 
 
 CHART = Chart(
-    "dots", told("Dots with noise bands"), "one or two variables", misfit, draw, told("Bands"), place=65
+    "dots", message("Dots with noise bands"), "one or two variables", misfit, draw, message("Bands"), place=65
 )

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from discreet.model.told import told
+from discreet.model.messages.text import message
 from discreet.pictures.charts import Chart, Misfit
 from discreet.pictures.charts.bars import LINES, side, too_many, with_intervals
 
 if TYPE_CHECKING:
-    from discreet.pictures.shown import Axis, Shown
+    from discreet.pictures.chart_data import Axis, ChartData
 
 #: More colours than this cannot be told apart.
 MOST_COLOURS = 6
@@ -17,7 +17,7 @@ MOST_COLOURS = 6
 MOST_BARS = 160
 
 
-def draw(shown: Shown) -> Any:
+def draw(shown: ChartData) -> Any:
     """The bars of one category beside each other."""
     from discreet.pictures.library import alt
 
@@ -34,7 +34,7 @@ def side_and_colour(axes: tuple[Axis, ...]) -> tuple[Axis, Axis]:
     return (first, second) if len(second) <= MOST_COLOURS else (second, first)
 
 
-def colour(axis: Axis, shown: Shown) -> Any:
+def colour(axis: Axis, shown: ChartData) -> Any:
     """The categories as colours, with a legend above."""
     from discreet.pictures.library import alt
 
@@ -51,35 +51,35 @@ def colour(axis: Axis, shown: Shown) -> Any:
     return alt.Color(f"{axis.name}:N").title(axis.label).scale(scale).legend(legend).sort(list(axis.labels))
 
 
-def two_variables(shown: Shown) -> Misfit | None:
+def two_variables(shown: ChartData) -> Misfit | None:
     """Two variables, one of them of few categories."""
     if len(shown.axes) != 2:
         return Misfit(
-            told(
+            message(
                 "it has {count} variables of two or more categories, and this chart shows two.",
                 count=len(shown.axes),
             ),
-            told("Take the chart bars for one variable, multiples for three."),
+            message("Take the chart bars for one variable, multiples for three."),
         )
     if min(map(len, shown.axes)) > MOST_COLOURS:
         return Misfit(
-            told(
+            message(
                 "both variables have more than {most} categories, and no more colours can be told apart.",
                 most=MOST_COLOURS,
             ),
-            told("Filter or group one of them, or take the chart heat_map."),
+            message("Filter or group one of them, or take the chart heat_map."),
         )
     return too_many(side_and_colour(shown.axes)[0])
 
 
-def misfit(shown: Shown) -> Misfit | None:
+def misfit(shown: ChartData) -> Misfit | None:
     """Two variables, and no more bars than can be read."""
     if two_variables(shown) is None and shown.marks > MOST_BARS:
         return Misfit(
-            told("it would have {marks} bars, and {most} can be read.", marks=shown.marks, most=MOST_BARS),
-            told("Filter or group a variable, or take the chart heat_map."),
+            message("it would have {marks} bars, and {most} can be read.", marks=shown.marks, most=MOST_BARS),
+            message("Filter or group a variable, or take the chart heat_map."),
         )
     return two_variables(shown)
 
 
-CHART = Chart("grouped", told("Grouped bars"), "two variables", misfit, draw, LINES, place=40)
+CHART = Chart("grouped", message("Grouped bars"), "two variables", misfit, draw, LINES, place=40)

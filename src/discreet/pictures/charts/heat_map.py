@@ -7,15 +7,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from discreet.model.told import told
+from discreet.model.messages.text import message
+from discreet.pictures.chart_data import chart_classes, number_text
 from discreet.pictures.charts import Chart, Misfit
 from discreet.pictures.charts.bars import side
-from discreet.pictures.classes import classes_of, number_text
 from discreet.pictures.theme import CLASSES
 
 if TYPE_CHECKING:
-    from discreet.pictures.classes import Classes
-    from discreet.pictures.shown import Shown
+    from discreet.pictures.chart_data import ChartData, Classes
 
 #: Rows and columns; more cannot be read.
 MOST_ROWS, MOST_COLUMNS = 60, 40
@@ -26,14 +25,14 @@ DARK = CLASSES[3:]
 _ON_LIGHT, _ON_DARK = "#101418", "#FAFBFC"
 
 
-def draw(shown: Shown) -> Any:
+def draw(shown: ChartData) -> Any:
     """One rectangle a cell."""
     from discreet.pictures.library import alt
 
     rows, columns = shown.axes
-    classes = classes_of(shown)
+    classes = chart_classes(shown)
     with_text = len(columns) <= MOST_TEXTS
-    records = [_coloured(record, classes, shown) for record in shown.records]
+    records = [_colour_record(record, classes, shown) for record in shown.records]
     base = alt.Chart(alt.InlineData(values=records)).encode(
         y=side(rows),
         x=alt.X(f"{columns.name}:N")
@@ -56,7 +55,7 @@ def draw(shown: Shown) -> Any:
     return chart.properties(width=alt.Step(58 if with_text else 18), height=alt.Step(22))
 
 
-def _coloured(record: dict[str, Any], classes: Classes, shown: Shown) -> dict[str, Any]:
+def _colour_record(record: dict[str, Any], classes: Classes, shown: ChartData) -> dict[str, Any]:
     if "_value" not in record:
         return record | {"_class": shown.tell(NO_NUMBER), "_text": record["_mark"], "_ink": shown.look.ink}
     number = classes.of(record["_value"])
@@ -70,10 +69,10 @@ def _coloured(record: dict[str, Any], classes: Classes, shown: Shown) -> dict[st
 
 
 #: The class of cells without a number.
-NO_NUMBER = told("no number")
+NO_NUMBER = message("no number")
 
 
-def class_colour(classes: Classes, shown: Shown) -> Any:
+def class_colour(classes: Classes, shown: ChartData) -> Any:
     """Classes as colours, with a legend; those without a number only where there are any."""
     from discreet.pictures.library import alt
 
@@ -86,31 +85,31 @@ def class_colour(classes: Classes, shown: Shown) -> Any:
     title = (
         shown.value_title
         if classes.limits
-        else [shown.value_title, shown.tell(told("all differences are within the noise"))]
+        else [shown.value_title, shown.tell(message("all differences are within the noise"))]
     )
     return alt.Color("_class:N").title(title).sort(domain).scale(domain=domain, range=colours).legend(legend)
 
 
-def misfit(shown: Shown) -> Misfit | None:
+def misfit(shown: ChartData) -> Misfit | None:
     """Two variables, and no more rows and columns than can be read."""
     if len(shown.axes) != 2:
         return Misfit(
-            told("a heat map shows two variables, and it has {count}.", count=len(shown.axes)),
-            told("Show two variables."),
+            message("a heat map shows two variables, and it has {count}.", count=len(shown.axes)),
+            message("Show two variables."),
         )
     rows, columns = map(len, shown.axes)
     if rows > MOST_ROWS or columns > MOST_COLUMNS:
         return Misfit(
-            told(
+            message(
                 "{rows:,} rows and {columns:,} columns are more than the {most_rows} and {most_columns} that can be read.",
                 rows=rows,
                 columns=columns,
                 most_rows=MOST_ROWS,
                 most_columns=MOST_COLUMNS,
             ),
-            told("Take the largest (top=20), filter, group, or show a coarser level."),
+            message("Take the largest (top=20), filter, group, or show a coarser level."),
         )
     return None
 
 
-CHART = Chart("heat_map", told("Heat map"), "two variables of many categories", misfit, draw, place=70)
+CHART = Chart("heat_map", message("Heat map"), "two variables of many categories", misfit, draw, place=70)

@@ -7,16 +7,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from discreet.model.told import told
+from discreet.model.messages.text import message
 from discreet.pictures.charts import Chart, Misfit
 from discreet.pictures.charts.bars import WITHHELD
 from discreet.pictures.charts.grouped import MOST_COLOURS, colour
 
 if TYPE_CHECKING:
-    from discreet.pictures.shown import Axis, Shown
+    from discreet.pictures.chart_data import Axis, ChartData
 
 
-def draw(shown: Shown) -> Any:
+def draw(shown: ChartData) -> Any:
     """One line a category; zero is on the scale."""
     from discreet.pictures.library import alt
 
@@ -42,32 +42,34 @@ def draw(shown: Shown) -> Any:
     return (chart + points + marks).properties(width=max(360, 22 * len(along)), height=300)
 
 
-def _split(shown: Shown) -> tuple[Axis, list[Axis]]:
+def _split(shown: ChartData) -> tuple[Axis, list[Axis]]:
     """The variable of numbers, and the other if there is one."""
     along = next(axis for axis in shown.axes if axis.ordered)
     return along, [axis for axis in shown.axes if axis is not along]
 
 
-def misfit(shown: Shown) -> Misfit | None:
+def misfit(shown: ChartData) -> Misfit | None:
     """A variable of numbers, and beside it one of few categories."""
     if not 1 <= len(shown.axes) <= 2:
         return Misfit(
-            told("lines show one or two variables, and it has {count}.", count=len(shown.axes)),
-            told("Take the chart multiples."),
+            message("lines show one or two variables, and it has {count}.", count=len(shown.axes)),
+            message("Take the chart multiples."),
         )
     if not any(axis.ordered for axis in shown.axes):
         return Misfit(
-            told("none of its variables has numbers for categories, such as age or year, in rising order."),
-            told("Take bars or dots: a line between categories without an order would mean nothing."),
+            message(
+                "none of its variables has numbers for categories, such as age or year, in rising order."
+            ),
+            message("Take bars or dots: a line between categories without an order would mean nothing."),
         )
     if any(len(axis) > MOST_COLOURS for axis in _split(shown)[1]):
         return Misfit(
-            told("more than {most} lines cannot be told apart.", most=MOST_COLOURS),
-            told("Filter or group the other variable."),
+            message("more than {most} lines cannot be told apart.", most=MOST_COLOURS),
+            message("Filter or group the other variable."),
         )
     return None
 
 
 CHART = Chart(
-    "lines", told("Lines"), "a variable of numbers, such as age", misfit, draw, told("Bands"), place=50
+    "lines", message("Lines"), "a variable of numbers, such as age", misfit, draw, message("Bands"), place=50
 )

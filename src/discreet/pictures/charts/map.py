@@ -1,4 +1,13 @@
-"""A map: areas of a geography whose boundaries are known.
+"""Shapes on paper: areas in degrees to points of a picture, true to their size.
+
+    x = lon cos(m)     y = sin(lat) / cos(m)        m the latitude of the middle, lon and lat in radians
+
+This is the cylindrical equal-area projection: areas keep their relative size, so that a colour weighs what its land weighs,
+and shapes are true near the middle. Points are rounded to a tenth of a pixel, and points that fall together are one.
+
+Source: Snyder (1987), Map Projections: A Working Manual, section 10.
+
+A map: areas of a geography whose boundaries are known.
 
 Percentages colour their areas, in classes that are not finer than the noise. Counts are circles whose area is the count: a
 coloured area would make large empty land look full. An area without a number is grey. A second variable makes one map a
@@ -9,19 +18,91 @@ Sources: Slocum et al. (2022), Thematic Cartography, chapters 15 and 18.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from discreet.model.told import told
+import numpy as np
+
+from discreet.model.boundaries import ring_area
+from discreet.model.messages.text import message
+from discreet.pictures.chart_data import chart_classes
 from discreet.pictures.charts import Chart, Misfit
 from discreet.pictures.charts.heat_map import NO_NUMBER, class_colour
-from discreet.pictures.classes import classes_of
-from discreet.pictures.shapes import LONGEST, label_point, laid_out
 
 if TYPE_CHECKING:
-    from discreet.model.boundaries import Shape
-    from discreet.pictures.shapes import Sheet
-    from discreet.pictures.shown import Axis, Shown
+    from numpy.typing import NDArray
 
+    from discreet.model.boundaries import Polygon, Ring, Shape
+    from discreet.pictures.chart_data import Axis, ChartData
+
+#: The longest side of a map in pixels.
+LONGEST = 480
+
+
+@dataclass(frozen=True, slots=True)
+class Sheet:
+    """Areas laid out on a picture: the outline of each in pixels, and its size.
+
+    Args:
+        shapes: In the order in which they were given.
+        width, height: Of all of them.
+    """
+
+    shapes: list[Shape]
+    width: int
+    height: int
+
+    @property
+    def points(self) -> int:
+        """How many points there are to draw."""
+        return sum(len(ring) for shape in self.shapes for polygon in shape for ring in polygon)
+
+
+def project_shapes(shapes: list[Shape], longest: float = LONGEST) -> Sheet:
+    """Areas on a picture."""
+    everything = np.concatenate([polygon[0] for shape in shapes for polygon in shape])
+    middle = np.radians((everything[:, 1].min() + everything[:, 1].max()) / 2)
+    flat = _project_ring(everything, middle)
+    corner, size = flat.min(axis=0), np.ptp(flat, axis=0)
+    scale = longest / max(size)
+    placed = [[_project_polygon(polygon, middle, corner, scale) for polygon in shape] for shape in shapes]
+    width, height = np.ceil(size * scale).astype(int).tolist()
+    return Sheet(placed, width, height)
+
+
+def _project_ring(ring: Ring, middle: float) -> NDArray[np.float64]:
+    lon, lat = np.radians(ring).T
+    return np.column_stack([lon * np.cos(middle), -np.sin(lat) / np.cos(middle)])
+
+
+def _project_polygon(polygon: Polygon, middle: float, corner: NDArray[np.float64], scale: float) -> Polygon:
+    """A polygon in pixels, without points that fall on the one before; an island of one pixel keeps its points."""
+    rings = []
+    for ring in polygon:
+        points = np.round((_project_ring(ring, middle) - corner) * scale, 1)
+        kept = np.concatenate([[True], (np.diff(points, axis=0) != 0).any(axis=1)])
+        rings.append(points[kept] if kept.sum() >= 4 else points)
+    return rings
+
+
+def label_point(shape: Shape) -> tuple[float, float]:
+    """The centre of gravity of the largest part of a shape: where its symbol stands.
+
+    >>> square = np.array([[0.0, 0], [2, 0], [2, 2], [0, 2], [0, 0]])
+    >>> label_point([[square]])
+    (1.0, 1.0)
+    """
+    ring = max((polygon[0] for polygon in shape), key=lambda each: abs(ring_area(each)))
+    start = ring[0]
+    x, y = (ring - start).T
+    cross = x[:-1] * y[1:] - x[1:] * y[:-1]
+    if not cross.sum():
+        return float(ring[:, 0].mean()), float(ring[:, 1].mean())
+    at = [float(((part[:-1] + part[1:]) * cross).sum() / (3 * cross.sum())) for part in (x, y)]
+    return round(at[0] + float(start[0]), 1), round(at[1] + float(start[1]), 1)
+
+
+if TYPE_CHECKING:
     Data = dict[str, list[dict[str, Any]]]
     Placed = list[tuple[dict[str, Any], Shape]]
 
@@ -35,14 +116,14 @@ LARGEST_CIRCLE = 2_000
 LAND_COVERED = 0.5
 
 
-def draw(shown: Shown) -> Any:
+def draw(shown: ChartData) -> Any:
     """One map, or one a category of the second variable."""
     from discreet.pictures.library import alt
 
     areas = _areas(shown)[0]
     others = [axis for axis in shown.axes if axis is not areas]
     groups = [(label, axis.name) for axis in others for label in axis.labels] or [("", "")]
-    sheet = laid_out(_shapes(shown, areas), LONGEST if len(groups) == 1 else 300)
+    sheet = project_shapes(_shapes(shown, areas), LONGEST if len(groups) == 1 else 300)
     order = {label: number for number, label in enumerate(areas.labels)}
     data: Data = {}
     maps = []
@@ -55,7 +136,7 @@ def draw(shown: Shown) -> Any:
     return chart
 
 
-def _named(data: Data, records: list[dict[str, Any]]) -> Any:
+def _named_data(data: Data, records: list[dict[str, Any]]) -> Any:
     """A chart of records that are kept beside it."""
     from discreet.pictures.library import alt
 
@@ -64,21 +145,21 @@ def _named(data: Data, records: list[dict[str, Any]]) -> Any:
     return alt.Chart(alt.NamedData(name=name))
 
 
-def _one(shown: Shown, sheet: Sheet, placed: Placed, label: str, data: Data) -> Any:
+def _one(shown: ChartData, sheet: Sheet, placed: Placed, label: str, data: Data) -> Any:
     from discreet.pictures.library import alt
 
     largest = min(LARGEST_CIRCLE, LAND_COVERED * sheet.width * sheet.height / len(placed))
     chart = (
-        _circles(shown, placed, largest, data) if shown.percent is None else _coloured(shown, placed, data)
+        _circles(shown, placed, largest, data) if shown.percent is None else _choropleth(shown, placed, data)
     )
     chart = chart.project(type="identity")
     title = {"title": alt.Title(label, anchor="middle", fontSize=13)} if label else {}
     return chart.properties(width=sheet.width, height=sheet.height, **title)
 
 
-def _coloured(shown: Shown, placed: Placed, data: Data) -> Any:
+def _choropleth(shown: ChartData, placed: Placed, data: Data) -> Any:
     """Areas in the colour of their class."""
-    classes = classes_of(shown)
+    classes = chart_classes(shown)
     labels = [
         classes.labels[classes.of(record["_value"])] if "_value" in record else NO_NUMBER
         for record, _ in placed
@@ -87,17 +168,17 @@ def _coloured(shown: Shown, placed: Placed, data: Data) -> Any:
         _feature(record, shape) | {"_class": shown.tell(label)}
         for (record, shape), label in zip(placed, labels, strict=True)
     ]
-    outline = _named(data, features).mark_geoshape(stroke=shown.look.domain, strokeWidth=0.5)
+    outline = _named_data(data, features).mark_geoshape(stroke=shown.look.domain, strokeWidth=0.5)
     return outline.encode(color=class_colour(classes, shown), description="_said:N")
 
 
-def _circles(shown: Shown, placed: Placed, widest: float, data: Data) -> Any:
+def _circles(shown: ChartData, placed: Placed, widest: float, data: Data) -> Any:
     """Circles over pale land; the largest first, so that none hides a smaller one."""
     from discreet.pictures.library import alt
 
     look = shown.look
     land = [_feature(record, shape) | _land(record, shown) for record, shape in placed]
-    outline = _named(data, land).mark_geoshape(stroke=look.domain, strokeWidth=0.5)
+    outline = _named_data(data, land).mark_geoshape(stroke=look.domain, strokeWidth=0.5)
     chart = outline.encode(fill=alt.Fill("_fill:N").scale(None).legend(None), description="_said:N")
     points = [
         record | dict(zip(("_x", "_y"), label_point(shape), strict=True))
@@ -111,7 +192,7 @@ def _circles(shown: Shown, placed: Placed, widest: float, data: Data) -> Any:
     size = size.legend(
         format=shown.value_format, values=_round_sizes(largest), symbolFillColor=look.series[0]
     )
-    circles = _named(data, points).mark_circle(
+    circles = _named_data(data, points).mark_circle(
         color=look.series[0], opacity=0.75, stroke=look.ground, strokeWidth=0.6
     )
     return alt.layer(
@@ -119,7 +200,7 @@ def _circles(shown: Shown, placed: Placed, widest: float, data: Data) -> Any:
     )
 
 
-def _land(record: dict[str, Any], shown: Shown) -> dict[str, Any]:
+def _land(record: dict[str, Any], shown: ChartData) -> dict[str, Any]:
     """How land looks under its circle; it speaks only where it has none."""
     silent = {"_said": ""} if record.get("_value", 0) > 0 else {}
     return {"_fill": shown.look.grid if "_value" in record else shown.look.absent} | silent
@@ -141,12 +222,12 @@ def _feature(record: dict[str, Any], shape: Shape) -> dict[str, Any]:
     return record | {"type": "Feature", "geometry": {"type": "MultiPolygon", "coordinates": coordinates}}
 
 
-def _areas(shown: Shown) -> list[Axis]:
+def _areas(shown: ChartData) -> list[Axis]:
     """The variables whose areas can be drawn; the first is."""
     return [axis for axis in (*shown.axes, *shown.fixed) if _shapes(shown, axis)]
 
 
-def _shapes(shown: Shown, axis: Axis) -> list[Shape]:
+def _shapes(shown: ChartData, axis: Axis) -> list[Shape]:
     """The outlines of what an axis shows: of a level by its own code, of a group all its members; none if one is unknown."""
     boundaries = shown.release.dataset.boundaries
     level = dict(shown.release.request.levels).get(axis.name, (axis.name,))[-1]
@@ -165,29 +246,29 @@ def _shapes(shown: Shown, axis: Axis) -> list[Shape]:
     return found
 
 
-def misfit(shown: Shown) -> Misfit | None:
+def misfit(shown: ChartData) -> Misfit | None:
     """A geography with boundaries, and at most one other variable of few categories."""
     found = _areas(shown)
     if not found:
         return Misfit(
-            told("none of its variables has boundaries for all areas that it shows."),
-            told("Show a level of a geography whose `boundaries` the dataset declares."),
+            message("none of its variables has boundaries for all areas that it shows."),
+            message("Show a level of a geography whose `boundaries` the dataset declares."),
         )
     areas = found[0]
     others = [axis for axis in shown.axes if axis is not areas]
     if len(others) > 1 or any(len(axis) > MOST_MAPS for axis in others):
         return Misfit(
-            told(
+            message(
                 "a map shows areas by at most one other variable of up to {most} categories.", most=MOST_MAPS
             ),
-            told("Filter or group the other variables."),
+            message("Filter or group the other variables."),
         )
-    if laid_out(_shapes(shown, areas)).points > MOST_POINTS:
+    if project_shapes(_shapes(shown, areas)).points > MOST_POINTS:
         return Misfit(
-            told("its areas have more than {most:,} points.", most=MOST_POINTS),
-            told("Show a coarser level, or filter."),
+            message("its areas have more than {most:,} points.", most=MOST_POINTS),
+            message("Show a coarser level, or filter."),
         )
     return None
 
 
-CHART = Chart("map", told("Map"), "a geography with boundaries", misfit, draw, place=90, chosen=False)
+CHART = Chart("map", message("Map"), "a geography with boundaries", misfit, draw, place=90, chosen=False)

@@ -8,20 +8,20 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from discreet.model.told import told
+from discreet.model.messages.text import message
 from discreet.pictures.charts import Chart, Misfit
 from discreet.pictures.charts.bars import LINES, length, side, too_many
 from discreet.pictures.charts.grouped import colour, side_and_colour, two_variables
 
 if TYPE_CHECKING:
-    from discreet.pictures.shown import Axis, Shown
+    from discreet.pictures.chart_data import Axis, ChartData
 
 MOST_PANELS = 12
 #: More bars than this in all panels cannot be read.
 MOST_BARS = 600
 
 
-def draw(shown: Shown) -> Any:
+def draw(shown: ChartData) -> Any:
     """A panel a category, three in a row."""
     from discreet.pictures.library import alt
 
@@ -54,32 +54,34 @@ def draw(shown: Shown) -> Any:
     return chart.properties(width=170, height=step).facet(facet, columns=3)
 
 
-def _split(shown: Shown) -> tuple[Axis, tuple[Axis, ...]]:
+def _split(shown: ChartData) -> tuple[Axis, tuple[Axis, ...]]:
     """The variable of the panels, and those inside."""
     *inner, panels = shown.axes
     return panels, tuple(inner)
 
 
-def misfit(shown: Shown) -> Misfit | None:
+def misfit(shown: ChartData) -> Misfit | None:
     """Two or three variables; few panels, and in each what bars can show."""
     if len(shown.axes) not in {2, 3}:
         return Misfit(
-            told("multiples show two or three variables, and it has {count}.", count=len(shown.axes)),
-            told("Filter on the others."),
+            message("multiples show two or three variables, and it has {count}.", count=len(shown.axes)),
+            message("Filter on the others."),
         )
     panels, inner = _split(shown)
     if len(panels) > MOST_PANELS or shown.marks > MOST_BARS:
         return Misfit(
-            told(
+            message(
                 "it would have {panels:,} panels and {marks:,} bars; {most_panels} and {most} can be read.",
                 panels=len(panels),
                 marks=shown.marks,
                 most_panels=MOST_PANELS,
                 most=MOST_BARS,
             ),
-            told("Filter or group a variable, or put one of fewer categories in the layers."),
+            message("Filter or group a variable, or put one of fewer categories in the layers."),
         )
     return too_many(inner[0]) if len(inner) == 1 else two_variables(replace(shown, axes=inner))
 
 
-CHART = Chart("multiples", told("Small multiples"), "two or three variables", misfit, draw, LINES, place=80)
+CHART = Chart(
+    "multiples", message("Small multiples"), "two or three variables", misfit, draw, LINES, place=80
+)

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from discreet.model.told import told
+from discreet.model.messages.text import message
 from discreet.pictures.charts import Chart, Misfit
 from discreet.pictures.charts.bars import LINES, too_many
 
 if TYPE_CHECKING:
-    from discreet.pictures.shown import Axis, Shown
+    from discreet.pictures.chart_data import Axis, ChartData
 
 
-def draw(shown: Shown) -> Any:
+def draw(shown: ChartData) -> Any:
     """The first category to the left, the second to the right, the youngest at the bottom."""
     from discreet.pictures.library import alt
 
@@ -24,7 +24,7 @@ def draw(shown: Shown) -> Any:
     return alt.hconcat(left, right, spacing=6)
 
 
-def _half(shown: Shown, along: Axis, across: Axis, number: int, largest: float, *, axis: bool) -> Any:
+def _half(shown: ChartData, along: Axis, across: Axis, number: int, largest: float, *, axis: bool) -> Any:
     from discreet.pictures.library import alt
 
     label = across.labels[number]
@@ -47,27 +47,27 @@ def _half(shown: Shown, along: Axis, across: Axis, number: int, largest: float, 
     return chart.properties(width=230, height=alt.Step(18))
 
 
-def _split(shown: Shown) -> tuple[Axis, Axis]:
+def _split(shown: ChartData) -> tuple[Axis, Axis]:
     """The variable of numbers, and that of two categories."""
     along = next(axis for axis in shown.axes if axis.ordered)
     return along, next(axis for axis in shown.axes if axis is not along)
 
 
-def misfit(shown: Shown) -> Misfit | None:
+def misfit(shown: ChartData) -> Misfit | None:
     """A variable of numbers and one of two categories; nothing below zero."""
     if len(shown.axes) != 2 or not any(axis.ordered for axis in shown.axes) or len(_split(shown)[1]) != 2:
         return Misfit(
-            told(
+            message(
                 "a pyramid needs a variable of numbers, such as age, and one of two categories, such as sex."
             ),
-            told("Show these two, or take the chart grouped."),
+            message("Show these two, or take the chart grouped."),
         )
     if shown.negative:
         return Misfit(
-            told("a number is below zero and would point to the other side."),
-            told("Take the chart grouped or dots."),
+            message("a number is below zero and would point to the other side."),
+            message("Take the chart grouped or dots."),
         )
     return too_many(_split(shown)[0])
 
 
-CHART = Chart("pyramid", told("Population pyramid"), "age and sex", misfit, draw, LINES, place=10)
+CHART = Chart("pyramid", message("Population pyramid"), "age and sex", misfit, draw, LINES, place=10)

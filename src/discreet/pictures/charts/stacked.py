@@ -8,16 +8,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from discreet.model.told import told
+from discreet.model.messages.text import message
 from discreet.pictures.charts import Chart, Misfit
 from discreet.pictures.charts.bars import WITHHELD, length, side
 from discreet.pictures.charts.grouped import colour, side_and_colour, two_variables
 
 if TYPE_CHECKING:
-    from discreet.pictures.shown import Shown
+    from discreet.pictures.chart_data import ChartData
 
 
-def draw(shown: Shown) -> Any:
+def draw(shown: ChartData) -> Any:
     """Parts of one bar, in the order of their variable."""
     from discreet.pictures.library import alt
 
@@ -40,14 +40,16 @@ def draw(shown: Shown) -> Any:
     return (bars + marks).properties(width=460, height=alt.Step(24))
 
 
-def misfit(shown: Shown) -> Misfit | None:
+def misfit(shown: ChartData) -> Misfit | None:
     """Two variables, and no part below zero."""
     if two_variables(shown) is None and shown.negative:
         return Misfit(
-            told("a number is below zero, as noise makes it, and cannot be a part of a bar."),
-            told("Take the chart grouped or dots."),
+            message("a number is below zero, as noise makes it, and cannot be a part of a bar."),
+            message("Take the chart grouped or dots."),
         )
     return two_variables(shown)
 
 
-CHART = Chart("stacked", told("Stacked bars"), "two variables, no number below zero", misfit, draw, place=60)
+CHART = Chart(
+    "stacked", message("Stacked bars"), "two variables, no number below zero", misfit, draw, place=60
+)

@@ -1,11 +1,11 @@
 """The default engine: DuckDB, embedded, on the file `data.duckdb` of a version, which it opens read-only.
 
     records   one row a record, sorted by the finest geography
-    seal      the tag of the version (`records/record_tag.py`)
+    seal      the tag of the version (`records/keys.py`)
 
-Beside it `codes.bin` has the same records for the compiled count (`records/code_file.py`, `records/fast_count.py`), where
+Beside it `codes.bin` has the same records for the compiled count (`records/compiled_count.py`, `records/compiled_count.py`), where
 that is installed. Files of earlier programs also have a table `rollup`, which is not read any more: cubes took its place
-(`records/cube.py`).
+(`records/cubes.py`).
 
 Categories are stored as small unsigned integers, which lets DuckDB aggregate into a perfect hash table;
 raising its threshold to 18 bits makes three-way tables about twice as fast (docs/decisions/0003-engine.md).
@@ -25,11 +25,9 @@ import numpy as np
 import pyarrow as pa
 
 from discreet.errors import WorkspaceUnusable
-from discreet.records.code_file import code_columns, open_codes, write_codes
+from discreet.records.compiled_count import code_columns, count_dense, open_codes, ready_kernel, write_codes
 from discreet.records.engine import EngineKind, SparseCells, identifier, where_sql
-from discreet.records.fast_count import count_dense, ready_kernel
-from discreet.records.silence import silence
-from discreet.records.storage import MEMORY_LIMIT, RECORD_KEY, WEIGHT
+from discreet.records.storage import MEMORY_LIMIT, RECORD_KEY, WEIGHT, hide_progress_bar
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -38,7 +36,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from discreet.model.dataset import Dataset
-    from discreet.records.code_file import CodeFile
+    from discreet.records.compiled_count import CodeFile
     from discreet.records.engine import AggregateQuery
 
 DATABASE = "data.duckdb"
@@ -73,7 +71,7 @@ class DuckDBEngine:
                 "Load the dataset again.",
             ) from None
         self._connection.execute(f"SET perfect_ht_threshold = {PERFECT_HASH_BITS}")
-        silence(self._connection)
+        hide_progress_bar(self._connection)
         if threads is not None:
             self._connection.execute(f"SET threads = {int(threads)}")
         self._local = threading.local()
@@ -193,7 +191,7 @@ def store(staged: Path, dataset: Dataset, folder: Path, tag: str) -> None:
     """Write staged records to the database of a version, sorted, with their tag, all in its one file."""
     path = folder / DATABASE
     database = duckdb.connect(str(path), config={"memory_limit": MEMORY_LIMIT, "temp_directory": str(folder)})
-    silence(database)
+    hide_progress_bar(database)
     with pa.memory_map(str(staged)) as source, database:
         database.register("staged", pa.ipc.open_file(source).read_all())
         order = f' ORDER BY "{dataset.finest_geography}"' if dataset.finest_geography else ""

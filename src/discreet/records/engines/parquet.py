@@ -1,6 +1,13 @@
-"""DuckDB on Parquet files in place: a version without a database, in the folders that Spark writes, too.
+"""Coded records as folders of Parquet files in a version's folder: what Spark writes, and what DuckDB reads in place.
 
-    records/ seal.json   in the version's folder, hence sealed (`records/parquet_place.py`)
+    records/     one row a record, sorted by the finest geography
+    seal.json    the tag of the version (`records/keys.py`)
+
+Both engines read what the other wrote: the layout does not tell who did.
+
+DuckDB on Parquet files in place: a version without a database, in the folders that Spark writes, too.
+
+    records/ seal.json   in the version's folder, hence sealed (`records/engines/parquet.py`)
 
 DuckDB counts the files where they are. Nothing is imported, and any other program of the office can read them. Counting is
 slower than in DuckDB's own file, which has its statistics at hand.
@@ -8,24 +15,51 @@ slower than in DuckDB's own file, which has its statistics at hand.
 
 from __future__ import annotations
 
+import json
 import threading
 from typing import TYPE_CHECKING, cast
 
 import duckdb
 import pyarrow as pa
 
-from discreet.errors import RecordsAway
+from discreet.errors import RecordsAway, WorkspaceUnusable
 from discreet.records.engine import EngineKind
 from discreet.records.engines.duckdb import aggregate_sql, cells_of, uncountable
-from discreet.records.parquet_place import RECORDS, parquet_files, read_tag, write_seal
-from discreet.records.silence import silence
-from discreet.records.storage import MEMORY_LIMIT
+from discreet.records.storage import MEMORY_LIMIT, hide_progress_bar
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from discreet.model.dataset import Dataset
     from discreet.records.engine import AggregateQuery, SparseCells
+
+RECORDS, SEAL = "records", "seal.json"
+#: Where records wait during a load, as Parquet files.
+STAGED = "staged"
+
+
+def write_seal(folder: Path, tag: str) -> None:
+    """Keep the tag beside the records."""
+    (folder / SEAL).write_text(json.dumps({"tag": tag}) + "\n", "utf-8")
+
+
+def read_tag(folder: Path) -> str:
+    """The tag that stands beside the records.
+
+    Raises:
+        WorkspaceUnusable: It is not there.
+    """
+    try:
+        return str(json.loads((folder / SEAL).read_text("utf-8"))["tag"])
+    except (OSError, ValueError, KeyError, TypeError):
+        raise WorkspaceUnusable(
+            f"The stored records {folder.name[:8]}/{SEAL} cannot be opened.", "Load the dataset again."
+        ) from None
+
+
+def parquet_files(folder: Path) -> list[str]:
+    """The Parquet files of a folder, in the order of their names."""
+    return sorted(str(path) for path in folder.glob("*.parquet"))
 
 
 class ParquetEngine:
@@ -44,7 +78,7 @@ class ParquetEngine:
                 "The files of the records are not there.", "Restore them, or load the dataset again."
             )
         self._connection = duckdb.connect()
-        silence(self._connection)
+        hide_progress_bar(self._connection)
         if threads is not None:
             self._connection.execute(f"SET threads = {int(threads)}")
         self._local = threading.local()
@@ -80,7 +114,7 @@ def store(staged: Path, dataset: Dataset, folder: Path, tag: str) -> None:
     (folder / RECORDS).mkdir()
     limits = {"memory_limit": MEMORY_LIMIT, "temp_directory": str(folder)}
     with duckdb.connect(config=dict(limits)) as database, pa.memory_map(str(staged)) as source:
-        silence(database)
+        hide_progress_bar(database)
         database.register("staged", pa.ipc.open_file(source).read_all())
         order = f' ORDER BY "{dataset.finest_geography}"' if dataset.finest_geography else ""
         database.sql(f"SELECT * FROM staged{order}").write_parquet(str(folder / RECORDS / "0.parquet"))

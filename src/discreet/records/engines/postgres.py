@@ -26,7 +26,7 @@ import numpy as np
 import pyarrow as pa
 
 from discreet.errors import BadOption, RecordsAway, WorkspaceUnusable
-from discreet.model.registry import Extra
+from discreet.model.plugins import Extra
 from discreet.records.engine import EngineKind, SparseCells, identifier, where_sql
 from discreet.records.storage import RECORD_KEY, WEIGHT, storage_schema
 

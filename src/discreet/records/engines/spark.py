@@ -1,9 +1,9 @@
 """Spark as an engine: each version as Parquet in its own folder, written and counted by the cluster.
 
-    DISCREET_SPARK   the master URL (`records/spark_session.py`)
-    records/ seal.json   in the version's folder, hence sealed (`records/parquet_place.py`)
+    DISCREET_SPARK   the master URL (`records/spark/spark_session.py`)
+    records/ seal.json   in the version's folder, hence sealed (`records/engines/parquet.py`)
 
-Records that live in Spark are read, checked and keyed where they are (`records/spark_sources.py`); all others come through
+Records that live in Spark are read, checked and keyed where they are (`records/spark/spark_sources.py`); all others come through
 the usual readers. All machines of the cluster must reach the workspace under the same path.
 
 Spark has no unsigned integers: codes and keys are stored one size larger. A sum of 2^31 keys of 32 bits fits 63 bits.
@@ -19,11 +19,11 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 
 from discreet.errors import BadOption, RecordsAway
-from discreet.model.registry import Extra
+from discreet.model.plugins import Extra
 from discreet.records.engine import EngineKind, identifier, where_sql
 from discreet.records.engines.duckdb import cells_of
-from discreet.records.parquet_place import RECORDS, STAGED, read_tag, write_seal
-from discreet.records.spark_session import spark_address, spark_session, spark_trouble
+from discreet.records.engines.parquet import RECORDS, STAGED, read_tag, write_seal
+from discreet.records.spark.spark_session import spark_address, spark_session, spark_trouble
 from discreet.records.storage import RECORD_KEY, WEIGHT, column_names
 
 if TYPE_CHECKING:
@@ -146,7 +146,7 @@ def _write(frame: Any, folder: Path) -> None:
 
 
 def _take(*given: Any) -> tuple[Path, Read] | None:
-    from discreet.records.spark_sources import take  # what reads records waits until they are loaded
+    from discreet.records.spark.spark_sources import take  # what reads records waits until they are loaded
 
     return take(*given)
 

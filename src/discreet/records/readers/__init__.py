@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 
 from discreet.errors import BadData, DiscreetError, NotFound
-from discreet.model.registry import Extra, Registry
+from discreet.model.plugins import Extra, Registry
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     import duckdb
 
-    from discreet.model.file_section import FileOptions
+    from discreet.model.description.sections import FileOptions
     from discreet.records.source import Source
 
 #: Values in one batch: some tens of megabytes, however many columns there are.

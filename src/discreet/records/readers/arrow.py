@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     import duckdb
 
-    from discreet.model.file_section import FileOptions
+    from discreet.model.description.sections import FileOptions
 
 #: How an Arrow file begins; a stream begins otherwise.
 MAGIC = b"ARROW1"

@@ -1,4 +1,13 @@
-"""CSV files in any dialect, packed or not; all columns are text: a code "01" stays "01".
+"""The dialect of a CSV file: its encoding, separators, quotes, decimal sign and column names.
+
+What `[file]` names is taken; the rest is found. The encoding comes from a byte-order mark or from reading all bytes:
+UTF-8 if they are that. Else a file whose letters beyond ASCII stand alone among others is Western (cp1252) or, where
+cp1252 would put signs between letters, Central European (cp1250); anything else must be named. The separator is the one
+of the header line: guessing it from all lines would take a torn line for a dialect.
+
+Lines of a CSV file, read slowly by Python where something is wrong: where a record stands, and which line is torn.
+
+CSV files in any dialect, packed or not; all columns are text: a code "01" stays "01".
 
 DuckDB reads them, and is told the dialect: what it would guess from some lines could change with the next file. A file
 that is not in UTF-8, or whose lines end in different ways, is first copied to the folder aside.
@@ -6,23 +15,285 @@ that is not in UTF-8, or whose lines end in different ways, is first copied to t
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import codecs
+import csv
+import gzip
+import io
+import re
+import zlib
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from typing import IO, TYPE_CHECKING, Any, cast
 
-from discreet.model.file_section import FileOptions
-from discreet.records.csv_dialect import BLOCK, find_dialect, open_text
-from discreet.records.csv_lines import record_lines, torn_line
-from discreet.records.readers import Reader, plain_path
+import pyarrow as pa
+
+from discreet.errors import BadData
+from discreet.model.description.sections import FileOptions
+from discreet.records.readers import Reader, plain_path, unique_names
 from discreet.records.source import Source
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
     from pathlib import Path
 
     import duckdb
 
-    from discreet.records.csv_dialect import Dialect
+SAMPLE = 1 << 18
+BLOCK = 1 << 20
+PACKED = (".gz", ".zst", ".zstd")
+#: What unpacking raises: the end comes too early, or bytes were changed.
+PACK_ERRORS = (EOFError, OSError, zlib.error)
+MARKS = (
+    (codecs.BOM_UTF8, "utf-8"),
+    (codecs.BOM_UTF32_LE, "utf-32"),
+    (codecs.BOM_UTF32_BE, "utf-32"),
+    (codecs.BOM_UTF16_LE, "utf-16"),
+    (codecs.BOM_UTF16_BE, "utf-16"),
+)
+_LETTERS_ALONE = re.compile(r"[^\x00-\x7f]{4,}")
+_SIGN_IN_WORD = re.compile(r"[a-z][£¥¦¼³¹º¿¯ª¾][a-z]", re.IGNORECASE)
+_COMMA_NUMBER, _POINT_NUMBER = re.compile(r"-?\d+,\d+\Z"), re.compile(r"-?\d+\.\d+\Z")
+
+
+@dataclass(frozen=True, slots=True)
+class Dialect:
+    """How a CSV file is read.
+
+    Args:
+        encoding: As Python names it.
+        delimiter: Between fields.
+        quote: Around fields.
+        escape: Before a quote within quotes: the quote itself, or a backslash.
+        decimal: The decimal sign.
+        skip: Lines before the header: blank ones, and Excel's `sep=;`.
+        names: The columns.
+        mixed: Whether lines end in different ways.
+        width: Characters of an average record.
+    """
+
+    encoding: str
+    delimiter: str
+    quote: str
+    escape: str
+    decimal: str
+    skip: int
+    names: tuple[str, ...]
+    mixed: bool
+    width: float
+
+    def rows(self, text: IO[str], *, strict: bool = True) -> Any:
+        """The rows of an opened file, the header among them."""
+        for _ in range(self.skip):
+            text.readline()
+        return csv.reader(
+            text,
+            delimiter=self.delimiter,
+            quotechar=self.quote,
+            doublequote=self.escape == self.quote,
+            escapechar=None if self.escape == self.quote else self.escape,
+            strict=strict,
+        )
+
+
+def open_bytes(path: Path) -> IO[bytes]:
+    """The bytes of a file, unpacked."""
+    if path.suffix.lower() == PACKED[0]:
+        return cast("IO[bytes]", gzip.open(path, "rb"))
+    if path.suffix.lower() in PACKED:
+        return cast("IO[bytes]", pa.input_stream(str(path), compression="zstd"))
+    return path.open("rb")
+
+
+def truncated_archive(path: Path) -> BadData:
+    """Where a packed file ends before its end."""
+    line = 0
+    with suppress(*PACK_ERRORS), open_bytes(path) as file:
+        for line, _ in enumerate(file, 1):  # noqa: B007 - the last one counts
+            pass
+    if not line:
+        return BadData(
+            f"{path.name} cannot be unpacked.", "Check that it is complete and is what its ending says."
+        )
+    return BadData(f"The packed file {path.name} ends after line {line:,}: it is torn.", "Copy it again.")
+
+
+def open_text(path: Path, encoding: str) -> IO[str]:
+    """The text of a file, unpacked and decoded; a byte that does not fit becomes a mark of replacement."""
+    name = "utf-8-sig" if encoding == "utf-8" else encoding
+    return io.TextIOWrapper(open_bytes(path), name, errors="replace", newline="")
+
+
+def find_dialect(path: Path, options: FileOptions) -> Dialect:
+    """The dialect of a file.
+
+    Raises:
+        BadData: It has no header line, an encoding that must be named, or is packed and torn.
+    """
+    try:
+        encoding = options.encoding or _encoding(path)
+    except PACK_ERRORS:
+        if path.suffix.lower() not in PACKED:
+            raise
+        raise truncated_archive(path) from None
+    with open_text(path, encoding) as text:
+        sample = text.read(SAMPLE)
+    if "\0" in sample:
+        raise BadData(
+            f"{path.name} has zero bytes: it is no text, or in UTF-16 without its mark.",
+            'Name its encoding: --encoding utf-16-le, or [file] encoding = "utf-16-le".',
+        )
+    if "\ufffd" in sample and encoding != "utf-8":
+        raise BadData(
+            f"{path.name} has characters that are not {encoding}.",
+            "Name the encoding that it has: --encoding, or [file] encoding.",
+        )
+    if not sample.strip():
+        raise BadData(f"{path.name} is empty.", "Check that it is the right file.")
+    first = re.match(r"sep=(.)\r?\n", sample, re.IGNORECASE)
+    before = re.match(r"(sep=.\r?\n)?(\s*(\r\n|\n|\r))?", sample, re.IGNORECASE)
+    lead = before[0] if before else ""
+    skip, body = len(re.findall(r"\r\n|\n|\r", lead)), sample[len(lead) :]
+    named = options.delimiter or (first[1] if first else "")
+    quote = _quote(body)
+    escape = "\\" if re.search(rf"\\{quote}", body) and not re.search(rf"{quote}{quote}\w", body) else quote
+    delimiter = named or _delimiter(body, quote)
+    dialect = Dialect(
+        encoding, delimiter, quote, escape, ".", 0, (), mixed=_has_mixed_line_ends(body), width=1.0
+    )
+    rows = _sample_rows(dialect, body)
+    if not rows or not any(field.strip() for field in rows[0]):
+        raise BadData(f"{path.name} has no header line.", "Put the names of the columns into its first line.")
+    decimal = options.decimal or _decimal(rows, delimiter)
+    width = len(body) / len(rows) if len(rows) > 1 else float(len(body))
+    names = tuple(unique_names(rows[0]))
+    return replace(dialect, decimal=decimal, skip=skip, names=names, width=width)
+
+
+def _encoding(path: Path) -> str:
+    """Read all bytes, and tell what they are."""
+    decoder, strange = codecs.getincrementaldecoder("utf-8")(), b""
+    with open_bytes(path) as file:
+        first = file.read(4)
+        for mark, name in MARKS:
+            if first.startswith(mark):
+                return name
+        block, is_utf8 = first + file.read(BLOCK), True
+        while block:
+            if not block.isascii() and len(strange) < SAMPLE:
+                strange += b"\n".join(line for line in block.split(b"\n") if not line.isascii())[:SAMPLE]
+            try:
+                decoder.decode(block)
+            except UnicodeDecodeError:
+                is_utf8 = False
+            if not is_utf8 and len(strange) >= SAMPLE:
+                break
+            block = file.read(BLOCK)
+    return "utf-8" if is_utf8 and not decoder.getstate()[0] else _western(strange, path.name)
+
+
+def _western(strange: bytes, name: str) -> str:
+    """The encoding of text that is not UTF-8, from its lines that are not ASCII; UTF-8 with few faults stays that."""
+    as_utf8 = strange.decode("utf-8", errors="replace")
+    if sum(not c.isascii() for c in as_utf8) > 2 * as_utf8.count("\ufffd"):
+        return "utf-8"  # the line with the fault is told when it is read
+    text = strange.decode("cp1252", errors="replace")
+    if "\ufffd" in text or _LETTERS_ALONE.search(text):
+        raise BadData(
+            f"{name} is not in UTF-8, and its letters are not Western ones.",
+            'Name its encoding: --encoding cp1251, or [file] encoding = "cp1251".',
+        )
+    return "cp1250" if _SIGN_IN_WORD.search(text) else "cp1252"
+
+
+def _quote(text: str) -> str:
+    """The quotes: double ones, unless the header has single ones around its names."""
+    header = text.split("\n", 1)[0].strip()
+    return "'" if re.match(r"'[^']*'([,;\t|]'[^']*')*\Z", header) else '"'
+
+
+def _delimiter(text: str, quote: str) -> str:
+    """The separator of the header line, outside quotes; the one that gives more names."""
+    header = re.sub(rf"{quote}[^{quote}]*{quote}", "", text)
+    line = header.lstrip("\r\n").split("\n", 1)[0].split("\r", 1)[0]
+    return max(",;\t|", key=line.count)
+
+
+def _has_mixed_line_ends(text: str) -> bool:
+    return len(set(re.findall(r"\r\n|\n|\r", text[:-1]))) > 1
+
+
+def _sample_rows(dialect: Dialect, text: str) -> list[list[str]]:
+    """The rows of a sample; a torn one ends them."""
+    rows: list[list[str]] = []
+    with suppress(csv.Error):
+        rows.extend(row for row in dialect.rows(io.StringIO(text, newline=""), strict=False) if row)
+    return rows
+
+
+def _decimal(rows: list[list[str]], delimiter: str) -> str:
+    """The comma, where numbers of the sample have one and none has a point."""
+    if delimiter == ",":
+        return "."
+    values = [field.strip() for row in rows[1:2000] for field in row]
+    commas = any(_COMMA_NUMBER.match(value) for value in values)
+    return "," if commas and not any(_POINT_NUMBER.match(value) for value in values) else "."
+
+
+def record_lines(path: Path, dialect: Dialect, numbers: Sequence[int]) -> list[int]:
+    """The lines on which records begin, given their numbers from 1, in any order."""
+    wanted, found = set(numbers), {}
+    for number, (line, _) in enumerate(_records(path, dialect), 1):
+        if number in wanted:
+            found[number] = line
+            if len(found) == len(wanted):
+                break
+    return [found[number] for number in numbers]
+
+
+def find_bad_line(path: Path, dialect: Dialect) -> BadData | None:
+    """What is wrong with the first line that cannot be read, if there is one."""
+    width = len(dialect.names)
+    line = 0
+    try:
+        for line, row in _records(path, dialect):
+            if len(row) != width:
+                return BadData(
+                    f"Line {line:,} of {path.name} has {_fields(len(row))}, and the header has {width:,}.",
+                    "Is it torn, or does a value hold the separator? Mend the line, or put such values in quotes.",
+                )
+            if any("\ufffd" in value for value in row):
+                return BadData(
+                    f"Line {line:,} of {path.name} has a character that is not {dialect.encoding}.",
+                    "Name the encoding that the file has: --encoding cp1252, or [file] encoding.",
+                )
+    except csv.Error:
+        return BadData(
+            f"A quote that begins after line {max(1, line):,} of {path.name} does not end, or text follows it.",
+            "Close the quote, and write a quote within quotes twice.",
+        )
+    except PACK_ERRORS:
+        return truncated_archive(path)
+    return None
+
+
+def _fields(count: int) -> str:
+    return "1 field" if count == 1 else f"{count:,} fields"
+
+
+def _records(path: Path, dialect: Dialect) -> Iterator[tuple[int, list[str]]]:
+    """The records with the lines on which they begin; empty lines are none, unless there is one column only."""
+    with open_text(path, dialect.encoding) as text:
+        rows = dialect.rows(text)
+        header, begins = True, dialect.skip + 1
+        for row in rows:
+            if (row or (len(dialect.names) == 1 and not header)) and not header:
+                yield begins, row or [""]
+            header = header and not row
+            begins = rows.line_num + dialect.skip + 1
+
 
 PLAIN = (".csv", ".tsv", ".txt")
-PACKED = (".gz", ".zst", ".zstd")
+PACKED_ENDINGS = (".gz", ".zst", ".zstd")
 #: How many times longer a packed file may be; only bars depend on it.
 PACKED_RATIO = 6
 
@@ -40,7 +311,7 @@ def _open(connection: duckdb.DuckDBPyConnection, path: Path, options: FileOption
         quotechar=dialect.quote,
         escapechar=dialect.escape,
     )
-    packed = path.suffix.lower() in PACKED
+    packed = path.suffix.lower() in PACKED_ENDINGS
     return Source(
         relation,
         int(path.stat().st_size * (PACKED_RATIO if packed else 1) / dialect.width),
@@ -48,7 +319,7 @@ def _open(connection: duckdb.DuckDBPyConnection, path: Path, options: FileOption
         found=_found(dialect),
         unit="line",
         places=lambda numbers: record_lines(path, dialect, numbers),
-        torn=lambda: torn_line(path, dialect),
+        torn=lambda: find_bad_line(path, dialect),
     )
 
 
@@ -64,7 +335,7 @@ def _copy(path: Path, dialect: Dialect, aside: Path) -> Path:
     with open_text(path, dialect.encoding) as text, place.open("w", encoding="utf-8", newline="") as copy:
         carried = ""
         while block := text.read(BLOCK):
-            if "\ufffd" in block and (torn := torn_line(path, dialect)):
+            if "\ufffd" in block and (torn := find_bad_line(path, dialect)):
                 raise torn
             whole = carried + block
             carried = "\r" if whole.endswith("\r") else ""
@@ -74,4 +345,4 @@ def _copy(path: Path, dialect: Dialect, aside: Path) -> Path:
     return place
 
 
-READER = Reader("CSV", (*PLAIN, *(plain + packed for plain in PLAIN for packed in PACKED)), _open)
+READER = Reader("CSV", (*PLAIN, *(plain + packed for plain in PLAIN for packed in PACKED_ENDINGS)), _open)

@@ -7,15 +7,14 @@ from typing import TYPE_CHECKING
 import duckdb
 
 from discreet.errors import BadData
-from discreet.records.chosen_table import choose_table
 from discreet.records.readers import Reader
-from discreet.records.source import Source, quote_name
+from discreet.records.source import Source, choose_table, quote_name
 from discreet.records.storage import MEMORY_LIMIT
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from discreet.model.file_section import FileOptions
+    from discreet.model.description.sections import FileOptions
 
 
 def _open(connection: duckdb.DuckDBPyConnection, path: Path, options: FileOptions, aside: Path) -> Source:

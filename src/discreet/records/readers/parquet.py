@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     import duckdb
 
-    from discreet.model.file_section import FileOptions
+    from discreet.model.description.sections import FileOptions
 
 
 def _open(connection: duckdb.DuckDBPyConnection, path: Path, _options: FileOptions, aside: Path) -> Source:

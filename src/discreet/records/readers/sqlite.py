@@ -7,16 +7,15 @@ from typing import TYPE_CHECKING
 from urllib.parse import quote
 
 from discreet.errors import BadData
-from discreet.records.chosen_table import choose_table
 from discreet.records.readers import Reader, Stream, unique_names
-from discreet.records.source import Source, quote_name
+from discreet.records.source import Source, choose_table, quote_name
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     import duckdb
 
-    from discreet.model.file_section import FileOptions
+    from discreet.model.description.sections import FileOptions
 
 
 def _open(connection: duckdb.DuckDBPyConnection, path: Path, options: FileOptions, _aside: Path) -> Source:

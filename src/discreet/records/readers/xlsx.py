@@ -6,10 +6,9 @@ import zipfile
 from typing import TYPE_CHECKING, Any
 
 from discreet.errors import BadData
-from discreet.model.registry import Extra
-from discreet.records.chosen_table import choose_table
+from discreet.model.plugins import Extra
 from discreet.records.readers import Reader, Stream, unique_names
-from discreet.records.source import Source
+from discreet.records.source import Source, choose_table
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -17,7 +16,7 @@ if TYPE_CHECKING:
 
     import duckdb
 
-    from discreet.model.file_section import FileOptions
+    from discreet.model.description.sections import FileOptions
 
 
 def _open(connection: duckdb.DuckDBPyConnection, path: Path, options: FileOptions, _aside: Path) -> Source:

@@ -15,16 +15,13 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 
 from discreet.errors import AreaTooSmall, BadDescription
-from discreet.model.level_maps import is_level_of
-from discreet.model.nearest import nearest
-from discreet.model.told import told
+from discreet.model.hierarchy import ancestors_or_self, at_or_below, coarser, finer, is_level_of, units_of
+from discreet.model.messages.refusal import or_coarser
+from discreet.model.messages.text import message, nearest
 from discreet.rules import reading
-from discreet.rules.edits import larger_areas, unchosen, without
-from discreet.rules.places import ancestors, at_or_below, coarser, finer, units_of
 from discreet.rules.reading import key
-from discreet.rules.registry import register
-from discreet.rules.rule import CountRule, Rule
-from discreet.rules.sentences import or_coarser
+from discreet.rules.request_edits import drop_choices, drop_variables, use_larger_areas
+from discreet.rules.rule import CountRule, Rule, register
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -70,7 +67,7 @@ class MinimumAreaSize(Rule):
     @property
     def sentence(self) -> str:
         """What it does."""
-        return told(
+        return message(
             'Areas of "{variable}" whose public figure is below {least:,} are withheld, and a question '
             "about such areas alone is refused.",
             variable=self.variable,
@@ -80,9 +77,9 @@ class MinimumAreaSize(Rule):
     def mends(self, request: TableRequest, dataset: Dataset) -> Iterator[TableRequest]:
         """What the advice means."""
         reached = {self.variable} | finer(dataset, self.variable)
-        yield from unchosen(request, *reached, what=("filters",))
-        yield from larger_areas(request, dataset)
-        yield from without(request, *reached)
+        yield from drop_choices(request, *reached, what=("filters",))
+        yield from use_larger_areas(request, dataset)
+        yield from drop_variables(request, *reached)
 
     def concerns(self, request: TableRequest, dataset: Dataset) -> bool:
         """Whether the request sees areas at the rule's level or below, or coarser ones that are too small."""
@@ -106,7 +103,7 @@ class MinimumAreaSize(Rule):
     @property
     def reason(self) -> str:
         """What is wrong with an area that it withholds."""
-        return told("the public figure is below {least:,} people", least=self.least)
+        return message("the public figure is below {least:,} people", least=self.least)
 
     def _figures(self, dataset: Dataset) -> NDArray[np.int64]:
         """The figure of each area of the rule's level, -1 where none is declared."""
@@ -118,7 +115,7 @@ class MinimumAreaSize(Rule):
 
     def _small(self, dataset: Dataset, name: str) -> NDArray[np.bool_]:
         """For each area at the rule's level or below, whether it lies in one that is too small."""
-        figures = self._figures(dataset)[ancestors(dataset, name, self.variable)]
+        figures = self._figures(dataset)[ancestors_or_self(dataset, name, self.variable)]
         return (figures >= 0) & (figures < self.least)
 
     def _small_unions(self, dataset: Dataset, name: str, unions: list[tuple[int, ...]]) -> NDArray[np.bool_]:
@@ -136,19 +133,21 @@ class MinimumAreaSize(Rule):
     def _refusal(self, dataset: Dataset, name: str, members: tuple[int, ...]) -> Refused:
         label = dataset.variable(name).categories[members[0]].label
         return self.refusal(
-            told(
+            message(
                 "{label!r} has fewer than {least:,} people by the public figure; no table is made of them.",
                 label=label,
                 least=self.least,
             )
             if len(members) == 1
-            else told(
+            else message(
                 "{label!r} and the others asked for each have fewer than {least:,} people by the public figure; no "
                 "table is made of them.",
                 label=label,
                 least=self.least,
             ),
-            told("Ask for more or larger areas{or_coarser}.", or_coarser=or_coarser(dataset, self.variable)),
+            message(
+                "Ask for more or larger areas{or_coarser}.", or_coarser=or_coarser(dataset, self.variable)
+            ),
         )
 
 
@@ -163,7 +162,7 @@ class WithheldShare(CountRule):
     @property
     def sentence(self) -> str:
         """What it does."""
-        return told(
+        return message(
             "A table is refused where more than {most:.0%} of its areas cannot be shown{where}.",
             most=self.most,
             where=self.where,
@@ -173,7 +172,7 @@ class WithheldShare(CountRule):
         """Fail a table with more."""
         if withheld <= self.most * total:
             return None
-        return told(
+        return message(
             "{withheld:,} of {total:,} areas cannot be shown; the table is refused when more than "
             "{most:.0%} cannot.",
             withheld=withheld,

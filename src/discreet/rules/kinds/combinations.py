@@ -13,14 +13,13 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
 from discreet.errors import ForbiddenCombination, MandatoryVariables, TooManyCells, TooManyVariables
-from discreet.model.told import told
+from discreet.model.hierarchy import at_or_below, finer, variables_showing
+from discreet.model.messages.refusal import at_level, cell_count, or_coarser, quote_names
+from discreet.model.messages.text import message
 from discreet.rules import reading
-from discreet.rules.edits import added, larger_areas, one_less, without
-from discreet.rules.places import at_or_below, finer, shows
 from discreet.rules.reading import key
-from discreet.rules.registry import register
-from discreet.rules.rule import Rule
-from discreet.rules.sentences import at_level, or_coarser, quote_names, size
+from discreet.rules.request_edits import add_variables, drop_one_variable, drop_variables, use_larger_areas
+from discreet.rules.rule import Rule, register
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -47,7 +46,7 @@ class MaxVariables(Rule):
         if len(counted) <= self.most or not at_or_below(request, dataset, self.level):
             return None
         return self.refusal(
-            told(
+            message(
                 "The table uses {counted} variables beside geography ({counted_2:comma}); at most {most} may "
                 "be combined{at_level}.",
                 counted=len(counted),
@@ -55,7 +54,7 @@ class MaxVariables(Rule):
                 most=self.most,
                 at_level=at_level(self.level),
             ),
-            told(
+            message(
                 "Take out {counted}, filters included{or_coarser}.",
                 counted=len(counted) - self.most,
                 or_coarser=or_coarser(dataset, self.level),
@@ -65,7 +64,7 @@ class MaxVariables(Rule):
     @property
     def sentence(self) -> str:
         """What it does."""
-        return told(
+        return message(
             "At most {most} variables beside geography may be combined{at_level}, filters included.",
             most=self.most,
             at_level=at_level(self.level),
@@ -73,9 +72,9 @@ class MaxVariables(Rule):
 
     def mends(self, request: TableRequest, dataset: Dataset) -> Iterator[TableRequest]:
         """What the advice means."""
-        yield from one_less(request, dataset)
+        yield from drop_one_variable(request, dataset)
         if self.level is not None:
-            yield from larger_areas(request, dataset)
+            yield from use_larger_areas(request, dataset)
 
 
 @register
@@ -93,19 +92,21 @@ class MaxCells(Rule):
         if shape.cells <= self.most or not at_or_below(request, dataset, self.level):
             return None
         return self.refusal(
-            told(
+            message(
                 "The table would have {size} cells; at most {most:,} are released at a time{at_level}.",
-                size=size(shape.cells),
+                size=cell_count(shape.cells),
                 most=self.most,
                 at_level=at_level(self.level),
             ),
-            told("Take out a variable, use a coarser level of the geography, or filter to fewer categories."),
+            message(
+                "Take out a variable, use a coarser level of the geography, or filter to fewer categories."
+            ),
         )
 
     @property
     def sentence(self) -> str:
         """What it does."""
-        return told(
+        return message(
             "A table may have at most {most:,} cells{at_level}, totals included.",
             most=self.most,
             at_level=at_level(self.level),
@@ -113,9 +114,9 @@ class MaxCells(Rule):
 
     def mends(self, request: TableRequest, dataset: Dataset) -> Iterator[TableRequest]:
         """What the advice means."""
-        yield from larger_areas(request, dataset)
-        yield from one_less(request, dataset)
-        yield from (each for name in sorted(dataset.geography) for each in without(request, name))
+        yield from use_larger_areas(request, dataset)
+        yield from drop_one_variable(request, dataset)
+        yield from (each for name in sorted(dataset.geography) for each in drop_variables(request, name))
 
 
 @register
@@ -130,23 +131,23 @@ class ForbiddenTogether(Rule):
 
     def refuse(self, request: TableRequest, shape: TableShape, dataset: Dataset) -> Refused | None:
         """Refuse a request that uses all of them."""
-        used = [shows(request, dataset, name) for name in self.variables]
+        used = [variables_showing(request, dataset, name) for name in self.variables]
         if not all(used) or not at_or_below(request, dataset, self.level):
             return None
         names = quote_names(sorted(set().union(*used)))
         return self.refusal(
-            told(
+            message(
                 "{names} may not be combined{at_level}, filters included.",
                 names=names,
                 at_level=at_level(self.level),
             ),
-            told("Take one of them out{or_coarser}.", or_coarser=or_coarser(dataset, self.level)),
+            message("Take one of them out{or_coarser}.", or_coarser=or_coarser(dataset, self.level)),
         )
 
     @property
     def sentence(self) -> str:
         """What it does."""
-        return told(
+        return message(
             "{variables} may not be combined{at_level}, filters included.",
             variables=quote_names(self.variables),
             at_level=at_level(self.level),
@@ -155,9 +156,9 @@ class ForbiddenTogether(Rule):
     def mends(self, request: TableRequest, dataset: Dataset) -> Iterator[TableRequest]:
         """What the advice means."""
         if self.level is not None:
-            yield from larger_areas(request, dataset)
+            yield from use_larger_areas(request, dataset)
         for name in reversed(self.variables):
-            yield from without(request, *shows(request, dataset, name))
+            yield from drop_variables(request, *variables_showing(request, dataset, name))
 
 
 @register
@@ -176,12 +177,12 @@ class MandatoryTogether(Rule):
         if not missing:
             return None
         return self.refusal(
-            told(
+            message(
                 '"{variable}" may be used only together with {missing}.',
                 variable=self.variable,
                 missing=quote_names(missing),
             ),
-            told(
+            message(
                 "Add {missing} to the table, or take {variable!r} out.",
                 missing=quote_names(missing),
                 variable=self.variable,
@@ -191,7 +192,7 @@ class MandatoryTogether(Rule):
     @property
     def sentence(self) -> str:
         """What it does."""
-        return told(
+        return message(
             '"{variable}" may be used only together with {needs}.',
             variable=self.variable,
             needs=quote_names(self.needs),
@@ -199,12 +200,12 @@ class MandatoryTogether(Rule):
 
     def mends(self, request: TableRequest, dataset: Dataset) -> Iterator[TableRequest]:
         """What the advice means."""
-        yield from added(request, *self._missing(request, dataset))
-        yield from without(request, *shows(request, dataset, self.variable))
+        yield from add_variables(request, *self._missing(request, dataset))
+        yield from drop_variables(request, *variables_showing(request, dataset, self.variable))
 
     def _missing(self, request: TableRequest, dataset: Dataset) -> list[str]:
         """Only what stands in the table counts as used: a filter shows one slice and leaves out the rest."""
-        if not shows(request, dataset, self.variable):
+        if not variables_showing(request, dataset, self.variable):
             return []
         shown = frozenset(request.variables)
         return [name for name in self.needs if not ({name} | finer(dataset, name)) & shown]

@@ -13,15 +13,13 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, ClassVar
 
 from discreet.errors import BadDescription, NestedGroups, TooManyGroups
-from discreet.model.levels import level_groups
-from discreet.model.told import told, told_number
+from discreet.model.hierarchy import groupings, level_groups
+from discreet.model.messages.refusal import quote_names
+from discreet.model.messages.text import message, plural_message
 from discreet.rules import reading
-from discreet.rules.edits import unchosen, without
-from discreet.rules.places import groupings
 from discreet.rules.reading import key
-from discreet.rules.registry import register
-from discreet.rules.rule import Rule
-from discreet.rules.sentences import quote_names
+from discreet.rules.request_edits import drop_choices, drop_variables
+from discreet.rules.rule import Rule, register
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -33,7 +31,7 @@ if TYPE_CHECKING:
     from discreet.rules.rule import Meter
 
 
-_ANOTHER = told("another group of yours")
+_ANOTHER = message("another group of yours")
 
 
 @register
@@ -61,10 +59,10 @@ class FreeGroups(Rule):
         if self.allowed or not names:
             return None
         return self.refusal(
-            told(
+            message(
                 "The categories of {names} cannot be put into groups of your own.", names=quote_names(names)
             ),
-            told("Use the categories as they are, or a level or code list of the dataset."),
+            message("Use the categories as they are, or a level or code list of the dataset."),
         )
 
     def refuse_account(
@@ -77,8 +75,10 @@ class FreeGroups(Rule):
         for name in self._grouped(request):
             if meter is None or account is None:
                 return self.refusal(
-                    told('Groups of "{name}" of your own are counted, and nobody is signed in.', name=name),
-                    told(
+                    message(
+                        'Groups of "{name}" of your own are counted, and nobody is signed in.', name=name
+                    ),
+                    message(
                         "Sign in, or use the categories as they are, or a level or code list of the dataset."
                     ),
                     cacheable=False,
@@ -86,7 +86,7 @@ class FreeGroups(Rule):
             used, asked = meter(name, account), sum(len(group) > 1 for group in groups[name])
             if used + asked > self.per_account:
                 return self.refusal(
-                    told(
+                    message(
                         'Groups of your own of "{name}": {asked} in this table, {used} used before; an account has '
                         "{per_account}.",
                         name=name,
@@ -94,7 +94,7 @@ class FreeGroups(Rule):
                         used=used,
                         per_account=self.per_account,
                     ),
-                    told("Use the categories as they are, or a level or code list of the dataset."),
+                    message("Use the categories as they are, or a level or code list of the dataset."),
                     cacheable=False,
                 )
         return None
@@ -106,15 +106,15 @@ class FreeGroups(Rule):
     @property
     def sentence(self) -> str:
         """What it does."""
-        whose = told(
+        whose = message(
             "The categories of {variables}",
-            variables=quote_names(self.variables) if self.variables else told("all variables"),
+            variables=quote_names(self.variables) if self.variables else message("all variables"),
         )
         if not self.allowed:
-            return told("{whose} cannot be put into groups of one's own.", whose=whose)
+            return message("{whose} cannot be put into groups of one's own.", whose=whose)
         if self.per_account is None:
-            return told("{whose} may be put into groups of one's own.", whose=whose)
-        return told(
+            return message("{whose} may be put into groups of one's own.", whose=whose)
+        return message(
             "{whose} may be put into {per_account} groups of one's own by an account, and by nobody else.",
             whose=whose,
             per_account=self.per_account,
@@ -122,7 +122,7 @@ class FreeGroups(Rule):
 
     def mends(self, request: TableRequest, dataset: Dataset) -> Iterator[TableRequest]:
         """What the advice means."""
-        yield from unchosen(request, *self._grouped(request))
+        yield from drop_choices(request, *self._grouped(request))
 
     def _grouped(self, request: TableRequest) -> list[str]:
         """The variables that the rule is about and that the request groups; single categories are no group."""
@@ -146,7 +146,7 @@ class NestedUnions(Rule):
         for name, asked in self._unions(request, dataset).items():
             if self.variables and name not in self.variables:
                 continue
-            declared = _declared(dataset, name)
+            declared = _unions_of(dataset, name)
             for place, union in enumerate(asked):
                 others = [*declared, *((_ANOTHER, other) for other in asked[:place])]
                 for label, other in others:
@@ -157,9 +157,9 @@ class NestedUnions(Rule):
     @property
     def sentence(self) -> str:
         """What it does."""
-        whose = told(" of {variables}", variables=quote_names(self.variables)) if self.variables else ""
-        asked = told("A group or a filter") if self.filters else told("A group")
-        return told(
+        whose = message(" of {variables}", variables=quote_names(self.variables)) if self.variables else ""
+        asked = message("A group or a filter") if self.filters else message("A group")
+        return message(
             "{asked}{whose} is refused where it differs from a declared group, or from another one of "
             "the request, by fewer than {fewer_than} categories.",
             asked=asked,
@@ -170,14 +170,14 @@ class NestedUnions(Rule):
     def mends(self, request: TableRequest, dataset: Dataset) -> Iterator[TableRequest]:
         """What the advice means."""
         names = [n for n in self._unions(request, dataset) if not self.variables or n in self.variables]
-        yield from unchosen(request, *names)
+        yield from drop_choices(request, *names)
         if not self.filters:
             return
         if request.totals:
             yield replace(request, totals=False)
         for name in names:
-            yield from unchosen(request, name, what=("groups", "filters"))
-            yield from without(request, name)
+            yield from drop_choices(request, name, what=("groups", "filters"))
+            yield from drop_variables(request, name)
 
     def _unions(self, request: TableRequest, dataset: Dataset) -> dict[str, list[frozenset[int]]]:
         """By variable, the unions of two or more categories that somebody asks for."""
@@ -195,18 +195,18 @@ class NestedUnions(Rule):
         return unions
 
     def _refusal(self, request: TableRequest, name: str, label: str, apart: int) -> Refused:
-        few = told_number("one category", "{count} categories", apart)
-        advice = told("Use the categories as they are, or the declared group itself.")
+        few = plural_message("one category", "{count} categories", apart)
+        advice = message("Use the categories as they are, or the declared group itself.")
         if name in dict(request.filters):
             advice = (
-                told(
+                message(
                     "Filter to whole groups or to single categories, leave the totals out, or leave the filter out."
                 )
                 if name in request.variables
-                else told("Filter to whole groups or to single categories, or leave the filter out.")
+                else message("Filter to whole groups or to single categories, or leave the filter out.")
             )
         return self.refusal(
-            told(
+            message(
                 'A union of categories of "{name}" differs from {label} by {few}; the difference must be at '
                 "least {fewer_than}.",
                 name=name,
@@ -229,10 +229,10 @@ def _cut(
                 yield left
 
 
-def _declared(dataset: Dataset, name: str) -> list[tuple[str, frozenset[int]]]:
+def _unions_of(dataset: Dataset, name: str) -> list[tuple[str, frozenset[int]]]:
     """The unions that can be asked without a group: of coarser levels, of code lists, and everybody."""
     unions = [
-        (told('the group {code!r} of "{level}"', code=group.code, level=level), frozenset(group.members))
+        (message('the group {code!r} of "{level}"', code=group.code, level=level), frozenset(group.members))
         for level, groups in groupings(dataset, name).items()
         for group in groups
         if len(group.members) > 1

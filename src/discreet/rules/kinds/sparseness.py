@@ -18,13 +18,12 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
-from discreet.model.told import told
+from discreet.model.messages.refusal import quote_names
+from discreet.model.messages.text import message
 from discreet.rules import reading
 from discreet.rules.noisy_table import number
 from discreet.rules.reading import key
-from discreet.rules.registry import kinds, register
-from discreet.rules.rule import CountRule
-from discreet.rules.sentences import quote_names
+from discreet.rules.rule import CountRule, kinds, register
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -50,7 +49,7 @@ class ShareOfZeros(CountRule):
     @property
     def reason(self) -> str:
         """What is wrong with an area that it withholds."""
-        return told("more than {most:.0%} of the cells are empty", most=self.most)
+        return message("more than {most:.0%} of the cells are empty", most=self.most)
 
 
 @register
@@ -71,8 +70,8 @@ class ShareOfOnes(CountRule):
     @property
     def reason(self) -> str:
         """What is wrong with an area that it withholds."""
-        counts = "1" if self.up_to == 1 else told("1 to {up_to}", up_to=self.up_to)
-        return told(
+        counts = "1" if self.up_to == 1 else message("1 to {up_to}", up_to=self.up_to)
+        return message(
             "more than {most:.0%} of the populated cells are counts of {counts}",
             most=self.most,
             counts=counts,
@@ -99,7 +98,7 @@ class MarginalDominance(CountRule):
     @property
     def reason(self) -> str:
         """What is wrong with an area that it withholds."""
-        return told("one category of a variable holds more than {most:.0%} of the people", most=self.most)
+        return message("one category of a variable holds more than {most:.0%} of the people", most=self.most)
 
 
 @register
@@ -132,9 +131,11 @@ class AttributeDisclosure(CountRule):
     def reason(self) -> str:
         """What is wrong with an area that it withholds."""
         share = (
-            told("more than {most:.0%} of the rows have", most=self.most) if self.most else told("a row has")
+            message("more than {most:.0%} of the rows have", most=self.most)
+            if self.most
+            else message("a row has")
         )
-        return told("{share} everybody in one cell", share=share)
+        return message("{share} everybody in one cell", share=share)
 
 
 def _rescuable(value: object, dataset: object) -> tuple[str, ...]:
@@ -168,20 +169,20 @@ class MeanCellSize(CountRule):
     @property
     def reason(self) -> str:
         """What is wrong with an area that it withholds."""
-        return told("the mean cell has fewer than {least:g} people", least=self.least)
+        return message("the mean cell has fewer than {least:g} people", least=self.least)
 
     @property
     def sentence(self) -> str:
         """What it does, and which areas it spares."""
-        withheld = told("An area is withheld where {reason}{where}.", reason=self.reason, where=self.where)
+        withheld = message("An area is withheld where {reason}{where}.", reason=self.reason, where=self.where)
         if self.rescue is None:
             return withheld
         others = (
-            told("rules on sparse areas")
+            message("rules on sparse areas")
             if self.rescues is None
-            else told("the rules {rescues}", rescues=quote_names(self.rescues))
+            else message("the rules {rescues}", rescues=quote_names(self.rescues))
         )
-        return told(
+        return message(
             "{withheld} From {rescue:g} people a cell on {others} withhold nothing.",
             withheld=withheld,
             rescue=self.rescue,

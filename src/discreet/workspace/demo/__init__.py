@@ -12,7 +12,6 @@ from functools import partial
 from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple
 
-from discreet.workspace.demo.boundaries import census_boundaries
 from discreet.workspace.demo.census import (
     DP_ROWS,
     ROWS,
@@ -22,6 +21,7 @@ from discreet.workspace.demo.census import (
     dp_census_batches,
     dp_census_description,
 )
+from discreet.workspace.demo.geography import census_boundaries
 from discreet.workspace.demo.spudlandia import SAMPLE, spudlandia_batches, spudlandia_description
 
 if TYPE_CHECKING:

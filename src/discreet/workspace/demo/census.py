@@ -17,27 +17,36 @@ import numpy as np
 import pyarrow as pa
 
 from discreet.errors import BadRequest
-from discreet.records.default_protection import PROTECTION
-from discreet.workspace.demo.chance import RECORDS, words
-from discreet.workspace.demo.description import Variable, header, hierarchy_block, variable_block, zero_block
+from discreet.records.draft.toml_text import PROTECTION
+from discreet.workspace.demo.description_writer import (
+    Variable,
+    header,
+    hierarchy_block,
+    variable_block,
+    zero_block,
+)
+from discreet.workspace.demo.dice import RECORDS, philox_words
 from discreet.workspace.demo.geography import (
+    COUNTRY,
     ORIGIN_LEVELS,
     Areas,
     area_variable,
+    data_text,
     district_variable,
     draw_areas,
     region_variable,
 )
-from discreet.workspace.demo.people import AGE_CLASS, BANDS, people
-from discreet.workspace.demo.places import COUNTRY, data_text
-from discreet.workspace.demo.questions import (
+from discreet.workspace.demo.people import (
     AGE,
+    AGE_CLASS,
+    BANDS,
     BIRTHPLACE,
     EDUCATION,
     EMPLOYMENT,
     OCCUPATION,
     SEX,
     census_zeros,
+    people,
 )
 
 if TYPE_CHECKING:
@@ -111,7 +120,7 @@ _SEX_AND_CLASS = np.concatenate([AGE_CLASS, AGE_CLASS + 8]).astype(np.int64)
 def _records(areas: Areas, seed: int, first: int, last: int) -> list[NDArray[Any]]:
     """Ids and category positions of the records `first` to `last` - 1, in the order of the columns."""
     area = areas.of_records(first, last)
-    chance = words(seed, RECORDS, first, last - first)
+    chance = philox_words(seed, RECORDS, first, last - first)
     places: list[NDArray[Any]] = [areas.region[area], areas.district[area], area]
     return [person_ids(seed, first, last), *places, *_persons(areas, area, chance)]
 

@@ -1,28 +1,84 @@
-"""Where people live: small areas in districts in regions, each area with a character of its own.
+"""The invented country of Halvern: eleven regions, their characters and their 110 districts.
+
+Each region has a share of the population, a character that decides which kinds of neighbourhood it has,
+and the shares of its people who were born elsewhere. Names are made up; a likeness to a real place is chance.
+
+Where people live: small areas in districts in regions, each area with a character of its own.
 
 About one area for 400 persons, at least one a district. The number of areas in a district follows from the
 number of records; their populations are log-normal and add up to the records; what kind of neighbourhood
 each is (a campus, a retirement coast, an estate, ...) is drawn given its region and district.
 
     persons_a proportional to exp(0.45 z_a),   P(kind | region, district) proportional to mix exp(s z).
+
+The map of Halvern, drawn from a seed: small areas in districts in regions, without gaps or overlaps.
+
+Points are thrown into a country between points of the sea, and each area is all that is nearer to its point than to any
+other (a Voronoi cell). The points are cut in two, across their longer side, as often as there are regions, districts and
+areas, each cut in proportion to the areas on its sides. A district is the union of its areas: an edge that two of them share
+runs once in each direction and is taken out, and what is left is its boundary. So all levels share the same points, and
+nothing lies between them.
 """
 
 from __future__ import annotations
 
+import json
 import tomllib
 from dataclasses import dataclass
 from enum import IntEnum
-from typing import TYPE_CHECKING
+from importlib.resources import files
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
-from discreet.workspace.demo.apportion import apportion
-from discreet.workspace.demo.chance import PLACES, Dice, normals, words
-from discreet.workspace.demo.description import Category, Variable
-from discreet.workspace.demo.places import DISTRICTS, REGIONS, Character, data_text
+from discreet.model.boundaries import ring_area
+from discreet.workspace.demo.description_writer import Category, Variable
+from discreet.workspace.demo.dice import PLACES, Dice, apportion, normals, philox_words
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
+
+COUNTRY = "Halvern"
+
+Character = Literal["capital", "city", "industrial", "coastal", "rural", "border"]
+
+
+@dataclass(frozen=True, slots=True)
+class Region:
+    """A region: its share of the population and who lives there.
+
+    Args:
+        name: The label of the region.
+        share: The share of the country's neighbourhoods.
+        character: What kinds of neighbourhood it has.
+        born_elsewhere: Shares born in neighbouring countries, the rest of Europe, Asia, anywhere else.
+        districts: The names of its districts, the largest first.
+    """
+
+    name: str
+    share: float
+    character: Character
+    born_elsewhere: tuple[float, float, float, float]
+    districts: tuple[str, ...]
+
+
+def data_text(name: str) -> str:
+    """A file of figures or text beside this module."""
+    return files("discreet.workspace.demo").joinpath("data", name).read_text("utf-8")
+
+
+def _regions() -> tuple[Region, ...]:
+    found = tomllib.loads(data_text("places.toml"))["region"]
+    return tuple(
+        Region(
+            **each | {"born_elsewhere": tuple(each["born_elsewhere"]), "districts": tuple(each["districts"])}
+        )
+        for each in found
+    )
+
+
+REGIONS = _regions()
+DISTRICTS: int = sum(len(region.districts) for region in REGIONS)
 
 PERSONS_PER_AREA = 400
 SPREAD_OF_SIZES = 0.45
@@ -119,7 +175,7 @@ def draw_areas(rows: int, seed: int, most: int | None = None) -> Areas:
     """Draw the areas of a census with `rows` records: who lives where is decided here."""
     district = np.repeat(np.arange(DISTRICTS, dtype=np.int16), areas_of_districts(rows, most))
     region = region_of_district()[district]
-    chance = words(seed, PLACES, DISTRICTS, len(district))
+    chance = philox_words(seed, PLACES, DISTRICTS, len(district))
     sizes = apportion(rows, np.exp(SPREAD_OF_SIZES * normals(chance[:, 0])))
     kind = Dice.with_weights(_kind_weights(seed)).throw(district.astype(np.int64), chance[:, 1])
     kinds = kind.astype(np.int64)
@@ -130,7 +186,7 @@ def draw_areas(rows: int, seed: int, most: int | None = None) -> Areas:
 
 def _kind_weights(seed: int) -> NDArray[np.float64]:
     """The weights of the kinds in each district: its region's mix, tilted by a draw of its own."""
-    tilt = np.exp(np.array(_FIGURES["district_spread"]) * normals(words(seed, PLACES, 0, DISTRICTS)))
+    tilt = np.exp(np.array(_FIGURES["district_spread"]) * normals(philox_words(seed, PLACES, 0, DISTRICTS)))
     mix = np.array([_FIGURES["kinds"][region.character] for region in REGIONS])
     weights: NDArray[np.float64] = mix[region_of_district()] * tilt
     return weights
@@ -176,3 +232,146 @@ def area_variable(rows: int, most: int | None = None) -> Variable:
         for number in range(1, count + 1)
     )
     return Variable("area", "Small area", tuple(categories), description=_AREA)
+
+
+if TYPE_CHECKING:
+    Points = NDArray[np.float64]
+    Cells = list[list[int]]
+
+#: Where the country lies, in degrees: its middle, and how far it reaches to each side.
+MIDDLE, REACH = np.array([-18.0, 47.0]), np.array([3.0, 1.5])
+#: The sea is thrown around the country: so much farther out.
+SEA = 1.35
+DECIMALS = 5
+
+
+def census_boundaries(rows: int, *, seed: int) -> dict[str, bytes]:
+    """The GeoJSON of the regions, districts and small areas of a census with `rows` records, by variable."""
+    counts = areas_of_districts(rows)
+    corners, cells = _area_cells(int(counts.sum()), seed)
+    points = np.array([corners[cell].mean(axis=0) for cell in cells])
+    of_region = np.bincount(region_of_district(), counts).astype(np.int64)
+    ordered = [
+        area
+        for region, group in enumerate(_split_groups(np.arange(len(cells)), points, of_region))
+        for district in _split_groups(group, points, counts[region_of_district() == region])
+        for area in district.tolist()
+    ]
+    ends = {"region": of_region, "district": counts, "area": np.ones(len(cells), dtype=np.int64)}
+    variables = {"region": region_variable(), "district": district_variable(), "area": area_variable(rows)}
+    return {
+        name: _geojson(
+            variables[name], [_union([cells[a] for a in group]) for group in _groups(ordered, sizes)], corners
+        )
+        for name, sizes in ends.items()
+    }
+
+
+def _groups(ordered: list[int], sizes: NDArray[np.int64]) -> list[list[int]]:
+    """Areas in their order, so many at a time."""
+    ends = np.cumsum(sizes).tolist()
+    return [ordered[end - size : end] for end, size in zip(ends, sizes.tolist(), strict=True)]
+
+
+def _area_cells(count: int, seed: int) -> tuple[Points, Cells]:
+    """The corners of all cells, and for each area the places of its own, against the clock."""
+    from scipy.spatial import Voronoi  # noqa: PLC0415 - only the demo draws a country
+
+    points = _scatter_points(2 * count, seed)
+    inside = np.argsort(_depth(points, seed))[:count]
+    for _ in range(2):  # towards points of equal distance, as towns are
+        diagram = Voronoi(points)
+        for place, region in enumerate(diagram.point_region):
+            corners = diagram.regions[region]
+            if corners and -1 not in corners and np.abs(diagram.vertices[corners]).max() < SEA:
+                points[place] = diagram.vertices[corners].mean(axis=0)
+    diagram = Voronoi(points)
+    cells = [
+        _counter_clockwise(diagram.regions[diagram.point_region[place]], diagram.vertices)
+        for place in inside.tolist()
+    ]
+    return diagram.vertices, cells
+
+
+def _scatter_points(count: int, seed: int) -> Points:
+    """Points in a square, and four far corners, so that every cell of the country has an end."""
+    chance = philox_words(seed, PLACES, 10_000_000, count)[:, :2].astype(np.float64) / 2**32
+    far = np.array([[-9, -9], [-9, 9], [9, -9], [9, 9]])
+    return np.concatenate([(2 * chance - 1) * SEA, far])
+
+
+def _depth(points: Points, seed: int) -> NDArray[np.float64]:
+    """How far from the middle a point lies, on a coast with bays: the smallest are the country."""
+    phases = philox_words(seed, PLACES, 20_000_000, 6)[:, 0].astype(np.float64) / 2**32 * 2 * np.pi
+    angle = np.arctan2(points[:, 1], points[:, 0])
+    coast = 1 + sum(0.2 / wave * np.sin(wave * angle + phase) for wave, phase in enumerate(phases, 2))
+    return np.asarray(np.hypot(*points.T) / coast)
+
+
+def _counter_clockwise(corners: list[int], vertices: Points) -> list[int]:
+    x, y = vertices[corners].T
+    area = float(x @ np.roll(y, -1) - y @ np.roll(x, -1))
+    return corners if area > 0 else corners[::-1]
+
+
+def _split_groups(
+    places: NDArray[np.int64], points: Points, sizes: NDArray[np.int64]
+) -> list[NDArray[np.int64]]:
+    """The places in groups of these sizes, each in one piece of land: cut in two until one group is left."""
+    if len(sizes) == 1:
+        return [places]
+    half = max(1, int(np.searchsorted(np.cumsum(sizes), sizes.sum() / 2)))
+    mine = points[places]
+    along = int(np.argmax(np.ptp(mine, axis=0) * REACH))
+    ordered = places[np.argsort(mine[:, along], kind="stable")]
+    cut = int(sizes[:half].sum())
+    return [
+        *_split_groups(ordered[:cut], points, sizes[:half]),
+        *_split_groups(ordered[cut:], points, sizes[half:]),
+    ]
+
+
+def _union(cells: Cells) -> list[list[int]]:
+    """The rings around cells that lie side by side: edges that no neighbour runs backwards."""
+    edges = {edge for cell in cells for edge in zip(cell, [*cell[1:], cell[0]], strict=True)}
+    after = {start: end for start, end in edges if (end, start) not in edges}
+    rings = []
+    while after:
+        start, place = after.popitem()
+        ring = [start]
+        while place != start:
+            ring.append(place)
+            place = after.pop(place)
+        rings.append([*ring, start])
+    return rings
+
+
+def _geojson(variable: Variable, rings: list[list[list[int]]], corners: Points) -> bytes:
+    degrees = np.round(corners * REACH + MIDDLE, DECIMALS)
+    features = [
+        {
+            "type": "Feature",
+            "properties": {"code": category.code},
+            "geometry": {"type": "MultiPolygon", "coordinates": _polygons([degrees[ring] for ring in own])},
+        }
+        for category, own in zip(variable.categories, rings, strict=True)
+    ]
+    return json.dumps({"type": "FeatureCollection", "features": features}, separators=(",", ":")).encode()
+
+
+def _polygons(rings: list[Points]) -> list[list[list[list[float]]]]:
+    """Outer rings run against the clock; a ring with it is a hole of the outer ring around it."""
+    outer = [ring for ring in rings if ring_area(ring) > 0]
+    polygons = [[ring.tolist()] for ring in outer]
+    for hole in (ring for ring in rings if ring_area(ring) <= 0):
+        around = [place for place, ring in enumerate(outer) if _inside(hole[0], ring)]
+        polygons[min(around, key=lambda place: ring_area(outer[place]))].append(hole.tolist())
+    return polygons
+
+
+def _inside(point: Points, ring: Points) -> bool:
+    """Whether a ray from a point crosses a ring an odd number of times."""
+    (x, y), (ax, ay), (bx, by) = point, ring[:-1].T, ring[1:].T
+    crosses = (ay > y) != (by > y)
+    at = ax[crosses] + (y - ay[crosses]) / (by[crosses] - ay[crosses]) * (bx[crosses] - ax[crosses])
+    return bool((at > x).sum() % 2)

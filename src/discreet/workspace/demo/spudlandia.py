@@ -17,11 +17,16 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pyarrow as pa
 
-from discreet.records.default_protection import PROTECTION
-from discreet.workspace.demo.apportion import apportion
+from discreet.records.draft.toml_text import PROTECTION
 from discreet.workspace.demo.census import person_ids
-from discreet.workspace.demo.chance import RECORDS, Dice, words
-from discreet.workspace.demo.description import Category, Variable, coded, header, variable_block
+from discreet.workspace.demo.description_writer import (
+    Category,
+    Variable,
+    header,
+    number_categories,
+    variable_block,
+)
+from discreet.workspace.demo.dice import RECORDS, Dice, apportion, philox_words
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -65,7 +70,7 @@ LIKES = Variable(
 FREQUENCY = Variable(
     "frequency",
     "How often potatoes are eaten",
-    coded("Less than once a day; Daily; More than once a day"),
+    number_categories("Less than once a day; Daily; More than once a day"),
     "Potatoes",
     "How often the person ate potatoes in a usual week.",
 )
@@ -120,7 +125,7 @@ def spudlandia_batches(*, seed: int = SEED) -> Iterator[pa.RecordBatch]:
 
 def _respondents(seed: int) -> list[NDArray[np.int64]]:
     """Positions of the categories of age, gender, state, likes and frequency of each respondent."""
-    chance = words(seed, RECORDS, 0, SAMPLE)
+    chance = philox_words(seed, RECORDS, 0, SAMPLE)
     state = np.repeat(np.arange(3), STATE_SAMPLE)
     who = _dice(_population() * _ANSWER).throw(state, chance[:, 0]).astype(np.int64)
     age, gender = who // 3, who % 3

@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from discreet.answer.pipeline import release_table
 from discreet.model.request import TableRequest
+from discreet.release.pipeline import release_table
 from discreet.workspace.demo import census_batches, census_description
-from discreet.workspace.load import load_dataset
+from discreet.workspace.versions.load_version import load_dataset
 from discreet.workspace.workspace import Workspace
 from discreet_studies.bench.part import Part, best, figure
 from discreet_studies.bench.peers import load_opendp

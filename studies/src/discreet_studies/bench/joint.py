@@ -22,15 +22,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pyarrow as pa
 
-from discreet.answer.pipeline import release_table
 from discreet.margins.integer_noise import gaussian_tables
-from discreet.model.dataset_toml import parse_dataset
-from discreet.model.declared_dp import declared_dp
+from discreet.model.description.dataset_toml import parse_dataset
 from discreet.model.request import TableRequest
+from discreet.model.universe import dp_terms
 from discreet.protect.joint_plan import make_joint
 from discreet.protect.plan import make_plan
+from discreet.release.pipeline import release_table
 from discreet.workspace.demo import DEMOS
-from discreet.workspace.load import load_dataset
+from discreet.workspace.versions.load_version import load_dataset
 from discreet.workspace.workspace import Workspace
 from discreet_studies.bench.margins import DELTA, RECORDS, SHAPE, count, opendp, opendp_counts
 from discreet_studies.bench.part import Part, best, figure
@@ -84,7 +84,7 @@ def loaded_margins(wish: Wish) -> Iterator[Result]:
     gaussian_tables.cache_clear()
     start = time.perf_counter()
     dataset = parse_dataset(text)
-    terms, universe = declared_dp(dataset)
+    terms, universe = dp_terms(dataset)
     plan = make_joint(dataset, universe, terms)
     planned = time.perf_counter() - start
     cells = {margin: math.prod(len(dataset.variable(v)) for v in margin) for margin in universe.declared}
@@ -117,7 +117,7 @@ def census() -> Iterator[Result]:
         dataset = parse_dataset(
             text.replace('margins = "joint"', f'margins = "joint"\nimportance = "{weights}"')
         )
-        terms, universe = declared_dp(dataset)
+        terms, universe = dp_terms(dataset)
         plan = make_joint(dataset, universe, terms)
         seconds = time.perf_counter() - start
         weight = {m: float(universe.weight_of(m, dataset)) for m in universe.declared}
@@ -128,7 +128,7 @@ def census() -> Iterator[Result]:
 def census_by_opendp() -> Iterator[Result]:
     """The declared tables of the same demo by OpenDP, by core and by Context; the mean is over tables, as in `census`."""
     dataset = parse_dataset(DEMOS["census-dp"].description())
-    terms, universe = declared_dp(dataset)
+    terms, universe = dp_terms(dataset)
     records = pa.Table.from_batches(DEMOS["census-dp"].batches())
     codes = {v.name: records[v.name].combine_chunks().indices.to_numpy() for v in dataset.variables}
     flat, exact = [], []
@@ -154,7 +154,7 @@ def planning(repeats: int) -> Iterator[Result]:
     for delta, universe, spread in ((DELTA, '"joint"', "equal"), (0, '"own"', "optimised")):
         text = description(NINE, f"tables = {tables}\nmargins = {universe}", f'spread = "{spread}"')
         dataset = parse_dataset(text.replace(f"delta = {DELTA}", f"delta = {delta}"))
-        terms, declared = declared_dp(dataset)
+        terms, declared = dp_terms(dataset)
 
         def plan(dataset: Any = dataset, terms: Any = terms, declared: Any = declared) -> None:
             make_joint.cache_clear()

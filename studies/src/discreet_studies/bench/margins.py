@@ -16,12 +16,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from discreet.margins.advice import plan_of
-from discreet.margins.closure import Axes, MarginSet
-from discreet.margins.importance import overall_error
 from discreet.margins.integer_noise import SeededNoise, gaussian_tables, laplace_tables
-from discreet.privacy.composition_zcdp import rho_for
-from discreet.privacy.gaussian import gaussian_mu
+from discreet.margins.margin_set import Axes, MarginSet, overall_error
+from discreet.margins.study import plan_of
+from discreet.privacy.accounting import rho_for
+from discreet.privacy.gaussian_tradeoff import gaussian_mu
 from discreet_studies.bench.part import Part, figure
 from discreet_studies.bench.peers import load_opendp
 

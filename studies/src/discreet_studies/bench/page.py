@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any
 
 from discreet.errors import MissingExtra
 from discreet.workspace.demo import census_batches, census_description
-from discreet.workspace.load import load_dataset
+from discreet.workspace.versions.load_version import load_dataset
 from discreet_studies.bench.part import Part
 
 if TYPE_CHECKING:

@@ -24,16 +24,15 @@ import numpy as np
 
 from discreet.model.request import TableRequest
 from discreet.model.shape import table_shape
-from discreet.records.code_file import open_codes
+from discreet.records.compiled_count import open_codes, prepare_kernel
 from discreet.records.engine import DEFAULT_ENGINE, engine_kinds
 from discreet.records.engines.duckdb import DATABASE
-from discreet.records.fast_count import prepare
 from discreet.records.storage import RECORD_KEY
 from discreet.records.tabulate import tabulate
 from discreet.workspace.demo import census_description
-from discreet.workspace.demo.places import data_text
-from discreet.workspace.load import load_dataset
-from discreet.workspace.upkeep.removal import remove_dataset
+from discreet.workspace.demo.geography import data_text
+from discreet.workspace.operate.manage_versions import remove_dataset
+from discreet.workspace.versions.load_version import load_dataset
 from discreet.workspace.workspace import Workspace
 from discreet_studies.bench.part import Part, figure, in_turns
 from discreet_studies.bench.peers import cellkey_seconds
@@ -109,7 +108,7 @@ class Point:
 def measure(wish: Wish) -> Iterator[Result]:
     """All curves at the numbers of records that are wished for; engines, dimensions and peers at the smallest."""
     sizes, repeats = sorted(wish.rows or ROWS), wish.repeats or REPEATS
-    kernel = "compiled count" if prepare(wait=True) else "no compiled count: install discreet[fast]"
+    kernel = "compiled count" if prepare_kernel(wait=True) else "no compiled count: install discreet[fast]"
     wish.say(f"{kernel}; the cost of {', '.join(f'{rows:,}' for rows in sizes)} records")
     begin, load = time.perf_counter(), os.getloadavg()[0]
     with tempfile.TemporaryDirectory() as name:

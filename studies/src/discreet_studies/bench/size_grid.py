@@ -17,10 +17,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from discreet.inference.hierarchical_model import HierarchicalModel
-from discreet.inference.noise_by_cell import NoiseByCell, by_cell
+from discreet.inference.channel import NoiseByCell, by_cell
+from discreet.inference.hypothesis_tests.log_linear_model import HierarchicalModel
 from discreet.noise import families
-from discreet.noise.sum_law import SumLaw
+from discreet.noise.cell_distribution import SumDistribution
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -102,7 +102,7 @@ def _summed(
     def noise(shape: tuple[int, ...]) -> NoiseByCell:
         row = families.build(name, parameters, modulus=2**64).rows[0]
         kinds = np.random.default_rng(5).integers(0, len(terms), shape)
-        return NoiseByCell.of([SumLaw(row, each) for each in terms], kinds)
+        return NoiseByCell.of([SumDistribution(row, each) for each in terms], kinds)
 
     return noise
 

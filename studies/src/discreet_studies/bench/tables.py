@@ -20,12 +20,12 @@ from typing import TYPE_CHECKING, Any
 import duckdb
 import pyarrow.parquet as pq
 
-from discreet.answer.pipeline import release_table
 from discreet.model.request import TableRequest
+from discreet.records.compiled_count import prepare_kernel
 from discreet.records.engines.duckdb import DATABASE
-from discreet.records.fast_count import prepare
+from discreet.release.pipeline import release_table
 from discreet.workspace.demo import census_batches, census_description
-from discreet.workspace.load import load_dataset
+from discreet.workspace.versions.load_version import load_dataset
 from discreet.workspace.workspace import Workspace
 from discreet_studies.bench.part import Part, figure, in_turns
 from discreet_studies.bench.peers import load_ons
@@ -84,7 +84,7 @@ def timings(rows: int, folder: Path, *, repeats: int = 7, ons: bool = True) -> I
     write_census(parquet, rows)
     workspace = folder / f"workspace-{rows}"
     yield _timed_load(parquet, workspace, rows)
-    prepare(wait=True)
+    prepare_kernel(wait=True)
     frame = ons_frame(workspace) if ons else None
     stored = Workspace(workspace).stored(DATASET)
     bare = duckdb.connect(str(workspace / "datasets" / DATASET / stored.digest / DATABASE), read_only=True)

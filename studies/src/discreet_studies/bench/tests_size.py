@@ -20,12 +20,15 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from discreet.errors import BadRequest
-from discreet.inference.bootstrap import REPLICATES, bootstrap_p_values, with_noise
-from discreet.inference.likelihood_ratio import chi_square
-from discreet.inference.method import chosen_method
-from discreet.inference.null_law import null_law
-from discreet.inference.ratios import naive_ratios, ratios
-from discreet.model.nearest import nearest
+from discreet.inference.hypothesis_tests.likelihood_ratio import chi_square, likelihood_ratios, naive_ratios
+from discreet.inference.hypothesis_tests.null_distribution import null_distribution
+from discreet.inference.hypothesis_tests.p_value import (
+    REPLICATES,
+    bootstrap_p_values,
+    choose_method,
+    with_noise,
+)
+from discreet.model.messages.text import nearest
 from discreet_studies.bench.part import Part, figure
 from discreet_studies.bench.size_grid import GRID
 
@@ -71,13 +74,13 @@ def p_values(point: Point, tables: int, seed: int, effect: float = 0.0) -> PValu
     true = _drawn(means, rng, multinomial=point.multinomial)
     total = true.reshape(tables, -1).sum(axis=1) if point.multinomial else None
     released = with_noise(true, noise, rng)
-    found = ratios(released, noise, model, total)
-    law = null_law(found, model, noise)
+    found = likelihood_ratios(released, noise, model, total)
+    law = null_distribution(found, model, noise)
     aware, methods = law.by_law(found.statistic), ["chi-square"] * tables
     draws = np.zeros(tables, dtype=np.int64)
     kind = "multinomial" if point.multinomial else "poisson"
     for table in np.flatnonzero(found.df > 0).tolist():
-        methods[table], draws[table] = chosen_method(
+        methods[table], draws[table] = choose_method(
             law.of(table), noise, model.offset.size, REPLICATES, kind
         )
     bootstrapped = np.array(methods) == "bootstrap"

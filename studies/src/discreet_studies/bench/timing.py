@@ -33,13 +33,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pyarrow as pa
 
-from discreet.answer.doors import open_doors
 from discreet.errors import BadRequest
-from discreet.model.nearest import nearest
-from discreet.server.app import create_app
-from discreet.workspace.ledger_place import accounts_of
-from discreet.workspace.load import load_dataset
+from discreet.model.messages.text import nearest
+from discreet.release.dataset_registry import open_registry
+from discreet.web.app import create_app
+from discreet.workspace.ledger_location import open_accounts
 from discreet.workspace.options import read_options
+from discreet.workspace.versions.load_version import load_dataset
 from discreet_studies.bench.part import Part, figure
 
 if TYPE_CHECKING:
@@ -226,9 +226,9 @@ def build(folder: Path, loop: asyncio.AbstractEventLoop) -> Towns:
         ):
             text = f'id = "{name}"\nlabel = "{name}"\nid_column = "person"\n{_TOWN}{protection}'
             load_dataset(own, text, people(more=more))
-        key = accounts_of(own).create("ann", "analyst") if not number else key
+        key = open_accounts(own).create("ann", "analyst") if not number else key
         for cache, apps in ((0, fresh), (64, keeping)):
-            doors = open_doors(own, threads=1)
+            doors = open_registry(own, threads=1)
             apps.append(Asking(loop, create_app(doors, replace(read_options(own), cache_mb=cache))))
     return Towns(tuple(fresh), tuple(keeping), key)
 

@@ -15,10 +15,10 @@ from pathlib import Path
 from subprocess import DEVNULL, Popen
 from typing import TYPE_CHECKING, Any
 
-from discreet.answer.nonzero import check_nonzero, list_nonzero
 from discreet.model.request import TableRequest
+from discreet.release.nonzero_listing import check_nonzero, list_nonzero
 from discreet.workspace.demo import census_batches, census_description
-from discreet.workspace.load import load_dataset
+from discreet.workspace.versions.load_version import load_dataset
 from discreet.workspace.workspace import Workspace
 from discreet_studies.bench.part import Part, figure
 

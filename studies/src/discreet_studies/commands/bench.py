@@ -14,7 +14,7 @@ import typer
 from discreet.cli.console import emit_json, messages, output
 from discreet.cli.registry import OPERATE, Command
 from discreet.errors import BadRequest
-from discreet.model.nearest import nearest
+from discreet.model.messages.text import nearest
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

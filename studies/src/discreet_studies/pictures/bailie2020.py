@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from discreet.pictures.library import alt
-from discreet.pictures.theme import BLUE, INK, ORANGE, themed
+from discreet.pictures.theme import BLUE, INK, ORANGE, apply_theme
 
 
 def two_intervals(records: list[dict[str, Any]], estimate: int) -> Any:
@@ -19,7 +19,7 @@ def two_intervals(records: list[dict[str, Any]], estimate: int) -> Any:
         truth = base.mark_tick(color=INK, thickness=2.5, size=34).encode(x="estimate:Q")
         heading = alt.TitleParams(record["name"], fontSize=13, offset=6)
         panels.append(alt.layer(bar, dot, truth).properties(width=640, height=56, title=heading))
-    return themed(
+    return apply_theme(
         alt.vconcat(*panels, spacing=26),
         "An invariant makes the estimate useful",
         "Dot and bar: published value and its 90 % interval, ε = 1; black: the estimate before noise (Table 2)",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from discreet.pictures.library import alt
-from discreet.pictures.theme import BLUE, GREEN, INK, ORANGE, SKY, SOFT_INK, themed
+from discreet.pictures.theme import BLUE, GREEN, INK, ORANGE, SKY, SOFT_INK, apply_theme
 from discreet_studies.pictures.boxes import box_layers, five_numbers
 
 if TYPE_CHECKING:
@@ -45,7 +45,7 @@ def within_ranges(records: Records) -> Any:
             title=alt.TitleParams(f"ε = {epsilon:g}", fontSize=13, offset=4)
         )
 
-    return themed(
+    return apply_theme(
         alt.vconcat(panel(1.5), panel(0.5), spacing=24),
         "Laplace noise stays nearer to small counts",
         "Equal ε and δ; negative releases set to zero (Table 2)",
@@ -87,7 +87,7 @@ def rejected_shares(records: Records) -> Any:
         rows = alt.Row("setting:N").title(None).header(heads)
         return layered.facet(row=rows, title=alt.TitleParams(title, fontSize=13), spacing=14)
 
-    return themed(
+    return apply_theme(
         alt.hconcat(
             panel("independent", "Independent attributes"),
             panel("dependent", "Dependent attributes, as printed"),
@@ -106,7 +106,7 @@ def risk_utility(records: Records, measures: Sequence[str], truth: Mapping[str, 
     subtitle = (
         "Laplace and normal noise of equal ε and δ, negative counts set to zero; dashed: the original table"
     )
-    return themed(alt.vconcat(*lines, spacing=26).resolve_scale(color="shared"), title, subtitle)
+    return apply_theme(alt.vconcat(*lines, spacing=26).resolve_scale(color="shared"), title, subtitle)
 
 
 def _boxes(records: Records, measure: str, truth: float | None) -> Any:
@@ -152,7 +152,7 @@ def ratio_histograms(draws: Mapping[float, list[float]], critical: float) -> Any
         true = "true" if hypothesis == min(draws) else "false"
         heading = alt.TitleParams(f"H0: p = {hypothesis:g} ({true})", fontSize=13, offset=20)
         panels.append(alt.layer(bars, rule, label).properties(width=310, height=220, title=heading))
-    return themed(
+    return apply_theme(
         alt.hconcat(*panels, spacing=36),
         "With the noise in the likelihood the test of a proportion keeps its size and its power",
         "500 draws; 80 people, p = 0.5, Laplace noise ε = 0.5, m = 5; values above 50 shown at 50 (Figure 4)",
@@ -176,7 +176,7 @@ def deviations_by_margin(records: Records) -> Any:
         )
         .properties(width=420, height=280)
     )
-    return themed(
+    return apply_theme(
         chart,
         "How to spend ε depends on which margins matter",
         "4-way table of 10 categories each (section 7)",

@@ -9,8 +9,8 @@ import math
 from typing import TYPE_CHECKING, Any
 
 from discreet.pictures.library import alt
-from discreet.pictures.noise import POWER_OF_TEN, SIGNED
-from discreet.pictures.theme import BLUE, GREEN, INK, ORANGE, SKY, SOFT_INK, themed
+from discreet.pictures.noise_charts import POWER_OF_TEN, SIGNED
+from discreet.pictures.theme import BLUE, GREEN, INK, ORANGE, SKY, SOFT_INK, apply_theme
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -32,7 +32,9 @@ def fixed_variance(records: Records) -> Any:
     subtitle = (
         "Beyond its plateau a larger ε buys no smaller δ; the exact divergence between neighbouring counts"
     )
-    return themed(alt.hconcat(*panels, spacing=30), "δ against ε for noise of a fixed variance", subtitle)
+    return apply_theme(
+        alt.hconcat(*panels, spacing=30), "δ against ε for noise of a fixed variance", subtitle
+    )
 
 
 def chosen_variance(records: Records) -> Any:
@@ -58,7 +60,7 @@ def chosen_variance(records: Records) -> Any:
         right.properties(width=310, height=280, title=_small("Variance")),
     ]
     subtitle = "γ = ε/(2D-1), so that δ is the end value only; dashed: the γ of least δ for the same support"
-    return themed(alt.hconcat(*panels, spacing=30), "A variance chosen by ε has no plateau", subtitle)
+    return apply_theme(alt.hconcat(*panels, spacing=30), "A variance chosen by ε has no plateau", subtitle)
 
 
 def law(records: Records, variance: float) -> Any:
@@ -84,7 +86,7 @@ def law(records: Records, variance: float) -> Any:
     words = base.mark_text(baseline="bottom", dy=-5, color=INK, fontSize=12)
     words = words.encode(x=alt.XDatum(0), y="at:Q", text="text:N")
     chart = alt.layer(bars, rule, words).properties(width=560, height=300)
-    return themed(chart, "The law of Example 1", f"ε = 0.5, δ = 10⁻⁴: D = {widest}, V = {variance:.2f}")
+    return apply_theme(chart, "The law of Example 1", f"ε = 0.5, δ = 10⁻⁴: D = {widest}, V = {variance:.2f}")
 
 
 def epsilon_after(records: Records) -> Any:
@@ -128,7 +130,7 @@ def _two(panels: list[Any], names: tuple[str, str], title: str, subtitle: str) -
         panel.properties(width=310, height=300, title=_small(name))
         for panel, name in zip(panels, names, strict=True)
     ]
-    return themed(alt.hconcat(*titled, spacing=30), title, f"{subtitle}; dashed: unchanged")
+    return apply_theme(alt.hconcat(*titled, spacing=30), title, f"{subtitle}; dashed: unchanged")
 
 
 def _after(records: Records, x: str, y: str, across: str, up: str | None, *, log: bool = False) -> Any:

@@ -6,7 +6,7 @@ import math
 from typing import TYPE_CHECKING, Any
 
 from discreet.pictures.library import alt
-from discreet.pictures.theme import BLUE, ORANGE, themed
+from discreet.pictures.theme import BLUE, ORANGE, apply_theme
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -41,7 +41,7 @@ def _by_records(records: Records) -> Any:
         ).properties(width=150, height=210, title=alt.Title(_short(name), fontSize=12.5, offset=8))
         for number, name in enumerate(names)
     ]
-    return themed(
+    return apply_theme(
         alt.hconcat(*panels, spacing=18).resolve_scale(y="shared"),
         "A table's time as the records grow",
         "Logarithmic axes; medians of runs in turns. A cube serves the first three tables, the compiled count the last",
@@ -53,7 +53,7 @@ def _by_cells(records: Records) -> Any:
     crossed = [{**r, "dimensions": r["what"].count(" x ") + 1} for r in records if r["curve"] == "dimensions"]
     dimensions = _lines(crossed, "dimensions", "Variables crossed", log=False, first=False)
     several = {r["records"] for r in records}
-    return themed(
+    return apply_theme(
         alt.hconcat(
             cells.properties(width=330, height=250, title=_small(f"{max(several):,} records: more cells")),
             dimensions.properties(
@@ -73,7 +73,7 @@ def _loads(records: Records) -> Any:
     drawn = base.mark_line(strokeWidth=2.5, color=BLUE, point={"size": 50, "filled": True, "color": BLUE})
     time = drawn.encode(x=x, y=alt.Y("seconds:Q").title("Seconds").scale(zero=True))
     memory = drawn.encode(x=x, y=alt.Y("peak_mb:Q").title("Peak memory, MB").scale(zero=True))
-    return themed(
+    return apply_theme(
         alt.hconcat(
             time.properties(width=330, height=220), memory.properties(width=330, height=220), spacing=26
         ),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from discreet.pictures.library import alt
-from discreet.pictures.theme import BLUE, GREEN, INK, ORANGE, SOFT_INK, themed
+from discreet.pictures.theme import BLUE, GREEN, INK, ORANGE, SOFT_INK, apply_theme
 from discreet_studies.pictures.boxes import box_layers, five_numbers, outside
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ def transitions(small: list[list[float]], large: list[list[float]]) -> Any:
         spacing=36,
     )
     subtitle = "Probability of a transition, logarithmic shades; white: impossible. ε = 2, cap 7"
-    return themed(panels, "PRAM keeps small counts from going below zero", subtitle)
+    return apply_theme(panels, "PRAM keeps small counts from going below zero", subtitle)
 
 
 def _heat(matrix: list[list[float]], row: str, column: str, heading: str) -> Any:
@@ -60,7 +60,7 @@ def risk_utility_map(points: list[dict[str, Any]]) -> Any:
     )
     dots = base.mark_point(filled=True, size=170, opacity=1)
     labels = base.mark_text(dy=-16, fontSize=12.5).encode(text="name:N")
-    return themed(
+    return apply_theme(
         (dots + labels).properties(width=480, height=320),
         "More utility, more risk",
         "Means over simulated dependent tables, weighted counts (Figure 1)",
@@ -89,7 +89,7 @@ def chi_square_boxes(values: Mapping[str, list[float]], what: str, kind: str) ->
     }[what, kind]
     note = "dashed: 5 %" if what != "pearson" else "diamond: mean"
     subtitle = f"{len(next(iter(values.values()))):,} tables with {kind} attributes, weighted counts; {note}"
-    return themed(alt.layer(*layers).properties(width=620, height=320), heading, subtitle)
+    return apply_theme(alt.layer(*layers).properties(width=620, height=320), heading, subtitle)
 
 
 def _named(values: Mapping[str, list[float]], summary: Callable[[list[float]], Any]) -> Any:

@@ -12,7 +12,7 @@ import math
 from typing import TYPE_CHECKING, Any
 
 from discreet.pictures.library import alt
-from discreet.pictures.theme import BLUE, INK, ORANGE, SOFT_INK, themed
+from discreet.pictures.theme import BLUE, INK, ORANGE, SOFT_INK, apply_theme
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -57,7 +57,7 @@ def runs_by_epsilon(
         panels.append(chart.properties(title=words))
     shown = "Mean and one standard deviation" if spread else "Share"
     subtitle = f"{shown} of {reps} runs at each ε; neighbours: add or remove one person"
-    return themed(alt.concat(*panels, columns=2, spacing=30), title, subtitle)
+    return apply_theme(alt.concat(*panels, columns=2, spacing=30), title, subtitle)
 
 
 def _panel(
@@ -147,4 +147,4 @@ def real_epsilon(records: Sequence[Mapping[str, Any]]) -> Any:
     chart = alt.layer(promised, label.encode(x=x, y="one:Q", text="text:N"), line, words)
     title = "Theorem 2 gives too little noise where variables have many categories"
     subtitle = "One k × k margin with the noise of Theorem 2: above the dashed line it is not ε-DP"
-    return themed(chart.properties(width=520, height=300), title, subtitle)
+    return apply_theme(chart.properties(width=520, height=300), title, subtitle)

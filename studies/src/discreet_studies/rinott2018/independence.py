@@ -16,11 +16,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from discreet.inference.bootstrap import with_noise
-from discreet.inference.hierarchical_model import HierarchicalModel
-from discreet.inference.independence import independence_tests
-from discreet.inference.likelihood_ratio import chi_square
-from discreet.inference.ratios import naive_ratios
+from discreet.inference.hypothesis_tests.independence import independence_tests
+from discreet.inference.hypothesis_tests.likelihood_ratio import chi_square, naive_ratios
+from discreet.inference.hypothesis_tests.log_linear_model import HierarchicalModel
+from discreet.inference.hypothesis_tests.p_value import with_noise
 from discreet.noise import laplace
 from discreet.noise.families.laplace import end_probability
 from discreet_studies.exhibit import Exhibit, Finding, Reading

@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from discreet.inference.bootstrap import with_noise
-from discreet.inference.goodness_of_fit import ProportionTest
+from discreet.inference.hypothesis_tests.goodness_of_fit import ProportionTest
+from discreet.inference.hypothesis_tests.p_value import with_noise
 from discreet.noise import NoiseRow, NoiseTable, laplace
 from discreet.noise.families.laplace import end_probability
 from discreet_studies.exhibit import Exhibit, Finding

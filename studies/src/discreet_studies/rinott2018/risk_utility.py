@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from discreet.inference.bootstrap import with_noise
+from discreet.inference.hypothesis_tests.p_value import with_noise
 from discreet.noise import laplace, normal
 from discreet.noise.families import laplace as discrete_laplace
 from discreet.noise.families import normal as truncated_normal

@@ -11,14 +11,14 @@ from itertools import product
 from math import comb, exp, log
 from typing import TYPE_CHECKING, Any
 
+from discreet.noise.design_report import within
 from discreet.noise.families import laplace as discrete_laplace
 from discreet.noise.families import normal as truncated_normal
 from discreet.noise.families.hellinger import ideal_hellinger
-from discreet.noise.side_by_side import within
 from discreet_studies.exhibit import Exhibit, Finding
 
 if TYPE_CHECKING:
-    from discreet.noise.ideal import IdealRow
+    from discreet.noise.ideal_distribution import IdealRow
     from discreet_studies.exhibit import Effort
 
 _LARGER = "5 and over"

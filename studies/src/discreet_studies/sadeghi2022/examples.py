@@ -13,15 +13,14 @@ import numpy as np
 
 from discreet.noise.design import least_delta, least_variance
 from discreet.noise.families.abs import ideal_abs, iota
-from discreet.noise.quantisation_report import quantisation_report
-from discreet.noise.quantise import quantise
+from discreet.noise.quantise import quantisation_report, quantise
 from discreet.privacy.audit import curve
 from discreet_studies.exhibit import Exhibit, Finding
 
 if TYPE_CHECKING:
     import altair as alt
 
-    from discreet.noise.ideal import IdealTable
+    from discreet.noise.ideal_distribution import IdealTable
     from discreet.noise.table import NoiseTable
     from discreet_studies.exhibit import Effort
 

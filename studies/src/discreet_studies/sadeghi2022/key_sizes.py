@@ -16,8 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from discreet.noise.families.abs import guide_delta, ideal_abs
-from discreet.noise.quantisation_report import quantisation_report
-from discreet.noise.quantise import quantise
+from discreet.noise.quantise import quantisation_report, quantise
 from discreet.privacy.audit import curve
 from discreet.privacy.audit import epsilon as exact_epsilon
 from discreet_studies.exhibit import Exhibit, Finding
@@ -25,7 +24,7 @@ from discreet_studies.exhibit import Exhibit, Finding
 if TYPE_CHECKING:
     import altair as alt
 
-    from discreet.noise.quantisation_report import RowReport
+    from discreet.noise.quantise import RowReport
     from discreet_studies.exhibit import Effort
 
 D = 10

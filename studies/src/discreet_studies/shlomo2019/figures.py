@@ -20,7 +20,7 @@ from discreet_studies.shlomo2019.simulation import METHODS, PRINTED_RUNS, simula
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from discreet.assess.two_way import Naive
+    from discreet.assess.simulation import NaiveAnalysis
     from discreet_studies.exhibit import Effort
 
 LEVEL = 0.05
@@ -129,16 +129,16 @@ def figure_4(effort: Effort) -> Exhibit:
     )
 
 
-def _tests(kind: str, effort: Effort) -> dict[str, Naive]:
+def _tests(kind: str, effort: Effort) -> dict[str, NaiveAnalysis]:
     done = simulation(kind, effort)
     return {"Original": pearson(done.population)} | {form: pearson(released(done, form)) for form in FORMS}
 
 
-def _rejected(test: Naive) -> float:
+def _rejected(test: NaiveAnalysis) -> float:
     return float(np.mean(test.p_value <= LEVEL))
 
 
-def _medians(tests: dict[str, Naive]) -> Iterator[Finding]:
+def _medians(tests: dict[str, NaiveAnalysis]) -> Iterator[Finding]:
     for name, test in tests.items():
         yield Finding(f"{name}: median X²", None, float(np.median(test.pearson)))
 
@@ -149,7 +149,7 @@ def _map(points: list[dict[str, Any]]) -> Any:
     return risk_utility_map(points)
 
 
-def _boxes(tests: dict[str, Naive], what: str, kind: str) -> Any:
+def _boxes(tests: dict[str, NaiveAnalysis], what: str, kind: str) -> Any:
     from discreet_studies.pictures.shlomo2019 import chi_square_boxes  # noqa: PLC0415 - pictures are an extra
 
     values = {name: np.asarray(getattr(test, what))[:PRINTED_RUNS].tolist() for name, test in tests.items()}

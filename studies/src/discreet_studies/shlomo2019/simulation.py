@@ -18,10 +18,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from discreet.inference.bootstrap import with_noise
+from discreet.inference.hypothesis_tests.p_value import with_noise
 from discreet.noise import dropadd, laplace, pram
 from discreet.noise.families.pram import invariant_matrix, large_matrix, small_matrix
-from discreet.survey.design import SurveyDesign
+from discreet.survey.weight_forms import SurveyDesign
 from discreet.survey.weights import cell_average, overall_average
 
 if TYPE_CHECKING:

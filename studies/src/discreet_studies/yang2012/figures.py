@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from discreet.margins.tables import PAPER_TABLES
+from discreet.margins.contingency_table import PAPER_TABLES
 from discreet_studies.exhibit import Exhibit, Finding
 from discreet_studies.yang2012.runs import INFEASIBLE, LARGEST, NAMED, clouds, dataset, grid, without_noise
 

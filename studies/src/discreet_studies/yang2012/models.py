@@ -12,14 +12,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from discreet.margins.contingency_table import PAPER_TABLES
 from discreet.margins.holistic import Holistic
 from discreet.margins.sensitivity import sensitivity
-from discreet.margins.tables import PAPER_TABLES
 from discreet_studies.exhibit import Exhibit, Finding
 from discreet_studies.yang2012.runs import dataset
 
 if TYPE_CHECKING:
-    from discreet.margins.closure import Axes
+    from discreet.margins.margin_set import Axes
     from discreet_studies.exhibit import Effort
     from discreet_studies.yang2012.runs import Dataset
 

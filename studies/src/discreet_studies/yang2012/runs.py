@@ -22,20 +22,20 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from discreet.inference.plain_fit import fit_log_linear
-from discreet.margins.closure import margin_tables, parse_margins
+from discreet.inference.hypothesis_tests.log_linear_model import fit_log_linear
+from discreet.margins.contingency_table import PAPER_TABLES, paper_table
 from discreet.margins.holistic import Holistic
 from discreet.margins.integer_noise import SeededNoise
-from discreet.margins.sensitivity import epsilon_of_published
+from discreet.margins.margin_set import margin_tables, parse_margins
+from discreet.margins.sensitivity import paper_epsilon
 from discreet.margins.study import largest_l1
-from discreet.margins.tables import PAPER_TABLES, paper_table
 
 if TYPE_CHECKING:
-    from discreet.inference.plain_fit import LogLinearFit
-    from discreet.margins.closure import MarginSet
+    from discreet.inference.hypothesis_tests.log_linear_model import LogLinearFit
+    from discreet.margins.contingency_table import ContingencyTable
     from discreet.margins.holistic import HolisticRelease
+    from discreet.margins.margin_set import MarginSet
     from discreet.margins.sensitivity import Basis
-    from discreet.margins.tables import ContingencyTable
     from discreet_studies.exhibit import Effort
 
 TITLES = {
@@ -73,7 +73,7 @@ class Dataset:
 
     def true_epsilon(self, epsilon: float, neighbours: str = "add-remove") -> float:
         """What the published scale for an ε really gives."""
-        return epsilon_of_published(self.wanted, self.basis, neighbours, epsilon)
+        return paper_epsilon(self.wanted, self.basis, neighbours, epsilon)
 
 
 @lru_cache(maxsize=8)

@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from discreet.margins.closure import MarginSet, margin_tables, parse_margins
-from discreet.margins.efron_stein import efron_stein_coefficients
+from discreet.margins.bases import efron_stein_coefficients
+from discreet.margins.margin_set import MarginSet, margin_tables, parse_margins
 from discreet.margins.sensitivity import (
     coefficient_scaling,
-    epsilon_of_published,
+    paper_epsilon,
     sensitivity,
 )
 from discreet_studies.exhibit import Exhibit, Finding
@@ -59,7 +59,7 @@ def theorem_2(_effort: Effort) -> Exhibit:
         {
             "k": k,
             "neighbours": neighbours,
-            "epsilon": epsilon_of_published(_square(k), "efron-stein", neighbours, 1.0),
+            "epsilon": paper_epsilon(_square(k), "efron-stein", neighbours, 1.0),
         }
         for k in range(2, 13)
         for neighbours in ("add-remove", "replace-one")

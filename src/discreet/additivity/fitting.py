@@ -1,0 +1,266 @@
+"""A bound that no fitted table can pass: at least so much must all cells change together.
+
+Two bounds, of which the larger counts. Both leave out some of what a table must obey, so that no table is below them:
+
+    slices      every two-way slice of a table must add up by itself; their least changes, each exact, add up
+    programme   the linear programme of the whole table, in which cells need not be whole (HiGHS, up to `MOST_CELLS`)
+
+The bound is for the sentence on a table, never for its numbers: a solver may be changed, and no number changes.
+
+Additivity `fitted`: cells and totals are changed as little as possible so that every total is the sum of its parts.
+
+    minimise Σ |x - noisy| over all cells, totals included,   subject to:  x adds up, x >= 0 where that is asked for
+
+(`objective` has the rule for ties: leaf cells give way before totals.) One way, and two ways of which at most one is a
+hierarchy, are networks: the optimum is found and proven (`least_change`). Beyond, whole numbers near the optimum are found
+by exact moves of two-way slabs (`top_down`, `slabs`), and the report says how far above the least possible the change is
+at most (`least_possible`). Nothing depends on a solver, a float or the time that passes.
+
+Kept cells (`fit_to`) keep a value that another table has published, wherever that is possible.
+
+The privacy claim is untouched: only noisy cells and public structure are read (post-processing). In `dp` the same (ε, δ)
+holds; in `cellkey` the unfitted cells could be asked for anyway. Fitted values are for display: inference uses the noisy
+cells, whose law is known.
+
+Source: Shlomo, Krenzke & Li (2019), section 2, option 3; Cox & Dandekar (2004).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import combinations, product
+from math import ceil, prod
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from discreet.additivity.axis_tree import Additive
+from discreet.additivity.multiway import move_slabs, top_down
+from discreet.additivity.network_flow import least_cost_table, objective, table_network
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+    from scipy.sparse import csr_array
+
+    from discreet.additivity.network_flow import Objective
+
+#: The linear programme is solved for tables of up to so many cells: about a second.
+MOST_CELLS = 2_000
+#: What HiGHS may be wrong by, for each unit of change.
+TOLERANCE = 1e-6
+
+
+def least_possible(structure: Additive, goal: Objective) -> int:
+    """At least so much must the cells that are not kept change together."""
+    slices = _by_slices(structure, goal)
+    has_sums = any(tree.height for tree in structure.axes)
+    return (
+        max(slices, _by_programme(structure, goal)) if has_sums and goal.wish.size <= MOST_CELLS else slices
+    )
+
+
+def _by_slices(structure: Additive, goal: Objective) -> int:
+    """The least changes of all two-way slices along the two longest axes that are a network."""
+    pairs = [
+        (first, second)
+        for first, second in combinations(range(len(structure.axes)), 2)
+        if table_network(Additive((structure.axes[first], structure.axes[second]))) is not None
+    ]
+    if not pairs:
+        return 0
+    first, second = max(pairs, key=lambda pair: goal.wish.shape[pair[0]] * goal.wish.shape[pair[1]])
+    network = table_network(Additive((structure.axes[first], structure.axes[second])))
+    others: list[list[int | slice]] = [
+        [slice(None)] if axis in {first, second} else [*range(n)] for axis, n in enumerate(goal.wish.shape)
+    ]
+    slices = (goal.at(place) for place in product(*others))
+    return sum(each.change(least_cost_table(each, network).values) for each in slices) if network else 0
+
+
+def _by_programme(structure: Additive, goal: Objective) -> int:
+    """The least change if cells need not be whole, rounded up: x = wish + up - down."""
+    from scipy.optimize import linprog  # noqa: PLC0415 - slow to import, and only for tables that are no network
+    from scipy.sparse import hstack  # noqa: PLC0415
+
+    sums = _sums(structure)
+    wish, free = goal.wish.ravel(), goal.free.ravel()
+    lowest, highest = goal.lowest.ravel() - wish, goal.highest.ravel() - wish
+    up = np.stack([np.maximum(0, lowest), np.maximum(0, highest)])
+    down = np.stack([np.maximum(0, -highest), np.maximum(0, -lowest)])
+    bounds = np.concatenate([np.where(free, up, 0), np.where(free, down, 0)], axis=1).T
+    found = linprog(
+        np.ones(2 * wish.size),
+        A_eq=hstack([sums, -sums]),
+        b_eq=-(sums @ wish),
+        bounds=bounds.astype(np.float64),
+    )
+    return ceil(found.fun - TOLERANCE * (1 + found.fun)) if found.success else 0
+
+
+def _sums(structure: Additive) -> csr_array:
+    """One line a sum, along every axis: its parts with 1, its whole with -1."""
+    from scipy.sparse import eye_array, kron, vstack  # noqa: PLC0415
+
+    lines = []
+    for axis, tree in enumerate(structure.axes):
+        before, after = prod(structure.shape[:axis]), prod(structure.shape[axis + 1 :])
+        wholes = sorted({parent for parent in tree.parents if parent >= 0})
+        parts = np.array([[parent == whole for parent in tree.parents] for whole in wholes], dtype=np.float64)
+        if wholes:
+            parts[np.arange(len(wholes)), wholes] = -1
+            lines.append(kron(kron(eye_array(before), parts), eye_array(after)))
+    return vstack(lines, format="csr")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class PublishedCells:
+    """Cells that keep a published value.
+
+    Args:
+        where: Which cells.
+        values: Their values; meaningless elsewhere.
+        tables: The published tables, for people.
+    """
+
+    where: NDArray[np.bool_]
+    values: NDArray[np.int64]
+    tables: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class FitReport:
+    """What fitting did to a table; it depends on released values only.
+
+    Args:
+        method: `network`, or `slabs` where the table is no network.
+        gap: How far the sum of all changes is above the least possible, at most, as a share of it; 0 is a proof of
+            the optimum, None says that kept cells were missed and nothing is known.
+        largest_change: The largest absolute change of a cell, totals included.
+        mean_change: The mean absolute change of a cell.
+        share_changed: The share of cells that were changed.
+        totals_changed: The share of totals that were changed; 0 without totals.
+        kept: How many cells were to keep a published value.
+        missed: How many of them could not.
+        tables: The published tables.
+    """
+
+    method: str
+    gap: float | None
+    largest_change: int
+    mean_change: float
+    share_changed: float
+    totals_changed: float
+    kept: int = 0
+    missed: int = 0
+    tables: tuple[str, ...] = ()
+
+    @property
+    def optimal(self) -> bool:
+        """Whether it is proven that no table that adds up changes less."""
+        return self.gap == 0
+
+    def sentence(self) -> str:
+        """The report for a reader."""
+        return (
+            f"After the noise, {self.share_changed:.0%} of the cells ({self.totals_changed:.0%} of the totals) were "
+            f"changed so that all totals add up, by {self.mean_change:.2f} on average over all cells and at most "
+            f"{self.largest_change}.{self._published_sentence()} {self._proof()}"
+        )
+
+    def _proof(self) -> str:
+        changes = "The sum of all changes" + (" of the other cells" if self.kept else "")
+        if self.gap is None:
+            return "How far that is above the least possible is not known."
+        if self.optimal:
+            return f"{changes} is the least possible."
+        return f"{changes} is at most {self.gap:.1%} above the least possible."
+
+    def _published_sentence(self) -> str:
+        if not self.kept:
+            return ""
+        tables = " and ".join(self.tables)
+        if self.missed:
+            return f" Totals were missed: {self.missed:,} of {self.kept:,} cells differ from the tables by {tables}."
+        return f" {self.kept:,} cells equal those of the tables by {tables}."
+
+
+def fit_totals(
+    noisy: NDArray[np.int64],
+    structure: Additive,
+    *,
+    impossible: NDArray[np.bool_] | None = None,
+    keep_zeros: bool = True,
+    bounded: bool = True,
+    kept: PublishedCells | None = None,
+) -> tuple[NDArray[np.int64], FitReport]:
+    """Integers near the noisy ones, in which every total is the sum of its parts.
+
+    Args:
+        noisy: Noisy cells, totals included; may be negative.
+        structure: Which cells are sums of which.
+        impossible: Structural zeros; they stay zero.
+        keep_zeros: Of equal tables, those are taken in which noisy zeros stay zero (`cellkey`).
+        bounded: No value is below zero.
+        kept: Cells that keep published values.
+
+    >>> from discreet.additivity.axis_tree import Additive, AxisTree
+    >>> noisy = np.array([[4, 2, 7], [3, 0, 3], [6, 3, 9]])
+    >>> values, report = fitted(noisy, Additive((AxisTree.plain(2), AxisTree.plain(2))))
+    >>> values.tolist(), report.optimal
+    ([[3, 3, 6], [3, 0, 3], [6, 3, 9]], True)
+    """
+    structure.check(noisy)
+    possible = ~structure.impossible(impossible)
+    kept = kept or PublishedCells(np.zeros(noisy.shape, dtype=np.bool_), noisy)
+    wish = np.where(kept.where, kept.values, noisy)
+    goal = objective(wish, structure, possible, kept=kept.where, bounded=bounded, keep_zeros=keep_zeros)
+    network = table_network(structure)
+    if network is None:
+        start = _start(goal, structure, possible, keep_zeros=keep_zeros, bounded=bounded)
+        values, proven = move_slabs(start, structure, goal), False
+    else:
+        found = least_cost_table(goal, network)
+        values, proven = found.values, found.proven
+    return values, _report(values, noisy, kept, structure, None if proven else goal)
+
+
+def _start(
+    goal: Objective, structure: Additive, possible: NDArray[np.bool_], *, keep_zeros: bool, bounded: bool
+) -> NDArray[np.int64]:
+    """A first table that adds up; where values may be below zero, all are raised before and lowered after."""
+    if bounded:
+        return top_down(goal.wish, structure, possible, keep_zeros=keep_zeros)
+    deep = 1 + 2 * int(np.abs(goal.wish).max())
+    raised = structure.add_up(structure.leaf_cells(np.where(possible, deep, 0)))
+    return top_down(goal.wish + raised, structure, possible, keep_zeros=False) - raised
+
+
+def _report(
+    values: NDArray[np.int64],
+    noisy: NDArray[np.int64],
+    kept: PublishedCells,
+    structure: Additive,
+    goal: Objective | None,
+) -> FitReport:
+    """What was done, in figures; without a goal the change is proven the least."""
+    change = np.abs(values - noisy)
+    totals = structure.sums_along() > 0
+    missed = int((values != kept.values)[kept.where].sum())
+    return FitReport(
+        method="network" if goal is None else "slabs",
+        gap=None if missed else 0.0 if goal is None else _gap(values, structure, goal),
+        largest_change=int(change.max()),
+        mean_change=float(change.mean()),
+        share_changed=float((change > 0).mean()),
+        totals_changed=float((change > 0)[totals].mean()) if totals.any() else 0.0,
+        kept=int(kept.where.sum()),
+        missed=missed,
+        tables=kept.tables,
+    )
+
+
+def _gap(values: NDArray[np.int64], structure: Additive, goal: Objective) -> float:
+    """How far the change is above a bound that no table can pass, as a share of the bound."""
+    change = goal.change(values)
+    bound = least_possible(structure, goal) if change else 0
+    return 0.0 if change == bound else (change - bound) / bound if bound else 1.0

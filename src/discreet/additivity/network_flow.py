@@ -1,0 +1,472 @@
+"""The flow of least cost through a network of cells, in integers: how tables are fitted with a proven optimum.
+
+Every cell is an arc that carries its value. At every node what comes in must go out, which says that some total is
+the sum of its parts (`table_network`). A cell costs what it is moved away from the values wished for it:
+
+    minimise  Σ cost(x)   subject to   in = out at every node,   lowest <= x <= highest;
+    cost(x) = Σ over wishes of   weight · |x - wish|  +  ties,  which are smaller than any weight together.
+
+All cells start at their wishes, so that no cell by itself could be cheaper. Then what is too much at some nodes flows to
+where it lacks, along cheapest paths, many at a time (primal-dual method): prices of the nodes under which no arc gains
+are kept throughout, and in the end they prove the optimum:
+
+    cost of one more on an arc + price of its tail - price of its head >= 0,  and the same of one less, turned round.
+
+Everything is integers and the first of equals is taken: no solver's version, tolerance or thread decides.
+
+Source: Ahuja, Magnanti & Orlin (1993), sections 9.7, 9.8 and 14.5 (convex costs).
+
+What is minimised when a table is fitted: the sum of the absolute changes of all its cells, totals included.
+
+    Σ over all cells  weight · |x - noisy|,      weight 1, and for a cell that is kept more than all others together
+
+Of all tables with the least such sum the ties are decided by a second sum, which never outweighs one unit of the first:
+
+    +3 for each axis along which a cell is a total: leaf cells give way before totals, totals before the grand total
+    +64 a unit for raising a noisy zero, where zeros are to stay (cell key method)
+    +0, +1, +2 for the first, the next and all further units of change in one cell: changes spread
+
+A table as a network: two ways, of which one may be a hierarchy; or one way.
+
+A cell takes part in two sums: along its row, and along its column with the parts of one whole. So it is an arc between
+two nodes, one for each sum, and "in = out" says that the sum holds:
+
+    a leaf row h                    Σ_j x(h, j) = x(h, total)
+    a whole P in a column j         Σ_parts x(c, j) = x(P, j),       the total column included
+    the whole table                 Σ_j x(root, j) = x(root, total)
+
+A hierarchy in both ways is no network: its cells take part in three sums. A missing root or total is added, and costs
+nothing. Then every table of the two kinds is one tree by one plain list with a total.
+
+Source: Castro (2012), "Recent advances in optimization techniques for statistical tabular data protection", section 2:
+1H2D tables are networks.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from discreet.additivity.axis_tree import AxisTree
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from discreet.additivity.axis_tree import Additive
+
+#: The cost of what cannot be done; far above any path, and far from overflow.
+CLOSED = 2**61
+#: Where there is no bound.
+FREE = 2**50
+#: Ties: within one cell the first few units cost nothing more, the next 1 more each, all further ones 2 more.
+STEEPEST = 2
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Wishes:
+    """What every arc would like to carry, and what it costs to differ; one or more wishes an arc.
+
+    Args:
+        wish: By wish and arc.
+        weight: The cost of each unit away from the wish; 0 where nothing is wished.
+        rise: What each unit above the wish costs beside the weight.
+        fall: The same below it.
+        step: How many units away cost the same, before ties make further ones dearer; 0 for no such ties.
+        lowest: By arc, the least that it may carry.
+        highest: The most.
+    """
+
+    wish: NDArray[np.int64]
+    weight: NDArray[np.int64]
+    rise: NDArray[np.int64]
+    fall: NDArray[np.int64]
+    step: int
+    lowest: NDArray[np.int64]
+    highest: NDArray[np.int64]
+
+    def raising(self, x: NDArray[np.int64]) -> NDArray[np.int64]:
+        """What one unit more costs on each arc."""
+        away = x - self.wish
+        cost = np.where(away < 0, -self._below(-away - 1), self._above(away)).sum(axis=0)
+        return np.where(x < self.highest, cost, CLOSED)
+
+    def lowering(self, x: NDArray[np.int64]) -> NDArray[np.int64]:
+        """What one unit less costs on each arc."""
+        away = x - self.wish
+        cost = np.where(away > 0, -self._above(away - 1), self._below(-away)).sum(axis=0)
+        return np.where(x > self.lowest, cost, CLOSED)
+
+    def _below(self, away: NDArray[np.int64]) -> NDArray[np.int64]:
+        return self.weight + self.fall + self._ties(away)
+
+    def _above(self, away: NDArray[np.int64]) -> NDArray[np.int64]:
+        return self.weight + self.rise + self._ties(away)
+
+    def _ties(self, away: NDArray[np.int64]) -> NDArray[np.int64]:
+        if not self.step:
+            return np.zeros_like(away)
+        return np.where(self.weight > 0, np.minimum(away // self.step, STEEPEST), 0)
+
+    def room(self, x: NDArray[np.int64], *, up: bool) -> NDArray[np.int64]:
+        """How many units each arc can move before the cost of the next one changes."""
+        sign = 1 if up else -1
+        away = sign * (x - self.wish)
+        step = self.step or FREE
+        further = np.where(away < STEEPEST * step, step - away % step, FREE)
+        near = -away - STEEPEST * step
+        back = np.where(near > 0, near, (-away - 1) % step + 1)
+        units = np.where(away >= 0, further, np.minimum(back, -away))
+        least: NDArray[np.int64] = np.where(self.weight > 0, units, FREE).min(axis=0)
+        bound = self.highest - x if up else x - self.lowest
+        room: NDArray[np.int64] = np.minimum(least, bound)
+        return room
+
+    def start(self) -> NDArray[np.int64]:
+        """For each arc the value that is cheapest by itself."""
+        middle = np.sort(self.wish, axis=0)[self.wish.shape[0] // 2]
+        x: NDArray[np.int64] = np.clip(middle, self.lowest, self.highest)
+        while True:
+            up, down = self.raising(x) < 0, self.lowering(x) < 0
+            if not (up | down).any():
+                return x
+            x = np.where(up, x + self.room(x, up=True), np.where(down, x - self.room(x, up=False), x))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Flow:
+    """What every arc carries, and whether prices prove that nothing costs less."""
+
+    x: NDArray[np.int64]
+    proven: bool
+
+
+def least_change(tail: NDArray[np.int64], head: NDArray[np.int64], nodes: int, wishes: Wishes) -> Flow:
+    """The cheapest flow in which nothing is left over at any node.
+
+    Args:
+        tail: The node where each arc begins.
+        head: The node where it ends.
+        nodes: How many nodes there are.
+        wishes: What the arcs cost.
+
+    A path from 0 to 1 of two arcs and one arc back: 3 and 5 in a row, 4 back. One unit must move.
+
+    >>> wish = np.array([[3, 5, 4]])
+    >>> bounds = np.zeros(3, dtype=np.int64), np.full(3, FREE)
+    >>> none = np.zeros_like(wish)
+    >>> wishes = Wishes(wish, np.ones_like(wish), none, none, 0, *bounds)
+    >>> least_change(np.array([0, 1, 2]), np.array([1, 2, 0]), 3, wishes).x.tolist()
+    [4, 4, 4]
+    """
+    work = _Work(tail, head, nodes, wishes)
+    while work.left_over.any() and work.advance():
+        pass
+    return Flow(work.x, not work.left_over.any() and work.proven())
+
+
+class _Work:
+    """The flow so far, what is left over at each node, and the prices of the nodes."""
+
+    def __init__(self, tail: NDArray[np.int64], head: NDArray[np.int64], nodes: int, wishes: Wishes) -> None:
+        self.wishes, self.x = wishes, wishes.start()
+        # Each arc twice: one unit more from tail to head, one unit less back from head to tail.
+        self.from_, self.to = np.concatenate([tail, head]), np.concatenate([head, tail])
+        self.left_over = np.zeros(nodes, dtype=np.int64)
+        np.add.at(self.left_over, head, self.x)
+        np.subtract.at(self.left_over, tail, self.x)
+        self.prices = np.zeros(nodes, dtype=np.int64)
+
+    def advance(self) -> bool:
+        """Find the cheapest ways from all nodes with too much, and send along them all that they hold."""
+        reduced = self._costs_at_prices()
+        ways = self._distances(reduced)
+        reached = ways < CLOSED
+        if not (reached & (self.left_over < 0)).any():
+            return False
+        ways = np.where(reached, ways, ways[reached].max())
+        self.prices += ways
+        open_ = reduced + ways[self.from_] - ways[self.to] == 0
+        self._send(np.flatnonzero(open_))
+        return True
+
+    def _costs_at_prices(self) -> NDArray[np.int64]:
+        """The cost of each arc under the prices; never below zero where it is open."""
+        cost = np.concatenate([self.wishes.raising(self.x), self.wishes.lowering(self.x)])
+        return np.where(cost < CLOSED, cost + self.prices[self.from_] - self.prices[self.to], CLOSED)
+
+    def _distances(self, reduced: NDArray[np.int64]) -> NDArray[np.int64]:
+        """The cheapest way to each node from any that has too much."""
+        open_ = np.flatnonzero(reduced < CLOSED)
+        from_, to, cost = self.from_[open_], self.to[open_], reduced[open_]
+        ways = np.where(self.left_over > 0, 0, CLOSED)
+        while True:
+            known = ways[from_] < CLOSED
+            nearer = ways.copy()
+            np.minimum.at(nearer, to[known], ways[from_[known]] + cost[known])
+            if (nearer == ways).all():
+                return ways
+            ways = nearer
+
+    def _send(self, open_: NDArray[np.int64]) -> None:
+        """Send units along arcs that cost nothing under the prices, level by level, until every way is blocked."""
+        arcs = self.x.size
+        room = np.concatenate([self.wishes.room(self.x, up=True), self.wishes.room(self.x, up=False)])
+        levels = self._levels(open_)
+        forward = open_[levels[self.to[open_]] == levels[self.from_[open_]] + 1]
+        large = np.concatenate([self.x, self.x])[forward]
+        forward = forward[np.lexsort((forward, -large, self.from_[forward]))]
+        moved = _blocking_flow(
+            self.from_[forward].tolist(), self.to[forward].tolist(), room[forward].tolist(), self.left_over
+        )
+        change = np.zeros(2 * arcs, dtype=np.int64)
+        change[forward] = moved
+        self.x = self.x + change[:arcs] - change[arcs:]
+
+    def _levels(self, open_: NDArray[np.int64]) -> NDArray[np.int64]:
+        """How many open arcs each node is away from any with too much; -2 where none leads there."""
+        from_, to = self.from_[open_], self.to[open_]
+        levels = np.where(self.left_over > 0, 0, -2)
+        level = 0
+        while True:
+            found = to[(levels[from_] == level) & (levels[to] == -2)]
+            if not found.size:
+                return levels
+            level += 1
+            levels[found] = level
+
+    def proven(self) -> bool:
+        """Whether no arc gains under the prices."""
+        return bool((self._costs_at_prices() >= 0).all())
+
+
+def _blocking_flow(
+    from_: list[int], to: list[int], room: list[int], left_over: NDArray[np.int64]
+) -> list[int]:
+    """Units moved on each arc: ways are followed depth first until none is open; `left_over` is kept up.
+
+    Args:
+        from_: Where each arc begins, ascending.
+        to: Where it ends, one level further.
+        room: How many units it takes.
+        left_over: What is left over at each node, changed in place.
+    """
+    starts = np.searchsorted(from_, np.arange(left_over.size + 1)).tolist()
+    at, ends = starts[:-1].copy(), starts[1:]
+    rest, moved = left_over.tolist(), [0] * len(to)
+    for source in np.flatnonzero(left_over > 0).tolist():
+        way: list[int] = []
+        node = source
+        while rest[source] > 0:
+            if rest[node] < 0 and way:
+                units = min(rest[source], -rest[node], *(room[arc] - moved[arc] for arc in way))
+                for arc in way:
+                    moved[arc] += units
+                rest[source] -= units
+                rest[node] += units
+                way, node = [], source
+            elif at[node] < ends[node]:
+                arc = at[node]
+                if room[arc] > moved[arc]:
+                    way.append(arc)
+                    node = to[arc]
+                else:
+                    at[node] += 1
+            elif way:
+                node = from_[way.pop()]
+                at[node] += 1
+            else:
+                break
+    left_over[:] = rest
+    return moved
+
+
+#: Ties, by unit of change.
+TOTAL_TIE, ZERO_TIE = 3, 64
+#: No path may cost more: 64-bit integers hold every sum.
+MOST = 2**60
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Objective:
+    """What every cell of a table wishes, what changes cost, and the bounds.
+
+    Args:
+        wish: The noisy cells, or where a cell is kept its value.
+        weight: The cost of one unit of change.
+        rise: What a unit above the wish costs beside.
+        step: Units of change in one cell that cost the same.
+        lowest: The least value of each cell.
+        highest: The most.
+        firm: The weight of a kept cell.
+    """
+
+    wish: NDArray[np.int64]
+    weight: NDArray[np.int64]
+    rise: NDArray[np.int64]
+    step: int
+    lowest: NDArray[np.int64]
+    highest: NDArray[np.int64]
+    firm: int
+
+    @property
+    def free(self) -> NDArray[np.bool_]:
+        """Which cells are not kept."""
+        return self.weight < self.firm
+
+    def change(self, values: NDArray[np.int64]) -> int:
+        """How much all cells that are not kept were changed together."""
+        return int(np.abs(values - self.wish)[self.free].sum())
+
+    def at(self, place: tuple[int | slice, ...]) -> Objective:
+        """The objective of a slice."""
+        arrays = (self.wish, self.weight, self.rise, self.lowest, self.highest)
+        wish, weight, rise, lowest, highest = (array[place] for array in arrays)
+        return replace(self, wish=wish, weight=weight, rise=rise, lowest=lowest, highest=highest)
+
+    def cost(self, values: NDArray[np.int64]) -> int:
+        """The cost of a table, its ties by step left aside."""
+        away = values - self.wish
+        return int((np.abs(away) * self.weight + np.maximum(away, 0) * self.rise).sum())
+
+
+def objective(
+    noisy: NDArray[np.int64],
+    structure: Additive,
+    possible: NDArray[np.bool_],
+    *,
+    kept: NDArray[np.bool_],
+    bounded: bool,
+    keep_zeros: bool,
+) -> Objective:
+    """The objective of a table.
+
+    Args:
+        noisy: Its cells with their noise; kept cells with the value that they keep.
+        structure: Which are sums of which.
+        possible: Which may differ from zero.
+        kept: Cells that keep their value wherever that is possible.
+        bounded: No value may be below zero.
+        keep_zeros: Raising a noisy zero is avoided among equals.
+    """
+    floor = np.maximum(noisy, 0) if bounded else noisy
+    some = structure.add_up(structure.leaf_cells(np.where(possible, floor, 0)))
+    least = int(np.abs(some - noisy).sum())  # the change of a table that adds up and is not the best
+    highest_tie = TOTAL_TIE * noisy.ndim + ZERO_TIE + STEEPEST
+    nodes = noisy.size + 2
+    unit = 1 + highest_tie * least
+    firm = nodes * (unit + highest_tie)
+    if firm * (nodes if kept.any() else 1) > MOST:
+        unit, highest_tie, firm = 1, 0, nodes
+    tie = TOTAL_TIE * structure.sums_along() if highest_tie else np.zeros_like(noisy)
+    zero = ZERO_TIE if highest_tie and keep_zeros else 0
+    return Objective(
+        wish=noisy,
+        weight=np.where(kept, firm, unit + tie),
+        rise=np.where((noisy == 0) & ~kept, zero, 0),
+        step=1 + least // noisy.size if highest_tie else 0,
+        lowest=np.where(possible & (not bounded), -FREE, 0),
+        highest=np.where(possible, FREE, 0),
+        firm=firm,
+    )
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class TableNetwork:
+    """The network of a table.
+
+    Args:
+        tail: For each cell of the completed table, in its order, the node where its arc begins.
+        head: The node where it ends.
+        nodes: The number of nodes.
+        shape: Of the completed table: the deep axis first, the plain one with its total last.
+        places: Where each of its cells stands in the flattened table; -1 for a cell that was added.
+    """
+
+    tail: NDArray[np.int64]
+    head: NDArray[np.int64]
+    nodes: int
+    shape: tuple[int, int]
+    places: NDArray[np.int64]
+
+
+def table_network(structure: Additive) -> TableNetwork | None:
+    """The network of a table; None where it is none.
+
+    >>> from discreet.additivity.axis_tree import Additive
+    >>> table_network(Additive((AxisTree.plain(2), AxisTree.plain(3)))).nodes
+    7
+    >>> table_network(Additive((AxisTree.plain(2),) * 3)) is None
+    True
+    """
+    active = [axis for axis, tree in enumerate(structure.axes) if len(tree) > 1]
+    if len(active) > 2:
+        return None
+    trees = [structure.axes[axis] for axis in active] + [AxisTree((-1,))] * (2 - len(active))
+    places = np.arange(int(np.prod(structure.shape))).reshape([len(tree) for tree in trees])
+    deep, plain = map(_add_root, trees)
+    if plain.height > 1:
+        deep, plain, places = plain, deep, places.T
+    return None if plain.height > 1 else _network(deep, plain, places)
+
+
+def _add_root(tree: AxisTree) -> AxisTree:
+    """The tree with one root above all; it is added where there are several, or nothing but one."""
+    roots = [place for place, parent in enumerate(tree.parents) if parent < 0]
+    if len(roots) == 1 and tree.height:
+        return tree
+    return AxisTree((*(len(tree) if parent < 0 else parent for parent in tree.parents), -1))
+
+
+def _network(deep: AxisTree, plain: AxisTree, places: NDArray[np.int64]) -> TableNetwork:
+    padded = np.full((len(deep), len(plain)), -1)
+    padded[: places.shape[0], : places.shape[1]] = places
+    order = [*plain.leaves.tolist(), plain.parents.index(-1)]
+    wide = len(order)
+    above = np.array(deep.parents)
+    inner = np.setdiff1d(np.arange(len(deep)), deep.leaves)
+    # The nodes: of every whole in every column, of every leaf row, of the whole table.
+    number = np.zeros(len(deep), dtype=np.int64)
+    number[inner], number[deep.leaves] = np.arange(inner.size), np.arange(deep.leaves.size)
+    columns = np.arange(wide)
+    is_leaf = np.isin(np.arange(len(deep)), deep.leaves)[:, None]
+    own = np.where(is_leaf, inner.size * wide + number[:, None], number[:, None] * wide + columns)
+    last = inner.size * wide + deep.leaves.size
+    whole = np.where(above[:, None] < 0, last, number[above][:, None] * wide + columns)
+    # The total column runs the other way, so that every arc begins at one sum and ends at another.
+    turned = np.broadcast_to(columns == wide - 1, own.shape)
+    tail, head = np.where(turned, whole, own), np.where(turned, own, whole)
+    return TableNetwork(tail.ravel(), head.ravel(), last + 1, own.shape, padded[:, order].ravel())
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class LeastCostTable:
+    """The table of least cost, and whether that is proven."""
+
+    values: NDArray[np.int64]
+    proven: bool
+
+
+def least_cost_table(goal: Objective, network: TableNetwork) -> LeastCostTable:
+    """The table that adds up at the least cost.
+
+    Args:
+        goal: What every cell costs.
+        network: Of its table.
+    """
+    real = network.places >= 0
+    at = network.places
+    wishes = Wishes(
+        wish=np.where(real, goal.wish.ravel()[at], 0)[None],
+        weight=np.where(real, goal.weight.ravel()[at], 0)[None],
+        rise=np.where(real, goal.rise.ravel()[at], 0)[None],
+        fall=np.zeros((1, at.size), dtype=np.int64),
+        step=goal.step,
+        lowest=np.where(real, goal.lowest.ravel()[at], -FREE),
+        highest=np.where(real, goal.highest.ravel()[at], FREE),
+    )
+    flow = least_change(network.tail, network.head, network.nodes, wishes)
+    values = np.zeros(goal.wish.size, dtype=np.int64)
+    values[at[real]] = flow.x[real]
+    return LeastCostTable(values.reshape(goal.wish.shape), flow.proven)

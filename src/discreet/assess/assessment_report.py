@@ -1,0 +1,298 @@
+"""An assessment in plain sentences: what it shows, what a reader would conclude, how to read it.
+
+The one-page report of an assessment: sentences, pictures, tables, and how every epsilon was understood.
+"""
+
+from __future__ import annotations
+
+import math
+from html import escape
+from typing import TYPE_CHECKING
+
+from discreet.assess.assessment import CONFIDENTIAL, INDEPENDENT, NOT_THE_KEYS, OUTSIDE_DP
+from discreet.assess.figures import FIGURES
+from discreet.assess.html_page import html_list, html_table, inline_svg, render_page
+from discreet.assess.risk_utility import SMALL
+from discreet.inference.hypothesis_tests.likelihood_ratio import p_text
+from discreet.pictures.save import render
+
+if TYPE_CHECKING:
+    from discreet.assess.assessment import Assessment, Outcome
+
+
+def summary_sentences(found: Assessment) -> list[str]:
+    """What the assessment shows, most important first."""
+    some = found.outcomes[0].expected
+    said = [
+        f"{found.title}: {some.cells:,} cells that can occur, {some.occupied:,} with people, {some.small:,} of them "
+        f"with 1 to {SMALL}."
+    ]
+    if found.refusal:
+        said.append(f"The rules would not release this table: {found.refusal}")
+    said += [_spread(found), _small_counts(found), _zeros(found)]
+    if found.averaging is not None and found.averaging.factor > 1:
+        said.append(
+            f"Averaging: over the {found.averaging.tables:,} tables that the rules by shape allow, a patient reader can "
+            f"bring the variance of a cell's noise down by a factor of about {found.averaging.factor:.2f}."
+        )
+    kept = ", ".join(outcome.case.label for outcome in found.unbeaten())
+    said.append(f"Unbeaten on the map (no other has both less RM and less Hellinger distance): {kept}.")
+    return said
+
+
+def _spread(found: Assessment) -> str:
+    least, most = (pick(found.outcomes, key=lambda o: o.expected.l1.mean) for pick in (min, max))
+    return (
+        f"The mean absolute error of a cell runs from {_per_cell(least)} ({least.case.label}) to "
+        f"{_per_cell(most)} ({most.case.label})."
+    )
+
+
+def _per_cell(outcome: Outcome) -> str:
+    return f"{outcome.expected.l1.mean / outcome.expected.cells:.3g}"
+
+
+def _small_counts(found: Assessment) -> str:
+    shown = [o for o in found.outcomes if o.expected.confirmation_small is not None]
+    if not shown:
+        return f"No case shows a count from 1 to {SMALL}."
+    worst = max(shown, key=lambda o: o.expected.confirmation_small or 0.0)
+    return (
+        f"A reader who believes a shown count from 1 to {SMALL} is right in at most "
+        f"{worst.expected.confirmation_small:.0%} of such cells ({worst.case.label})."
+    )
+
+
+def _zeros(found: Assessment) -> str:
+    worst = max(found.outcomes, key=lambda o: o.expected.false_zero_share)
+    return (
+        f"At most {worst.expected.false_zero_share:.1%} of the cells with people are shown as zero "
+        f"({worst.case.label})."
+    )
+
+
+def conclusion_sentences(found: Assessment) -> list[str]:
+    """What a reader would conclude from the releases, against what the true table says."""
+    truth = found.truth
+    if truth.p_value is None or truth.cramers_v is None or truth.chi_square is None:
+        return ["The table has one side only: there is no association to test. Its distribution moves by the total "
+                "variation in the table below."]  # fmt: skip
+    verdict = "they are associated" if truth.associated else "no association is seen"
+    within = f", within each layer of {found.sides[2]}" if found.sides[2] else ""
+    said = [
+        f"True table: {found.sides[0]} against {found.sides[1]}{within}; chi-square {truth.chi_square:,.1f} on "
+        f"{truth.df:,} degrees of freedom, p {p_text(truth.p_value)}, Cramér's V {truth.cramers_v:.3f}: {verdict}."
+    ]
+    misled = [o for o in found.outcomes if o.same_naive is not None and o.same_naive < 0.9]
+    if misled:
+        said.append(
+            "A reader who takes the counts for exact is misled in more than one release of ten under "
+            f"{_labels(misled)}."
+        )
+    inflated = [
+        o
+        for o in found.outcomes
+        if "cramers_v" in o.simulated and o.simulated["cramers_v"].mean > truth.cramers_v + 0.02
+    ]
+    if inflated:
+        said.append(
+            f"The naive Cramér's V is too large by more than 0.02 on average under {_labels(inflated)}: noise makes "
+            "any table look associated."
+        )
+    weak = [o for o in found.outcomes if o.same_aware is not None and o.same_aware < 0.9]
+    if weak:
+        lost = "misses the association" if truth.associated else "sees an association"
+        said.append(
+            f"A test that allows for the noise {lost} in more than one release of ten under {_labels(weak)}."
+        )
+    if not (misled or inflated or weak):
+        said.append(
+            "Under every case readers conclude what the true table says, in nine releases of ten or more."
+        )
+    return said
+
+
+def _labels(outcomes: list[Outcome]) -> str:
+    return ", ".join(outcome.case.label for outcome in outcomes)
+
+
+READING = [
+    "Epsilon and delta are exact, for one count, one person added or removed; nothing is promised here about many "
+    "tables together. 'Above D' leaves out counts that the largest change can reach.",
+    "RM is the share of the true table's information that a release gives away (1: all but the scale); Hellinger's "
+    "distance and l1, l2, l3 measure how far a release is from the truth.",
+    f"Confirmation: of the cells shown with 1 to {SMALL} people, how many really have the shown number. The lower, the "
+    "less a shown small count tells.",
+    "± is the Monte Carlo error of a simulated mean; figures without it are exact expectations.",
+]
+
+
+def report(found: Assessment) -> str:
+    """The report as HTML."""
+    heading = f"Assessment of {found.title}"
+    about = (
+        f"Dataset {found.dataset}, version {found.digest[:8]}, query {found.query}; delta {found.delta:g}, "
+        f"{found.reps} simulated releases of each case, seed {found.seed}."
+    )
+    pictures = _pictures(found)
+    parts = [
+        f"<h1>{escape(heading)}</h1>",
+        f'<p class="soft">{escape(about)}</p>',
+        html_list(summary_sentences(found)),
+        pictures["map"],
+        "<h2>Risk</h2>",
+        risk_table(found),
+        f'<div class="pair">{pictures["confirmation"]}{pictures["zeros"]}</div>',
+        "<h2>Utility</h2>",
+        utility_table(found),
+        pictures["boxes"],
+        "<h2>What a reader would conclude</h2>",
+        html_list(conclusion_sentences(found)),
+        conclusion_table(found),
+        pictures["conclusions"],
+        "<h2>The cases, and how epsilon became noise</h2>",
+        cases_table(found),
+        html_list(list(found.left_out)) if found.left_out else "",
+        "<h2>How to read this</h2>",
+        html_list([*READING, INDEPENDENT, NOT_THE_KEYS, OUTSIDE_DP]),
+    ]
+    return render_page(heading, f"{CONFIDENTIAL} {OUTSIDE_DP}", "\n".join(part for part in parts if part))
+
+
+def _pictures(found: Assessment) -> dict[str, str]:
+    """Every picture that the table has; an empty text for the others."""
+    drawn = {}
+    for number, (name, make) in enumerate(FIGURES.items()):
+        chart = make(found)
+        label = f"Picture: {name} of {found.title}"
+        drawn[name] = "" if chart is None else inline_svg(render(chart, "svg"), label, number)
+    return drawn
+
+
+def risk_table(found: Assessment) -> str:
+    """Epsilon and delta, and what a reader can learn."""
+    headers = [
+        "case", "delta at epsilon", "above D", f"epsilon at delta {found.delta:g}", "above D", "cells perturbed",
+        "of those with people", "shown exactly", f"confirmation, 1 to {SMALL}", "RM",
+    ]  # fmt: skip
+    lines = [
+        [
+            o.case.label,
+            f"{_format_delta(o.privacy.delta)} at {o.privacy.epsilon:g}",
+            _format_delta(o.privacy.delta_above),
+            _epsilon(o.privacy.epsilon_at),
+            _epsilon(o.privacy.epsilon_above),
+            f"{o.expected.perturbed:.1%}",
+            f"{o.expected.perturbed_occupied:.1%}",
+            f"{o.expected.p_exact:.1%}",
+            _share(o.expected.confirmation_small),
+            mean_with_error(o, "rm"),
+        ]
+        for o in found.outcomes
+    ]
+    return html_table(
+        "One count, one person added or removed. An epsilon of ∞: no epsilon keeps this delta.",
+        headers,
+        lines,
+    )
+
+
+def utility_table(found: Assessment) -> str:
+    """How far releases are from the truth."""
+    headers = [
+        "case", "l1 a cell", "l2 a cell", "l3 a cell", "Hellinger", "total variation of MLEs", "false zeros",
+        "empty cells shown with people", "people truly there", "bias of the sum",
+    ]  # fmt: skip
+    lines = []
+    for o in found.outcomes:
+        cells, e = o.expected.cells, o.expected
+        means = [f"{moments.mean / cells:.3g}" for moments in (e.l1, e.l2, e.l3)]
+        zeros = f"{e.false_zeros:.1f} ({e.false_zero_share:.1%})"
+        simulations = [mean_with_error(o, "hellinger"), mean_with_error(o, "total_variation")]
+        lines.append(
+            [
+                o.case.label,
+                *means,
+                *simulations,
+                zeros,
+                f"{e.false_people:.1f}",
+                _share(e.existence),
+                f"{e.bias:+,.1f}",
+            ]
+        )
+    return html_table("Means over releases; the smaller, the more useful.", headers, lines)
+
+
+def conclusion_table(found: Assessment) -> str:
+    """Tests and association, naive and noise-aware; nothing for a table with one side."""
+    truth = found.truth
+    if truth.p_value is None:
+        return ""
+    headers = [
+        "case", "chi-square", "naive p", "naive agrees", "G² shift", "Cramér's V, naive", "V, noise taken out",
+        "noise-aware p", "noise-aware agrees", "releases tested",
+    ]  # fmt: skip
+    true_line = [
+        "true table", f"{truth.chi_square:,.1f}", p_text(truth.p_value), "", "", f"{truth.cramers_v:.3f}", "", "", "", "",
+    ]  # fmt: skip
+    lines = [true_line, *(_conclusion_line(o, truth.likelihood_ratio or 0.0) for o in found.outcomes)]
+    return html_table(
+        "Means over releases; 'agrees': share of releases with the true table's answer at 5 %.",
+        headers,
+        lines,
+    )
+
+
+def _conclusion_line(o: Outcome, ratio: float) -> list[str]:
+    shift = o.simulated["likelihood_ratio"]
+    return [
+        o.case.label,
+        mean_with_error(o, "chi_square"),
+        mean_with_error(o, "p_value"),
+        _share(o.same_naive),
+        f"{shift.mean - ratio:+,.1f} ± {shift.error:,.1f}",
+        mean_with_error(o, "cramers_v"),
+        mean_with_error(o, "corrected_v"),
+        mean_with_error(o, "aware_p_value"),
+        _share(o.same_aware),
+        str(o.tested),
+    ]
+
+
+def cases_table(found: Assessment) -> str:
+    """What every case is."""
+    headers = ["case", "how", "largest change", "largest standard deviation", "empty cells"]
+    lines = [
+        [
+            o.case.label,
+            o.case.how,
+            str(o.privacy.largest),
+            f"{o.privacy.sd:.3g}",
+            o.case.zeros,
+        ]
+        for o in found.outcomes
+    ]
+    return html_table(
+        f"Epsilon is meant at delta {found.delta:g}, for one count.", headers, lines, words=frozenset({1})
+    )
+
+
+def mean_with_error(outcome: Outcome, name: str) -> str:
+    """A simulated mean with its Monte Carlo error, as many digits as the error allows."""
+    found = outcome.simulated.get(name)
+    if found is None:
+        return "-"
+    digits = 3 if not found.error > 0 else min(6, max(0, 1 - math.floor(math.log10(found.error))))
+    return f"{found.mean:,.{digits}f} ± {found.error:,.{digits}f}"
+
+
+def _share(share: float | None) -> str:
+    return "-" if share is None else f"{share:.0%}"
+
+
+def _epsilon(epsilon: float) -> str:
+    return "∞" if math.isinf(epsilon) else f"{epsilon:.3g}"
+
+
+def _format_delta(delta: float) -> str:
+    return f"{delta:.2g}"

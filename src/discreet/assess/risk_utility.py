@@ -1,0 +1,285 @@
+"""How far a released table is from the true one: the papers' losses, table by table.
+
+    l1 = sum |a - b|,   l2 = sum (a - b)^2,   l3 = sum |sqrt a - sqrt b|,
+    Hellinger = sqrt(1/2 sum (sqrt a - sqrt b)^2).
+
+l3 and Hellinger need counts that are not negative: below zero they take zero. Hellinger's distance is on
+counts, as offices use it, not on proportions: it grows with the table.
+
+Source: Rinott et al. (2018), section 4.2; Shlomo, Krenzke & Li (2019), section 3.5.
+
+RM: how much of the true table's information a release gives away, by conditional entropy.
+
+    RM = 1 - H(a|b) / H(a),    H(a) = -sum a/N log(a/N),    m = min(a, b),
+    H(a|b) = -sum m/N log(m/b) - sum (a-m)/N log((a-m)/(N - sum m)) - sum (b-m)/N log((b-m)/b),
+
+0 log 0 being 0, after a and b have been brought to one total (a times the total of b, b times that of a).
+RM = 1 where nothing was changed but the scale; it does not imply equal tables: b = 2a has RM 1. RM near 0:
+the release says next to nothing; it may be below 0.
+
+Source: Antal, Shlomo & Elliot (2014), formula 4; Shlomo, Krenzke & Li (2019), section 3.5.
+
+What a noise table does to this table on average, exactly: nothing here is simulated.
+
+Cells are perturbed independently, so everything that adds up over cells has an exact mean and variance from
+the rows of the noise table, count by count:
+
+    E l = sum over cells sum over z of p(z | a) loss(a, a + z).
+
+Small-count confirmation: of the cells shown as v, what share really is v. Expected numbers are divided,
+
+    confirmation(v) = E #(true v, shown v) / E #(shown v),
+
+so an unprotected table has 1, and a table that never shows v has none. False zeros are people who vanish.
+
+Source: Rinott et al. (2018), section 5.6.1, for any noise table; the definitions are in docs/methods/assessment.md.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import sqrt
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+from scipy.special import xlogy
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from discreet.noise.table import NoiseRow, NoiseTable
+
+if TYPE_CHECKING:
+    Counts = NDArray[np.int64]
+    Floats = NDArray[np.float64]
+
+
+def l1(true: Counts, released: Counts) -> Floats:
+    """The sum of absolute errors of each release; releases along the first axis.
+
+    >>> l1(np.array([0, 100]), np.array([[4, 144]])).tolist()
+    [48.0]
+    """
+    return np.asarray(np.abs(released - true).sum(axis=-1), dtype=np.float64)
+
+
+def l2(true: Counts, released: Counts) -> Floats:
+    """The sum of squared errors."""
+    return np.asarray(((released - true).astype(np.float64) ** 2).sum(axis=-1))
+
+
+def l3(true: Counts, released: Counts) -> Floats:
+    """The sum of absolute errors of square roots: 0 as 4 costs as much as 10,000 as 10,404.
+
+    >>> l3(np.array([0, 100, 10_000]), np.array([[4, 144, 10_404]])).tolist()
+    [6.0]
+    """
+    return np.asarray(np.abs(_roots(released) - _roots(true)).sum(axis=-1))
+
+
+def hellinger(true: Counts, released: Counts) -> Floats:
+    """Hellinger's distance of counts.
+
+    >>> hellinger(np.array([4, 9]), np.array([[1, 9], [4, 9]])).round(6).tolist()
+    [0.707107, 0.0]
+    """
+    return np.asarray(np.sqrt(0.5 * ((_roots(released) - _roots(true)) ** 2).sum(axis=-1)))
+
+
+def _roots(counts: Counts) -> Floats:
+    return np.asarray(np.sqrt(np.maximum(counts, 0)), dtype=np.float64)
+
+
+def entropy(counts: NDArray[np.int64]) -> Floats:
+    """H of each table's distribution over its cells, in nats; cells along the last axis.
+
+    >>> round(float(entropy(np.array([2, 2]))), 6)
+    0.693147
+    """
+    shares = counts / counts.sum(axis=-1, keepdims=True)
+    return np.asarray(-xlogy(shares, shares).sum(axis=-1))
+
+
+def conditional_entropy(true: NDArray[np.int64], released: NDArray[np.int64]) -> Floats:
+    """H(a|b) for each release; releases along the first axis, none of them empty or negative.
+
+    The true table is one for all releases, or one for each.
+    """
+    people, shown = (table.sum(axis=-1, keepdims=True).astype(np.float64) for table in (true, released))
+    a, b = true * shown, released * people
+    both = np.minimum(a, b)
+    whole = people * shown
+    left = whole - both.sum(axis=-1, keepdims=True)
+    # A quotient of zero by zero belongs to a term of weight zero: any positive denominator serves.
+    kept = xlogy(both, both / np.where(b > 0, b, 1.0))
+    gone = xlogy(a - both, (a - both) / np.where(left > 0, left, 1.0))
+    added = xlogy(b - both, (b - both) / np.where(b > 0, b, 1.0))
+    return np.asarray(-((kept + gone + added) / whole).sum(axis=-1))
+
+
+def risk(true: NDArray[np.int64], released: NDArray[np.int64]) -> Floats:
+    """RM of each release; nothing is learned from an empty one, and nothing can be of people in one cell.
+
+    >>> risk(np.array([2, 2]), np.array([[2, 2], [3, 1]])).round(4).tolist()
+    [1.0, 0.3113]
+    """
+    shown = np.maximum(released, 0)
+    risks = np.zeros(len(shown))
+    if np.count_nonzero(true) < 2:
+        return np.full(len(shown), np.nan)
+    filled = shown.sum(axis=-1) > 0
+    risks[filled] = 1 - conditional_entropy(true, shown[filled]) / entropy(true)
+    return risks
+
+
+#: Counts from 1 to this are small: whoever is in them may be recognised.
+SMALL = 3
+
+
+class Moments(NamedTuple):
+    """The exact mean and standard deviation of a sum over cells."""
+
+    mean: float
+    sd: float
+
+
+@dataclass(frozen=True, slots=True)
+class Expectations:
+    """Exact expectations for one table under one noise table.
+
+    Args:
+        cells: How many cells can occur.
+        occupied: How many of them have people.
+        small: How many have 1 to `SMALL` people.
+        l1: Sum of absolute errors.
+        l2: Sum of squared errors.
+        l3: Sum of absolute errors of square roots.
+        hellinger_squared: The mean of the square of Hellinger's distance; its root bounds the mean distance.
+        perturbed: Share of cells whose count is changed.
+        perturbed_occupied: The same of cells with people.
+        p_exact: Share of cells shown with their true count.
+        false_zeros: Expected number of cells with people that are shown empty.
+        false_zero_share: The same as a share of cells with people; by true count 1, ..., `SMALL` beside it.
+        false_zero_by_count: For each small count that occurs, the chance that it is shown as zero.
+        false_people: Expected number of empty cells that are shown with people.
+        bias: Expected sum of all cells as shown, less the true sum.
+        existence: Of the cells shown with people, the share that has people; None where none is shown.
+        shown_small: Expected number of cells shown with 1 to `SMALL` people.
+        confirmation: For 0, 1, ..., `SMALL`: of the cells so shown, the share that is; None if never shown.
+        confirmation_small: Of the cells shown with 1 to `SMALL`, the share that has exactly the shown number.
+    """
+
+    cells: int
+    occupied: int
+    small: int
+    l1: Moments
+    l2: Moments
+    l3: Moments
+    hellinger_squared: float
+    perturbed: float
+    perturbed_occupied: float
+    p_exact: float
+    false_zeros: float
+    false_zero_share: float
+    false_zero_by_count: tuple[float | None, ...]
+    false_people: float
+    bias: float
+    existence: float | None
+    shown_small: float
+    confirmation: tuple[float | None, ...]
+    confirmation_small: float | None
+
+
+class _Cell(NamedTuple):
+    """What noise does to one count: first and second moments of its losses, and the law of small values."""
+
+    moments: NDArray[np.float64]
+    hellinger: float
+    stays: float
+    bias: float
+    shown: NDArray[np.float64]
+
+
+def exact_expectations(counts: NDArray[np.int64], noise: NoiseTable, *, clip: bool = True) -> Expectations:
+    """The exact expectations of a table's measures.
+
+    Args:
+        counts: The true counts of all cells that can occur.
+        noise: The noise table.
+        clip: Whether counts below zero are shown as zero.
+
+    >>> from discreet.noise import laplace
+    >>> found = expected(np.array([50, 80]), laplace(epsilon=1.0))
+    >>> round(found.l1.mean / 2, 6), round(found.p_exact, 6)  # 2a/(1-a^2) and tanh(1/2)
+    (0.850918, 0.462117)
+    """
+    values, times = np.unique(counts, return_counts=True)
+    cells = [_cell(int(count), noise.row(int(count)), clip=clip) for count in values]
+    first = np.array([cell.moments[:, 0] for cell in cells])
+    second = np.array([cell.moments[:, 1] for cell in cells])
+    means, variances = times @ first, times @ np.maximum(second - first**2, 0.0)
+    stays = np.array([cell.stays for cell in cells])
+    shown = np.array([cell.shown for cell in cells])
+    full, whole = values > 0, int(times.sum())
+    occupied = int(times[full].sum())
+    l1, l2, l3 = (Moments(float(m), sqrt(v)) for m, v in zip(means, variances, strict=True))
+    false_zeros = float(times[full] @ shown[full, 0])
+    return Expectations(
+        cells=whole,
+        occupied=occupied,
+        small=int(times[full & (values <= SMALL)].sum()),
+        l1=l1,
+        l2=l2,
+        l3=l3,
+        hellinger_squared=float(times @ np.array([cell.hellinger for cell in cells])),
+        perturbed=1 - float(times @ stays) / whole,
+        perturbed_occupied=1 - float(times[full] @ stays[full]) / occupied if occupied else 0.0,
+        p_exact=float(times @ stays) / whole,
+        false_zeros=false_zeros,
+        false_zero_share=false_zeros / occupied if occupied else 0.0,
+        false_zero_by_count=tuple(_at(values, shown[:, 0], count) for count in range(1, SMALL + 1)),
+        false_people=float(times[~full] @ (1 - shown[~full, 0])),
+        bias=float(times @ np.array([cell.bias for cell in cells])),
+        existence=_existence(times, shown[:, 0], full),
+        shown_small=float((times @ shown)[1:].sum()),
+        confirmation=tuple(_confirmation(values, times, shown, [v]) for v in range(SMALL + 1)),
+        confirmation_small=_confirmation(values, times, shown, list(range(1, SMALL + 1))),
+    )
+
+
+def _cell(count: int, row: NoiseRow, *, clip: bool) -> _Cell:
+    law = np.array(row.masses(), dtype=np.float64) / row.modulus
+    raw = count + np.array(row.values, dtype=np.int64)
+    bounded = np.maximum(raw, 0)
+    seen = bounded if clip else raw
+    roots = np.abs(np.sqrt(bounded) - sqrt(count))
+    losses = np.array([np.abs(seen - count), (seen - count).astype(np.float64) ** 2, roots])
+    shown = np.array([law[bounded == value].sum() for value in range(SMALL + 1)])
+    moments = np.column_stack([losses @ law, losses**2 @ law])
+    return _Cell(
+        moments,
+        float(0.5 * roots**2 @ law),
+        float(law[seen == count].sum()),
+        float((seen - count) @ law),
+        shown,
+    )
+
+
+def _existence(times: NDArray[np.int64], empty: NDArray[np.float64], full: NDArray[np.bool_]) -> float | None:
+    """Of the cells shown above zero, the expected share with people."""
+    shown = times * (1 - empty)
+    return float(shown[full].sum() / shown.sum()) if shown.sum() > 0 else None
+
+
+def _at(values: NDArray[np.int64], chances: NDArray[np.float64], count: int) -> float | None:
+    place = np.flatnonzero(values == count)
+    return float(chances[place[0]]) if place.size else None
+
+
+def _confirmation(
+    values: NDArray[np.int64], times: NDArray[np.int64], shown: NDArray[np.float64], wanted: list[int]
+) -> float | None:
+    """Expected right over expected shown, for some shown values together; None where hardly any is shown."""
+    total = float(sum(times @ shown[:, value] for value in wanted))
+    right = sum((_at(values, times * shown[:, value], value) or 0.0) for value in wanted)
+    return right / total if total > 0 else None

@@ -1,0 +1,341 @@
+"""What a reader's own software makes of a table whose counts it takes for exact: tests, association, fit.
+
+Layer by layer, rows against columns, f being the fit of independence (of quasi-independence where cells cannot
+occur) to the margins of the counts b:
+
+    X2 = sum (b - f)^2 / f,   G2 = 2 sum b log(b / f),   V = sqrt(X2 / sum over layers of n (min(r, c) - 1)),
+    p-hat = f / n: the maximum likelihood estimate;   TV = 1/2 sum |p-hat(b) - p-hat(a)|.
+
+Empty rows and columns are left out, as software does; degrees of freedom are cells minus parameters, R + C -
+components of the pattern of cells that can occur. Statistics and degrees of freedom add up over layers. A table
+with one side only has no test; its p-hat is its distribution.
+
+Source: Rinott et al. (2018), section 5.6.2 (V and p-value); Yang, Fienberg & Rinaldo (2012), section 4 (TV).
+
+What a reader concludes who allows for the noise: the noise-aware test, and V with the noise taken out.
+
+The same functions as readers have (`inference`), on simulated releases before clipping, layer by layer;
+statistics add up, and so do the means and variances of their law. Wide noise on a large table takes long, so
+only as many releases are tested as the table's size allows: the number is said, and depends on sizes only.
+
+Source: Rinott et al. (2018), section 6.1.
+
+Simulated releases: what varies from one secret to another, with its Monte Carlo error.
+
+Noise is drawn from the noise table with a seeded generator. The real keys and the secret are never touched,
+so no number in an assessment tells anything about the noise of a published table. Releases are drawn in
+chunks, chunk k from the seed (seed, k) for every case: cases are compared on the same draws, and the
+outcome does not depend on which cases are assessed together, nor on how many workers there are.
+
+    Monte Carlo error of a mean = standard deviation / sqrt(releases).
+"""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from math import sqrt
+from typing import TYPE_CHECKING
+
+import numpy as np
+from scipy.sparse import coo_array
+from scipy.sparse.csgraph import connected_components
+from scipy.special import xlogy
+
+from discreet.assess import risk_utility as losses
+from discreet.assess.risk_utility import risk
+from discreet.inference.channel import WIDEST, by_cell
+from discreet.inference.hypothesis_tests.cramers_v import strength
+from discreet.inference.hypothesis_tests.likelihood_ratio import chi_square, counts_behind, likelihood_ratios
+from discreet.inference.hypothesis_tests.log_linear_model import HierarchicalModel
+from discreet.inference.hypothesis_tests.null_distribution import NullDistribution, null_distribution
+from discreet.model.noise_distribution import depends_on_count
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from numpy.typing import NDArray
+
+    from discreet.assess.subject import Subject
+    from discreet.noise.table import NoiseTable
+
+if TYPE_CHECKING:
+    Floats = NDArray[np.float64]
+    Flags = NDArray[np.bool_]
+
+MAIN_EFFECTS = ((0,), (1,))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class NaiveAnalysis:
+    """The naive analysis of each table of a batch.
+
+    Args:
+        pearson: X2.
+        ratio: G2.
+        df: Degrees of freedom of both.
+        p_value: Of X2, by the chi-square law.
+        association: Cramer's V; not a number where fewer than two rows or columns have people.
+        fitted: p-hat of every cell; not a number for an empty table.
+    """
+
+    pearson: Floats
+    ratio: Floats
+    df: NDArray[np.int64]
+    p_value: Floats
+    association: Floats
+    fitted: Floats
+
+
+def analyse(tables: NDArray[np.int64], possible: Flags) -> NaiveAnalysis:
+    """Analyse a batch of tables, laid out as tables x layers x rows x columns.
+
+    Args:
+        tables: Counts; those below zero are taken as zero.
+        possible: Which cells of a table can occur, as layers x rows x columns.
+
+    >>> found = analyse(np.array([[[[10, 20], [30, 40]]]]), np.ones((1, 2, 2), dtype=bool))
+    >>> found.ratio.round(4).tolist(), found.df.tolist()
+    ([0.8043], [1])
+    """
+    counts = np.where(possible, np.maximum(tables, 0), 0).astype(np.float64)
+    fitted = np.stack([fit_independence(counts[:, k], possible[k]) for k in range(len(possible))], axis=1)
+    cells = (1, 2, 3)
+    safe = np.where(fitted > 0, fitted, 1.0)
+    pearson = np.where(fitted > 0, (counts - fitted) ** 2 / safe, 0.0).sum(axis=cells)
+    ratio = 2 * (xlogy(counts, counts) - xlogy(counts, safe)).sum(axis=cells)
+    df = sum(
+        (degrees_of_freedom(counts[:, k], possible[k]) for k in range(len(possible))),
+        np.zeros(len(counts), np.int64),
+    )
+    people = counts.sum(axis=cells)
+    whole = np.where(people > 0, people, np.nan)[:, None, None, None]
+    return NaiveAnalysis(
+        pearson,
+        np.maximum(ratio, 0.0),
+        df,
+        chi_square(pearson, df),
+        _association(counts, pearson),
+        fitted / whole,
+    )
+
+
+def fit_independence(counts: Floats, possible: Flags) -> Floats:
+    """The fit of (quasi-)independence to each two-way table of a batch; one-sided tables fit themselves."""
+    if min(possible.shape) == 1:
+        return counts
+    if not possible.all():
+        return HierarchicalModel.of(MAIN_EFFECTS, possible.astype(np.float64)).fitted(counts)
+    rows, columns = counts.sum(axis=2, keepdims=True), counts.sum(axis=1, keepdims=True)
+    people = counts.sum(axis=(1, 2), keepdims=True)
+    return np.asarray(rows * columns / np.where(people > 0, people, 1.0))
+
+
+def degrees_of_freedom(counts: Floats, possible: Flags) -> NDArray[np.int64]:
+    """Degrees of freedom of each two-way table of a batch, empty rows and columns left out."""
+    rows, columns = counts.sum(axis=2) > 0, counts.sum(axis=1) > 0
+    if possible.all():
+        return np.asarray((rows.sum(axis=1) - 1).clip(0) * (columns.sum(axis=1) - 1).clip(0))
+    patterns, place = np.unique(np.concatenate([rows, columns], axis=1), axis=0, return_inverse=True)
+    freedoms = [_pattern_freedom(p[: rows.shape[1]], p[rows.shape[1] :], possible) for p in patterns]
+    return np.array(freedoms, dtype=np.int64)[place.ravel()]
+
+
+def _pattern_freedom(rows: Flags, columns: Flags, possible: Flags) -> int:
+    """Cells minus the parameters that they determine: rows plus columns minus connected parts."""
+    present = possible & rows[:, None] & columns[None, :]
+    at_row, at_column = np.nonzero(present)
+    if not at_row.size:
+        return 0
+    nodes = len(rows) + len(columns)
+    edges = coo_array((np.ones(at_row.size), (at_row, len(rows) + at_column)), shape=(nodes, nodes))
+    parts, _ = connected_components(edges, directed=False)
+    # Rows and columns without a present cell are parts of their own, and no parameters.
+    return int(at_row.size - nodes + parts)
+
+
+def _association(counts: Floats, pearson: Floats) -> Floats:
+    rows = (counts.sum(axis=3) > 0).sum(axis=2)
+    columns = (counts.sum(axis=2) > 0).sum(axis=2)
+    most = (counts.sum(axis=(2, 3)) * (np.minimum(rows, columns) - 1).clip(0)).sum(axis=1)
+    share = np.where(most > 0, pearson, np.nan) / np.where(most > 0, most, 1.0)
+    return np.asarray(np.sqrt(np.minimum(share, 1.0)))
+
+
+def total_variation(first: Floats, second: Floats) -> Floats:
+    """1/2 sum |p - q| between one distribution and each of a batch; Yang et al. print twice this.
+
+    >>> total_variation(np.array([0.5, 0.5]), np.array([[1.0, 0.0], [0.5, 0.5]])).tolist()
+    [0.5, 0.0]
+    """
+    distance = np.abs(second - first).reshape(len(second), -1)
+    return np.asarray(0.5 * distance.sum(axis=1))
+
+
+#: Cells times width of the noise times releases that are tested: some seconds.
+PATIENCE = 600_000
+MOST_TESTED = 50
+
+
+def releases_to_test(subject: Subject, noise: NoiseTable, reps: int) -> int:
+    """How many of the releases are tested with the noise in the likelihood: all, some, or none."""
+    if not subject.two_way or (depends_on_count(noise) and _width(noise) > WIDEST):
+        return 0
+    behind = counts_behind(by_cell(noise, subject.counts.shape[1:]))
+    return min(reps, MOST_TESTED, PATIENCE // (subject.counts.size * behind))
+
+
+def _width(noise: NoiseTable) -> int:
+    return max(r.values[-1] for r in noise.rows) - min(r.values[0] for r in noise.rows) + 1
+
+
+def aware_tests(
+    released: NDArray[np.int64], possible: NDArray[np.bool_], noise: NoiseTable
+) -> tuple[Floats, Floats]:
+    """The noise-aware statistic and p-value of each release, laid out as releases x layers x rows x columns."""
+    looked_at = by_cell(noise, possible.shape[1:])
+    statistic, laws = np.zeros(len(released)), []
+    for layer, cells in enumerate(possible):
+        if cells.any():
+            model = HierarchicalModel.of(MAIN_EFFECTS, cells.astype(np.float64))
+            found = likelihood_ratios(released[:, layer], looked_at, model)
+            statistic = statistic + found.statistic
+            laws.append(null_distribution(found, model, looked_at))
+    return statistic, NullDistribution.of_sum(laws).by_law(statistic)
+
+
+def association_without_noise(
+    released: NDArray[np.int64], possible: NDArray[np.bool_], noise: NoiseTable
+) -> Floats:
+    """Cramer's V with the noise taken out, for tables of one layer without impossible cells.
+
+    It is not a number for other tables, and where so few people were released that there is none.
+    """
+    if len(possible) > 1 or not possible.all():
+        return np.full(len(released), np.nan)
+    found = (strength(table[0], noise) for table in released)
+    return np.array([np.nan if each is None else each.estimate for each in found])
+
+
+if TYPE_CHECKING:
+    Draws = dict[str, Floats]
+
+CHUNK = 10
+#: Numbers held at a time by one worker.
+_ROOM = 2_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class Summary:
+    """A simulated measure: its mean with the Monte Carlo error, and where its values lie."""
+
+    mean: float
+    error: float
+    low: float
+    median: float
+    high: float
+    releases: int
+
+
+def summary(values: Floats) -> Summary | None:
+    """Mean, error and the 5, 50 and 95 % points; None where the measure has no values.
+
+    >>> summary(np.array([1.0, 2.0, 3.0]))
+    Summary(mean=2.0, error=0.5773502691896258, low=1.1, median=2.0, high=2.9, releases=3)
+    """
+    known = values[np.isfinite(values)]
+    if not known.size:
+        return None
+    error = float(known.std(ddof=1)) / sqrt(known.size) if known.size > 1 else float("nan")
+    low, median, high = (float(q) for q in np.quantile(known, (0.05, 0.5, 0.95)))
+    return Summary(float(known.mean()), error, low, median, high, int(known.size))
+
+
+def simulate(
+    subject: Subject,
+    tables: Sequence[NoiseTable],
+    reps: int,
+    seed: int,
+    *,
+    workers: int = 1,
+    progress: Callable[[int, int], None] = lambda _done, _of: None,
+) -> list[Draws]:
+    """Every measure of `reps` simulated releases under each noise table.
+
+    Args:
+        subject: What is assessed.
+        tables: The noise tables.
+        reps: How many releases of each.
+        seed: Of the generator.
+        workers: How many chunks are worked on at a time; the outcome does not depend on it.
+        progress: Told how many chunks are done, of how many.
+    """
+    size = max(1, min(CHUNK, _ROOM // subject.counts.size))
+    starts = range(0, reps, size)
+    tasks = [(table, start) for table in tables for start in starts]
+    done = 0
+    progress(0, len(tasks))
+    parts: list[Draws] = []
+    with ThreadPoolExecutor(workers) as pool:
+        work = (pool.submit(_chunk, subject, t, s, min(size, reps - s), seed, reps) for t, s in tasks)
+        for part in list(work):
+            parts.append(part.result())
+            done += 1
+            progress(done, len(tasks))
+    each = len(starts)
+    return [_concatenate(parts[k * each : (k + 1) * each]) for k in range(len(tables))]
+
+
+def _concatenate(parts: Sequence[Draws]) -> Draws:
+    return {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
+
+
+def releases(subject: Subject, noise: NoiseTable, reps: int, seed: int, chunk: int = 0) -> NDArray[np.int64]:
+    """Simulated releases before clipping, as releases x layers x rows x columns; impossible cells hold 0."""
+    generator = np.random.default_rng(np.random.SeedSequence((seed, chunk)))
+    counts = np.broadcast_to(subject.counts, (reps, *subject.counts.shape))
+    keys = generator.integers(0, noise.modulus, counts.shape, dtype=np.uint64)
+    return np.where(subject.possible, counts + noise.noise(counts, keys), 0)
+
+
+def _chunk(subject: Subject, noise: NoiseTable, start: int, reps: int, seed: int, of: int) -> Draws:
+    released = releases(subject, noise, reps, seed, start)
+    raw = released[:, subject.possible]
+    shown = np.maximum(raw, 0) if subject.clip else raw
+    true = subject.flat
+    draws = {
+        "l1": losses.l1(true, shown),
+        "l2": losses.l2(true, shown),
+        "l3": losses.l3(true, shown),
+        "hellinger": losses.hellinger(true, shown),
+        "rm": risk(true, shown),
+        "perturbed": (shown != true).mean(axis=1),
+        "false_zeros": ((shown <= 0) & (true > 0)).sum(axis=1).astype(np.float64),
+    }
+    tested = max(0, min(reps, releases_to_test(subject, noise, of) - start))
+    return draws | _naive(subject, released) | _aware(subject, released, noise, tested)
+
+
+def _naive(subject: Subject, released: NDArray[np.int64]) -> Draws:
+    exact, found = analyse(subject.counts[None], subject.possible), analyse(released, subject.possible)
+    draws = {"total_variation": total_variation(exact.fitted[0], found.fitted)}
+    if subject.two_way:
+        draws |= {
+            "chi_square": found.pearson,
+            "p_value": found.p_value,
+            "likelihood_ratio": found.ratio,
+            "cramers_v": found.association,
+        }
+    return draws
+
+
+def _aware(subject: Subject, released: NDArray[np.int64], noise: NoiseTable, tested: int) -> Draws:
+    if not subject.two_way:
+        return {}
+    blank = np.full(len(released), np.nan)
+    draws = {name: blank.copy() for name in ("aware_ratio", "aware_p_value", "corrected_v")}
+    if tested:
+        statistic, p_value = aware_tests(released[:tested], subject.possible, noise)
+        draws["aware_ratio"][:tested], draws["aware_p_value"][:tested] = statistic, p_value
+        draws["corrected_v"][:tested] = association_without_noise(released[:tested], subject.possible, noise)
+    return draws

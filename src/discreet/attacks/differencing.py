@@ -1,0 +1,282 @@
+"""Evidence: how much more likely the released numbers are if Bob is in the first cell than if he is not.
+
+Two cells a, b with the same people but, perhaps, Bob; n is the unknown number of the others, with a flat prior:
+
+    Bob out:  P(a, b) = sum over n of P_n(a) [a = b]         noise keyed by participants: one number
+              P(a, b) = sum over n of P_n(a) P_n(b)          noise keyed by participants and description
+    Bob in:   P(a, b) = sum over n of P_(n+1)(a) P_n(b)      other people, other noise
+
+The logarithm of their ratio is the evidence. It is infinite where one of them is zero: that is a proof.
+
+Source: Rinott et al. (2018), sections 2.2 and 4.1 (the set S = {b1 != b2} has probability zero without Bob).
+
+Bob: two cells that differ by one person, asked again and again in other company.
+
+Bob is the only worker of his workplace hired today. For a context c (everybody, or those who share one of Bob's
+known traits, alone or together with others) the attacker asks for
+
+    A_c   workers of the workplace in c, by salary
+    B_c   the same, in service for more than a day
+
+In one column of the two tables the people are the same; in the other they differ by Bob. Where the noise is keyed by
+participants the first column shows the same numbers, always: a column that differs is a proof of where Bob is.
+Otherwise each pair is evidence (`evidence`), and evidence adds up. Under `dp` the cell "hired today" itself is asked,
+once for every released margin: other contexts are sums of cells that are known already.
+
+Source: Rinott et al. (2018), section 2.2, second paragraph, and the end of section 4.1.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from functools import lru_cache, partial
+from itertools import combinations
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from discreet.attacks.knowledge import CELLKEY, DP, UNPROTECTED, QueryCache, epsilon_of_margins
+from discreet.errors import BadRequest
+from discreet.model.request import TableRequest
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+    from numpy.typing import NDArray
+
+    from discreet.attacks.knowledge import Interface, Knowledge
+    from discreet.model.dataset import Dataset
+    from discreet.model.universe import Margin
+    from discreet.noise.table import NoiseRow, NoiseTable
+
+
+@lru_cache(maxsize=4096)
+def release_probability(noise: NoiseTable, count: int, released: int) -> float:
+    """The probability that a count is released as a number."""
+    return _probabilities(noise.row(count)).get(released - count, 0.0)
+
+
+@lru_cache(maxsize=4096)
+def _probabilities(row: NoiseRow) -> dict[int, float]:
+    return {value: mass / row.modulus for value, mass in zip(row.values, row.masses(), strict=True)}
+
+
+@lru_cache(maxsize=65536)
+def pair_evidence(noise: NoiseTable, first: int, second: int, *, shared: bool) -> float:
+    """The evidence of two released numbers that the first cell holds one person more.
+
+    Args:
+        noise: The law of the noise.
+        first: The number of the cell that Bob may be in.
+        second: The number of the same cell without him.
+        shared: Whether the same people have the same number (noise keyed by participants alone).
+
+    >>> from discreet.noise import maxent
+    >>> noise = maxent(D=5, V=3, js=2)
+    >>> pair_evidence(noise, 21, 20, shared=True), pair_evidence(noise, 20, 20, shared=True) < 0
+    (inf, True)
+    """
+    counts = range(max(0, min(first, second) - noise.largest - 1), max(first, second) + noise.largest + 1)
+    joined = sum(
+        release_probability(noise, n + 1, first) * release_probability(noise, n, second) for n in counts
+    )
+    if shared:
+        alone = sum(release_probability(noise, n, first) for n in counts) if first == second else 0.0
+    else:
+        alone = sum(
+            release_probability(noise, n, first) * release_probability(noise, n, second) for n in counts
+        )
+    return log_ratio(joined, alone)
+
+
+def cell_evidence(row: NoiseRow, released: int) -> float:
+    """The evidence of one released number that its cell holds Bob, where it can hold nobody else: 1 against 0.
+
+    >>> from discreet.noise import laplace
+    >>> row = laplace(epsilon=0.5).rows[0]
+    >>> round(cell_evidence(row, 3), 6), round(cell_evidence(row, 0), 6)
+    (0.5, -0.5)
+    """
+    masses = _probabilities(row)
+    return log_ratio(masses.get(released - 1, 0.0), masses.get(released, 0.0))
+
+
+def log_ratio(yes: float, no: float) -> float:
+    """log(yes / no), infinite where one is impossible; nothing is learnt from what neither explains."""
+    if yes == 0 and no == 0:
+        return 0.0
+    return math.inf if no == 0 else -math.inf if yes == 0 else math.log(yes / no)
+
+
+def apply_to_pairs(
+    evidence: Callable[[int, int], float], first: NDArray[np.int64], second: NDArray[np.int64]
+) -> NDArray[np.float64]:
+    """A function of two numbers on two arrays; equal pairs are worked out once."""
+    pairs, place = np.unique(np.stack([first.ravel(), second.ravel()]), axis=1, return_inverse=True)
+    found = np.array([evidence(int(a), int(b)) for a, b in pairs.T])
+    return found[place.reshape(first.shape)]
+
+
+def add_evidence(for_him: NDArray[np.float64], against: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Evidence for minus evidence against; two proofs that contradict each other cancel."""
+    with np.errstate(invalid="ignore"):
+        return np.nan_to_num(for_him - against, nan=0.0, posinf=np.inf, neginf=-np.inf)
+
+
+#: Whom a pair of tables is about: everybody (no variable), or those with one of some codes of a variable.
+Context = tuple[str, tuple[str, ...]] | None
+
+
+@dataclass(frozen=True, slots=True)
+class Scene:
+    """Which variables play which part, all of them public.
+
+    Args:
+        place: The variable of the workplaces.
+        sensitive: What the attacker wants to know, with two categories: yes and no.
+        alone: The variable and the code that only Bob has at his workplace.
+    """
+
+    place: str
+    sensitive: str
+    alone: tuple[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class Bob:
+    """What the attacker knows of one person: the workplace, and traits."""
+
+    place: str
+    traits: tuple[tuple[str, str], ...]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Findings:
+    """What the attack found, one line for each Bob, one column for each pair of tables.
+
+    Args:
+        evidence: Log-likelihood ratio of yes against no of each pair; infinite for a proof.
+        differs: Whether the two numbers differ, in the column "yes" and in the column "no".
+        queries: How many different tables had been asked after each pair.
+        epsilon: Under `dp`, what the margins asked so far cost together.
+        rows: Under `dp`, the noise of the margins in which Bob's own cells were read, in order.
+    """
+
+    evidence: NDArray[np.float64]
+    differs: NDArray[np.bool_]
+    queries: tuple[int, ...]
+    epsilon: tuple[float, ...] | None = None
+    rows: tuple[NoiseRow, ...] = ()
+
+
+def contexts(bob: Bob, dataset: Dataset) -> Iterator[Context]:
+    """Groups that Bob belongs to: everybody, those like him, those like him in any other company.
+
+    Traits alone come first, then his category in union with 1, 2, ... others; the union of all is everybody.
+    """
+    yield None
+    codes = {name: dataset.variable(name).codes for name, _ in bob.traits}
+    for extra in range(max((len(each) for each in codes.values()), default=1)):
+        for name, code in bob.traits:
+            own, all_codes = codes[name].index(code), codes[name]
+            for others in combinations(range(1, len(all_codes)), extra):
+                if extra < len(all_codes) - 1:
+                    places = sorted((own + step) % len(all_codes) for step in (0, *others))
+                    yield name, tuple(all_codes[place] for place in places)
+
+
+def attack(
+    interface: Interface, knowledge: Knowledge, scene: Scene, bobs: Sequence[Bob], pairs: int
+) -> Findings:
+    """Ask so many pairs of tables about every Bob.
+
+    Raises:
+        BadRequest: There are not so many contexts.
+    """
+    plans = [list(contexts(bob, knowledge.dataset)) for bob in bobs]
+    available = min(map(len, plans), default=0)
+    if not 1 <= pairs <= available:
+        raise BadRequest(f"{pairs} pairs are asked for.", f"Give a number from 1 to {available}.")
+    asking = _Queries(QueryCache(interface), knowledge, scene, bobs)
+    evidence = np.zeros((len(bobs), pairs))
+    differs = np.zeros((len(bobs), pairs, 2), dtype=np.bool_)
+    queries, losses = [], []
+    for pair in range(pairs):
+        for context in dict.fromkeys(plan[pair] for plan in plans):
+            here = np.array([number for number, plan in enumerate(plans) if plan[pair] == context])
+            evidence[here, pair], differs[here, pair] = asking.pair(context, here)
+        queries.append(asking.notebook.asked)
+        losses.append(asking.loss())
+    epsilon = tuple(losses) if knowledge.protection == DP else None
+    return Findings(evidence, differs, tuple(queries), epsilon, tuple(asking.read.values()))
+
+
+@dataclass(frozen=True, slots=True)
+class _Queries:
+    """The tables of one attack, asked for all Bobs at once."""
+
+    notebook: QueryCache
+    knowledge: Knowledge
+    scene: Scene
+    bobs: Sequence[Bob]
+    read: dict[Margin, NoiseRow] = field(default_factory=dict)
+    answered: dict[TableRequest, Margin] = field(default_factory=dict)
+
+    def pair(
+        self, context: Context, here: NDArray[np.int64]
+    ) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
+        """The evidence of one pair of tables about some Bobs, and in which columns its numbers differ."""
+        name, alone = self.scene.alone
+        rest = tuple(code for code in self.knowledge.dataset.variable(name).codes if code != alone)
+        first, second = self._numbers(context, None, here), self._numbers(context, (name, rest), here)
+        if self.knowledge.protection == DP:
+            return self._own_cells(context, here), first != second
+        columns = apply_to_pairs(self._of_pair, first, second)
+        return add_evidence(columns[:, 0], columns[:, 1]), first != second
+
+    def loss(self) -> float:
+        """Under `dp`, the epsilon of all margins that have answered."""
+        if self.knowledge.protection != DP:
+            return 0.0
+        for request in self.notebook.answers:
+            if request not in self.answered:
+                self.answered[request] = self.knowledge.answered_by(request)[0].margin
+        return float(epsilon_of_margins(self.knowledge.declared, set(self.answered.values())))
+
+    def _of_pair(self, first: int, second: int) -> float:
+        """The evidence of two numbers of one column that Bob is in it."""
+        if self.knowledge.protection == UNPROTECTED:
+            return log_ratio(float(first - second == 1), float(first == second))
+        shared = self.knowledge.protection == CELLKEY
+        return pair_evidence(self.knowledge.law, first, second, shared=shared)
+
+    def _own_cells(self, context: Context, here: NDArray[np.int64]) -> NDArray[np.float64]:
+        """Under `dp`: Bob's own cells of a margin that was not read yet; unions are sums of what is known."""
+        if context is not None and len(context[1]) > 1:
+            return np.zeros(here.size)
+        name, alone = self.scene.alone
+        request = self._request(context, (name, (alone,)))
+        table = self.knowledge.answered_by(request)[0]
+        row = self.read.setdefault(table.margin, table.noise.rows[0])
+        cells = self._numbers(context, (name, (alone,)), here)
+        found = np.vectorize(partial(cell_evidence, row), otypes=[np.float64])(cells)
+        return add_evidence(found[:, 0], found[:, 1])
+
+    def _numbers(
+        self, context: Context, also: tuple[str, tuple[str, ...]] | None, here: NDArray[np.int64]
+    ) -> NDArray[np.int64]:
+        """The two released numbers, yes and no, at the workplaces of some Bobs."""
+        answer = self.notebook.ask(self._request(context, also))
+        lines = {code: line for line, code in enumerate(answer.codes[0])}
+        return answer.values[[lines[self.bobs[number].place] for number in here]]
+
+    def _request(self, context: Context, also: tuple[str, tuple[str, ...]] | None) -> TableRequest:
+        filters = tuple(each for each in (context, also) if each is not None)
+        return TableRequest(
+            self.knowledge.dataset.id,
+            (self.scene.place,),
+            (self.scene.sensitive,),
+            filters=filters,
+            totals=False,
+        )

@@ -1,0 +1,180 @@
+"""Lines of a table: parts and their total, two equations a line, solved by passing messages.
+
+A cell has an unknown count n, of which only some values are possible, each with a likelihood. A line is a total and
+its parts. True counts add up, and so do true weighted counts W, of which a reading tells an interval for each n:
+
+    n_T = sum of n_k        W_T = sum of W_k
+
+First every value that no line allows is struck out, until nothing changes: a cell with one value left is certain,
+since only impossible values go. Then beliefs are passed between cells and lines (sum-product), and the best guess is
+the value believed most. With no readings the same lines are solved by counts alone: that is the baseline.
+
+Source: Pearl (1988), chapter 4; Kschischang, Frey & Loeliger (2001).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from numpy.typing import NDArray
+
+if TYPE_CHECKING:
+    #: For counts of a total and an interval of its weight, how likely that is.
+    Fits = Callable[[NDArray[np.int64], NDArray[np.float64], NDArray[np.float64]], NDArray[np.float64]]
+
+#: A line whose parts have more combinations is solved by its counts alone.
+MOST_COMBINATIONS = 40_000
+SWEEPS = 8
+_DAMPING = 0.3
+_FLOOR = 1e-300
+
+
+@dataclass(eq=False)
+class Unknown:
+    """A cell's count: what it can be, and what it weighs then.
+
+    Args:
+        counts: The possible counts, a range.
+        likelihood: Of each; zero once it is struck out.
+        low: The least weighted count, for each.
+        high: The largest.
+        fits: How well the cell, as a total, goes with a count and an interval of weight; None where nothing is known.
+    """
+
+    counts: NDArray[np.int64]
+    likelihood: NDArray[np.float64]
+    low: NDArray[np.float64]
+    high: NDArray[np.float64]
+    fits: Fits | None = None
+
+    @property
+    def certain(self) -> bool:
+        """Whether one count is left."""
+        return int(np.count_nonzero(self.likelihood)) == 1
+
+    def strike(self, possible: NDArray[np.bool_]) -> bool:
+        """Strike out what is not possible; tells whether that was new. What contradicts everything is not believed."""
+        left = np.where(possible, self.likelihood, 0.0)
+        if not left.any() or np.count_nonzero(left) == np.count_nonzero(self.likelihood):
+            return False
+        self.likelihood = left
+        return True
+
+
+@dataclass(eq=False)
+class Line:
+    """A total and its parts, and what each cell has heard from this line."""
+
+    total: Unknown
+    parts: Sequence[Unknown]
+    heard: list[NDArray[np.float64]] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self.heard = [np.ones(cell.counts.size) for cell in self.cells]
+
+    @property
+    def cells(self) -> list[Unknown]:
+        """The total first."""
+        return [self.total, *self.parts]
+
+    @property
+    def weighed(self) -> bool:
+        """Whether the weights of this line can be used."""
+        sizes = [int(np.count_nonzero(part.likelihood)) for part in self.parts]
+        return self.total.fits is not None and float(np.prod(sizes, dtype=float)) <= MOST_COMBINATIONS
+
+    def tell(self, said: Sequence[NDArray[np.float64]]) -> list[NDArray[np.float64]]:
+        """What the line tells each of its cells, given what the others say."""
+        return self._by_weights(said) if self.weighed else self._by_counts(said)
+
+    def _by_weights(self, said: Sequence[NDArray[np.float64]]) -> list[NDArray[np.float64]]:
+        """Every combination of parts, with its count and its weight."""
+        kept = [np.flatnonzero(part.likelihood) for part in self.parts]
+        mesh = np.meshgrid(*kept, indexing="ij")
+        pairs = list(zip(self.parts, mesh, strict=True))
+        counts = np.asarray(sum(part.counts[at] for part, at in pairs))
+        low = np.asarray(sum(part.low[at] for part, at in pairs))
+        high = np.asarray(sum(part.high[at] for part, at in pairs))
+        place = counts - self.total.counts[0]
+        inside = (place >= 0) & (place < self.total.counts.size)
+        place = np.where(inside, place, 0)
+        assert self.total.fits is not None  # noqa: S101 - `weighed` has seen to it
+        score = np.where(inside, self.total.fits(counts, low, high), 0.0)
+        for axis, (at, words) in enumerate(zip(kept, said[1:], strict=True)):
+            score = score * words[at].reshape([-1 if a == axis else 1 for a in range(len(kept))])
+        joint = score * said[0][place]
+        size = self.total.counts.size
+        told = [np.bincount(place.ravel(), score.ravel(), minlength=size).astype(np.float64)]
+        for axis, (at, words) in enumerate(zip(kept, said[1:], strict=True)):
+            others = tuple(a for a in range(len(kept)) if a != axis)
+            message = np.zeros(words.size)
+            message[at] = joint.sum(axis=others) / np.maximum(words[at], _FLOOR)
+            told.append(message)
+        return told
+
+    def _by_counts(self, said: Sequence[NDArray[np.float64]]) -> list[NDArray[np.float64]]:
+        """Sums of counts alone: convolutions of what the parts say."""
+        parts = said[1:]
+        before, after = _running(parts), _running(parts[::-1])[::-1]
+        least = sum(int(part.counts[0]) for part in self.parts)
+        told = [_at(before[-1], least, self.total)]
+        for number, part in enumerate(self.parts):
+            others = np.convolve(before[number], after[number + 1])
+            law = np.convolve(said[0], others[::-1])
+            start = int(self.total.counts[0]) - (least - int(part.counts[0])) - others.size + 1
+            told.append(_at(law, start, part))
+        return told
+
+
+def _running(laws: Sequence[NDArray[np.float64]]) -> list[NDArray[np.float64]]:
+    """The laws of the sums of the first 0, 1, 2, ... of them."""
+    sums = [np.ones(1)]
+    for law in laws:
+        sums.append(np.convolve(sums[-1], law))
+    return sums
+
+
+def _at(law: NDArray[np.float64], start: int, cell: Unknown) -> NDArray[np.float64]:
+    """A law that begins at some count, at the counts of a cell."""
+    place = cell.counts - start
+    inside = (place >= 0) & (place < law.size)
+    return np.where(inside, law[np.where(inside, place, 0)], 0.0)
+
+
+def strike_out(lines: Sequence[Line]) -> None:
+    """Strike out what no line allows, until nothing changes."""
+    changed = True
+    while changed:
+        changed = False
+        for line in lines:
+            words = [(cell.likelihood > 0).astype(float) for cell in line.cells]
+            for cell, told in zip(line.cells, line.tell(words), strict=True):
+                changed |= cell.strike(told > _FLOOR)
+
+
+def believe(cells: Sequence[Unknown], lines: Sequence[Line]) -> list[NDArray[np.float64]]:
+    """The belief in each count of each cell, after messages have passed both ways."""
+    beliefs = {id(cell): cell.likelihood.copy() for cell in cells}
+    for _sweep in range(SWEEPS):
+        for line in lines:
+            said = [
+                _unit(beliefs[id(cell)] / np.maximum(heard, _FLOOR))
+                for cell, heard in zip(line.cells, line.heard, strict=True)
+            ]
+            for number, (cell, told) in enumerate(zip(line.cells, line.tell(said), strict=True)):
+                new = _unit(_unit(told) ** (1 - _DAMPING) * line.heard[number] ** _DAMPING)
+                changed = _unit(said[number] * new)
+                if changed.sum() > 0:
+                    beliefs[id(cell)], line.heard[number] = changed, new
+    return [beliefs[id(cell)] for cell in cells]
+
+
+def _unit(law: NDArray[np.float64]) -> NDArray[np.float64]:
+    total = law.sum()
+    return law / total if total > 0 else law

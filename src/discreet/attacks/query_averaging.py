@@ -1,0 +1,163 @@
+"""Averaging: the same count, asked in many ways, each with noise of its own.
+
+Two kinds of ways to ask for one cell:
+
+    other words   the same people, described differently: children; children, single; children, single or married;
+                  ... (nobody is left out, since children are single by public knowledge)
+    regroupings   the complement: everybody - those who are no children; and sums of parts: children born here or
+                  there + children born elsewhere; every split is another way
+
+The estimate is the mean of the answers, weighted by the inverse of their variance, over the ways whose noise is not
+the same as that of a way already taken:
+
+    keyed by participants                  other words: one number for ever; every regrouping has 2 new noise terms
+    keyed by participants and description  every way has noise of its own
+    dp                                     noise belongs to margins: a margin that was read has nothing new to say
+
+Source: Rinott et al. (2018), section 2.2, third paragraph; docs/methods/attack-averaging.md.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from itertools import chain, combinations, islice
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from discreet.attacks.knowledge import CELLKEY, DP, UNPROTECTED, QueryCache
+from discreet.errors import BadRequest
+from discreet.model.request import TableRequest
+
+if TYPE_CHECKING:
+    from collections.abc import Hashable, Iterator, Sequence
+
+    from numpy.typing import NDArray
+
+    from discreet.attacks.knowledge import Interface, Knowledge
+    from discreet.model.dataset import Dataset
+
+WORDS, PARTS = "other words", "regroupings"
+KINDS = (WORDS, PARTS)
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """The cells that are wanted, one for each place, and what the attacker knows of them.
+
+    Args:
+        place: The variable of the places.
+        of: The variable and code of the people.
+        always: A variable and the code that all these people have by public knowledge.
+        split: A variable by which they can be split.
+    """
+
+    place: str
+    of: tuple[str, str]
+    always: tuple[str, str]
+    split: str
+
+
+@dataclass(frozen=True, slots=True)
+class Way:
+    """One way to ask for a count: the sum over a table's columns, less that of another table if there is one."""
+
+    table: TableRequest
+    less: TableRequest | None = None
+
+    @property
+    def tables(self) -> tuple[TableRequest, ...]:
+        """What must be asked."""
+        return (self.table,) if self.less is None else (self.table, self.less)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Estimates:
+    """The estimates after 1, 2, ... ways of asking.
+
+    Args:
+        values: One line a place, one column a way.
+        queries: How many different tables had been asked after each way.
+        variance: The variance that the attacker expects after each way.
+    """
+
+    values: NDArray[np.float64]
+    queries: tuple[int, ...]
+    variance: tuple[float, ...]
+
+
+def ways(cell: Cell, dataset: Dataset, kind: str) -> Iterator[Way]:
+    """The ways of a kind; the first is the plain question, and all of them ask for the same people."""
+    people = (cell.of[0], (cell.of[1],))
+    yield Way(_table(cell, dataset, people))
+    if kind == WORDS:
+        name, own = cell.always
+        for more in _subsets([code for code in dataset.variable(name).codes if code != own]):
+            yield Way(_table(cell, dataset, people, (name, (own, *more))))
+    elif kind == PARTS:
+        others = tuple(code for code in dataset.variable(cell.of[0]).codes if code != cell.of[1])
+        yield Way(_table(cell, dataset), less=_table(cell, dataset, (cell.of[0], others)))
+        first, *rest = dataset.variable(cell.split).codes
+        for more in _subsets(rest):
+            other = tuple(code for code in rest if code not in more)
+            yield Way(_split_table(cell, dataset, ((first, *more), other)))
+    else:
+        raise BadRequest(f'There is no way of asking "{kind}".', f"Take one of: {', '.join(KINDS)}.")
+
+
+def _subsets(codes: Sequence[str]) -> Iterator[tuple[str, ...]]:
+    """All subsets but the whole, small ones first."""
+    return chain.from_iterable(combinations(codes, size) for size in range(len(codes)))
+
+
+def attack(interface: Interface, knowledge: Knowledge, cell: Cell, kind: str, most: int) -> Estimates:
+    """Ask in up to so many ways, or in as many as there are, and average."""
+    notebook = QueryCache(interface)
+    seen: set[Hashable] = set()
+    weight, total = 0.0, np.zeros(len(knowledge.dataset.variable(cell.place)))
+    values, queries, variance = [], [], []
+    for way in islice(ways(cell, knowledge.dataset, kind), most):
+        answer = _answer(notebook, way)
+        source, spread = _noise(knowledge, way)
+        if source not in seen:
+            seen.add(source)
+            weight, total = weight + 1 / spread, total + answer / spread
+        values.append(total / weight)
+        queries.append(notebook.asked)
+        variance.append(0.0 if knowledge.protection == UNPROTECTED else 1 / weight)
+    return Estimates(np.stack(values, axis=1), tuple(queries), tuple(variance))
+
+
+def _answer(notebook: QueryCache, way: Way) -> NDArray[np.int64]:
+    """One number a place: parts added up, what is too much taken off."""
+    sums = [notebook.ask(table).values for table in way.tables]
+    numbers: list[NDArray[np.int64]] = [each.reshape(each.shape[0], -1).sum(axis=1) for each in sums]
+    return numbers[0] if way.less is None else numbers[0] - numbers[1]
+
+
+def _noise(knowledge: Knowledge, way: Way) -> tuple[Hashable, float]:
+    """Where the noise of an answer comes from, and its variance: ways of one source are the same number."""
+    columns = [2 if table.groups else 1 for table in way.tables]
+    if knowledge.protection == UNPROTECTED:
+        return way, 1.0
+    if knowledge.protection == DP:
+        answered = [knowledge.answered_by(table) for table in way.tables]
+        spread = sum(
+            float(table.noise.rows[0].variance()) * each * number
+            for (table, each), number in zip(answered, columns, strict=True)
+        )
+        return frozenset(table.margin for table, _ in answered), spread
+    one_number = knowledge.protection == CELLKEY and sum(columns) == 1
+    return "participants" if one_number else way, float(knowledge.law.rows[-1].variance()) * sum(columns)
+
+
+def _table(cell: Cell, dataset: Dataset, *filters: tuple[str, tuple[str, ...]]) -> TableRequest:
+    return TableRequest(dataset.id, (cell.place,), filters=filters, totals=False)
+
+
+def _split_table(cell: Cell, dataset: Dataset, groups: tuple[tuple[str, ...], ...]) -> TableRequest:
+    return replace(
+        _table(cell, dataset, (cell.of[0], (cell.of[1],))),
+        columns=(cell.split,),
+        groups=((cell.split, groups),),
+    )

@@ -1,0 +1,456 @@
+"""What a released weighted count tells of the true one, form by form, for each count that the cell may have.
+
+With ñ the released count, R the released weighted count (rounded to whole people) and w̄ the average weight:
+
+    cell-average                R = ñ W/n            W = n R/ñ: the quotient is the exact mean weight
+    overall-average             R = W + (ñ - n) w̄    W = R - (ñ - n) w̄
+    largest-weight-with-counts  R = g (t + ñ - n)    W = R - (ñ - n) g, to half a step g either side
+    any other form              a function of noisy counts and public weights: 0 < W < n times the largest weight
+
+`largest-weight` as it is served tells steps with noise of their own and no count. Then the count is what the steps
+allow: P(R | n) is that of the noise on round(W/g) steps, W being between n times the least and the largest weight.
+
+Source: docs/methods/survey-weights.md; Shlomo, Krenzke & Li (2019), eqs 3-5.
+
+Counts from weights: what count, weighted count and sampling error of the same cells tell together.
+
+Tables of both measures are asked for. The same cell in two tables is one unknown. What is used, in this order:
+
+    quotients            the released pair tells the true weighted count W for each possible count n (`weight_reading`)
+    known totals         calibrated surveys add up to published populations: W is known
+    common denominators  people of one weighting class have one weight w: n w = W in all its cells, so w is what
+                         divides them all, unless it is known anyway; then n = W / w must be whole
+    addition             parts add up to totals in counts and in weights, over all tables (`lines`)
+    errors               what errors and noise shares tell of counts beside the number itself: by the rule that they
+                         are made by where the weights of a cell are known, else learnt from invented surveys with
+                         known counts (`Experience`), no rule being assumed
+
+Source: docs/methods/attack-weights.md.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter, defaultdict
+from dataclasses import dataclass, field, replace
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from discreet.attacks.knowledge import QueryCache
+from discreet.attacks.message_passing import Line, Unknown, believe, strike_out
+from discreet.model.variable import TOTAL
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+
+    from numpy.typing import NDArray
+
+    from discreet.attacks.knowledge import Interface
+    from discreet.attacks.message_passing import Fits
+    from discreet.model.request import TableRequest
+    from discreet.model.survey import Survey
+    from discreet.noise.table import NoiseTable
+
+CELL_AVERAGE, OVERALL_AVERAGE, SHARED_STEPS, STEPS = (
+    "cell-average",
+    "overall-average",
+    "largest-weight-with-counts",
+    "largest-weight",
+)
+#: Rounding to whole people, and to the last decimal of a weight before it.
+HALF = 0.501
+
+
+@dataclass(frozen=True, eq=False)
+class Reader:
+    """What the attacker knows of a form: its name, the survey's public constants and the law of the noise."""
+
+    form: str
+    survey: Survey
+    law: NoiseTable
+
+    @property
+    def average(self) -> float:
+        """The average weight, N/n."""
+        return float(self.survey.population_size / self.survey.sample_size)
+
+    @property
+    def step(self) -> float:
+        """The largest weight: the step of `largest-weight`."""
+        return float(self.survey.largest_weight)
+
+    def by_counts(self, shown: int) -> Unknown:
+        """A cell of which the released count is known, and nothing else."""
+        counts, likelihood = possible_counts(self.law, shown)
+        return Unknown(counts, likelihood, np.zeros(counts.size), counts.astype(np.float64) * self.step)
+
+    def read(self, shown: int, weighted: int) -> Unknown:
+        """A cell of which the released count and the released weighted count are known."""
+        cell = self.by_counts(shown)
+        interval = self._interval(cell.counts, shown, weighted)
+        if interval is not None:
+            cell.low, cell.high = interval
+            cell.strike((cell.high >= 0) & (cell.low <= cell.counts * self.step + HALF))
+            cell.fits = _interval_likelihood(self, shown, weighted)
+        return cell
+
+    def read_steps(self, weighted: int, least: float, most: float) -> Unknown:
+        """A cell of which the weighted count with noise of its own is known; weights lie between two values."""
+        shown = round(weighted / self.step)
+        steps, likelihood = possible_counts(self.law, shown)
+        top = int(np.ceil((steps[-1] + 1) * self.step / least))
+        first = int(max(0, (steps[0] - 1) * self.step / most))
+        counts = np.arange(first, top + 1)
+        low, high = (counts.astype(np.float64) * weight for weight in (least, most))
+        mean = _mean_between(likelihood, int(steps[0]), low / self.step, high / self.step)
+        return Unknown(counts, mean, low, high, _step_likelihood(self, shown))
+
+    def _interval(
+        self, counts: NDArray[np.int64], shown: int, weighted: int
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64]] | None:
+        """The least and the largest weighted count for each count; None where nothing is told."""
+        if shown <= 0 or weighted <= 0:
+            return None
+        people = counts.astype(np.float64)
+        if self.form == CELL_AVERAGE:
+            return people * ((weighted - HALF) / shown), people * ((weighted + HALF) / shown)
+        if self.form == OVERALL_AVERAGE:
+            middle = weighted - (shown - people) * self.average
+            return middle - HALF, middle + HALF
+        if self.form == SHARED_STEPS:
+            middle = weighted - (shown - people) * self.step
+            return middle - self.step / 2 - HALF, middle + self.step / 2 + HALF
+        return None
+
+
+def _interval_likelihood(reader: Reader, shown: int, weighted: int) -> Fits:
+    """As a total: whether the weight of the parts lies where the reading puts it."""
+
+    def fits(
+        counts: NDArray[np.int64], low: NDArray[np.float64], high: NDArray[np.float64]
+    ) -> NDArray[np.float64]:
+        interval = reader._interval(counts, shown, weighted)  # noqa: SLF001 - of this module
+        assert interval is not None  # noqa: S101 - readings without one have no fits
+        return ((low <= interval[1]) & (high >= interval[0])).astype(float)
+
+    return fits
+
+
+def _step_likelihood(reader: Reader, shown: int) -> Fits:
+    """As a total: how likely the released steps are, for the weight of the parts."""
+    steps, likelihood = possible_counts(reader.law, shown)
+
+    def fits(
+        _counts: NDArray[np.int64], low: NDArray[np.float64], high: NDArray[np.float64]
+    ) -> NDArray[np.float64]:
+        return _mean_between(likelihood, int(steps[0]), low / reader.step, high / reader.step)
+
+    return fits
+
+
+def _mean_between(
+    likelihood: NDArray[np.float64], start: int, low: NDArray[np.float64], high: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """The mean likelihood of the whole steps between two numbers of steps, rounded; `likelihood` begins at `start`."""
+    below = np.concatenate([[0.0], np.cumsum(likelihood)])
+    first, last = (np.floor(each + 0.5).astype(np.int64) - start for each in (low, high))
+    at = [np.clip(each, 0, likelihood.size) for each in (first, last + 1)]
+    return np.asarray((below[at[1]] - below[at[0]]) / (last - first + 1))
+
+
+@lru_cache(maxsize=4096)
+def possible_counts(law: NoiseTable, shown: int) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    """The counts that may have become a released one, as a range, and the probability of each to do so.
+
+    Negative numbers are shown as zero.
+    """
+    counts = np.arange(max(0, shown - law.largest), shown + law.largest + 1)
+    likelihood = np.array([_chance(law, int(count), shown) for count in counts])
+    used = np.flatnonzero(likelihood)
+    inside = slice(int(used[0]), int(used[-1]) + 1)
+    return counts[inside], likelihood[inside]
+
+
+def _chance(law: NoiseTable, count: int, shown: int) -> float:
+    laws = law.row(count).probabilities()
+    return float(sum(chance for noise, chance in laws.items() if max(0, count + noise) == shown))
+
+
+if TYPE_CHECKING:
+    #: Who is counted: the code of each variable that is not a total.
+    Cell = frozenset[tuple[str, str]]
+    Class = tuple[str, ...]
+    #: How believable each count of a cell is by its errors; None where the rule does not tell.
+    ErrorRule = Callable[[Cell, "Seen", NDArray[np.int64]], NDArray[np.float64] | None]
+
+COUNT, WEIGHTED = "count", "weighted"
+#: A weight of a class may be off by so much: weights are rounded to decimals.
+_WEIGHT_ROUNDING = 0.001
+#: Calibrated weights add up to their populations to one in a million.
+_CALIBRATION = 1e-6
+#: Few cases are drawn towards what is believed without an error, as if so many had said it.
+_PRIOR = 20.0
+#: The logarithm of the ratio of two steps in which errors are told apart; a public ladder has wider ones.
+_ERROR_STEP = math.log(1.1)
+
+
+@dataclass(frozen=True, slots=True)
+class PublicFacts:
+    """What the public knows of a survey beside its tables.
+
+    Args:
+        classes: The variables that the weights were made from, and the group of each of their codes: people of the
+            same groups have the same weight.
+        totals: The populations that the weights were calibrated to.
+        counts: Counts that are published, such as the sample size.
+        weights: The weight of each class where it is known; empty where it is not.
+        least: The least weight.
+    """
+
+    classes: Mapping[str, Mapping[str, str]]
+    totals: Mapping[Cell, float]
+    counts: Mapping[Cell, int]
+    weights: Mapping[Class, float] = field(default_factory=dict)
+    least: float = 1.0
+
+    def bounds(self, cell: Cell, most: float) -> tuple[float, float]:
+        """The least and the largest weight of anybody in a cell; `most` where weights are not known."""
+        codes = dict(cell)
+        wanted = [groups.get(codes.get(name, "")) for name, groups in self.classes.items()]
+        weights = [
+            weight
+            for group, weight in self.weights.items()
+            if all(want in {None, own} for want, own in zip(wanted, group, strict=True))
+        ] or [self.least, most]
+        return min(weights) - _WEIGHT_ROUNDING, max(weights) + _WEIGHT_ROUNDING
+
+    def class_of(self, cell: Cell) -> Class | None:
+        """The weighting class of everybody in a cell; None where there are several."""
+        codes = dict(cell)
+        if not self.classes or not set(self.classes) <= set(codes):
+            return None
+        return tuple(groups[codes[name]] for name, groups in self.classes.items())
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """What was released of one cell; None for what was not asked."""
+
+    count: int | None = None
+    weighted: int | None = None
+    error: int | None = None
+    noise_share: int | None = None
+
+    @property
+    def shown(self) -> int:
+        """The number beside which an error is read."""
+        return int(self.count if self.count is not None else self.weighted or 0)
+
+    @property
+    def step(self) -> tuple[int, int | None]:
+        """The error in steps of a tenth of itself: surveys differ a little in their design effects; the noise's share."""
+        error = -1 if self.error is None or self.error <= 0 else round(math.log(self.error) / _ERROR_STEP)
+        return error, self.noise_share
+
+
+class Experience:
+    """How counts go with a released number and its error, learnt where the truth is known.
+
+        factor(n | shown, error) = P(n | shown, error) / P(n | shown)
+
+    Both are shares among the cells of invented surveys; few cases are drawn towards 1. If the errors are a function
+    of the number shown, every factor is 1.
+    """
+
+    def __init__(self, lessons: Iterable[tuple[Seen, int]] = ()) -> None:
+        self._with: dict[tuple[int, tuple[int, int | None]], Counter[int]] = defaultdict(Counter)
+        self._without: dict[int, Counter[int]] = defaultdict(Counter)
+        for seen, truth in lessons:
+            if seen.error is not None:
+                self._with[seen.shown, seen.step][truth] += 1
+                self._without[seen.shown][truth] += 1
+
+    def factors(self, seen: Seen, counts: NDArray[np.int64]) -> NDArray[np.float64]:
+        """How much more believable each count is, the error being known."""
+        both, alone = self._with.get((seen.shown, seen.step)), self._without.get(seen.shown)
+        if not both or both == alone:
+            return np.ones(counts.size)
+        share = np.array([(alone or both)[int(n)] + 1.0 for n in counts])
+        share /= share.sum()
+        cases = np.array([both[int(n)] for n in counts]) + _PRIOR * share
+        return np.asarray(cases / cases.sum() / share)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Findings:
+    """What the attack says of each cell.
+
+    Args:
+        cells: Who is counted in each.
+        guesses: The count that is believed most.
+        certain: Whether no other count is possible.
+        queries: How many tables were asked for.
+    """
+
+    cells: tuple[Cell, ...]
+    guesses: NDArray[np.int64]
+    certain: NDArray[np.bool_]
+    queries: int
+
+
+def attack(
+    interface: Interface,
+    reader: Reader,
+    tables: Sequence[TableRequest],
+    outside: PublicFacts,
+    measures: Sequence[str] = (COUNT, WEIGHTED),
+    experience: Experience | None = None,
+    rule: ErrorRule = lambda _cell, _seen, _counts: None,
+) -> Findings:
+    """Ask for some tables in some measures, and say what the counts were."""
+    notebook = QueryCache(interface)
+    seen, frames = query_tables(notebook, tables, measures)
+    unknowns = {cell: _unknown_count(reader, outside, cell, each) for cell, each in seen.items()}
+    for cell, unknown in unknowns.items():
+        if experience is not None:
+            factors = rule(cell, seen[cell], unknown.counts)
+            # A rule that no count fits is not the rule of this server.
+            if factors is None or not factors.any():
+                factors = experience.factors(seen[cell], unknown.counts)
+            unknown.likelihood = unknown.likelihood * factors
+    _apply_class_weights(reader, outside, unknowns)
+    lines = [
+        Line(unknowns[total], [unknowns[part] for part in parts])
+        for total, parts in dict.fromkeys(line for frame in frames for line in _lines(frame))
+    ]
+    strike_out(lines)
+    beliefs = believe(list(unknowns.values()), lines)
+    pairs = zip(unknowns.values(), beliefs, strict=True)
+    return Findings(
+        tuple(unknowns),
+        np.array([unknown.counts[int(np.argmax(belief))] for unknown, belief in pairs]),
+        np.array([unknown.certain for unknown in unknowns.values()]),
+        notebook.asked,
+    )
+
+
+def query_tables(
+    notebook: QueryCache, tables: Sequence[TableRequest], measures: Sequence[str]
+) -> tuple[dict[Cell, Seen], list[NDArray[Any]]]:
+    """Ask for tables in all measures: what was released of each cell, and the cells of each table in their places."""
+    seen: dict[Cell, Seen] = {}
+    frames = []
+    for table in tables:
+        for measure in measures:
+            answer = notebook.ask(replace(table, measure=measure))
+            frame = _frame(table, answer.codes)
+            for place in np.ndindex(*answer.values.shape):
+                cell: Cell = frame.item(place)
+                value = int(answer.values[place])
+                old = seen.get(cell, Seen())
+                if answer.missing[place]:
+                    continue
+                error, part = (
+                    None if beside is None else int(beside[place])
+                    for beside in (answer.errors, answer.noise_shares)
+                )
+                seen[cell] = (
+                    replace(old, count=value)
+                    if measure == COUNT
+                    else replace(old, weighted=value, error=error, noise_share=part)
+                )
+        frames.append(frame)
+    return {cell: each for cell, each in seen.items() if each != Seen()}, frames
+
+
+def _frame(table: TableRequest, codes: tuple[tuple[str, ...], ...]) -> NDArray[Any]:
+    """Who is counted in each place of a table; a filter of one code says so of everybody."""
+    fixed = [(name, chosen[0]) for name, chosen in table.filters if len(chosen) == 1]
+    frame = np.empty(tuple(map(len, codes)), dtype=np.object_)
+    for place in np.ndindex(*frame.shape):
+        here = [(name, axis[at]) for name, axis, at in zip(table.variables, codes, place, strict=True)]
+        frame[place] = frozenset(fixed + [(name, code) for name, code in here if code != TOTAL])
+    return frame
+
+
+def _lines(frame: NDArray[Any]) -> Iterator[tuple[Cell, tuple[Cell, ...]]]:
+    """Each total of a table with its parts: totals stand last."""
+    for axis in range(frame.ndim):
+        for line in np.moveaxis(frame, axis, -1).reshape(-1, frame.shape[axis]):
+            yield line[-1], tuple(line[:-1])
+
+
+def _unknown_count(reader: Reader, outside: PublicFacts, cell: Cell, seen: Seen) -> Unknown:
+    """What the numbers of one cell tell of its count."""
+    if seen.count is None:
+        unknown = reader.read_steps(seen.weighted or 0, *outside.bounds(cell, reader.step))
+    elif seen.weighted is None:
+        unknown = reader.by_counts(seen.count)
+    else:
+        unknown = reader.read(seen.count, seen.weighted)
+    if cell in outside.counts:
+        unknown.strike(unknown.counts == outside.counts[cell])
+    if seen.weighted is not None and cell in outside.totals:
+        _apply_weight(unknown, outside.totals[cell], flat=reader.form == STEPS)
+    return unknown
+
+
+def _apply_weight(unknown: Unknown, weight: float, *, flat: bool) -> None:
+    """The weighted count is known: only counts whose reading meets it remain; with noise of its own, it tells none."""
+    slack = 1 + weight * _CALIBRATION
+    possible = (unknown.low <= weight + slack) & (unknown.high >= weight - slack)
+    if flat:
+        unknown.likelihood, unknown.fits = possible.astype(float), None
+    elif unknown.fits is not None:
+        unknown.strike(possible)
+        unknown.low = np.full(unknown.counts.size, weight - slack)
+        unknown.high = np.full(unknown.counts.size, weight + slack)
+
+
+def _apply_class_weights(reader: Reader, outside: PublicFacts, unknowns: Mapping[Cell, Unknown]) -> None:
+    """Find the weight of each class from its cells, or take it as known, and strike out what is no multiple of it."""
+    classes: dict[Class, list[Unknown]] = defaultdict(list)
+    for cell, unknown in unknowns.items():
+        group = outside.class_of(cell)
+        if group is not None and unknown.fits is not None and reader.form != STEPS:
+            classes[group].append(unknown)
+    for group, cells in classes.items():
+        weight = outside.weights.get(group)
+        known = None if weight is None else [(weight - _WEIGHT_ROUNDING, weight + _WEIGHT_ROUNDING)]
+        weights = known or common_weights(cells)
+        for unknown in cells if weights else ():
+            _strike_by_weights(unknown, weights)
+
+
+def common_weights(cells: Sequence[Unknown]) -> list[tuple[float, float]]:
+    """The weights that one person may have, as intervals, if all people of these cells have the same."""
+    found = [(0.0, float("inf"))]
+    for cell in sorted(cells, key=lambda each: -each.counts[-1]):
+        found = [
+            (max(low, a), min(high, b))
+            for low, high in found
+            for a, b in _each_weight(cell)
+            if max(low, a) <= min(high, b)
+        ]
+    return found
+
+
+def _each_weight(cell: Unknown) -> list[tuple[float, float]]:
+    """The weight of one person, for each possible count above zero; the same interval once."""
+    at = np.flatnonzero((cell.likelihood > 0) & (cell.counts > 0))
+    slack = _WEIGHT_ROUNDING
+    pairs = zip(cell.low[at] / cell.counts[at] - slack, cell.high[at] / cell.counts[at] + slack, strict=True)
+    return sorted({(round(float(low), 9), round(float(high), 9)) for low, high in pairs})
+
+
+def _strike_by_weights(cell: Unknown, weights: Sequence[tuple[float, float]]) -> None:
+    """Keep the counts whose weight per person is among the possible ones, and narrow their weighted count."""
+    each = np.maximum(cell.counts, 1)
+    low, high = cell.low / each, cell.high / each
+    met = [(low <= b + _WEIGHT_ROUNDING) & (high >= a - _WEIGHT_ROUNDING) for a, b in weights]
+    cell.strike(np.any(met, axis=0) | (cell.counts == 0))
+    least, most = min(a for a, _ in weights), max(b for _, b in weights)
+    cell.low = np.maximum(cell.low, cell.counts * (least - _WEIGHT_ROUNDING))
+    cell.high = np.minimum(cell.high, cell.counts * (most + _WEIGHT_ROUNDING))

@@ -1,0 +1,216 @@
+"""What the shell may offer when somebody presses Tab: datasets of the workspace, and variables of a dataset.
+
+Only names of folders and the stored descriptions are read, which are public; no record and no library.
+
+Options that several commands share, and how a command opens its workspace.
+
+The options that say which table, declared once: a command has them as one value.
+
+    @asks_table
+    def interval(dataset: PlaceArgument, asked: Asked, ...):
+        place.request(**asked, measure=measure)
+
+On the command line they stand where `asked` stands.
+"""
+
+from __future__ import annotations
+
+import inspect
+import tomllib
+from functools import wraps
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, TypeAlias, get_type_hints
+
+import typer
+
+from discreet.errors import BadRequest, DiscreetError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from discreet.release.dataset_registry import DatasetRegistry
+    from discreet.workspace.options import Options
+
+
+def complete_dataset(context: typer.Context, incomplete: str) -> list[str]:
+    """The ids of the workspace's datasets."""
+    return sorted(
+        path.parent.name
+        for path in _version_pointers(context, "*")
+        if path.parent.name.startswith(incomplete)
+    )
+
+
+def complete_variable(context: typer.Context, incomplete: str) -> list[str]:
+    """The variables of the dataset on the line; of a list with commas the last one is completed.
+
+    While an option lacks its value (`--rows` and a space) Typer has not read the dataset: then those of all are offered.
+    """
+    before, comma, last = incomplete.rpartition(",")
+    dataset = context.params.get("dataset") or "*"
+    names = dict.fromkeys(
+        name for path in _version_pointers(context, dataset) for name in _variable_names(path)
+    )
+    return [
+        f"{before}{comma}{name}" for name in names if name.startswith(last) and name not in before.split(",")
+    ]
+
+
+def _version_pointers(context: typer.Context, dataset: str) -> list[Path]:
+    """The pointers to the versions that are served; none where there is no workspace."""
+    from discreet.workspace.options import workspace_folder
+
+    try:
+        folder = workspace_folder(context.params.get("workspace"))
+    except DiscreetError:
+        return []
+    return list((folder / "datasets").glob(f"{dataset}/current"))
+
+
+def _variable_names(pointer: Path) -> list[str]:
+    try:
+        description = pointer.parent / pointer.read_text("ascii").strip() / "dataset.toml"
+        return [variable["name"] for variable in tomllib.loads(description.read_text("utf-8"))["variable"]]
+    except (OSError, ValueError, KeyError):
+        return []
+
+
+#: The API key of who asks: in the environment, since a command line is seen by others.
+KEY_ENVIRONMENT = "DISCREET_KEY"
+WorkspaceOption = Annotated[
+    Path | None,
+    typer.Option(
+        "--workspace", "-w", help="The folder of the workspace; by default DISCREET_WORKSPACE, else the demo."
+    ),
+]
+DatasetArgument = Annotated[str, typer.Argument(help="The dataset's id.", autocompletion=complete_dataset)]
+TargetArgument = Annotated[
+    str,
+    typer.Argument(
+        help="The dataset's id, or its address on a server: https://host/datasets/ID.",
+        autocompletion=complete_dataset,
+    ),
+]
+VersionOption = Annotated[
+    str,
+    typer.Option("--version", help="8 letters or more of a version's digest, or its name; else the newest."),
+]
+IncludeOption = Annotated[
+    list[str] | None,
+    typer.Option(help="A column that shall be a variable, whatever it looks like; may be repeated."),
+]
+GeographyOption = Annotated[
+    list[str] | None,
+    typer.Option(help="A column that holds places, whatever it looks like; may be repeated."),
+]
+EncodingOption = Annotated[
+    str,
+    typer.Option(help="The encoding of a CSV file, where it is not found: utf-8, cp1252, cp1250, utf-16."),
+]
+DelimiterOption = Annotated[
+    str, typer.Option(help="What separates the fields of a CSV file, where it is not found.")
+]
+TableOption = Annotated[
+    str, typer.Option(help="The sheet of a workbook or the table of a database, where there are several.")
+]
+JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON alone on standard output.")]
+OutcomeOption = Annotated[bool, typer.Option("--json", help="Print the outcome as JSON.")]
+JsonFileOption = Annotated[Path | None, typer.Option("--out", "-o", help="Write the JSON to this file.")]
+PlotOption = Annotated[Path | None, typer.Option(help="Write a picture: FILE.svg or FILE.png.")]
+HostOption = Annotated[str | None, typer.Option(help="The address to listen on.")]
+PortOption = Annotated[int | None, typer.Option(help="The port to listen on.")]
+ThreadsOption = Annotated[int | None, typer.Option(help="Threads for one aggregate; all cores by default.")]
+
+
+def choose_picture(picture: str | None, plot: Path | None, default: str) -> str:
+    """Which picture is drawn; a wish for one without a file to draw it into is refused.
+
+    Raises:
+        BadRequest: `--picture` without `--plot`.
+    """
+    if picture is not None and plot is None:
+        raise BadRequest(
+            "--picture chooses a picture, and no picture is asked for.", "Add --plot FILE.svg or FILE.png."
+        )
+    return picture or default
+
+
+def open_workspace(option: Path | None, **given: int | str | None) -> tuple[DatasetRegistry, Options]:
+    """The doors of a command's workspace; the demo's is built when it is first used."""
+    from discreet.release.dataset_registry import open_registry
+    from discreet.workspace.options import default_folder, read_options, workspace_folder
+
+    folder = workspace_folder(option)
+    if folder == default_folder():
+        _build_demo(folder)
+    options = read_options(folder, **given)
+    return open_registry(folder, threads=options.threads), options
+
+
+def _build_demo(folder: Path) -> None:
+    from discreet.cli.progress import load_bars
+    from discreet.workspace.demo.demo_workspace import make_demo
+
+    with load_bars() as progress_for:
+        make_demo(folder, progress_for)
+
+
+#: What is given of rows, columns, layers, filters, groups and levels, by these names; None where nothing is.
+TableQuery: TypeAlias = dict[str, "list[str] | None"]
+
+FilterOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--filter",
+        help="Who is counted, as in birthplace=2,3 age=25..64 birthplace!=1 or district=region:R01; may be repeated.",
+    ),
+]
+GroupOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--group",
+        help="Groups of categories, as in age=15-19+20-24,25-29 or with names age=Young:..14,Old:65..; may be repeated.",
+    ),
+]
+
+
+def _variables_option(option: str, meaning: str) -> Any:
+    return Annotated[list[str] | None, typer.Option(option, help=meaning, autocompletion=complete_variable)]
+
+
+_TABLE_OPTIONS = {
+    "rows": _variables_option("--rows", "Variables down the side, comma-separated."),
+    "columns": _variables_option("--columns", "Variables along the top, comma-separated."),
+    "layers": _variables_option("--layers", "Variables of which each category is a table of its own."),
+    "filters": FilterOption,
+    "groups": GroupOption,
+    "levels": Annotated[
+        list[str] | None,
+        typer.Option(
+            "--levels",
+            help="Levels to show, as in district=region,district or age=broad; district=* for all; may be repeated.",
+        ),
+    ],
+}
+
+
+def takes_table_query(command: Callable[..., None]) -> Callable[..., None]:
+    """A command with the options of a table, which it gets as `asked`."""
+    hints = get_type_hints(command, include_extras=True)
+    parameters: list[inspect.Parameter] = []
+    for name, parameter in inspect.signature(command).parameters.items():
+        if name == "asked":
+            parameters += [
+                inspect.Parameter(option, parameter.KEYWORD_ONLY, default=None, annotation=kind)
+                for option, kind in _TABLE_OPTIONS.items()
+            ]
+        else:
+            parameters.append(parameter.replace(annotation=hints[name], kind=parameter.KEYWORD_ONLY))
+
+    @wraps(command)
+    def run(**given: Any) -> None:
+        command(asked={name: given.pop(name) for name in _TABLE_OPTIONS}, **given)
+
+    run.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+    run.__annotations__ = {each.name: each.annotation for each in parameters}
+    return run

@@ -1,0 +1,421 @@
+"""Intervals of a released table by the names of its cells: each cell, a sum, a share, a difference.
+
+A cell is named by a code of each dimension, `{"sex": "1", "age": "20-24"}` or `sex=1,age=20-24`; a dimension that is
+not named means its total. A label will do for a code. Several cells are a sum. One question serves every face:
+
+    cells            the sum of the true counts
+    cells, of        the share of the cells in the sum of `of`, to which they belong
+    cells, over      the ratio of the two sums
+    cells, minus     the difference of the two sums; of a weighted table with `of`, the difference of two shares: `minus`
+                     is then a part of `minus_of`, or of `of` where that is not given
+
+The cells of `of` may be the parts of the whole, the given cells among them, or one total that holds them. Under `dp` such a
+total may be the sum of the very base cells of its parts. It then has their noise, and the rest is taken in its place.
+Weighted tables are about the population (`weighted_interval`); cells of a joint table share noise (`joint_interval`).
+
+Intervals as JSON and as words: of one number, and of all cells of a table, block by block.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from itertools import islice, product
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from discreet.errors import BadRequest
+from discreet.inference.confidence_intervals.count_intervals import (
+    DEFAULT_LEVEL,
+    Interval,
+    cell_intervals,
+    difference_interval,
+    distribution_interval,
+    ratio_interval,
+    share_interval,
+    sum_interval,
+)
+from discreet.inference.confidence_intervals.normal_intervals import (
+    WeightedInterval,
+    estimate_limits,
+    estimate_share,
+    estimate_sum,
+    joint_quotient,
+    joint_sum,
+)
+from discreet.inference.confidence_intervals.picked_cells import cell_members, cell_place, picked, rest_of
+from discreet.model.grammar import split, unescape
+from discreet.model.messages.text import Message, message, nearest
+from discreet.model.noise_distribution import depends_on_count
+from discreet.model.release import NOT_APPLICABLE
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from numpy.typing import NDArray
+
+    from discreet.inference.confidence_intervals.normal_intervals import BoundedEstimate
+    from discreet.inference.confidence_intervals.picked_cells import PickedCells
+    from discreet.model.release import Release
+    from discreet.model.shape import Dimension
+    from discreet.model.view import Limits
+
+if TYPE_CHECKING:
+    #: A cell: codes in the order of the dimensions, codes by name, or both as text.
+    Cell = Sequence[str] | Mapping[str, str] | str
+    Codes = tuple[str, ...]
+
+_TOTAL = "_T"
+
+
+def cell_codes(dimensions: Sequence[Dimension], cell: Cell) -> Codes:
+    """The codes of a cell in the order of the dimensions.
+
+    Raises:
+        BadRequest: A name or a code that the table does not have.
+    """
+    if isinstance(cell, str):
+        cell = _read(cell)
+    names = [dimension.name for dimension in dimensions]
+    if not isinstance(cell, Mapping):
+        return tuple(cell)
+    for name in cell:
+        if name not in names:
+            raise BadRequest(message('The table has no variable "{name}".', name=name), nearest(name, names))
+    return tuple(_code(dimension, cell.get(dimension.name, _TOTAL)) for dimension in dimensions)
+
+
+def interval_of(
+    release: Release,
+    cells: Sequence[Cell],
+    of: Sequence[Cell] = (),
+    minus: Sequence[Cell] = (),
+    level: float = DEFAULT_LEVEL,
+    *,
+    over: Sequence[Cell] = (),
+    minus_of: Sequence[Cell] = (),
+) -> Interval:
+    """The interval of a sum of cells, of its share in others, its ratio to others, or its difference to others.
+
+    Raises:
+        BadRequest: Cells that are not there, have no value, or share people or noise.
+    """
+    if not cells:
+        raise BadRequest(message("No cell is named."), message("Name one, as in sex=1,age=20-24."))
+    one, whole, others, base, their_whole = (
+        [cell_codes(release.dimensions, cell) for cell in group]
+        for group in (cells, of, minus, over, minus_of)
+    )
+    if (base and (whole or others)) or (their_whole and not (whole and others)):
+        raise BadRequest(
+            message("A ratio, a share and a difference are asked for at once."),
+            message("Give `over`; or `of`, `minus` or both. `minus_of` needs both."),
+        )
+    if release.measure.has_errors:
+        return _population_interval(release, one, whole, others, base, their_whole, level)
+    if whole and others:
+        raise BadRequest(
+            message("A share and a difference are asked for at once."), message("Give `of` or `minus`.")
+        )
+    for codes in (*one, *whole, *others, *base):
+        _refuse_other_numbers(release, codes)
+    found = _independent_interval if release.unrounded is None else _joint_interval
+    return found(release, one, whole, others, base, level)
+
+
+def every_interval(
+    release: Release, level: float = DEFAULT_LEVEL
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """The smallest and the largest true count of every cell by itself; -1 where no value is released.
+
+    Cells with the same law and the same released count have the same interval, so it is worked out once. Of a weighted
+    table: the limits of the population's totals; -1 where a cell has no error.
+    """
+    if release.measure.has_errors:
+        return estimate_limits(release, level)
+    refuse_no_counts(release)
+    low, high = (np.full(release.noisy.shape, -1, dtype=np.int64) for _ in range(2))
+    for mask, law in release.law.kinds():
+        here = mask & ~release.missing
+        if not here.any():
+            continue
+        counts = release.noisy[here]
+        if depends_on_count(law):
+            low[here], high[here] = cell_intervals(counts, law, level)
+        else:
+            widest = distribution_interval(0, law, level).high
+            low[here], high[here] = np.maximum(counts - widest, 0), np.maximum(counts + widest, 0)
+    impossible = release.status == NOT_APPLICABLE
+    low[impossible] = high[impossible] = 0
+    return low, high
+
+
+def refuse_no_counts(release: Release) -> None:
+    """Refuse a table whose numbers are no counts with noise of their own.
+
+    Raises:
+        BadRequest: It is weighted, or it was made to add up.
+    """
+    additivity = release.request.additivity or release.dataset.protection.additivity
+    if not release.measure.is_count or additivity != "independent":
+        raise BadRequest(
+            message("The numbers shown are no counts with noise of their own."),
+            message("Ask for the measure count with additivity=independent."),
+        )
+
+
+def _read(text: str) -> dict[str, str]:
+    """`sex=1,age=20-24` as codes by name."""
+    found: dict[str, str] = {}
+    for part in split(text, ","):
+        name, *code = split(part, "=", limit=1)
+        if not code or not unescape(name) or unescape(name) in found:
+            raise BadRequest(
+                message('The cell "{text}" cannot be read.', text=text),
+                message("Write it as sex=1,age=20-24."),
+            )
+        found[unescape(name)] = unescape(code[0])
+    return found
+
+
+def _code(dimension: Dimension, code: str) -> str:
+    """A code of a dimension, by itself or by a label that one of its outputs has."""
+    name, codes = dimension.name, dimension.codes
+    same = [
+        known
+        for known, label in zip(codes, dimension.labels, strict=True)
+        if label.casefold() == code.casefold()
+    ]
+    if code in codes or len(same) == 1:
+        return code if code in codes else same[0]
+    if code == _TOTAL:
+        raise BadRequest(
+            message('The table has no total of "{name}".', name=name),
+            message("Give a code of it, such as {name}={code}.", name=name, code=codes[0]),
+        )
+    raise BadRequest(
+        message('"{code}" is no code of "{name}" in this table.', code=code, name=name), nearest(code, codes)
+    )
+
+
+def _refuse_other_numbers(release: Release, codes: Codes) -> None:
+    """Refuse a cell that shows something else than its count with noise."""
+    place = cell_place(release, codes)
+    shown = release.missing[place] or release.before_clipping[place] == release.noisy[place]
+    if not release.measure.is_count or not shown:
+        raise BadRequest(
+            message("The value shown is no count with noise of its own."),
+            message("Ask for the measure count with additivity=independent."),
+        )
+
+
+def _of_one(release: Release, codes: Codes, level: float) -> Interval:
+    cell = picked(release, codes)
+    return distribution_interval(int(cell.counts[0]), cell.laws[0], level)
+
+
+def _independent_interval(
+    release: Release,
+    one: list[Codes],
+    whole: list[Codes],
+    others: list[Codes],
+    base: list[Codes],
+    level: float,
+) -> Interval:
+    """Of a table whose cells have noise of their own, or sums of it."""
+    if others:
+        return _difference(picked(release, *one), picked(release, *others), level)
+    if base:
+        return ratio_interval(picked(release, *one), picked(release, *base), level=level)
+    if whole:
+        return _share(release, one, whole, level)
+    if len(one) == 1:
+        return _of_one(release, one[0], level)
+    return sum_interval(picked(release, *one), level=level)
+
+
+def _joint_interval(
+    release: Release,
+    one: list[Codes],
+    whole: list[Codes],
+    others: list[Codes],
+    base: list[Codes],
+    level: float,
+) -> Interval:
+    """The same of a joint table, whose cells share noise with known covariances."""
+    if whole:
+        _rest(release, one, whole)
+        return joint_quotient(release, one, whole, level, share=True)
+    return (
+        joint_quotient(release, one, base, level, share=False)
+        if base
+        else joint_sum(release, one, others, level)
+    )
+
+
+def _population_interval(
+    release: Release,
+    one: list[Codes],
+    whole: list[Codes],
+    others: list[Codes],
+    base: list[Codes],
+    their_whole: list[Codes],
+    level: float,
+) -> Interval:
+    """The same of a weighted table: about the population, for sampling and noise together."""
+
+    def quantity(cells: list[Codes], of: list[Codes]) -> BoundedEstimate:
+        if not of:
+            return estimate_sum(release, cells, level)
+        return estimate_share(release, cells, _rest(release, cells, of), of[0], level)
+
+    found = quantity(one, whole)
+    if base:
+        found = found.over(estimate_sum(release, base, level).as_base())
+    if others:
+        found -= quantity(others, their_whole or whole)
+    return found.interval(level)
+
+
+def _rest(release: Release, part: list[Codes], whole: list[Codes]) -> list[Codes] | None:
+    """The cells of the whole beside the part; None where the whole is one total that holds the part.
+
+    Raises:
+        BadRequest: The part is the whole, or does not lie in it.
+    """
+    rest = [codes for codes in whole if codes not in part]
+    if len(rest) + len(part) == len(whole):
+        if not rest:
+            raise BadRequest(
+                message("The part is the whole."), message("Give `of` more cells than the part has.")
+            )
+        return rest
+    if len(whole) != 1:
+        raise BadRequest(
+            message("The cells of the share are not among the cells that they are a share of."),
+            message("Name all parts of the whole in `of`, or one total that holds them."),
+        )
+    outer, *inner = (cell_members(release, cell_place(release, codes)) for codes in (*whole, *part))
+    if not all(members[name] <= outer[name] for members in inner for name in members):
+        raise BadRequest(
+            message("A cell of the share does not lie in the whole."), message("Name a total that holds it.")
+        )
+    return None
+
+
+def _share(release: Release, part: list[Codes], whole: list[Codes], level: float) -> Interval:
+    rest = _rest(release, part, whole)
+    one = picked(release, *part)
+    if rest is not None:
+        return share_interval(one, rest=picked(release, *rest), level=level)
+    all_of = picked(release, whole[0])
+    remainder = rest_of(all_of, one)
+    if remainder is not None:
+        return share_interval(one, rest=remainder, level=level)
+    return share_interval(one, whole=all_of, level=level)
+
+
+def _difference(one: PickedCells, others: PickedCells, level: float) -> Interval:
+    """The interval of a difference; of a total and cells in it with the same noise, that of the rest."""
+    beyond, short = rest_of(one, others), rest_of(others, one)
+    if beyond is not None:
+        return sum_interval(beyond, level=level)
+    if short is not None:
+        found = sum_interval(short, level=level)
+        return Interval(-found.estimate, -found.high, -found.low, level)
+    return difference_interval(one, others, level=level)
+
+
+#: Of a share in percent, after the point.
+_MOST_DIGITS = 6
+#: Cells of a document that are lists and texts at the same time.
+CELLS_AT_ONCE = 4_096
+
+
+def interval_document(found: Interval) -> dict[str, Any]:
+    """An interval as JSON; an end without a limit is null. Of a weighted table with its error in percent."""
+    ends = {name: _number(getattr(found, name)) for name in ("estimate", "low", "high")}
+    error = (
+        {"relative_standard_error": found.relative_standard_error}
+        if isinstance(found, WeightedInterval)
+        else {}
+    )
+    return {**ends, "level": found.level, **error}
+
+
+def interval_texts(found: Interval, *, share: bool, ratio: bool, minus: bool) -> tuple[str, str, str]:
+    """The estimate and the limits as people read them; a narrow share has enough digits to show its width.
+
+    >>> from discreet.inference.confidence_intervals.count_intervals import Interval
+    >>> interval_texts(Interval(0.49242, 0.49237, 0.49248, 0.95), share=True, ratio=False, minus=False)
+    ('49.242 %', '49.237 %', '49.248 %')
+    """
+    digits = 1
+    while share and 0 < 100 * (found.high - found.low) < 10 ** (1 - digits) and digits < _MOST_DIGITS:
+        digits += 1
+    spec = f".{digits}f" if share else ",.4g" if ratio else ",.0f"
+    template = f"{{x:{spec}}}" + (" {points}" if share and minus else " %" if share else "")
+    one, low, high = (
+        Message(template, {"x": 100 * x if share else x, "points": message("points")})
+        for x in (found.estimate, found.low, found.high)
+    )
+    return one, low, high
+
+
+def error_text(found: Interval) -> str:
+    """The relative standard error of a weighted estimate in words; empty for counts."""
+    if not isinstance(found, WeightedInterval):
+        return ""
+    error = found.relative_standard_error
+    if error is None:
+        return message("no relative standard error")
+    return message("relative standard error {error:g} %, rounded up", error=error)
+
+
+def every_document(release: Release, level: float = DEFAULT_LEVEL) -> dict[str, Any]:
+    """All cells with their intervals as JSON; null where a cell is withheld."""
+    return limits_document(release, every_interval(release, level), level)
+
+
+def limits_document(release: Release, known: Limits, level: float) -> dict[str, Any]:
+    """All cells with limits that are known, as `every_document` tells them."""
+    cells = [cell for block in _blocks(release, known) for cell in block]
+    return {**_limits_head(release, level), "cells": cells}
+
+
+def every_piece(release: Release, level: float = DEFAULT_LEVEL) -> Iterator[bytes]:
+    """`every_document` as the bytes of its JSON, block by block: a large table is never a list of its cells."""
+    blocks = _blocks(release, every_interval(release, level))
+    yield f'{json.dumps(_limits_head(release, level), ensure_ascii=False)[:-1]}, "cells": ['.encode()
+    before = ""
+    for block in blocks:
+        yield f"{before}{json.dumps(block, ensure_ascii=False)[1:-1]}".encode()
+        before = ", "
+    yield b"]}"
+
+
+def _limits_head(release: Release, level: float) -> dict[str, Any]:
+    return {"dimensions": [dimension.name for dimension in release.dimensions], "level": level}
+
+
+def _blocks(release: Release, known: Limits) -> Iterator[list[dict[str, Any]]]:
+    """The cells in their order, some at a time."""
+    codes = product(*(dimension.codes for dimension in release.dimensions))
+    values, hidden, low, high = (each.ravel() for each in (release.values, release.missing, *known))
+    for start in range(0, values.size, CELLS_AT_ONCE):
+        here = slice(start, start + CELLS_AT_ONCE)
+        numbers = (each[here].tolist() for each in (values, hidden, low, high))
+        yield [
+            {
+                "codes": list(cell),
+                "value": None if missing else value,
+                "low": None if first < 0 else first,
+                "high": None if last < 0 else last,
+            }
+            for cell, value, missing, first, last in zip(islice(codes, CELLS_AT_ONCE), *numbers, strict=True)
+        ]
+
+
+def _number(value: float) -> float | None:
+    return value if np.isfinite(value) else None

@@ -1,0 +1,436 @@
+"""Which noise may lie behind a released cell: the laws that serve its possible true counts.
+
+A reader sees x and not n. The counts n with P(x | n) > 0 are possible, and the true one is always among them. Some
+of them have the same law, so a cell is a short list of laws, each with the counts that it serves:
+
+    law r:  chances of the noise,  least and most of the counts.
+
+A cell with one law has known noise. In a difference a cell counts against the sum: its noise and its counts change
+sign, and nothing else does.
+
+Every way in which the possible rows can serve some cells, and the exact law of the noise of each.
+
+The law of a sum of noise depends on how many cells each law serves, and not on which:
+
+    law of the sum = convolution of k_1 times law 1, k_2 times law 2, ...
+
+So a composition k = (k_1, k_2, ...) stands for many true counts. It knows the smallest and the largest sum of them.
+Laws are convolved directly, and not by a transform: `worst_rows` multiplies small chances by large weights, so
+each chance must be right in itself.
+
+Chernoff's bound of the noise of very many cells, whichever rows serve them.
+
+    P(sum >= t) <= exp(-h t + sum over cells of max over rows of log E exp(h noise)),   the smallest over h.
+
+It costs the same for any number of cells and is about 1.4 times as wide as the truth at a level of 95 %.
+
+Source: Chernoff (1952).
+
+The largest tail that the noise of many cells may have, whichever rows serve them.
+
+The true rows are fixed, but unknown. Let an opponent choose them block by block, and let him see the noise of the blocks
+before: he can do no less than the truth, so his tail is a bound. It is found backwards, one block at a time:
+
+    V(t) <- max over the compositions c of a block of  w_c  sum over z of P_c(z) V(t - z),
+
+from V(t) = P(noise of the known cells >= t). The weight w_c = exp(h (sum of counts of c)) ties the rows to the sum s
+that is tested. For every true table with that sum, and every tilt h,
+
+    P(noise >= t) <= exp(-h s) V_h(t),
+
+and the smallest over a few tilts counts. h = 0 is the bound that holds for every sum.
+
+Source: dynamic programming against an adaptive opponent; the weight is a Lagrange multiplier. Both Chernoff's bound
+and the sum of the largest tails of single cells are functions that such a step cannot lower, so neither is below V.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from math import ceil, comb, floor, prod, sqrt
+from typing import TYPE_CHECKING, Self
+
+import numpy as np
+
+from discreet.inference.channel import channel_of, whole_numbers
+from discreet.inference.discrete_distribution import Distribution
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+    from numpy.typing import ArrayLike, NDArray
+
+    from discreet.model.noise_distribution import CellDistribution
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class PossibleRows:
+    """The laws that may serve some cells with the same released count.
+
+    Args:
+        first: The smallest noise value.
+        laws: One line a law: the chances of first, first + 1, ...
+        least: The smallest count that each law serves here.
+        most: The largest.
+        times: How many cells these are.
+    """
+
+    first: int
+    laws: NDArray[np.float64]
+    least: NDArray[np.int64]
+    most: NDArray[np.int64]
+    times: int
+
+    @property
+    def known(self) -> bool:
+        """Whether one law serves every possible count."""
+        return len(self.laws) == 1
+
+    @property
+    def last(self) -> int:
+        """The largest noise value."""
+        return self.first + int(self.laws.shape[1]) - 1
+
+    @property
+    def law(self) -> Distribution:
+        """The law of known noise."""
+        return Distribution(self.first, self.laws[0])
+
+    def negative(self) -> Self:
+        """The same cells, counted against the sum."""
+        return type(self)(-self.last, self.laws[:, ::-1], -self.most, -self.least, self.times)
+
+    def mirror_noise(self) -> Self:
+        """The same counts with the negative of their noise."""
+        return type(self)(-self.last, self.laws[:, ::-1], self.least, self.most, self.times)
+
+    def moments(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Mean and variance of each law."""
+        values = np.arange(self.first, self.last + 1)
+        mean = self.laws @ values
+        return mean, self.laws @ values**2 - mean**2
+
+
+def possible_rows(cells: ArrayLike, noise: CellDistribution) -> Iterator[PossibleRows]:
+    """The possible rows of each released count, counts that occur often together.
+
+    >>> from discreet.noise import maxent
+    >>> [(rows.times, len(rows.laws)) for rows in possible_rows([0, 20, 0], maxent(D=5, V=3, js=2))]
+    [(2, 6), (1, 1)]
+    """
+    channel = channel_of(noise)
+    values, times = np.unique(whole_numbers(cells), return_counts=True)
+    evidence = channel.evidence(values)
+    index = channel.distribution_index(evidence.counts)
+    for place, often in enumerate(times.tolist()):
+        possible = evidence.chance[place] > 0
+        counts, served = evidence.counts[place][possible], index[place][possible]
+        rows = np.unique(served)
+        least = np.array([counts[served == row].min() for row in rows])
+        most = np.array([counts[served == row].max() for row in rows])
+        yield PossibleRows(channel.lowest, channel.laws[rows], least, most, often)
+
+
+if TYPE_CHECKING:
+    #: By how often each law occurs: the smallest and the largest sum, and the law of the noise with its first value.
+    _Ways = dict[tuple[int, ...], tuple[int, int, int, NDArray[np.float64]]]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Compositions:
+    """The laws of a sum of noise, one for each composition.
+
+    Args:
+        first: The smallest value of the sum of the noise.
+        laws: One line a composition: the chances of first, first + 1, ...
+        least: The smallest sum of true counts of each composition.
+        most: The largest.
+    """
+
+    first: int
+    laws: NDArray[np.float64]
+    least: NDArray[np.int64]
+    most: NDArray[np.int64]
+
+
+def compositions(cells: Sequence[PossibleRows]) -> Compositions:
+    """All compositions of some cells.
+
+    >>> from discreet.inference.confidence_intervals.tail_bounds import possible_rows
+    >>> from discreet.noise import maxent
+    >>> len(compositions([*possible_rows([0, 0], maxent(D=5, V=3, js=2))]).laws)
+    21
+    """
+    places = _places(cells)
+    ways: _Ways = {(0,) * (1 + max(map(max, places))): (0, 0, 0, np.ones(1))}
+    for rows, own in zip(cells, places, strict=True):
+        for _ in range(rows.times):
+            ways = _add_cell(ways, rows, own)
+    least, most, firsts, laws = zip(*ways.values(), strict=True)
+    first, last = (
+        sum(end * rows.times for end, rows in zip(ends, cells, strict=True))
+        for ends in ([rows.first for rows in cells], [rows.last for rows in cells])
+    )
+    padded = np.zeros((len(laws), last - first + 1))
+    for line, start, law in zip(padded, firsts, laws, strict=True):
+        line[start - first : start - first + len(law)] = law
+    return Compositions(first, padded, np.array(least), np.array(most))
+
+
+def number_of_compositions(cells: Sequence[PossibleRows]) -> int:
+    """How many compositions there are, or a larger number."""
+    distinct = len({(rows.first, law.tobytes()) for rows in cells for law in rows.laws})
+    together = comb(distinct + sum(rows.times for rows in cells) - 1, distinct - 1)
+    apart = prod(comb(len(rows.laws) + rows.times - 1, rows.times) for rows in cells)
+    return min(together, apart)
+
+
+def _places(cells: Sequence[PossibleRows]) -> list[list[int]]:
+    """For each cell the numbers of its laws; the same law has one number."""
+    known: dict[tuple[int, bytes], int] = {}
+    return [
+        [known.setdefault((rows.first, law.tobytes()), len(known)) for law in rows.laws] for rows in cells
+    ]
+
+
+def _add_cell(ways: _Ways, rows: PossibleRows, own: list[int]) -> _Ways:
+    """One more cell: each composition goes on with each of its laws.
+
+    Laws of a single value come first. They only move the law of the others, which is quick: of 400 zeros that may be kept,
+    one composition in each step needs a convolution.
+    """
+    more: _Ways = {}
+    trimmed = [_trim(rows.first, law) for law in rows.laws]
+    served = zip(own, rows.least.tolist(), rows.most.tolist(), trimmed, strict=True)
+    for place, least, most, (start, row) in sorted(served, key=lambda each: len(each[3][1])):
+        for powers, (low, high, first, law) in ways.items():
+            longer = (*powers[:place], powers[place] + 1, *powers[place + 1 :])
+            if longer in more:
+                before = more[longer]
+                more[longer] = min(before[0], low + least), max(before[1], high + most), *before[2:]
+            else:
+                sum_law = law * row if len(row) == 1 else np.convolve(law, row)
+                more[longer] = low + least, high + most, first + start, sum_law
+    return more
+
+
+def _trim(first: int, law: NDArray[np.float64]) -> tuple[int, NDArray[np.float64]]:
+    """A law from its first to its last value that can occur."""
+    inside = np.flatnonzero(law)
+    return first + int(inside[0]), law[inside[0] : inside[-1] + 1]
+
+
+_DEPTH = np.log(1e12)
+_CHERNOFF_TILTS = np.geomspace(1e-5, 20.0, 240)
+_UNDERFLOW = -600.0
+
+
+def chernoff_bound(cells: Sequence[PossibleRows]) -> Distribution:
+    """The law whose upper tail is the bound."""
+    total = np.zeros(len(_CHERNOFF_TILTS))
+    for rows in cells:
+        total += rows.times * log_generating(rows.laws, rows.first).max(axis=0)
+    start, end = (
+        int(np.floor((total / _CHERNOFF_TILTS).min())),
+        int(np.ceil(((total + _DEPTH) / _CHERNOFF_TILTS).min())),
+    )
+    points = np.arange(start, end + 1)
+    tail = np.ones(len(points))
+    for tilt, log_mean in zip(_CHERNOFF_TILTS, total, strict=True):
+        np.minimum(tail, np.exp(np.minimum(log_mean - tilt * points, 0.0)), out=tail)
+    tail[0] = 1.0
+    return Distribution(start, tail - np.append(tail[1:], 0.0))
+
+
+def log_generating(laws: NDArray[np.float64], lowest: int) -> NDArray[np.float64]:
+    """The log of E exp(h noise) of each law at each tilt h, or something larger."""
+    values = lowest + np.arange(laws.shape[1])
+    largest = values[laws.shape[1] - 1 - (laws[:, ::-1] > 0).argmax(axis=1)]
+    with np.errstate(divide="ignore"):
+        relative = np.log(laws @ np.exp(np.outer(values - values[-1], _CHERNOFF_TILTS)))
+    exact = relative + values[-1] * _CHERNOFF_TILTS
+    # Where the sum underflows, exp(h largest value) is no less than the mean of exp(h noise).
+    return np.asarray(np.where(relative > _UNDERFLOW, exact, largest[:, None] * _CHERNOFF_TILTS))
+
+
+#: Tilts of all sizes, and tilts in units of one standard deviation of the noise; the first count most.
+_TILTS = (0.0, -0.4, -8.0, -1.5, 0.4, 8.0, 1.5)
+_SMALL_TILTS = (-0.15, 0.15, -0.4, 0.4, -0.05, 0.05, -0.8, 0.8)
+#: Tails between these are of interest: a tilt that is never the best there is not used.
+_OF_INTEREST = 2e-4, 0.3
+#: What a bound may cost, in multiplications; more where only one tilt is affordable.
+WORK, MOST_WORK = 3e8, 3e9
+_MOST_POWER, _TINY = 600.0, 1e-300
+_BLOCKS = (6, 5, 4, 3, 2, 1)
+#: Windows are cut so many standard deviations away; what lies beyond gets the value at the edge, which is no smaller.
+_DEVIATIONS = 8.0
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class TiltedTails:
+    """Bounds of P(noise >= t) for every sum of true counts.
+
+    Args:
+        first: The smallest t; below it the bound is 1.
+        tails: One line a tilt: V of first, first + 1, ...; above it the last one counts.
+        tilts: The tilts.
+        least: The smallest sum of the open cells, and the largest: weights are relative to one of them.
+        most: The largest.
+        known: The smallest and the largest sum of the known cells.
+    """
+
+    first: int
+    tails: NDArray[np.float64]
+    tilts: NDArray[np.float64]
+    least: int
+    most: int
+    known: tuple[int, int]
+
+    @property
+    def last(self) -> int:
+        """The largest t."""
+        return self.first + int(self.tails.shape[1]) - 1
+
+    @property
+    def by_sum(self) -> bool:
+        """Whether the bound is another for another sum."""
+        return len(self.tilts) > 1
+
+    def at(self, sums: NDArray[np.int64], values: NDArray[np.int64]) -> NDArray[np.float64]:
+        """The bound of P(noise >= value) where the true counts have this sum."""
+        return np.where(values < self.first, 1.0, np.minimum(self.each(sums, values).min(axis=0), 1.0))
+
+    def each(self, sums: NDArray[np.int64], values: NDArray[np.int64]) -> NDArray[np.float64]:
+        """The same by each tilt."""
+        place = np.clip(values - self.first, 0, self.tails.shape[1] - 1)
+        return np.stack(
+            [
+                np.maximum(tail[place], _TINY) * self._weight(tilt, sums)
+                for tilt, tail in zip(self.tilts, self.tails, strict=True)
+            ]
+        )
+
+    def _weight(self, tilt: float, sums: NDArray[np.int64]) -> NDArray[np.float64]:
+        """exp(-h s) for the open cells' part s of a sum; the known cells may have any sum of theirs."""
+        if tilt <= 0:
+            beyond = np.minimum(sums - self.known[0], self.most) - self.least
+        else:
+            beyond = np.maximum(sums - self.known[1], self.least) - self.most
+        power = -tilt * beyond
+        # Beyond, the weights of such sums underflow in V, and this tilt says nothing of them.
+        return np.where(power > _MOST_POWER, np.inf, np.exp(np.minimum(power, _MOST_POWER)))
+
+
+def worst_case_tails(
+    cells: Sequence[PossibleRows],
+    noise: Distribution,
+    known: tuple[int, int],
+    tested: Callable[[NDArray[np.int64]], NDArray[np.int64]],
+) -> TiltedTails | None:
+    """The bound for open cells beside known noise; None where it would cost too much.
+
+    Tilts are tried with blocks of one cell. Those that help are used with the largest blocks that time allows.
+
+    Args:
+        cells: The cells with several possible rows.
+        noise: The law of the sum of the known noise.
+        known: The smallest and the largest sum of the known cells' true counts.
+        tested: The noise that each sum of true counts would mean.
+    """
+    window, deviation = _window(cells, noise)
+    width = window[1] - window[0] + 1
+    tilts = np.array([*_TILTS, *(tilt / deviation for tilt in _SMALL_TILTS)])
+    cost = width * _cost(cells, 1)
+    if cost > MOST_WORK:
+        return None
+    tilts = tilts[: max(1, int(WORK / cost))]
+    found = _backwards(_blocks(cells, 1), noise, window, tilts, known)
+    best = _best_tilts(found, tested)
+    block = next(size for size in _BLOCKS if size == 1 or len(best) * width * _cost(cells, size) <= WORK)
+    return found if block == 1 else _backwards(_blocks(cells, block), noise, window, best, known)
+
+
+def _best_tilts(
+    found: TiltedTails, tested: Callable[[NDArray[np.int64]], NDArray[np.int64]]
+) -> NDArray[np.float64]:
+    """The tilts that give the smallest bound of a tail of interest."""
+    sums = np.arange(found.least + found.known[0], found.most + found.known[1] + 1)
+    each = found.each(sums, tested(sums))
+    smallest = each.min(axis=0)
+    of_interest = (smallest > _OF_INTEREST[0]) & (smallest < _OF_INTEREST[1])
+    chosen = np.unique(each[:, of_interest].argmin(axis=0))
+    return found.tilts[np.union1d(chosen, [0]).astype(np.int64)]
+
+
+def _cost(cells: Sequence[PossibleRows], block: int) -> float:
+    """What the blocks cost for each value, in multiplications, or a little more."""
+    number = sum(rows.times for rows in cells)
+    laws, width = (max(rows.laws.shape[axis] for rows in cells) for axis in (0, 1))
+    return float(ceil(number / block) * comb(laws + block - 1, block) * (block * (width - 1) + 1))
+
+
+def _window(cells: Sequence[PossibleRows], noise: Distribution) -> tuple[tuple[int, int], float]:
+    """The values of the noise that matter, and its standard deviation at most."""
+    low, high, variance, reach = noise.mean, noise.mean, noise.variance, 0
+    for rows in cells:
+        mean, spread = rows.moments()
+        low, high = low + rows.times * mean.min(), high + rows.times * mean.max()
+        variance += rows.times * spread.max()
+        reach = max(reach, rows.laws.shape[1])
+    far = _DEVIATIONS * sqrt(variance) + reach
+    lowest = noise.first + sum(rows.times * rows.first for rows in cells)
+    highest = noise.last + sum(rows.times * rows.last for rows in cells)
+    return (max(lowest, floor(low - far)), min(highest + 1, ceil(high + far))), sqrt(variance)
+
+
+def _blocks(cells: Sequence[PossibleRows], size: int) -> list[tuple[Compositions, int]]:
+    """The cells in blocks of at most this size, equal blocks together."""
+    single = [place for place, rows in enumerate(cells) for _ in range(rows.times)]
+    found: dict[tuple[int, ...], int] = {}
+    for start in range(0, len(single), size):
+        block = tuple(single[start : start + size])
+        found[block] = found.get(block, 0) + 1
+    return [
+        (compositions([replace(cells[place], times=1) for place in block]), often)
+        for block, often in found.items()
+    ]
+
+
+def _backwards(
+    blocks: list[tuple[Compositions, int]],
+    noise: Distribution,
+    window: tuple[int, int],
+    tilts: NDArray[np.float64],
+    known: tuple[int, int],
+) -> TiltedTails:
+    values = np.arange(window[0], window[1] + 1)
+    behind = np.append(noise.at_least(), 0.0)
+    start = behind[np.clip(values - noise.first, 0, len(behind) - 1)]
+    tails = np.repeat(np.where(values <= noise.first, 1.0, start)[None, :], len(tilts), axis=0)
+    least = most = 0
+    for block, often in blocks:
+        low, high = int(block.least.min()), int(block.most.max())
+        least, most = least + often * low, most + often * high
+        near = np.where(tilts[:, None] <= 0, block.least - low, block.most - high)
+        weights = np.exp(tilts[:, None] * near)
+        for _ in range(often):
+            tails = _step(tails, block, weights)
+    return TiltedTails(window[0], tails, tilts, least, most, known)
+
+
+def _step(
+    tails: NDArray[np.float64], block: Compositions, weights: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """One block: the largest of its compositions at each tilt and value."""
+    size, width = tails.shape[1], block.laws.shape[1]
+    last = block.first + width - 1
+    # V(t - z) for z from `last` down to `first`: values below the window have V = 1, above it that of its edge.
+    below, above = max(last, 0), max(-block.first, 0)
+    padded = np.concatenate(
+        [np.ones((len(tails), below)), tails, np.repeat(tails[:, -1:], above, axis=1)], axis=1
+    )
+    windows = np.lib.stride_tricks.sliding_window_view(padded, width, axis=1)[:, below - last :][:, :size]
+    backwards = np.ascontiguousarray(block.laws[:, ::-1].T)
+    return np.stack(
+        [(window @ backwards * weight).max(axis=1) for window, weight in zip(windows, weights, strict=True)]
+    )

@@ -1,0 +1,304 @@
+"""What one cell adds to the statistic if the hypothesis holds: its moments, as functions of the cell's mean.
+
+With x released from a cell of mean mu, the cell's part of the likelihood ratio at the true mean is
+
+    d(x, mu) = 2 (max over m of log P(x | m) - log P(x | mu)),    score s(x, mu) = d/dmu log P(x | mu).
+
+The chi-square law takes d for the square of a normal number: mean 1, variance 2, whatever mu is. That holds for large
+means only. Here the moments are sums over every x, with P' and P'' the derivatives of P(x | mu) in mu:
+
+    e = E d,  v = Var d,  e' = sum of P' d,  e'' = sum of P'' d - 2 I,  I = E s^2,  w = Cov(d, s^2/I),  k = Var(s^2/I).
+
+They are tabulated over sqrt(mu) and interpolated; I, e' and e'' are kept free of their units, times the variance
+mu + s2 of x (or its root), so that each column has a limit.
+
+Source: McCullagh (1986) and Osius & Rojek (1992) for sparse tables without noise.
+
+The moments of `cell_moments` under one law of noise for every count: by convolution, from no people to millions.
+
+With the noise spread over hundreds, the moments change until the mean is as large as the noise. The law of a
+released count is a convolution, one person more moves it by one, and its derivatives are differences:
+
+    P'(x | mu) = P(x - 1 | mu) - P(x | mu).
+
+Its largest chance over all means is taken over a grid that is even in
+
+    t(mu) = 2 sqrt(mu + s2),   s2 the variance of the noise,
+
+in which the likelihood has about the curvature 1: a step h of it misses d(x, mu) by at most h^2 / 4. Far from
+zero another mean only moves the law of x, and the largest chance is that of its peak.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields, replace
+from typing import TYPE_CHECKING, Self
+
+import numpy as np
+from scipy.fft import irfft, next_fast_len, rfft
+from scipy.special import gammaln
+
+from discreet.inference.channel import channel_of
+from discreet.inference.hypothesis_tests.likelihood import TINY, PoissonLikelihood
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from numpy.typing import NDArray
+
+    from discreet.inference.channel import Channel
+    from discreet.inference.discrete_distribution import Distribution
+    from discreet.noise.table import NoiseTable
+
+if TYPE_CHECKING:
+    Floats = NDArray[np.float64]
+
+#: Released values with a smaller chance are left out: transforms do not know their chances exactly.
+FAINT = 1e-15
+#: The smallest mean of a table of moments, and how many means it has.
+LEAST_MEAN, POINTS = 1e-6, 200
+#: At tiny means the squared score has no useful variance: this is the most that is believed.
+_MOST_KURTOSIS = 30.0
+#: Tables with a row for each count are written out up to this mean.
+_LARGEST_MEAN = 1500.0
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class CellParts:
+    """Moments of cells' parts of the statistic, one number a cell.
+
+    Args:
+        expected: e, the mean of the part.
+        variance: v, its variance.
+        slope: e', how the mean changes with the cell's mean.
+        bend: e'', how the slope does.
+        information: I, the Fisher information on the cell's mean.
+        overlap: w, the covariance of the part and the squared standardised score.
+        kurtosis: k, the variance of the squared standardised score.
+    """
+
+    expected: Floats
+    variance: Floats
+    slope: Floats
+    bend: Floats
+    information: Floats
+    overlap: Floats
+    kurtosis: Floats
+
+    @classmethod
+    def summed(cls, chance: Floats, first: Floats, second: Floats, top: Floats) -> Self:
+        """Exact sums over the released values, for each of some means.
+
+        Args:
+            chance: P(x | mu), one line a mean, one column a released value.
+            first: Its derivative in mu.
+            second: Its second derivative.
+            top: The largest log-chance of each released value over all means.
+        """
+        seen = chance > FAINT
+        safe = np.where(seen, chance, 1.0)
+        part = np.where(seen, np.maximum(2 * (top - np.log(safe)), 0.0), 0.0)
+        squared = np.where(seen, first / safe, 0.0) ** 2
+        expected, information = (np.sum(chance * f, axis=1) for f in (part, squared))
+        away = part - expected[:, None]
+        excess = squared / information[:, None] - 1
+        return cls(
+            expected,
+            np.sum(chance * away**2, axis=1),
+            np.sum(first * part, axis=1),
+            np.sum(second * part, axis=1) - 2 * information,
+            information,
+            np.sum(chance * away * excess, axis=1),
+            np.minimum(np.sum(chance * excess**2, axis=1), _MOST_KURTOSIS),
+        )
+
+    def times(self, spread: Floats) -> Self:
+        """The same with means measured in a unit: slope, bend and information times its power."""
+        return type(self)(
+            self.expected,
+            self.variance,
+            self.slope * np.sqrt(spread),
+            self.bend * spread,
+            self.information * spread,
+            self.overlap,
+            self.kurtosis,
+        )
+
+    def within(self, cells: NDArray[np.bool_]) -> Self:
+        """The same, with nothing from the other cells."""
+        return type(self)(*(np.where(cells, column, 0.0) for column in columns(self)))
+
+
+def columns(parts: CellParts) -> list[Floats]:
+    """The moments one after the other, as `Parts` names them."""
+    return [getattr(parts, each.name) for each in fields(parts)]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class CellMoments:
+    """The moments of one law of noise, tabulated.
+
+    Args:
+        means: The means of the table, ascending; beyond the last one only the units change.
+        noise: The variance of the noise, which gives the units.
+        parts: The moments at each, free of units.
+    """
+
+    means: Floats
+    noise: float
+    parts: CellParts
+
+    @classmethod
+    def of(cls, means: Floats, noise: float, parts: CellParts) -> Self:
+        """From moments in the units of counts."""
+        return cls(means, noise, parts.times(means + noise))
+
+    def at(self, means: Floats) -> CellParts:
+        """The moments at any means, in the units of counts."""
+        means = np.maximum(means, LEAST_MEAN)
+        roots, known = np.sqrt(means), np.sqrt(self.means)
+        found = CellParts(*(np.interp(roots, known, column) for column in columns(self.parts)))
+        return found.times(1 / (means + self.noise))
+
+    def extend(self, more: CellMoments) -> CellMoments:
+        """Two tables, the second of larger means and the same noise, as one."""
+        return CellMoments(
+            np.append(self.means, more.means), self.noise, concatenate_parts([self.parts, more.parts])
+        )
+
+
+def concatenate_parts(pieces: list[CellParts]) -> CellParts:
+    """Moments of some means after those of others."""
+    return CellParts(*(np.concatenate(column) for column in zip(*map(columns, pieces), strict=True)))
+
+
+def even_means(largest: float) -> Floats:
+    """Means up to the largest, even in their roots."""
+    return np.linspace(np.sqrt(LEAST_MEAN), np.sqrt(largest), POINTS) ** 2
+
+
+def table_moments(noise: NoiseTable) -> CellMoments:
+    """The moments under a noise table of any rows: every count and every released value written out."""
+    channel = channel_of(noise)
+    largest = min(150.0 + 8 * float(noise.variance) ** 0.5 + 2 * len(noise.rows), _LARGEST_MEAN)
+    means = even_means(largest)
+    most = int(largest + 10 * np.sqrt(largest)) + 5
+    values = releasable(channel, most)
+    top = PoissonLikelihood.of(channel.evidence(values[:, None])).free_maximum()[0]
+    law = _release_probabilities(channel, most, values)
+    counts = np.arange(most + 1)
+    poisson = np.exp(counts * np.log(means)[:, None] - means[:, None] - gammaln(counts + 1.0))
+    slope = _before(poisson) - poisson
+    parts = CellParts.summed(poisson @ law, slope @ law, (_before(slope) - slope) @ law, top)
+    return CellMoments.of(means, float(noise.variance), parts)
+
+
+def _before(columns: Floats) -> Floats:
+    """Each column moved one place up: with the noise it is the law of one person more."""
+    moved = np.zeros_like(columns)
+    moved[:, 1:] = columns[:, :-1]
+    return moved
+
+
+def _release_probabilities(channel: Channel, most: int, values: NDArray[np.int64]) -> Floats:
+    """P(x | n): one line a count, one column a releasable value."""
+    counts = np.arange(most + 1)
+    noise = values[None, :] - counts[:, None] - channel.lowest
+    inside = (noise >= 0) & (noise < channel.laws.shape[1])
+    chances = channel.laws[channel.distribution_index(counts)[:, None], np.where(inside, noise, 0)]
+    return np.where(inside, chances, 0.0)
+
+
+def releasable(channel: Channel, largest: int) -> NDArray[np.int64]:
+    """Every value that the true counts up to `largest` can be released as."""
+    counts = np.arange(largest + 1)
+    laws = channel.laws[channel.distribution_index(counts)]
+    places = np.flatnonzero(laws.ravel() > 0)
+    rows, columns = np.divmod(places, laws.shape[1])
+    return np.unique(counts[rows] + channel.lowest + columns)
+
+
+_STEP = 0.02
+#: Means go up to so many times the variance of the noise: beyond, it is a thousandth of the whole.
+_FAR = 30.0
+_ROOM = 2_000_000
+
+
+def wide_moments(law: Distribution, variance: float) -> CellMoments:
+    """The moments under one law, from no people up to means at which the noise no longer matters.
+
+    Args:
+        law: The kept law of the noise.
+        variance: The variance of the noise.
+    """
+    largest = 150.0 + 8 * np.sqrt(variance)
+    means = even_means(largest)
+    values = int(_reach(largest) + len(law.chances))
+    top = _largest(law, variance, values)
+    pieces = [_sum_parts(chance, top) for _, chance in _batches(law, means, values)]
+    near = CellMoments.of(means, variance, concatenate_parts(pieces))
+    return near.extend(far_moments(law, variance, largest))
+
+
+def far_moments(law: Distribution, variance: float, largest: float) -> CellMoments:
+    """The moments at larger means, where another mean moves the law of the released count and no more."""
+    means = np.geomspace(largest, largest + _FAR * (1 + variance), POINTS // 5)[1:]
+    return CellMoments.of(means, variance, concatenate_parts([_far(law, mean) for mean in means]))
+
+
+def _sum_parts(chance: Floats, top: Floats) -> CellParts:
+    first = np.diff(chance, axis=1, prepend=0.0)
+    return CellParts.summed(chance, -first, np.diff(first, axis=1, prepend=0.0), top)
+
+
+def _far(law: Distribution, mean: float) -> CellParts:
+    reach = 9 * np.sqrt(mean) + 30
+    counts = np.arange(int(max(0.0, mean - reach)), int(mean + reach) + 1)
+    poisson = np.exp(counts * np.log(mean) - mean - gammaln(counts + 1.0))
+    chance = np.maximum(_fft_convolve(poisson, law.chances), TINY)
+    parts = _sum_parts(chance[None], np.log(chance.max()))
+    # The largest chance changes slowly with x, which is left out: its part of the slopes would not be.
+    return replace(parts, slope=np.zeros(1), bend=np.zeros(1))
+
+
+def _fft_convolve(first: Floats, second: Floats) -> Floats:
+    """The law of a sum; as `scipy.signal.fftconvolve`, whose import takes 30 MB."""
+    size = first.size + second.size - 1
+    length = next_fast_len(size, real=True)
+    summed: Floats = irfft(rfft(first, length) * rfft(second, length), length)[:size]
+    return summed
+
+
+def _reach(mean: float) -> float:
+    """No count of this mean is larger, but for a chance below 1e-15."""
+    return float(mean + 9 * np.sqrt(mean) + 30)
+
+
+def _largest(law: Distribution, variance: float, values: int) -> Floats:
+    """The largest log-chance of each released value over all means."""
+    ends = 2 * np.sqrt(variance + np.array([0.0, float(values)]))
+    grid = np.linspace(ends[0], ends[1], 2 + int((ends[1] - ends[0]) / _STEP))
+    means = np.maximum(grid**2 / 4 - variance, 0.0)
+    means[0] = 0.0
+    top = np.full(values, TINY)
+    for _, chance in _batches(law, means, values):
+        np.maximum(top, chance.max(axis=0), out=top)
+    return np.asarray(np.log(top))
+
+
+def _batches(law: Distribution, means: Floats, values: int) -> Iterator[tuple[slice, Floats]]:
+    """The chances of the released values from the smallest on, for each mean, some means at a time."""
+    step = max(1, _ROOM // values)
+    for at in range(0, len(means), step):
+        yield slice(at, at + step), _convolve(law, means[at : at + step], values)
+
+
+def _convolve(law: Distribution, means: Floats, values: int) -> Floats:
+    counts = np.arange(int(_reach(float(means.max()))) + 1)
+    mu = np.maximum(means, TINY)[:, None]
+    poisson = np.exp(counts * np.log(mu) - mu - gammaln(counts + 1.0))
+    size = next_fast_len(len(counts) + len(law.chances) - 1, real=True)
+    found = irfft(rfft(poisson, size, axis=1) * rfft(law.chances, size), size, axis=1)[:, :values]
+    padded = np.zeros((len(means), values))
+    padded[:, : found.shape[1]] = np.maximum(found, 0.0)
+    return padded

@@ -1,0 +1,312 @@
+"""The outcome of a test: the noise-aware likelihood ratio, and beside it what ignoring the noise would say.
+
+    statistic = 2 (largest log-likelihood without the hypothesis - largest with it)
+
+Both are maximised with the noise in the likelihood. The naive statistic is G2 = 2 sum of x log(x / fit), which
+takes released counts for exact ones.
+
+The likelihood-ratio statistics of a batch of released tables, noise included.
+
+    statistic = 2 (max over all mu of log L(mu) - max over the model's mu of log L(mu)),
+    L(mu) = product over cells of  sum over n of  Poisson(n; mu) P(x | n),
+
+or its multinomial form where the true total is public. Both maxima are found with the noise in the
+likelihood: the unrestricted one is not at mu = x. Degrees of freedom leave out cells that cannot occur and
+cells that vanish in the extended estimate.
+
+Source: Rinott et al. (2018), eqs 6.1-6.2, for any hierarchical model and any noise table.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from math import sqrt
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from scipy.special import chdtrc
+
+from discreet.errors import BadRequest
+from discreet.inference.channel import NoiseByCell, by_cell, channel_of, with_sure_zeros
+from discreet.inference.hypothesis_tests.cramers_v import CramersV
+from discreet.inference.hypothesis_tests.likelihood import (
+    MultinomialLikelihood,
+    PoissonLikelihood,
+    WidePoisson,
+)
+from discreet.inference.hypothesis_tests.log_linear_model import HierarchicalModel, maximise, plain_fit
+from discreet.model.messages.text import join_sentences, message, one_line
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from numpy.typing import ArrayLike, NDArray
+
+    from discreet.model.noise_distribution import CellDistribution
+    from discreet.noise.table import NoiseTable
+
+#: The level at which a sentence says whether a test rejects.
+LEVEL = 0.05
+
+
+@dataclass(frozen=True, slots=True)
+class NaiveTest:
+    """The test that ignores the noise."""
+
+    statistic: float
+    df: int
+    p_value: float
+
+
+@dataclass(frozen=True, slots=True)
+class LikelihoodRatio:
+    """A test of a hypothesis on released counts.
+
+    Args:
+        hypothesis: What is tested, in words.
+        statistic: Twice the log of the likelihood ratio, noise included.
+        df: Degrees of freedom, without cells that vanish.
+        p_value: The chance of such a statistic or a larger one if the hypothesis holds.
+        naive: The same, the noise ignored.
+        model: `poisson`, `multinomial` or `binomial`: what the true counts are.
+        method: Where the p-value comes from: `chi-square`, `moments` (the same law with the
+            mean and variance that the noise gives the statistic), `bootstrap` or `exact`.
+        converged: Whether the maximum was found.
+        spread: The largest standard deviation of the noise of a count.
+        notes: What the reader should know besides.
+        cramers_v: Of a test of independence, how strong the relation is; None where it has no meaning.
+        fitted: The fitted means under the hypothesis.
+    """
+
+    hypothesis: str
+    statistic: float
+    df: int
+    p_value: float
+    naive: NaiveTest
+    model: str
+    method: str
+    converged: bool
+    spread: float
+    notes: tuple[str, ...] = ()
+    cramers_v: CramersV | None = None
+    fitted: NDArray[np.float64] | None = field(default=None, compare=False, repr=False)
+
+    @property
+    def why(self) -> str:
+        """Why the naive test says something else, in a sentence or two."""
+        if self.spread == 0:
+            return message(
+                "The counts carry no noise: both tests are the same up to how the p-value is found."
+            )
+        cause = message(
+            "The naive test takes the released counts for exact. Their noise (standard deviation up to "
+            "{spread:.1f}) then looks like a departure from the hypothesis, the more so the smaller the "
+            "counts; the noise-aware test knows how large it is.",
+            spread=self.spread,
+        )
+        return join_sentences([cause, self._verdict()])
+
+    def _verdict(self) -> str:
+        aware, naive = self.p_value <= LEVEL, self.naive.p_value <= LEVEL
+        if naive and not aware:
+            return message("Here the naive test would reject at 5 %, and the noise alone can explain that.")
+        if aware and not naive:
+            return message("Here the noise had hidden a departure that the noise-aware test rejects at 5 %.")
+        return message("Here both reject at 5 %.") if aware else message("Here neither rejects at 5 %.")
+
+    def document(self) -> dict[str, Any]:
+        """The outcome as JSON."""
+        return {
+            "hypothesis": self.hypothesis,
+            "statistic": self.statistic,
+            "df": self.df,
+            "p_value": self.p_value,
+            "naive": {
+                "statistic": self.naive.statistic,
+                "df": self.naive.df,
+                "p_value": self.naive.p_value,
+            },
+            "model": self.model,
+            "method": self.method,
+            "converged": self.converged,
+            "spread": self.spread,
+            "cramers_v": None if self.cramers_v is None else self.cramers_v.document(),
+            "why": self.why,
+            "notes": list(self.notes),
+        }
+
+    def __repr__(self) -> str:
+        return one_line(
+            self,
+            f"{self.hypothesis}: statistic {self.statistic:.4g}, df {self.df}, p-value {self.p_value:.4g}",
+        )
+
+
+def read_likelihood_ratio(document: Mapping[str, Any]) -> LikelihoodRatio:
+    """The outcome that a document tells; only the fitted means are not in it."""
+    strength = document["cramers_v"]
+    plain = ("hypothesis", "statistic", "df", "p_value", "model", "method", "converged", "spread")
+    return LikelihoodRatio(
+        naive=NaiveTest(**document["naive"]),
+        notes=tuple(document["notes"]),
+        cramers_v=None
+        if strength is None
+        else CramersV(strength["corrected"], strength["naive"], strength["noise_part"]),
+        **{name: document[name] for name in plain},
+    )
+
+
+def chi_square(statistic: ArrayLike, df: ArrayLike) -> NDArray[np.float64]:
+    """The upper tail of the chi-square law; 1 where nothing is left to test.
+
+    >>> round(float(chi_square(3.841, 1)), 3)
+    0.05
+    """
+    freedom = np.asarray(df)
+    tail = chdtrc(np.maximum(freedom, 1), np.maximum(np.asarray(statistic), 0))
+    return np.asarray(np.where(freedom > 0, tail, 1.0), dtype=np.float64)
+
+
+def spread_of(noise: CellDistribution | NoiseByCell) -> float:
+    """The largest standard deviation of the noise of any count, or of any cell."""
+    if isinstance(noise, NoiseByCell):
+        return noise.spread
+    return sqrt(noise.variance)
+
+
+def p_text(p_value: float) -> str:
+    """A p-value for people.
+
+    >>> p_text(0.00001), p_text(0.0432)
+    ('< 0.0001', '0.0432')
+    """
+    return "< 0.0001" if p_value < 0.0001 else f"{p_value:.4f}"
+
+
+if TYPE_CHECKING:
+    Floats = NDArray[np.float64]
+    Totals = int | NDArray[np.int64]
+
+#: Numbers held at a time.
+_ROOM = 4_000_000
+#: Of wide noise about so many counts matter at a time; a public total needs all, for each pair of cells.
+_WINDOW, _MOST_GIVEN = 256, 2**23
+
+
+@dataclass(frozen=True, slots=True)
+class LikelihoodRatios:
+    """The statistics of a batch of tables.
+
+    Args:
+        statistic: The noise-aware statistic of each table.
+        df: Its degrees of freedom.
+        converged: Whether both maxima were found.
+        means: The fitted means under the hypothesis.
+        present: The cells that take part.
+    """
+
+    statistic: Floats
+    df: NDArray[np.int64]
+    converged: NDArray[np.bool_]
+    means: Floats
+    present: NDArray[np.bool_]
+
+
+def likelihood_ratios(
+    tables: NDArray[np.int64],
+    noise: CellDistribution | NoiseByCell,
+    model: HierarchicalModel,
+    total: Totals | None = None,
+) -> LikelihoodRatios:
+    """The noise-aware statistics of a batch of released tables, tables along the first axis.
+
+    Args:
+        tables: Released counts.
+        noise: Their noise table, or the laws of their cells.
+        model: The hypothesis.
+        total: The public true total of each table: then the likelihood is multinomial.
+    """
+    looked_at = by_cell(noise, model.shape)
+    step = max(1, _ROOM // (model.offset.size * counts_behind(looked_at, given=total is not None)))
+    parts = []
+    for at in range(0, len(tables), step):
+        totals = None if total is None else np.broadcast_to(total, len(tables))[at : at + step]
+        parts.append(_likelihood_ratios(_likelihood(tables[at : at + step], looked_at, model, totals), model))
+    columns = zip(*((p.statistic, p.df, p.converged, p.means, p.present) for p in parts), strict=True)
+    return LikelihoodRatios(*(np.concatenate(column) for column in columns))
+
+
+def counts_behind(noise: NoiseTable | NoiseByCell, *, given: bool = False) -> int:
+    """How many counts behind a released one are looked at."""
+    if isinstance(noise, NoiseByCell):
+        return noise.width if given else min(noise.width, _WINDOW)
+    return channel_of(noise).laws.shape[1]
+
+
+def _likelihood(
+    tables: NDArray[np.int64],
+    noise: NoiseTable | NoiseByCell,
+    model: HierarchicalModel,
+    totals: NDArray[np.int64] | None,
+) -> PoissonLikelihood | WidePoisson | MultinomialLikelihood:
+    """The likelihood of a batch of tables; cells that cannot occur are known to be empty."""
+    if isinstance(noise, NoiseByCell):
+        cells, laws = np.where(model.possible, tables, 0), noise.without(~model.possible)
+        if totals is None:
+            return WidePoisson.of(cells, laws)
+        _refuse_large(model.offset.size, laws.width)
+        return MultinomialLikelihood.of(laws.evidence(cells), totals)
+    evidence = channel_of(noise).evidence(np.where(model.possible, tables, _possible_value(noise)))
+    evidence = with_sure_zeros(evidence, np.broadcast_to(~model.possible, evidence.released.shape))
+    return PoissonLikelihood.of(evidence) if totals is None else MultinomialLikelihood.of(evidence, totals)
+
+
+def _possible_value(noise: NoiseTable) -> int:
+    """A value that this table can release, for cells of which the value does not matter."""
+    return noise.rows[0].values[0]
+
+
+def _refuse_large(cells: int, width: int) -> None:
+    if cells**2 * width > _MOST_GIVEN:
+        raise BadRequest(
+            message(
+                "The multinomial model of {cells:,} cells with noise that spans {width:,} is too large.",
+                cells=cells,
+                width=width,
+            ),
+            message("Use the Poisson model: with so much noise a known total changes little."),
+        )
+
+
+def _likelihood_ratios(
+    likelihood: PoissonLikelihood | WidePoisson | MultinomialLikelihood, model: HierarchicalModel
+) -> LikelihoodRatios:
+    fit = maximise(likelihood, model)
+    if isinstance(likelihood, MultinomialLikelihood):
+        every_axis = tuple(range(len(model.shape)))
+        free = maximise(likelihood, HierarchicalModel.of([every_axis], model.possible.astype(np.float64)))
+        top, found = free.log_likelihood, free.converged
+    else:
+        top, found = likelihood.free_maximum()[0], np.ones(len(fit.converged), dtype=np.bool_)
+    statistic = np.maximum(2 * (top - fit.log_likelihood), 0.0)
+    freedom = _freedom(fit.present, model)
+    return LikelihoodRatios(statistic, freedom, fit.converged & found, fit.means, fit.present)
+
+
+def _freedom(present: NDArray[np.bool_], model: HierarchicalModel) -> NDArray[np.int64]:
+    """The degrees of freedom of each table, worked out once for each pattern of cells that take part."""
+    packed = np.packbits(present.reshape(len(present), -1), axis=1)
+    _, first, back = np.unique(packed, axis=0, return_index=True, return_inverse=True)
+    found = [model.degrees_of_freedom(present[table]) for table in first]
+    return np.array(found, dtype=np.int64)[back.ravel()]
+
+
+def naive_ratios(tables: NDArray[np.int64], model: HierarchicalModel) -> tuple[Floats, NDArray[np.int64]]:
+    """G2 of each table as if its counts were exact (those below zero as zero), and its degrees of freedom.
+
+    Where a fit did not reach its margins in time, G2 is that of the last cycle: its error is of second order, and
+    a test is not refused because of the number beside it.
+    """
+    fit = plain_fit(np.where(model.possible, np.maximum(tables, 0), 0).astype(np.float64), model)
+    freedom = _freedom(fit.present, model)
+    return fit.g_squared(), freedom

@@ -1,0 +1,466 @@
+"""A hierarchical log-linear model: which margins a table's means must match, and which cells take part.
+
+A model is named by its generators, the largest sets of variables that interact. Its means have the form
+
+    log mu(cell) = log offset(cell) + sum over generators g of theta_g(cell's categories in g),
+
+and one cycle of iterative proportional fitting rescales each generator's margin to a target. Where cells
+vanish, the likelihood has no maximum among positive means; the extended one lies on a face, found by a linear
+programme: cells of weight u = A theta > 0 where u = 0 on all others.
+
+Source: Bishop, Fienberg & Holland (1975), chapter 3; Fienberg & Rinaldo (2012) for extended estimates.
+
+The fit of a log-linear model to counts that are taken as they are: exact ones, or released ones as if exact.
+
+The margins of a table are the sufficient statistics of a hierarchical log-linear model; the maximum likelihood
+estimate is the table of the model that has these margins. Proportional fitting scales a table to one margin after
+another. Where zeros leave no positive estimate, fitting would crawl towards the boundary; the extended estimate lives
+on the cells that some table with these margins fills (the facial set), and there it converges.
+
+    G² = 2 Σ f log(f / fit),   X² = Σ (f - fit)² / fit,   df = (cells of the facial set) - (rank of the model on them)
+
+A fit never fails in silence: `plain_fit` says which tables reached their margins, and `fit_log_linear` refuses the
+others.
+
+Source: Yang, Fienberg & Rinaldo (2012), section 2; Fienberg & Rinaldo (2012) for the extended estimate.
+
+Maximum likelihood of a log-linear model seen through noise: expected counts, then their fit, batched.
+
+One step takes the expected true counts given the release and the present means, then one cycle of
+proportional fitting to them. Steps are extrapolated in log mu, where a log-linear model is a flat space:
+
+    log mu' = log mu_0 - 2 a r + a^2 v,   r = log mu_1 - log mu_0,   v = log mu_2 - 2 log mu_1 + log mu_0,
+
+with a = -|r|/|v|, taken only where the likelihood does not fall. Where cells die away, the extended estimate
+with mean zero there is tried at the end and kept if it is no worse.
+
+Source: Dempster, Laird & Rubin (1977); Varadhan & Roland (2008), scheme S3.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import combinations
+from math import prod
+from typing import TYPE_CHECKING, Protocol, Self
+
+import numpy as np
+from scipy import sparse
+from scipy.special import xlogy
+
+from discreet.errors import BadRequest, DiscreetError
+from discreet.inference.hypothesis_tests.likelihood import TINY
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import ArrayLike, NDArray
+
+if TYPE_CHECKING:
+    Floats = NDArray[np.float64]
+    Flags = NDArray[np.bool_]
+
+_TOLERANCE = 1e-13
+MOST_CYCLES = 20_000
+
+
+@dataclass(frozen=True, slots=True)
+class HierarchicalModel:
+    """A hierarchical log-linear model for tables of one shape.
+
+    Args:
+        shape: The categories of each variable.
+        generators: Sets of axes that interact, none within another.
+        offset: What the means are multiples of; 0 where a cell cannot occur.
+    """
+
+    shape: tuple[int, ...]
+    generators: tuple[tuple[int, ...], ...]
+    offset: Floats
+
+    @classmethod
+    def of(cls, generators: Sequence[Sequence[int]], offset: Floats) -> Self:
+        """The model of some generators; those within another are left out.
+
+        Raises:
+            BadRequest: An axis that the table does not have.
+
+        >>> HierarchicalModel.of([(0,), (0, 1), (2,)], np.ones((2, 2, 2))).generators
+        ((0, 1), (2,))
+        """
+        sets = sorted({tuple(sorted(set(generator))) for generator in generators} or {()})
+        wrong = [axis for axes in sets for axis in axes if not 0 <= axis < offset.ndim]
+        if wrong:
+            raise BadRequest(
+                f"The model names axis {wrong[0]} of a table with {offset.ndim}.",
+                f"Axes run from 0 to {offset.ndim - 1}.",
+            )
+        kept = tuple(a for a in sets if not any(a != b and set(a) <= set(b) for b in sets))
+        return cls(offset.shape, kept, offset)
+
+    @property
+    def possible(self) -> Flags:
+        """Which cells can occur."""
+        return self.offset > 0
+
+    @property
+    def two_main_effects(self) -> bool:
+        """Whether it is plain independence of a full two-way table, where everything has a short form."""
+        return len(self.shape) == 2 and self.generators == ((0,), (1,)) and bool(self.possible.all())
+
+    def cycle(self, mu: Floats, target: Floats) -> Floats:
+        """One cycle of proportional fitting of each table of a batch to the margins of its target."""
+        for axes in self._summed():
+            margin, wanted = mu.sum(axis=axes, keepdims=True), target.sum(axis=axes, keepdims=True)
+            mu = mu * np.divide(wanted, margin, out=np.zeros_like(wanted), where=margin > 0)
+        return mu
+
+    def fitted(self, target: Floats, start: Floats | None = None) -> Floats:
+        """The means that match the target's margins: proportional fitting of each table of a batch.
+
+        It ends when a cycle changes nothing, or after `MOST_CYCLES`; `off_by` tells how far it came.
+
+        Args:
+            target: Counts.
+            start: The offset, with zeros where cells vanish.
+        """
+        mu = np.broadcast_to(self.offset if start is None else start, target.shape).astype(np.float64)
+        for _ in range(MOST_CYCLES):
+            before, mu = mu, self.cycle(mu, target)
+            if np.abs(mu - before).max() <= _TOLERANCE * (1 + mu.max()):
+                break
+        return mu
+
+    def off_by(self, mu: Floats, target: Floats) -> Floats:
+        """For each table of a batch the largest error of a margin, as a part of the largest cell of a margin."""
+        worst, largest = np.zeros(len(mu)), np.ones(len(mu))
+        for axes in self._summed():
+            wanted = target.sum(axis=axes).reshape(len(mu), -1)
+            found = mu.sum(axis=axes).reshape(len(mu), -1)
+            worst = np.maximum(worst, np.abs(found - wanted).max(axis=1))
+            largest = np.maximum(largest, wanted.max(axis=1))
+        return np.asarray(worst / largest)
+
+    def _summed(self) -> list[tuple[int, ...]]:
+        """For each generator the axes of a batch that its margin adds up."""
+        return [tuple(a + 1 for a in range(len(self.shape)) if a not in g) for g in self.generators]
+
+    def degrees_of_freedom(self, present: Flags) -> int:
+        """Cells that take part minus parameters that they determine."""
+        if present.all():
+            return prod(self.shape) - self._parameters()
+        design = self.design(present)
+        gram = design @ design.T if design.shape[0] <= design.shape[1] else design.T @ design
+        return int(present.sum()) - int(np.linalg.matrix_rank(gram.toarray(), hermitian=True))
+
+    def _parameters(self) -> int:
+        """Free parameters when every cell takes part: one for each contrast of each interaction."""
+        interactions = {
+            part for g in self.generators for size in range(len(g) + 1) for part in combinations(g, size)
+        }
+        return sum(prod(self.shape[axis] - 1 for axis in part) for part in interactions)
+
+    def design(self, present: Flags) -> sparse.csr_array:
+        """One line a cell that takes part, one column a margin cell of each generator: 1 where it belongs."""
+        places = np.argwhere(present)
+        blocks = []
+        for generator in self.generators:
+            lengths = tuple(self.shape[axis] for axis in generator)
+            column = (
+                np.ravel_multi_index(tuple(places[:, list(generator)].T), lengths)
+                if generator
+                else np.zeros(len(places), dtype=np.int64)
+            )
+            entries = (np.ones(len(places)), (np.arange(len(places)), column))
+            blocks.append(sparse.csr_array(entries, shape=(len(places), prod(lengths))))
+        return sparse.csr_array(sparse.hstack(blocks))
+
+    def vanishing(self, empty: Flags) -> Flags:
+        """Which of the empty cells of one table have mean zero in the extended estimate.
+
+        Args:
+            empty: Cells that may vanish; the others have positive means.
+
+        Raises:
+            DiscreetError: The linear programme was not solved.
+        """
+        if not (empty & self.possible).any():
+            return np.zeros(self.shape, dtype=np.bool_)
+        if self.two_main_effects:
+            return np.asarray(empty.all(axis=1, keepdims=True) | empty.all(axis=0, keepdims=True)) & empty
+        gone = self._in_empty_margins(empty) & self.possible
+        left = self.possible & ~gone
+        return gone | self._face(empty & left, left) if (empty & left).any() else gone
+
+    def _in_empty_margins(self, empty: Flags) -> Flags:
+        """Cells of which some margin has nobody: they vanish, and no programme is needed to see it."""
+        nobody = empty | ~self.possible
+        found = np.zeros(self.shape, dtype=np.bool_)
+        for axes in self._summed():
+            found |= nobody.all(axis=tuple(axis - 1 for axis in axes), keepdims=True)
+        return found
+
+    def _face(self, empty: Flags, left: Flags) -> Flags:
+        """Which of the empty cells vanish, where `left` are the cells that take part."""
+        from scipy.optimize import linprog  # noqa: PLC0415 - slow to import, and seldom needed
+
+        inside = empty[left]
+        design = self.design(left)
+        parameters, zeros = design.shape[1], int(inside.sum())
+        # The largest number of s <= u = A theta with s <= 1: a cone, so each s that can be positive is 1.
+        below = sparse.hstack([-design[inside], sparse.eye_array(zeros)])
+        level = sparse.hstack([design[~inside], sparse.csr_array((len(inside) - zeros, zeros))])
+        found = linprog(
+            np.append(np.zeros(parameters), -np.ones(zeros)),
+            A_ub=below,
+            b_ub=np.zeros(zeros),
+            A_eq=level,
+            b_eq=np.zeros(len(inside) - zeros),
+            bounds=[(None, None)] * parameters + [(0, 1)] * zeros,
+        )
+        if found.status != 0:
+            raise DiscreetError(
+                f"The cells that vanish were not found: {found.message}", "Please report the table."
+            )
+        vanishing = np.zeros(self.shape, dtype=np.bool_)
+        vanishing[empty] = found.x[parameters:] > 0.5
+        return vanishing
+
+
+#: A fit has reached its margins where none is off by more than this part of the largest cell of a margin.
+REACHED = 1e-9
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class PlainFit:
+    """Fitted tables of a batch.
+
+    Args:
+        counts: The counts that were fitted.
+        means: The fitted means; zero outside the facial set.
+        present: The facial set of each table: cells that are positive in some table with these margins.
+        reached: Whether the fit of each table has the margins of its counts.
+    """
+
+    counts: Floats
+    means: Floats
+    present: NDArray[np.bool_]
+    reached: NDArray[np.bool_]
+
+    def g_squared(self) -> Floats:
+        """G² of each table."""
+        parts = xlogy(self.counts, self.counts) - xlogy(
+            self.counts, np.where(self.counts > 0, self.means, 1.0)
+        )
+        return np.asarray(np.maximum(2 * parts.reshape(len(parts), -1).sum(axis=1), 0.0))
+
+    def pearson(self) -> Floats:
+        """X² of each table."""
+        shown = np.where(self.present, self.means, 1.0)
+        parts = np.where(self.present, (self.counts - shown) ** 2 / shown, 0.0)
+        return np.asarray(parts.reshape(len(parts), -1).sum(axis=1))
+
+
+def plain_fit(tables: Floats, model: HierarchicalModel) -> PlainFit:
+    """Fit a model to each table of a batch, none of whose counts is below zero."""
+    present = np.broadcast_to(model.possible, tables.shape).copy()
+    for table in np.flatnonzero((tables == 0).reshape(len(tables), -1).any(axis=1)):
+        present[table] &= ~model.vanishing(tables[table] == 0)
+    means = model.fitted(tables, start=model.offset * present)
+    return PlainFit(tables, means, present, model.off_by(means, tables) <= REACHED)
+
+
+@dataclass(frozen=True, eq=False)
+class LogLinearFit:
+    """The (extended) maximum likelihood estimate of a model for one table.
+
+    Args:
+        probabilities: p̂, adding up to one; zero outside the facial set.
+        support: The facial set.
+        statistic: G².
+        pearson: X², beside it.
+        df: Degrees of freedom if every parameter could be estimated.
+        df_adjusted: Without the cells and parameters that the margins make inestimable.
+    """
+
+    probabilities: Floats
+    support: NDArray[np.bool_]
+    statistic: float
+    pearson: float
+    df: int
+    df_adjusted: int
+
+
+def fit_log_linear(table: ArrayLike, generators: Sequence[Sequence[int]]) -> LogLinearFit:
+    """Fit the model whose sufficient statistics are the margins of the generators.
+
+    Args:
+        table: Counts without totals, not negative and not all zero.
+        generators: The largest sets of axes that interact.
+
+    Raises:
+        BadRequest: The table is no such table.
+        DiscreetError: The fit did not reach its margins.
+
+    >>> fit = fit_log_linear([[10, 20], [30, 40]], [(0,), (1,)])
+    >>> round(fit.statistic, 4), fit.df, round(float(fit.probabilities[0, 0]), 9)
+    (0.8043, 1, 0.12)
+    """
+    counts = np.asarray(table, dtype=np.float64)
+    if not counts.size or counts.min() < 0 or counts.sum() <= 0:
+        raise BadRequest("A log-linear model needs a table that is not negative and not empty.")
+    model = HierarchicalModel.of(generators, np.ones(counts.shape))
+    fit = plain_fit(counts[None], model)
+    if not fit.reached[0]:
+        raise DiscreetError(
+            f"Proportional fitting did not reach its margins in {MOST_CYCLES:,} cycles.",
+            "Fit a model with fewer interactions, or a table with fewer zeros.",
+        )
+    return LogLinearFit(
+        fit.means[0] / counts.sum(),
+        fit.present[0],
+        float(fit.g_squared()[0]),
+        float(fit.pearson()[0]),
+        model.degrees_of_freedom(model.possible),
+        model.degrees_of_freedom(fit.present[0]),
+    )
+
+
+TOLERANCE = 1e-10
+MOST_STEPS = 600
+_LONGEST = 256.0
+#: A mean below these may be on its way to zero: the bold guess first, since means die away slowly.
+_FAINT = (1e-2, 1e-4)
+#: How much the likelihood of the extended estimate may differ by rounding.
+_ROUNDING = 1e-9
+_START_CYCLES = 10
+
+
+class SupportsZeros(Protocol):
+    """What released counts say, as far as a fit asks."""
+
+    @property
+    def released(self) -> NDArray[np.int64]:
+        """The released counts."""
+
+    def sure_zero(self) -> NDArray[np.bool_]:
+        """Where nothing but a true count of zero is possible."""
+
+    def allows_zero(self) -> NDArray[np.bool_]:
+        """Where a true count of zero is possible."""
+
+
+class Likelihood(Protocol):
+    """A batch of released tables: how likely they are, and what counts they make one expect."""
+
+    @property
+    def evidence(self) -> SupportsZeros:
+        """What the released counts say."""
+
+    def take(self, index: NDArray[np.int64]) -> Self:
+        """Some of the tables."""
+
+    def expect(self, mu: Floats) -> tuple[Floats, Floats]:
+        """The log-likelihood of each table, and the expected true count of each cell."""
+
+
+@dataclass(frozen=True, slots=True)
+class Fit:
+    """Fitted tables.
+
+    Args:
+        means: The fitted means.
+        log_likelihood: The largest log-likelihood of each table.
+        present: Cells that take part: those that can occur and do not vanish in the extended estimate.
+        converged: Whether the last step changed nothing that matters.
+    """
+
+    means: Floats
+    log_likelihood: Floats
+    present: NDArray[np.bool_]
+    converged: NDArray[np.bool_]
+
+
+def maximise(likelihood: Likelihood, model: HierarchicalModel) -> Fit:
+    """The maximum likelihood estimate of a model for each table of a batch."""
+    start = _start(likelihood, model)
+    means, log_likelihood, converged = _climb(likelihood, model, start)
+    fit = Fit(means, log_likelihood, model.possible & (start > 0), converged)
+    for faint in _FAINT:
+        _let_vanish(likelihood, model, fit, (means < faint) & likelihood.evidence.allows_zero())
+    return fit
+
+
+def _let_vanish(likelihood: Likelihood, model: HierarchicalModel, fit: Fit, faint: NDArray[np.bool_]) -> None:
+    """Take the extended estimates of tables, in which faint cells have mean zero, where they are no worse."""
+    gone = np.zeros_like(fit.present)
+    for table in np.flatnonzero((faint & fit.present).reshape(len(gone), -1).any(axis=1)):
+        gone[table] = model.vanishing(faint[table] | ~fit.present[table]) & fit.present[table]
+    some = np.flatnonzero(gone.reshape(len(gone), -1).any(axis=1))
+    if not len(some):
+        return
+    means, height, done = _climb(likelihood.take(some), model, np.where(gone[some], 0.0, fit.means[some]))
+    better = height >= fit.log_likelihood[some] - _ROUNDING
+    taken = some[better]
+    fit.means[taken], fit.log_likelihood[taken] = means[better], height[better]
+    fit.converged[taken] = done[better]
+    fit.present[taken] &= ~gone[taken]
+
+
+def _start(likelihood: Likelihood, model: HierarchicalModel) -> Floats:
+    """A few cycles towards the released counts; cells that must vanish start at zero and stay there."""
+    target = np.maximum(likelihood.evidence.released, 0.5) * model.possible
+    mu = np.broadcast_to(model.offset, target.shape).astype(np.float64)
+    empty = likelihood.evidence.sure_zero()
+    for table in np.flatnonzero((empty & model.possible).reshape(len(empty), -1).any(axis=1)):
+        gone = model.vanishing(empty[table])
+        mu[table][gone] = 0.0
+        target[table][gone] = 0.0
+    for _ in range(_START_CYCLES):
+        mu = model.cycle(mu, target)
+    return mu
+
+
+def _climb(
+    likelihood: Likelihood, model: HierarchicalModel, start: Floats
+) -> tuple[Floats, Floats, NDArray[np.bool_]]:
+    """Climb from a start until a plain step changes nothing; tables that are done are left alone."""
+    means, height = start.copy(), np.full(len(start), -np.inf)
+    done = np.zeros(len(start), dtype=np.bool_)
+    waiting, part, mu = np.arange(len(start)), likelihood, start
+    for _ in range(MOST_STEPS):
+        height[waiting], expected = part.expect(mu)
+        once = model.cycle(mu, expected)
+        change = np.abs(once - mu) / (1 + mu)
+        still = change.reshape(len(mu), -1).max(axis=1) > TOLERANCE
+        means[waiting] = mu
+        done[waiting[~still]] = True
+        waiting = waiting[still]
+        if not len(waiting):
+            break
+        if not still.all():
+            part = likelihood.take(waiting)
+        mu = _leap(part, model, mu[still], once[still])
+    return means, height, done
+
+
+def _leap(likelihood: Likelihood, model: HierarchicalModel, mu: Floats, once: Floats) -> Floats:
+    """Two plain steps and, where it climbs, an extrapolation of them."""
+    height, expected = likelihood.expect(once)
+    twice = model.cycle(once, expected)
+    far = _extrapolate(mu, once, twice)
+    far_height, expected = likelihood.expect(far)
+    better = (far_height >= height).reshape((-1,) + (1,) * (mu.ndim - 1))
+    return np.where(better, model.cycle(far, expected), twice)
+
+
+def _extrapolate(mu: Floats, once: Floats, twice: Floats) -> Floats:
+    logs = [np.log(np.maximum(table, TINY)) for table in (mu, once, twice)]
+    first = logs[1] - logs[0]
+    second = logs[2] - logs[1] - first
+    cells = tuple(range(1, mu.ndim))
+    length = (twice * first**2).sum(axis=cells, keepdims=True)
+    bend = (twice * second**2).sum(axis=cells, keepdims=True)
+    step = -np.clip(np.sqrt(length / np.maximum(bend, TINY)), 1.0, _LONGEST)
+    moved = np.exp(np.clip(logs[0] - 2 * step * first + step**2 * second, -690.0, 60.0))
+    return np.where(twice > TINY, moved, 0.0)

@@ -1,0 +1,235 @@
+"""The parametric bootstrap: the p-value of a test when counts are too small for its chi-square law.
+
+Tables are drawn from the fitted hypothesis, given noise from the noise table with fresh random keys, and tested in the
+same way. What is compared is the p-value by moments (`null_law`), not the statistic: fitted means are more uneven than
+true ones, tables drawn from them have smaller statistics, and a bootstrap of the statistic itself rejects too often.
+
+    p = (1 + number of drawn p-values that are at most the observed one) / (1 + number of draws).
+
+Draws come in rounds. Where a round leaves so many small p-values that p is above `SURE` whatever the others bring, there
+are no others: no decision at `SURE` or below changes. The draws have a fixed seed: the same release gives the same
+p-value to everybody.
+
+Source: Davison & Hinkley (1997), chapter 4; Beran (1988) for the bootstrap of a p-value; Besag & Clifford (1991) for
+draws that end early.
+
+Where the p-value of a test comes from, and why: a law where it holds, else tables drawn from the hypothesis.
+
+chi-square   where the statistic's own mean and variance are those of the chi-square law;
+moments      a multiple of a chi-square law with that mean and variance, where it is reliable;
+bootstrap    else: tables are drawn from the fitted hypothesis, and the p-value by moments of the table is
+             compared with theirs. Where this would take long, the moments are taken cautiously.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from discreet.inference.channel import NoiseByCell
+from discreet.inference.hypothesis_tests.likelihood_ratio import chi_square, counts_behind, likelihood_ratios
+from discreet.inference.hypothesis_tests.null_distribution import null_distribution
+from discreet.model.messages.text import join_sentences, message
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from discreet.inference.hypothesis_tests.likelihood_ratio import LikelihoodRatios
+    from discreet.inference.hypothesis_tests.log_linear_model import HierarchicalModel
+    from discreet.inference.hypothesis_tests.null_distribution import NullDistribution
+    from discreet.noise.table import NoiseTable
+
+if TYPE_CHECKING:
+    Floats = NDArray[np.float64]
+
+SEED = 2018
+REPLICATES = 499
+#: Draws after each round but the last, and the level above which a p-value need not be known better.
+_ROUNDS, SURE = (49, 99, 199), 0.05
+#: p-values that are equal up to rounding count as equal.
+_TIE = 1e-9
+#: Drawn cells held at a time.
+_ROOM = 2_000_000
+
+
+def with_noise(
+    counts: NDArray[np.int64], noise: NoiseTable | NoiseByCell, rng: np.random.Generator
+) -> NDArray[np.int64]:
+    """Counts with noise of fresh random keys; where laws differ by cell, one table or a batch of them.
+
+    >>> from discreet.noise import laplace
+    >>> with_noise(np.array([5]), laplace(epsilon=50.0, m=1), np.random.default_rng(0)).tolist()
+    [5]
+    """
+    if isinstance(noise, NoiseByCell):
+        return counts + noise.drawn(counts.size // noise.kind.size, rng).reshape(counts.shape)
+    keys = rng.integers(0, noise.modulus, counts.shape, dtype=np.uint64)
+    return counts + noise.noise(counts, keys)
+
+
+def simulate(
+    means: NDArray[np.float64],
+    noise: NoiseTable | NoiseByCell,
+    draws: int,
+    seed: int,
+    total: int | None = None,
+) -> NDArray[np.int64]:
+    """Released tables from fitted means: Poisson, or multinomial where the total is public."""
+    rng = np.random.default_rng(seed)
+    if total is None:
+        counts = rng.poisson(means, (draws, *means.shape))
+    else:
+        shares = means.ravel() / means.sum()
+        counts = rng.multinomial(total, shares, draws).reshape(draws, *means.shape)
+    return with_noise(counts.astype(np.int64), noise, rng)
+
+
+def bootstrap_p_values(
+    observed: Floats,
+    means: Floats,
+    model: HierarchicalModel,
+    noise: NoiseTable | NoiseByCell,
+    *,
+    totals: NDArray[np.int64] | None = None,
+    replicates: int = REPLICATES,
+    seed: int = SEED,
+) -> Floats:
+    """The p-values of a batch of tables; each is the one that its table has alone.
+
+    Args:
+        observed: Their p-values by moments.
+        means: Their fitted means.
+        model: The hypothesis.
+        noise: The noise as a test looks at it (`by_cell`).
+        totals: Their public totals, if any.
+        replicates: Draws of all rounds together.
+        seed: Seed of the first round; each other has the next one.
+    """
+    small, draws = np.zeros(len(observed), dtype=np.int64), np.zeros(len(observed), dtype=np.int64)
+    undecided, before = np.arange(len(observed)), 0
+    for place, after in enumerate([*(each for each in _ROUNDS if each < replicates), replicates]):
+        given = None if totals is None else totals[undecided]
+        small[undecided] += _count_small_p_values(
+            observed[undecided], means[undecided], model, noise, given, after - before, seed + place
+        )
+        draws[undecided] = before = after
+        undecided = undecided[1 + small[undecided] <= SURE * (1 + replicates)]
+        if not len(undecided):
+            break
+    return np.asarray((1 + small) / (1 + draws))
+
+
+def _count_small_p_values(
+    observed: Floats,
+    means: Floats,
+    model: HierarchicalModel,
+    noise: NoiseTable | NoiseByCell,
+    totals: NDArray[np.int64] | None,
+    draws: int,
+    seed: int,
+) -> NDArray[np.int64]:
+    """How many of the p-values of drawn tables are at most the observed one, for each table of a batch."""
+    step = max(1, _ROOM // (draws * model.offset.size))
+    found = np.zeros(len(observed), dtype=np.int64)
+    for at in range(0, len(observed), step):
+        here = slice(at, at + step)
+        given = None if totals is None else totals[here]
+        tables = np.concatenate(
+            [
+                simulate(mean, noise, draws, seed, None if given is None else int(given[table]))
+                for table, mean in enumerate(means[here])
+            ]
+        )
+        drawn = likelihood_ratios(tables, noise, model, None if given is None else np.repeat(given, draws))
+        p = null_distribution(drawn, model, noise).p_values(drawn.statistic).reshape(-1, draws)
+        found[here] = (p <= observed[here, None] + _TIE).sum(axis=1)
+    return found
+
+
+METHODS = ("auto", "chi-square", "bootstrap", "moments")
+#: Draws of a bootstrap that would take long, and numbers that one may look at without being asked for.
+_FEW_REPLICATES = 99
+_PATIENCE = {"poisson": 3_000_000, "multinomial": 100_000}
+
+
+def choose_method(
+    law: NullDistribution, noise: NoiseTable | NoiseByCell, cells: int, replicates: int, model: str
+) -> tuple[str, int]:
+    """The method of one table (the law of a batch of one), and how many tables a bootstrap draws.
+
+    A bootstrap that would take long draws fewer tables, of which 5 % and 1 % are whole numbers.
+    """
+    if law.chi_square_holds[0]:
+        return "chi-square", replicates
+    if law.reliable[0]:
+        return "moments", replicates
+    # Wide laws are looked at through windows, and the wider they are the more steps a fit takes.
+    work = cells * (noise.width if isinstance(noise, NoiseByCell) else counts_behind(noise))
+    for draws in (replicates, min(replicates, _FEW_REPLICATES)):
+        if work * draws <= _PATIENCE[model]:
+            return "bootstrap", draws
+    return "moments", replicates
+
+
+def p_value(
+    method: str,
+    found: LikelihoodRatios,
+    law: NullDistribution,
+    hypothesis: HierarchicalModel,
+    noise: NoiseTable | NoiseByCell,
+    *,
+    total: int | None,
+    replicates: int,
+    seed: int,
+) -> float:
+    """The p-value of one table by one of the three methods."""
+    if method == "chi-square":
+        return float(chi_square(found.statistic, found.df)[0])
+    if method == "moments":
+        return float(law.cautious_p_values(found.statistic)[0])
+    totals = None if total is None else np.array([total])
+    observed = law.p_values(found.statistic)
+    return float(
+        bootstrap_p_values(
+            observed, found.means, hypothesis, noise, totals=totals, replicates=replicates, seed=seed
+        )[0]
+    )
+
+
+def reason(method: str, law: NullDistribution, replicates: int) -> str:
+    """Why the p-value comes from there, in a sentence or two."""
+    mean, variance, freedom = float(law.mean[0]), float(law.variance[0]), int(law.df[0])
+    if law.chi_square_holds[0]:
+        said = message(
+            "The statistic has nearly the mean and the variance of the chi-square law, {freedom} and {twice}.",
+            freedom=freedom,
+            twice=2 * freedom,
+        )
+    else:
+        said = message(
+            "Small counts or the noise give the statistic a mean and a variance of its own: "
+            "{mean:.1f} and {variance:.1f}, not {freedom} and {twice}.",
+            mean=mean,
+            variance=variance,
+            freedom=freedom,
+            twice=2 * freedom,
+        )
+    return join_sentences([said, _method_sentence(method, law, replicates)])
+
+
+def _method_sentence(method: str, law: NullDistribution, replicates: int) -> str:
+    if method == "bootstrap":
+        return message(
+            "The p-value comes from at most {replicates} tables drawn from the hypothesis.",
+            replicates=replicates,
+        )
+    if method == "chi-square":
+        wrong = message("The chi-square law does not hold: choose another method.")
+        return "" if law.chi_square_holds[0] else wrong
+    if law.reliable[0]:
+        return message("The p-value comes from a multiple of a chi-square law with this mean and variance.")
+    return message(
+        "The p-value comes from a multiple of a chi-square law with these; so few people are expected that it errs on "
+        'the safe side. The method "bootstrap" is better, and takes its time.'
+    )

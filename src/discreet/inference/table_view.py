@@ -1,0 +1,426 @@
+"""Percentages, ranks and chosen rows of a release, from its released numbers alone.
+
+    percent = 100 X / B,    X the number of the cell, B that of its base; rounded to one decimal
+
+Both are the released numbers; where numbers below zero are shown as zero, those before that. A base must be above its
+noise: its noisy count exceeds the change that its noise stays within with a probability of 97.5 %, whatever the true count
+is. So a true count of zero is taken for a base with a chance of at most 2.5 %. Of a weighted table the relative standard
+error of the base is at most 25 % as well, as for ratios (`weighted_interval`).
+
+    rank    1 + how many rows have a larger number in the same column and layer
+    top     categories of the first row variable by their number in the total of all other variables
+    empty   a category of a row variable with which every number shown is 0 or cannot occur
+    sort    categories of the first row variable by label, or by their number in one column; parts stay below their whole
+
+Totals and categories that hold others of the table are not ranked and not counted in `top`. Withheld numbers are not empty.
+
+A release with what its picture needs: how sure each number is that will be drawn.
+
+Of counts the interval of every cell (`cell_targets.every_interval`); of percentages that of every percentage
+(`viewed.percent_limits`). Numbers that were made to add up have noise of no law that is known, and so no limits.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from math import prod
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from discreet.errors import BadRequest
+from discreet.inference.confidence_intervals.normal_intervals import MOST_BASE_ERROR
+from discreet.inference.confidence_intervals.picked_cells import cell_place, place_of
+from discreet.inference.confidence_intervals.table_intervals import cell_codes, every_interval
+from discreet.model.grammar import escape
+from discreet.model.messages.text import message
+from discreet.model.release import NOT_APPLICABLE, WHOLE, Derived, subset_places
+from discreet.model.view import BASES
+from discreet.noise.table_distribution import DistributionWithSums
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Sequence
+
+    from numpy.typing import NDArray
+
+    from discreet.model.noise_distribution import CellDistribution
+    from discreet.model.release import Places, Release
+    from discreet.model.request import TableRequest
+    from discreet.model.shape import Dimension
+    from discreet.model.view import Limits, Picture, View
+
+#: The chance with which the noise of a base stays below it.
+BASE_LEVEL = 0.975
+#: After the point: noisy counts mean no more.
+DIGITS = 1
+_DIGITS = re.compile(r"([0-9]{1,15})")
+
+
+_BASE = {
+    "row": message("the row total"),
+    "column": message("the column total"),
+    "table": message("the total of the table"),
+}
+
+
+def apply_view(release: Release, view: View) -> Release:
+    """A release with what a view shows beside its numbers, and with the rows that it chooses.
+
+    Raises:
+        BadRequest: The table has no rows, not the total that is needed, or a variable of a column's name.
+    """
+    if not view:
+        return release
+    check_view(view, release.request, release.dimensions)
+    columns = [percentages(release, view.percent)] if view.percent else []
+    columns += [ranks(release)] if view.rank else []
+    release = replace(release, derived=tuple(columns), view=view)
+    release = _hide_empty(release) if view.hide_empty else release
+    release = _top(release, view.top) if view.top else release
+    return _sort(release, view.sort) if view.sort else release
+
+
+def check_view(view: View, request: TableRequest, dimensions: tuple[Dimension, ...]) -> None:
+    """Refuse a view that a table cannot have by its shape: before it is counted, and before anything is charged.
+
+    Args:
+        view: What is to be shown.
+        request: The table.
+        dimensions: Its variables, in the order of the arrays' axes.
+
+    Raises:
+        BadRequest: The table has no rows, not the total or the cell that is needed, or a variable of a column's name.
+    """
+    names = {dimension.name.casefold() for dimension in dimensions}
+    for name in [name for name, shown in (("percent", view.percent), ("rank", view.rank)) if shown]:
+        if name in names:
+            raise BadRequest(
+                message(
+                    'The table has a variable "{name}": a second column of this name would be ambiguous.',
+                    name=name,
+                ),
+                message("Leave {name} out.", name=name),
+            )
+    if view.percent in BASES:
+        _total_places(dimensions, _base_variables(request, view.percent))
+    elif view.percent:
+        place_of(dimensions, cell_codes(dimensions, view.percent))
+    if view.rank or view.top or view.hide_empty or view.sort:
+        rows = _rows(request, dimensions)
+    if view.top:
+        _total_places(dimensions, [d.name for d in dimensions if d is not rows[0]])
+
+
+def percentages(release: Release, percent: str) -> Derived:
+    """What each number is of its base, in percent."""
+    base = _base(release, percent)
+    missing = release.missing | ~above_noise(base)
+    below = np.where(above_noise(base), base.before_clipping, 1)
+    values = np.round(100 * release.before_clipping / below, DIGITS) + 0.0  # no -0.0
+    return Derived("percent", _percent_meaning(release, percent), np.where(missing, 0.0, values), missing)
+
+
+def percent_limits(
+    shown: Release, limits: tuple[NDArray[np.int64], NDArray[np.int64]]
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Between which limits the true percentage of every cell lies; NaN where there is none.
+
+    The interval of the cell and that of its base hold together at a level (`both_level`, Bonferroni), whatever their
+    noise has in common; the limits are the quotients of their ends. Of a part of its base 100 at most.
+
+    Args:
+        shown: The table with its percentages.
+        limits: The intervals of all its numbers (`every_interval`) at `both_level`; -1 where there is none.
+    """
+    (low, high), percent = limits, shown.view.percent
+    (derived,) = [column for column in shown.derived if column.name == "percent"]
+    base = np.ix_(*_base_places(shown, percent))
+    least, most = low[base], high[base]
+    none = derived.missing | (low < 0) | (least <= 0)
+    cap = 100.0 if percent in BASES else np.inf
+    first = np.where(none, np.nan, 100 * low / np.maximum(most, 1))
+    last = np.where(none, np.nan, np.minimum(100 * high / np.maximum(least, 1), cap))
+    return np.minimum(first, last), last
+
+
+def bonferroni_level(level: float) -> float:
+    """The level of each of two intervals that hold together at a level, whatever they have in common.
+
+    Raises:
+        BadRequest: The level is no chance.
+    """
+    if not 0 < level < 1:
+        raise BadRequest(
+            message("The level is {level}.", level=level), message("It lies between 0 and 1, as in 0.95.")
+        )
+    return 1 - (1 - level) / 2
+
+
+def above_noise(release: Release) -> NDArray[np.bool_]:
+    """Which numbers can be divided by: released, above zero and above their noise."""
+    above = ~release.missing & (release.before_clipping > 0) & (release.noisy > _reach(release))
+    if release.errors is not None:
+        above &= (release.errors >= 0) & (release.errors <= MOST_BASE_ERROR * WHOLE)
+    return np.asarray(above)
+
+
+def _reach(release: Release) -> NDArray[np.float64]:
+    """How far the noise of each cell goes with the chance of a base; infinite where no law is stated.
+
+    A sum of k areas that are shown has the noise of all of them: each stays within h with a chance of 1 - 0.025 / k, so
+    that the sum stays within k h, whatever they have in common.
+    """
+    reach, law = np.full(release.values.shape, np.inf), release.law
+    for here, one in law.kinds():
+        reach[here] = _half_width([one], BASE_LEVEL)
+    if isinstance(law, DistributionWithSums):
+        parts = _most_parts(release)
+        for count in np.unique(parts[law.added]).tolist():
+            width = _half_width(law.laws, 1 - (1 - BASE_LEVEL) / count)
+            reach[law.added & (parts == count)] = count * width
+    return reach
+
+
+def _half_width(laws: Sequence[CellDistribution], level: float) -> int:
+    return max(each.half_width(level) for law in laws for each in law.laws)
+
+
+def _most_parts(release: Release) -> NDArray[np.int64]:
+    """How many areas each cell is a sum of, at most."""
+    parts = np.ones(release.values.shape, dtype=np.int64)
+    for axis, dimension in enumerate(release.dimensions):
+        if dimension.geography:
+            sizes = np.array([max(len(members), 1) for members in dimension.members()])
+            parts *= sizes.reshape(tuple(-1 if a == axis else 1 for a in range(parts.ndim)))
+    return parts
+
+
+def ranks(release: Release) -> Derived:
+    """The place of each number among the rows of its column and layer, 1 for the largest; equal numbers share one."""
+    rows = _rows(release.request, release.dimensions)
+    height = prod(dimension.length for dimension in rows)
+    numbers = release.before_clipping.reshape(height, -1)
+    ranked = ~release.missing.reshape(height, -1) & _leaf_rows(rows)[:, None]
+    places = np.zeros(numbers.shape, dtype=np.int64)
+    for column, among in enumerate(ranked.T):
+        mine = numbers[among, column]
+        places[among, column] = 1 + mine.size - np.searchsorted(np.sort(mine), mine, side="right")
+    shape = release.values.shape
+    meaning = message(
+        "The rank among the rows of its column, 1 for the largest; totals and rows that hold others have none."
+    )
+    return Derived("rank", meaning, places.reshape(shape), ~ranked.reshape(shape))
+
+
+def _base(release: Release, percent: str) -> Release:
+    """The bases: a cut of the release with length 1 along every variable whose total, or one category, is taken."""
+    return subset_places(replace(release, derived=()), _base_places(release, percent))
+
+
+def _base_places(release: Release, percent: str) -> Places:
+    """Where the bases stand."""
+    if percent in BASES:
+        return _total_places(release.dimensions, _base_variables(release.request, percent))
+    at = cell_place(release, cell_codes(release.dimensions, percent))
+    return tuple(np.array([place]) for place in at)
+
+
+def _base_variables(request: TableRequest, word: str) -> tuple[str, ...]:
+    """The variables over which the base is a total."""
+    names = {"row": request.columns, "column": request.rows, "table": request.rows + request.columns}[word]
+    if not names:
+        raise BadRequest(
+            message("The table has one column: every percent of the row would be 100.")
+            if word == "row"
+            else message("The table has one row: every percent of the column would be 100."),
+            message("Take percent={word}.", word="column" if word == "row" else "row"),
+        )
+    return names
+
+
+def _total_places(dimensions: Iterable[Dimension], names: Iterable[str]) -> Places:
+    """The total of these variables, every place of the others."""
+    wanted = set(names)
+    return tuple(
+        np.array([_total(dimension)]) if dimension.name in wanted else np.arange(dimension.length)
+        for dimension in dimensions
+    )
+
+
+def _total(dimension: Dimension) -> int:
+    if not dimension.total:
+        raise BadRequest(
+            message('The table has no total of "{name}".', name=dimension.name),
+            message("Ask for the table with its totals."),
+        )
+    return len(dimension.outputs)
+
+
+def _percent_meaning(release: Release, percent: str) -> str:
+    """What is divided by what, and where there is none."""
+    if percent == "table" and release.request.layers:
+        base = message("the total of the table of its layer")
+    elif percent in BASES:
+        base = _BASE[percent]
+    else:
+        codes = cell_codes(release.dimensions, percent)
+        labels = tuple(d.labels[d.codes.index(c)] for d, c in zip(release.dimensions, codes, strict=True))
+        base = message("the cell {labels:comma}", labels=labels)
+    return message(
+        "Percent of {base}{signed}, rounded to one decimal; none where that number is withheld, negative, zero or "
+        "not above its noise.",
+        base=base,
+        signed="" if release.signed is None else message(", of the signed numbers"),
+    )
+
+
+def _rows(request: TableRequest, dimensions: tuple[Dimension, ...]) -> tuple[Dimension, ...]:
+    rows = dimensions[: len(request.rows)]
+    if not rows:
+        raise BadRequest(message("The table has no rows."), message("Put a variable in the rows."))
+    return rows
+
+
+def _leaves(dimension: Dimension) -> NDArray[np.bool_]:
+    """Which places hold no other place of the dimension."""
+    wholes = {output.parent for output in dimension.outputs}
+    found = [place not in wholes for place in range(len(dimension.outputs))]
+    return np.array(found + [False] * dimension.total)
+
+
+def _leaf_rows(rows: tuple[Dimension, ...]) -> NDArray[np.bool_]:
+    """The same for the rows of several variables."""
+    leaves = np.array([True])
+    for dimension in rows:
+        leaves = np.outer(leaves, _leaves(dimension)).ravel()
+    return leaves
+
+
+def _hide_empty(release: Release) -> Release:
+    """The release without the categories of row variables with which nothing is shown but 0."""
+    empty = np.where(release.missing, release.status == NOT_APPLICABLE, release.values == 0)
+    places = [np.arange(dimension.length) for dimension in release.dimensions]
+    for axis, dimension in enumerate(_rows(release.request, release.dimensions)):
+        others = tuple(other for other in range(empty.ndim) if other != axis)
+        kept = ~empty.all(axis=others)
+        kept[len(dimension.outputs) :] = True
+        places[axis] = np.flatnonzero(kept)
+        if not places[axis].size:
+            raise BadRequest(
+                message('Every category of "{name}" is empty.', name=dimension.name),
+                message("Show empty rows."),
+            )
+    shown = subset_places(release, tuple(places))
+    if shown is release:
+        return release
+    return replace(
+        shown,
+        notes=(
+            *shown.notes,
+            message("Rows are left out whose released numbers are all 0; there may be people in them."),
+        ),
+    )
+
+
+def _top(release: Release, most: int) -> Release:
+    """The release with the largest categories of its first row variable, the largest first, and its total."""
+    first, *others = release.dimensions
+    names = [dimension.name for dimension in others]
+    whole = subset_places(replace(release, derived=()), _total_places(release.dimensions, names))
+    numbers = whole.before_clipping.ravel()
+    found = np.flatnonzero(_leaves(first) & ~whole.missing.ravel())
+    chosen = found[np.argsort(-numbers[found], kind="stable")][:most]
+    if not chosen.size:
+        raise BadRequest(
+            message('No category of "{name}" has a number.', name=first.name), message("Leave top out.")
+        )
+    places = np.concatenate([chosen, np.arange(len(first.outputs), first.length)])
+    shown = subset_places(release, (places, *(np.arange(dimension.length) for dimension in others)))
+    if shown is release:
+        return release
+    note = f'Of "{first.label}" the {chosen.size} with the largest released numbers are shown; noise can change which.'
+    return replace(shown, notes=(*shown.notes, note))
+
+
+def _sort(release: Release, sort: str) -> Release:
+    """The release with the categories of its first row variable in another order; its total stays last."""
+    first, *others = release.dimensions
+    order, turn = sort.removeprefix("-"), -1 if sort.startswith("-") else 1
+    by_label = order == "label"
+    keys = _label_places(first) if by_label else _numbers_in(release, "" if order == "value" else order)
+    places = _in_order(first, turn * keys)
+    shown = subset_places(release, (places, *(np.arange(dimension.length) for dimension in others)))
+    if by_label:
+        return shown
+    note = f'"{first.label}" stands in the order of released numbers; noise can change it.'
+    return replace(shown, notes=(*shown.notes, note))
+
+
+def _label_places(dimension: Dimension) -> NDArray[np.float64]:
+    """The place of each label in the alphabet, in which numbers count as such: "Area 2" before "Area 10"."""
+    keys = [
+        [(0, int(part), "") if part.isdecimal() else (1, 0, part) for part in _DIGITS.split(label.casefold())]
+        for label in dimension.labels
+    ]
+    places = {place: number for number, place in enumerate(sorted(range(len(keys)), key=keys.__getitem__))}
+    return np.array([places[place] for place in range(len(keys))], dtype=np.float64)
+
+
+def _numbers_in(release: Release, column: str) -> NDArray[np.float64]:
+    """The numbers of the first row variable in one column, or the percentages of the row that stand there; NaN for none."""
+    first = release.dimensions[0]
+    cell = ",".join(filter(None, (f"{first.name}={escape(first.codes[0])}", column)))
+    codes = cell_codes(release.dimensions, cell)[1:]
+    others = [d.codes.index(code) for d, code in zip(release.dimensions[1:], codes, strict=True)]
+    here = tuple(np.array(each) for each in (np.arange(first.length), *others))
+    numbers, missing = release.before_clipping, release.missing
+    if release.view.percent == "row":
+        numbers, missing = release.derived[0].values, release.derived[0].missing
+    return np.where(missing[here], np.nan, numbers[here].astype(np.float64))
+
+
+def _in_order(dimension: Dimension, keys: NDArray[np.float64]) -> NDArray[np.int64]:
+    """Places by their keys, each followed by the places that it holds; equal keys as declared, none last."""
+    parts: dict[int, list[int]] = {}
+    for place in np.argsort(keys[: len(dimension.outputs)], kind="stable").tolist():
+        parts.setdefault(dimension.outputs[place].parent, []).append(place)
+    found, waiting = [], parts.get(-1, [])[::-1]
+    while waiting:
+        place = waiting.pop()
+        found.append(place)
+        waiting += parts.get(place, [])[::-1]
+    return np.array([*found, *range(len(dimension.outputs), dimension.length)], dtype=np.int64)
+
+
+if TYPE_CHECKING:
+    Known = Callable[[Release, float], Limits]
+
+
+def add_picture(release: Release, picture: Picture, known: Known = every_interval) -> Release:
+    """The release with a picture, limits included where a law is known.
+
+    Args:
+        release: With its view.
+        picture: What is drawn.
+        known: Who knows the limits of counts: the law of the release, or the server that it is from.
+
+    Raises:
+        BadRequest: The level is no chance.
+    """
+    bonferroni_level(picture.level)
+    return replace(release, picture=replace(picture, limits=_picture_limits(release, picture.level, known)))
+
+
+def _picture_limits(release: Release, level: float, known: Known) -> Limits | None:
+    """The limits of what is drawn; None where no law is known."""
+    additivity = release.request.additivity or release.dataset.protection.additivity
+    if additivity != "independent" or not (release.measure.has_errors or release.measure.is_count):
+        return None
+    try:
+        if not release.view.percent:
+            return known(release, level)
+        low, high = known(release, bonferroni_level(level))
+        return percent_limits(release, (low.astype(np.int64), high.astype(np.int64)))
+    except BadRequest:  # a law too wide for inference
+        return None

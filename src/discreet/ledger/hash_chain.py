@@ -1,0 +1,341 @@
+"""The chain of a ledger: every charge, cap, share, lineage and version is an entry, and each has a keyed MAC.
+
+    tag(n) = BLAKE2b-256 with a key of (tag(n - 1), n, kind, body),   tag(0) = empty
+
+The key is derived from the secret of the workspace, so that nobody without it can change, remove, add or swap an entry
+and make the tags again; an unkeyed hash could be made again by anybody. The rows of all tables must be what the entries
+say (`books`). What a removed tail has lost is told by marks alone (`marks`).
+
+    begun    [id, at, entries that were taken as found]     rekeyed  [at, the tag before]
+    budget   [budget, rule, neighbours, loss, failure]      share    [budget, account, loss, failure]
+    lineage  [dataset, lineage, method, budget]             version  [dataset, version, budget, records]
+    charge   [budget, request, account, loss, failure, at]  `request` is the hash of the whole request
+
+A ledger of before there were chains begins one with all that it holds, which is taken as found.
+
+Source: docs/methods/ledger.md.
+
+The books: what a chain says, entry by entry, and whether the tables of a ledger are so.
+
+The chain is read from its first entry when a ledger is opened, and from where it was left before each charge. Its tags
+are made again with the key. Then every row of every table must be the newest entry about it, and no row may be missing
+or be too many; what is spent must be the sum of the charges.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import secrets
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any
+
+from sqlalchemy import bindparam, func, insert, select, update
+
+from discreet.errors import LedgerUnusable
+from discreet.ledger.database import BUDGETS, CHAIN, CHARGES, LINEAGES, SHARES, VERSIONS
+from discreet.ledger.entries import START, Checkpoint, request_key
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from sqlalchemy import Connection, Row, Table
+
+BEGUN, REKEYED = "begun", "rekeyed"
+#: What can be done about a ledger that lacks what was answered.
+_ADVICE = (
+    "Bring back the newest ledger, or the server that has this entry: nothing is answered from this one. If it is lost "
+    "for good, see docs/methods/ledger.md."
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """What an entry of a kind says: the columns of a row, of which the first so many name it."""
+
+    table: Table
+    columns: tuple[str, ...]
+    named_by: int
+
+
+KINDS = {
+    "budget": Kind(BUDGETS, ("family", "rule", "neighbours", "cap_loss", "cap_failure"), 1),
+    "share": Kind(SHARES, ("family", "account", "cap_loss", "cap_failure"), 2),
+    "lineage": Kind(LINEAGES, ("dataset", "lineage", "method", "family"), 2),
+    "version": Kind(VERSIONS, ("dataset", "version", "family", "records"), 2),
+    "charge": Kind(CHARGES, ("family", "request", "account", "loss", "failure", "at"), 2),
+}
+
+
+def next_tag(key: bytes, before: str, position: int, kind: str, body: str) -> str:
+    """The tag of an entry after the one with the tag `before`."""
+    message = json.dumps([before, position, kind, body]).encode()
+    return hashlib.blake2b(message, key=key, digest_size=32, person=b"discreet-ledger").hexdigest()
+
+
+@dataclass
+class Writer:
+    """A transaction that may append to a chain, whose lock it holds.
+
+    Args:
+        connection: The transaction.
+        key: Of the chain.
+        last: The newest entry.
+        relied_on: The position of the newest entry that an answer will rest on.
+    """
+
+    connection: Connection
+    key: bytes
+    last: Checkpoint
+    relied_on: int = 0
+
+    @property
+    def next_position(self) -> int:
+        """Where the next entry will stand."""
+        return self.last.position + 1
+
+    def append(self, kind: str, *body: object) -> None:
+        """Add an entry."""
+        position, text = self.next_position, json.dumps(body)
+        tag = next_tag(self.key, self.last.tag, position, kind, text)
+        self.connection.execute(insert(CHAIN).values(position=position, kind=kind, body=text, tag=tag))
+        self.last, self.relied_on = Checkpoint(position, tag), position
+
+
+@dataclass
+class Reader:
+    """A snapshot of a ledger, and the newest entry that an answer will rest on."""
+
+    connection: Connection
+    relied_on: int = 0
+
+
+def open_writer(connection: Connection, key: bytes) -> Writer:
+    """Lock a chain and go to its end."""
+    if connection.dialect.name == "postgresql":  # on SQLite the transaction has the write lock already
+        connection.exec_driver_sql("LOCK TABLE chain IN SHARE ROW EXCLUSIVE MODE")
+    return Writer(connection, key, newest_checkpoint(connection) or START)
+
+
+def begin_chain(writer: Writer) -> None:
+    """Begin a chain with all rows that the ledger holds, which are taken as found; one that has begun is left alone."""
+    if writer.last.position:
+        return
+    rows = list(_rows(writer.connection))
+    writer.append(BEGUN, secrets.token_hex(16), now(), len(rows))
+    for kind, body in rows:
+        writer.append(kind, *body)
+        if kind == "charge":
+            where = (CHARGES.c.family == body[0]) & (CHARGES.c.request == body[1])
+            placed = update(CHARGES).where(where).values(position=writer.last.position)
+            writer.connection.execute(placed)
+
+
+def _rows(connection: Connection) -> Iterator[tuple[str, list[Any]]]:
+    """The rows of all tables as entries, charges in the order of payment."""
+    for name, kind in KINDS.items():
+        order = ("at", "request") if name == "charge" else kind.columns[: kind.named_by]
+        columns = (kind.table.c[column] for column in kind.columns)
+        for row in connection.execute(select(*columns).order_by(*order)):
+            yield name, list(row)
+
+
+def retag(connection: Connection, key: bytes) -> Writer:
+    """Give every entry its tag under another key, and go to the end; the caller holds the lock of the chain.
+
+    The same entries under the same key have the same tags: marks that were made under it hold again.
+    """
+    last, again = START, []
+    for row in connection.execute(select(CHAIN).order_by("position")):
+        last = Checkpoint(row.position, next_tag(key, last.tag, row.position, row.kind, row.body))
+        again.append({"here": last.position, "new": last.tag})
+    where = CHAIN.c.position == bindparam("here")
+    connection.execute(update(CHAIN).where(where).values(tag=bindparam("new")), again)
+    return Writer(connection, key, last)
+
+
+def now() -> str:
+    """The time, as entries and charges say it."""
+    return datetime.now(UTC).isoformat(timespec="microseconds")
+
+
+def newest_checkpoint(connection: Connection) -> Checkpoint | None:
+    """The last entry of a chain; None where it has not begun."""
+    row = connection.execute(
+        select(CHAIN.c.position, CHAIN.c.tag).order_by(CHAIN.c.position.desc()).limit(1)
+    ).one_or_none()
+    return None if row is None else Checkpoint(row.position, row.tag)
+
+
+def refuse_other_history(connection: Connection, marks: Iterable[tuple[str, Checkpoint]]) -> None:
+    """Refuse a ledger that does not extend a mark.
+
+    Raises:
+        LedgerUnusable: It is older than the mark, or has another entry in its place.
+    """
+    wanted = sorted((each for each in marks if each[1].position), key=lambda each: each[1].position)
+    if not wanted:
+        return
+    positions = {mark.position for _, mark in wanted}
+    asked = select(CHAIN.c.position, CHAIN.c.tag).where(CHAIN.c.position.in_(positions))
+    found = {row.position: row.tag for row in connection.execute(asked)}
+    for whose, mark in wanted:
+        if mark.position not in found:
+            last = connection.execute(select(func.coalesce(func.max(CHAIN.c.position), 0))).scalar_one()
+            raise LedgerUnusable(
+                f"The ledger is older than the answers that were given: it ends with entry {last}, and {whose} was "
+                f"answered after entry {mark.position}.",
+                _ADVICE,
+            )
+        if found[mark.position] != mark.tag:
+            raise LedgerUnusable(
+                f"The ledger is not the one that was charged: its entry {mark.position} is not the one after which "
+                f"{whose} was answered.",
+                _ADVICE,
+            )
+
+
+if TYPE_CHECKING:
+    #: A table's row by what names it.
+    Rows = dict[tuple[Any, ...], tuple[Any, ...]]
+
+_RESTORE = "Restore the newest copy that was not changed."
+
+
+@dataclass
+class ChainState:
+    """What the entries up to a position say.
+
+    Args:
+        last: The last entry that was read.
+        rows: By kind, the newest entry about each row but charges.
+        spent: Loss and failure by budget, and by budget and account.
+        begun: What the first entry says: the chain's id, when it was begun, and how many entries were taken as found.
+    """
+
+    last: Checkpoint = START
+    rows: dict[str, Rows] = field(default_factory=lambda: {kind: {} for kind in KINDS if kind != "charge"})
+    spent: dict[tuple[Any, ...], tuple[int, int]] = field(default_factory=dict)
+    begun: tuple[Any, ...] = ()
+
+    def read(self, connection: Connection, key: bytes) -> Iterator[tuple[int, tuple[Any, ...]]]:
+        """Read on to the end of the chain; yields the charges with their positions.
+
+        Raises:
+            LedgerUnusable: An entry is missing, or its tag is not that of the key.
+        """
+        later = select(CHAIN).where(CHAIN.c.position > self.last.position).order_by("position")
+        for row in connection.execute(later):
+            position = self.last.position + 1
+            tag = next_tag(key, self.last.tag, position, row.kind, row.body)
+            if (row.position, row.tag) != (position, tag):
+                raise _break_at(position)
+            self.last, body = Checkpoint(position, tag), tuple(json.loads(row.body))
+            if row.kind == "charge":
+                self._add(body)
+                yield row.position, body
+            elif row.kind in KINDS:
+                named_by = KINDS[row.kind].named_by
+                self.rows[row.kind][body[:named_by]] = body[named_by:]
+            elif row.kind == BEGUN:
+                self.begun = body
+
+    def _add(self, body: tuple[Any, ...]) -> None:
+        budget, _, account, loss, failure, _ = body
+        for payer in ((budget,), *([(budget, account)] if account is not None else [])):
+            before = self.spent.get(payer, (0, 0))
+            self.spent[payer] = (before[0] + loss, before[1] + failure)
+
+    def catch_up(self, connection: Connection, key: bytes) -> None:
+        """Read what others have appended since."""
+        for _ in self.read(connection, key):
+            pass
+
+    def refuse_other_row(self, connection: Connection, kind: str, *name: str) -> None:
+        """Refuse a budget or a share whose cap or sum is not what the chain says.
+
+        Raises:
+            LedgerUnusable: It was changed.
+        """
+        table, said = KINDS[kind].table, self.rows[kind].get(name)
+        where = [column == value for column, value in zip(table.primary_key, name, strict=True)]
+        row = connection.execute(select(table).where(*where)).one_or_none()
+        if (None if row is None else _body(row, kind)[len(name) :]) != said:
+            raise _row_differs(kind, name)
+        if row is not None and (row.spent_loss, row.spent_failure) != self.spent.get(name, (0, 0)):
+            raise _sums_differ()
+
+
+def replay_chain(connection: Connection, key: bytes) -> ChainState:
+    """The books of a whole ledger, whose tables must be what its chain says.
+
+    Raises:
+        LedgerUnusable: With the first thing that is not so.
+    """
+    refuse_other_sums(connection)
+    books = ChainState()
+    entries = list(books.read(connection, key))
+    charges = connection.execute(select(CHARGES).order_by(CHARGES.c.position)).all()
+    if len(charges) != len(entries):
+        raise LedgerUnusable(
+            f"The ledger was changed: it has {len(charges)} charges, and its chain has {len(entries)}.",
+            _RESTORE,
+        )
+    for row, (position, body) in zip(charges, entries, strict=True):
+        is_whole = row.position == position and request_key(row.what) == row.request
+        if not is_whole or _body(row, "charge") != body:
+            raise _row_differs("charge", (position,))
+    for kind, said in books.rows.items():
+        bodies = [_body(row, kind) for row in connection.execute(select(KINDS[kind].table))]
+        found = {body[: KINDS[kind].named_by]: body[KINDS[kind].named_by :] for body in bodies}
+        for name in sorted({*found, *said}):
+            if found.get(name) != said.get(name):
+                raise _row_differs(kind, name)
+    return books
+
+
+def refuse_other_sums(connection: Connection) -> None:
+    """What is spent must be the sum of the charges, for every budget and every account.
+
+    Raises:
+        LedgerUnusable: It is not.
+    """
+    for table, keys in ((BUDGETS, ["family"]), (SHARES, ["family", "account"])):
+        columns = [CHARGES.c[key] for key in keys]
+        amounts = (func.sum(CHARGES.c.loss), func.sum(CHARGES.c.failure))
+        booked = connection.execute(select(*columns, *amounts).group_by(*columns))
+        sums = {tuple(row[: len(keys)]): (int(row[-2]), int(row[-1])) for row in booked}
+        for row in connection.execute(select(table)):
+            wanted = sums.get(tuple(getattr(row, key) for key in keys), (0, 0))
+            if (row.spent_loss, row.spent_failure) != wanted:
+                raise _sums_differ()
+
+
+def _body(row: Row[Any], kind: str) -> tuple[Any, ...]:
+    """What an entry about a row says."""
+    return tuple(getattr(row, column) for column in KINDS[kind].columns)
+
+
+def _row_differs(kind: str, name: tuple[object, ...]) -> LedgerUnusable:
+    return LedgerUnusable(
+        f"The ledger was changed: its {kind} {' of '.join(map(repr, name))} is not what its chain says.",
+        _RESTORE,
+    )
+
+
+def _break_at(position: int) -> LedgerUnusable:
+    if position == 1:
+        return LedgerUnusable(
+            "The ledger was not written with the secret of this workspace.",
+            "It is the ledger of another workspace, or of before or after a new secret. Bring back the one that "
+            "belongs to this secret; a rotation that did not finish is finished by `discreet secret rotate`.",
+        )
+    return LedgerUnusable(f"The ledger was changed: its chain breaks at entry {position}.", _RESTORE)
+
+
+def _sums_differ() -> LedgerUnusable:
+    return LedgerUnusable(
+        "The ledger does not add up: what is spent is not the sum of its charges.",
+        "Restore the newest copy that does.",
+    )

@@ -1,0 +1,102 @@
+"""The accounts and keys of a workspace as they stood a moment ago: a server asks it about every request.
+
+    a key is looked up        in memory, by its hash
+    the register is read      when a key is asked for and the ledger's file has changed, or the last reading is older
+                              than `FRESH` seconds
+    it cannot be read         the last one serves for `STALE` seconds; after that no key is accepted
+
+So a revoked key is refused at once, or `FRESH` seconds later at the latest with a ledger in PostgreSQL. A flood of wrong
+keys reads the ledger no oftener than one right key does. A ledger that is locked or out of reach never shows in the answer
+to a wrong key: a key that cannot be checked is refused like a wrong one.
+"""
+
+from __future__ import annotations
+
+import logging
+import time
+from threading import Lock
+from typing import TYPE_CHECKING
+
+from discreet.errors import DiscreetError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from discreet.ledger.accounts import AccountHolder, KeyFacts, Register
+
+FRESH, STALE = 2.0, 60.0
+log = logging.getLogger("discreet.server")
+
+
+class KeyCache:
+    """The register of one workspace.
+
+    Args:
+        read: Reads it from the ledger; None where there are no accounts.
+        mark: What changes with the ledger, where that is cheap to tell.
+        clock: The time in seconds.
+    """
+
+    def __init__(
+        self,
+        read: Callable[[], Register | None],
+        mark: Callable[[], object] = lambda: None,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._read = read
+        self._mark = mark
+        self._marked: object = None
+        self._clock = clock
+        self._register: Register | None = None
+        self._read_at: float | None = None
+        self._tried_at: float | None = None
+        self._reading = Lock()
+
+    def is_due(self) -> bool:
+        """Whether the register must be read again before the next look-up, or is being read just now."""
+        return self._reading.locked() or self._is_old()
+
+    def _is_old(self) -> bool:
+        old = self._tried_at is None or self._clock() - self._tried_at >= FRESH
+        return old or self._mark() != self._marked
+
+    def refresh(self) -> None:
+        """Read the register again, or wait while somebody else does so. It never fails: the log is told."""
+        with self._reading:
+            if not self._is_old():
+                return
+            try:
+                self._tried_at, self._marked = self._clock(), self._mark()
+                self._register = self._read()
+                self._read_at = self._clock()
+            except DiscreetError as error:
+                log.error("The accounts cannot be read, and keys are refused soon: %s", error)  # noqa: TRY400 - complete
+
+    def key(self, key: str) -> KeyFacts:
+        """The facts of a key that may be used.
+
+        Raises:
+            BadKey: It is not accepted, or cannot be checked.
+        """
+        from discreet.ledger.accounts import not_accepted  # noqa: PLC0415 - without keys no database is needed
+
+        register = self._known()
+        if register is None:
+            raise not_accepted()
+        return register.key(key)
+
+    def account(self, name: str) -> AccountHolder | None:
+        """The account of a name, revoked ones included."""
+        register = self._known()
+        return None if register is None else register.accounts.get(name)
+
+    def is_lost(self) -> bool:
+        """Whether the last reading is too old to be believed."""
+        return self._read_at is None or self._clock() - self._read_at > STALE
+
+    def is_slow(self, seconds: float) -> bool:
+        """Whether the last attempt to read began so long ago."""
+        return self._tried_at is not None and self._clock() - self._tried_at > seconds
+
+    def _known(self) -> Register | None:
+        return None if self.is_lost() else self._register

@@ -1,0 +1,368 @@
+"""Reading a `dataset.toml`: from its text to a `Dataset`, or to what is wrong with it.
+
+Every key is known, every value has its type, and a mistyped key names the nearest one. What the parts mean
+together is checked by `Dataset` itself.
+
+What differs between two descriptions, key by key: what a custodian compares, and what a correction may not touch.
+
+A list of tables is compared by the names or codes of its entries (`variable.sex.categories.1.label`), and by their order.
+"""
+
+from __future__ import annotations
+
+import tomllib
+from dataclasses import dataclass, fields
+from decimal import Decimal
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from discreet.errors import BadDescription
+from discreet.model.access import parse_access
+from discreet.model.dataset import Dataset
+from discreet.model.description.labels import attach_labels
+from discreet.model.description.sections import (
+    parse_about,
+    parse_engine,
+    parse_file_options,
+    parse_publish,
+    refuse_unknown_keys,
+    require_keys,
+)
+from discreet.model.protection import parse_protection
+from discreet.model.revision import add_former_defaults, newest_defaults
+from discreet.model.survey import parse_survey
+from discreet.model.universe import dp_terms
+from discreet.model.variable import (
+    Category,
+    CodeList,
+    Hierarchy,
+    Recodes,
+    StructuralZero,
+    Variable,
+    parse_missing,
+    parse_recodes,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from discreet.model.boundaries import Boundaries
+
+
+class Names(NamedTuple):
+    """What a description calls itself, before anything else of it is read."""
+
+    id: str
+    lineage: str
+    version: str
+
+
+def parse_names_only(text: str) -> Names:
+    """The id, the lineage and the version of a description.
+
+    >>> names_of('id = "town"')
+    Names(id='town', lineage='town', version='1')
+    """
+    document = parse_toml(text)
+    name = str(document.get("id", ""))
+    return Names(name, str(document.get("lineage") or name), str(document.get("version", "1")))
+
+
+def parse_dataset(
+    text: str, defaults: int | None = None, boundaries: Mapping[str, Boundaries] = MappingProxyType({})
+) -> Dataset:
+    """Read the text of a `dataset.toml`.
+
+    Args:
+        text: The text.
+        defaults: The revision of the defaults for keys that it leaves out; today's by default.
+        boundaries: By variable, where they are kept already.
+
+    Raises:
+        BadDescription: With what is wrong and what to do.
+    """
+    return dataset_from_document(parse_toml(text), defaults, boundaries)
+
+
+def dataset_from_document(
+    description: dict[str, Any],
+    defaults: int | None = None,
+    boundaries: Mapping[str, Boundaries] = MappingProxyType({}),
+) -> Dataset:
+    """The dataset of a description that was read from its text.
+
+    Args:
+        description: As `description_document` gives it.
+        defaults: The revision of the defaults for keys that it leaves out; today's by default.
+        boundaries: By variable, where they are kept already.
+
+    Raises:
+        BadDescription: With what is wrong and what to do.
+    """
+    plain_document = add_former_defaults(description, newest_defaults() if defaults is None else defaults)
+    document = attach_labels(plain_document)
+    allowed = {f.name for f in fields(Dataset)} - {
+        "variables",
+        "hierarchies",
+        "structural_zeros",
+        "code_lists",
+        "rules",
+        "kept_by",
+        "boundaries",
+    }
+    allowed |= {"variable", "hierarchy", "structural_zero", "code_list", "rule", "engine"}
+    refuse_unknown_keys(document, allowed, "dataset.toml")
+    require_keys(document, ("id", "label", "id_column"), "dataset.toml")
+    plain = {
+        k: v
+        for k, v in document.items()
+        if k
+        not in {
+            "variable",
+            "hierarchy",
+            "structural_zero",
+            "code_list",
+            "protection",
+            "survey",
+            "rule",
+            "engine",
+            "file",
+            "about",
+            "publish",
+            "access",
+        }
+    }
+    _strings(plain, except_for={"weight_decimals", "key_decimals"})
+    dataset = Dataset(
+        **plain,
+        variables=tuple(_variable(entry) for entry in _tables(document, "variable")),
+        hierarchies=tuple(_hierarchy(entry) for entry in _tables(document, "hierarchy")),
+        structural_zeros=tuple(_structural_zero(entry) for entry in _tables(document, "structural_zero")),
+        code_lists=tuple(_code_list(entry) for entry in _tables(document, "code_list")),
+        survey=parse_survey(document["survey"]) if "survey" in document else None,
+        protection=parse_protection(document.get("protection", {}), document.get("survey")),
+        rules=tuple(_tables(document, "rule")),
+        kept_by=parse_engine(document.get("engine", {}), BadDescription),
+        boundaries=boundaries,
+        file=parse_file_options(document.get("file", {})),
+        about=parse_about(document.get("about", {})),
+        publish=parse_publish(document.get("publish", {})),
+        access=parse_access(document.get("access", {})),
+    )
+    if dataset.protection.is_dp:
+        dp_terms(dataset)
+    return dataset
+
+
+def parse_toml(text: str) -> dict[str, Any]:
+    """What a description says, as plain values; its comments are not among them.
+
+    Raises:
+        BadDescription: It is no TOML.
+    """
+    try:
+        document = tomllib.loads(text.removeprefix("\ufeff"), parse_float=Decimal)
+    except tomllib.TOMLDecodeError as error:
+        raise BadDescription(
+            f"dataset.toml is not valid TOML: {error}.", "Mend the line that it names."
+        ) from None
+    except RecursionError:
+        raise BadDescription(
+            "dataset.toml is nested too deeply.", "Write sections, not nested lists."
+        ) from None
+    protection = document.get("protection")
+    budget = protection.pop("budget", None) if isinstance(protection, dict) else None
+    plain: dict[str, Any] = _with_floats(document)
+    if budget is not None:
+        plain["protection"]["budget"] = budget
+    return plain
+
+
+def _with_floats(value: Any) -> Any:
+    """Decimals as floats: only amounts of a budget stay the decimals that were written."""
+    if isinstance(value, Decimal):
+        return float(value)
+    if isinstance(value, dict):
+        return {key: _with_floats(each) for key, each in value.items()}
+    return [_with_floats(each) for each in value] if isinstance(value, list) else value
+
+
+#: What a variable tells people, beside its label.
+_WORDS = ("topic", "description", "universe", "notes", "source", "classification")
+
+
+def _variable(entry: dict[str, Any]) -> Variable:
+    known = {"name", "label", "categories", "categories_file", "column", "not_stated", "missing", "values"}
+    refuse_unknown_keys(entry, known | {"unlisted", "categories_from", "boundaries", *_WORDS}, "[[variable]]")
+    require_keys(entry, ("name",), "[[variable]]")
+    where = f'the variable "{entry["name"]}"'
+    if "categories_file" in entry:
+        raise BadDescription(
+            f"{where} names a file of categories, and no folder to look for it is known.",
+            "Give the description as a file; `categories_file` stands on a line of its own.",
+        )
+    require_keys(entry, ("categories",), "[[variable]]")
+    if not isinstance(entry["categories"], list):
+        raise BadDescription(
+            f"The categories of {where} are not a list.", 'Write [{ code = "1", label = "..." }, ...].'
+        )
+    categories = tuple(_category(category, where) for category in entry["categories"])
+    codes = tuple(category.code for category in categories)
+    return Variable(
+        name=str(entry["name"]),
+        label=str(entry.get("label", entry["name"])),
+        categories=categories,
+        column=str(entry.get("column", "")),
+        not_stated=None if entry.get("not_stated") is None else str(entry["not_stated"]),
+        unlisted=None if entry.get("unlisted") is None else str(entry["unlisted"]),
+        categories_from=_text(entry, "categories_from", where),
+        boundaries=str(entry.get("boundaries", "")),
+        **{word: _text(entry, word, where) for word in _WORDS},
+        missing=parse_missing(entry.get("missing", []), where),
+        recodes=parse_recodes(entry["values"], codes, where) if "values" in entry else Recodes(),
+    )
+
+
+def _text(entry: dict[str, Any], key: str, where: str) -> str:
+    if not isinstance(entry.get(key, ""), str):
+        raise BadDescription(f"The {key} of {where} is not text.", "Put it in quotes.")
+    if key == "classification" and not str(entry.get(key, "https://")).startswith(("https://", "http://")):
+        raise BadDescription(f"The classification of {where} is no web address.", "Begin it with https://.")
+    return str(entry.get(key, ""))
+
+
+def _category(entry: Any, where: str) -> Category:
+    if isinstance(entry, str):
+        return Category(entry, entry)
+    if not isinstance(entry, dict) or not isinstance(entry.get("code"), str):
+        raise BadDescription(
+            f"{where} has a category without a code in quotes.", 'Write { code = "1", label = "..." }.'
+        )
+    refuse_unknown_keys(entry, {"code", "label", "parent"}, where)
+    label = entry.get("label", entry["code"])
+    parent = entry.get("parent")
+    if not isinstance(label, str) or not (parent is None or isinstance(parent, str)):
+        raise BadDescription(f"{where} has a label or parent that is not text.", "Put it in quotes.")
+    return Category(entry["code"], label, parent)
+
+
+def _hierarchy(entry: dict[str, Any]) -> Hierarchy:
+    refuse_unknown_keys(entry, {"name", "label", "levels", "geography"}, "[[hierarchy]]")
+    require_keys(entry, ("name", "levels"), "[[hierarchy]]")
+    if not isinstance(entry["levels"], list):
+        raise BadDescription(
+            "The levels of a hierarchy are not a list.", 'Write levels = ["coarse", "fine"].'
+        )
+    levels = tuple(str(level) for level in entry["levels"])
+    return Hierarchy(
+        str(entry["name"]),
+        str(entry.get("label", entry["name"])),
+        levels,
+        bool(entry.get("geography", False)),
+    )
+
+
+def _structural_zero(entry: dict[str, Any]) -> StructuralZero:
+    refuse_unknown_keys(entry, {"label", "where", "move_to"}, "[[structural_zero]]")
+    where = entry.get("where")
+    if not isinstance(where, dict) or not all(isinstance(codes, list) for codes in where.values()):
+        raise BadDescription("A structural zero has no `where`.", "Add `where = { variable = [codes] }`.")
+    conditions = tuple(sorted((name, frozenset(map(str, codes))) for name, codes in where.items()))
+    moved = entry.get("move_to", {})
+    if not isinstance(moved, dict) or not all(isinstance(code, str) for code in moved.values()):
+        raise BadDescription(
+            f"`move_to` of a structural zero is {moved!r}.", 'Write move_to = { variable = "code" }.'
+        )
+    return StructuralZero(str(entry.get("label", "")), conditions, tuple(sorted(moved.items())))
+
+
+def _code_list(entry: dict[str, Any]) -> CodeList:
+    refuse_unknown_keys(entry, {"name", "label", "variable", "categories"}, "[[code_list]]")
+    require_keys(entry, ("name", "variable", "categories"), "[[code_list]]")
+    groups = []
+    for category in entry["categories"] if isinstance(entry["categories"], list) else [None]:
+        members = category.get("members") if isinstance(category, dict) else None
+        if not isinstance(category, dict) or "code" not in category or not isinstance(members, list):
+            raise BadDescription(
+                f'The code list "{entry["name"]}" has a category without code and members.',
+                'Write categories = [{ code = "A", label = "...", members = ["1", "2"] }].',
+            )
+        code = str(category["code"])
+        groups.append((code, str(category.get("label", code)), tuple(map(str, members))))
+    name = str(entry["name"])
+    return CodeList(name, str(entry.get("label", name)), str(entry["variable"]), tuple(groups))
+
+
+def _tables(document: dict[str, Any], name: str) -> list[dict[str, Any]]:
+    entries = document.get(name, [])
+    if not isinstance(entries, list) or not all(isinstance(entry, dict) for entry in entries):
+        raise BadDescription(f"`{name}` is not a list of sections.", f"Write [[{name}]] before each.")
+    return entries
+
+
+def _strings(entry: dict[str, Any], *, except_for: set[str]) -> None:
+    for key, value in entry.items():
+        if key in except_for:
+            if not isinstance(value, int) or isinstance(value, bool):
+                raise BadDescription(f"`{key}` is {value!r}.", "Give a whole number.")
+        elif not isinstance(value, str):
+            raise BadDescription(f"`{key}` is {value!r}.", "Put it in quotes.")
+
+
+_NAMES = ("name", "code", "id")
+#: What stands for a key that a description does not have.
+NOTHING = None
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """A key that differs.
+
+    Args:
+        path: The keys from the top, as `("variable", "sex", "label")`.
+        before: Its value in the first description; `NOTHING` where it is not there.
+        after: Its value in the second.
+    """
+
+    path: tuple[str, ...]
+    before: Any
+    after: Any
+
+    @property
+    def place(self) -> str:
+        """The path as people write it."""
+        return ".".join(self.path)
+
+
+def description_changes(before: Any, after: Any, path: tuple[str, ...] = ()) -> Iterator[Change]:
+    """Every key that differs, in the order of the first description.
+
+    >>> changes = description_changes({"variable": [{"name": "sex", "label": "Sex"}]}, {"variable": [{"name": "sex"}]})
+    >>> [(change.place, change.before, change.after) for change in changes]
+    [('variable.sex.label', 'Sex', None)]
+    """
+    first, second = _by_key(before), _by_key(after)
+    if first is None or second is None:
+        if before != after or type(before) is not type(after):
+            yield Change(path, before, after)
+        return
+    for key in [*first, *(key for key in second if key not in first)]:
+        if key not in first or key not in second:
+            yield Change((*path, key), first.get(key, NOTHING), second.get(key, NOTHING))
+        else:
+            yield from description_changes(first[key], second[key], (*path, key))
+    orders = [[key for key in each if key in first and key in second] for each in (first, second)]
+    if isinstance(before, list) and orders[0] != orders[1]:
+        yield Change((*path, "order"), orders[0], orders[1])
+
+
+def _by_key(value: Any) -> dict[str, Any] | None:
+    """A table by its keys, a list of tables by the names of its entries; None for anything else."""
+    if isinstance(value, dict):
+        return value
+    if not isinstance(value, list) or not value or not all(isinstance(entry, dict) for entry in value):
+        return None
+    names = [
+        next((str(entry[name]) for name in _NAMES if name in entry), str(n)) for n, entry in enumerate(value)
+    ]
+    return dict(zip(names, value, strict=True)) if len(set(names)) == len(names) else None

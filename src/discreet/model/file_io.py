@@ -1,0 +1,159 @@
+"""A document in pieces: what is sent, written and kept of a large answer without ever holding the whole of it.
+
+gather(pieces)      the same bytes in pieces worth sending; a small document is one piece
+save(pieces, path)  a file that is there whole or not at all
+sized(pieces)       the same bytes from a temporary file, with their number
+
+The rows of a small CSV file, or a refusal that says what is wrong with the file.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import secrets
+import stat
+from pathlib import Path
+from tempfile import SpooledTemporaryFile
+from typing import IO, TYPE_CHECKING
+
+from discreet.errors import BadData, NotFound
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+#: Bytes of a piece, at least.
+PIECE = 65_536
+#: Bytes that a temporary file keeps in memory before it goes to disk.
+_IN_MEMORY = 1_048_576
+
+
+def gather(pieces: Iterable[bytes], least: int = PIECE) -> Iterator[bytes]:
+    """The same bytes; every piece but the last has at least so many.
+
+    >>> list(gather([b"a", b"bc", b"", b"d"], 2))
+    [b'abc', b'd']
+    """
+    waiting, size = [], 0
+    for piece in pieces:
+        waiting.append(piece)
+        size += len(piece)
+        if size >= least:
+            yield b"".join(waiting)
+            waiting, size = [], 0
+    if size:
+        yield b"".join(waiting)
+
+
+def save(pieces: Iterable[bytes], path: str | Path) -> None:
+    """Write a file: under another name first, so that no half of a document ever has its name.
+
+    A device or a pipe is written to as it is. A link stays a link, and a file that is replaced keeps its mode.
+    """
+    path = Path(path)
+    if path.exists() and not path.is_file():
+        with path.open("wb") as file:
+            file.writelines(pieces)
+        return
+    target = path.resolve()
+    beside = target.with_name(f".discreet-{secrets.token_hex(6)}")
+    try:
+        with beside.open("xb") as file:
+            file.writelines(pieces)
+        if target.exists():
+            beside.chmod(stat.S_IMODE(target.stat().st_mode))
+        beside.replace(target)
+    except OSError as error:
+        error.filename = str(path)  # the name that people know
+        raise
+    finally:
+        beside.unlink(missing_ok=True)
+
+
+def measure_size(pieces: Iterable[bytes]) -> tuple[int, Iterator[bytes]]:
+    """How many bytes there are, and the bytes: kept in a temporary file in between."""
+    file = SpooledTemporaryFile(_IN_MEMORY)  # noqa: SIM115 - closed when it has been read
+    file.writelines(pieces)
+    size = file.tell()
+    file.seek(0)
+    return size, _read(file)
+
+
+def _read(file: IO[bytes]) -> Iterator[bytes]:
+    with file:
+        while piece := file.read(PIECE):
+            yield piece
+
+
+class Outbox(io.RawIOBase):
+    """A file that a library writes to, and from which the bytes are taken as they come.
+
+    >>> outbox = Outbox()
+    >>> outbox.write(b"ab"), outbox.taken(), outbox.taken()
+    (2, b'ab', b'')
+    """
+
+    def __init__(self) -> None:
+        self._waiting: list[bytes] = []
+
+    def writable(self) -> bool:
+        """It can be written to, and nothing else."""
+        return True
+
+    def write(self, data: object) -> int:
+        """Keep bytes until they are taken."""
+        self._waiting.append(bytes(data))  # type: ignore[call-overload]
+        return len(self._waiting[-1])
+
+    def taken(self) -> bytes:
+        """What was written since the last time."""
+        waiting, self._waiting = self._waiting, []
+        return b"".join(waiting)
+
+
+#: A count that fits a 64-bit integer with room for sums.
+LARGEST_COUNT = 2**53
+
+
+def read_rows(path: Path) -> list[list[str]]:
+    """All rows of a file that are not blank.
+
+    Raises:
+        NotFound: There is no such file.
+        BadData: The file is no text in UTF-8, or no CSV.
+    """
+    if not path.is_file():
+        raise NotFound(f'There is no file "{path}".', "Check the name.")
+    try:
+        with path.open(encoding="utf-8-sig", newline="") as lines:
+            return parse_rows(lines, path.name)
+    except UnicodeDecodeError:
+        raise BadData(f'"{path.name}" is not a text file in UTF-8.', "Save it as CSV in UTF-8.") from None
+
+
+def parse_rows(lines: Iterable[str], source: str) -> list[list[str]]:
+    """The rows of lines that are not blank.
+
+    >>> parse_rows(["a,b", "", "1,2"], "small.csv")
+    [['a', 'b'], ['1', '2']]
+    """
+    reader = csv.reader(lines)
+    try:
+        return [row for row in reader if any(cell.strip() for cell in row)]
+    except csv.Error as error:
+        raise BadData(
+            f'Line {reader.line_num} of "{source}" is no CSV: {error}.', "Save it as CSV."
+        ) from None
+
+
+def whole_number(cell: str) -> int | None:
+    """A whole number within ±2^53; None for everything else.
+
+    >>> whole_number(" -3 "), whole_number("3.5"), whole_number("9" * 30)
+    (-3, None, None)
+    """
+    digits = cell.strip().removeprefix("-")
+    if not digits.isascii() or not digits.isdecimal() or len(digits) > 16:
+        return None
+    number = int(cell)
+    return number if abs(number) <= LARGEST_COUNT else None

@@ -1,0 +1,323 @@
+"""Levels of a variable: its own categories, the coarser levels of its hierarchy, and its code lists.
+
+A level is a list of groups of the variable's base categories. A table may show several levels of one
+variable at once (regions, and within each its districts); they must nest, so that every group of a finer
+level lies within one group of a coarser level or outside all of them.
+
+Levels of a hierarchy as maps between categories: which areas make up a region, and back.
+
+A set of categories of one level says the same thing at a finer level, always, and at a coarser one only when
+it takes whole categories. Unrelated variables say nothing about each other.
+
+    ancestors   finer category -> its coarser category
+    express   the same people at another level, or None where that level cannot say it
+    inside      the categories of another level that lie wholly within a set
+
+Where a request looks: which levels of a geography, and which areas make up a coarser one.
+
+A level is *at or below* another when every one of its areas lies within one area of the other. A request
+is at or below a level when it uses that level or a finer one, in a filter as much as in the table.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import lru_cache
+from itertools import pairwise
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from discreet.errors import BadRequest
+from discreet.model.messages.text import message, nearest
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from numpy.typing import NDArray
+
+    from discreet.model.dataset import Dataset
+    from discreet.model.request import TableRequest
+    from discreet.model.variable import Variable
+
+#: All levels of a variable's hierarchy down to its own categories.
+ALL_LEVELS = "*"
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """One category of a level: its code, its label and the base categories in it, ascending."""
+
+    code: str
+    label: str
+    members: tuple[int, ...]
+
+
+def level_names(dataset: Dataset, variable: str) -> list[str]:
+    """The levels at which a variable can be shown: coarser hierarchy levels, code lists, itself."""
+    coarser = [
+        level
+        for hierarchy in dataset.hierarchies
+        if variable in hierarchy.levels
+        for level in hierarchy.levels[: hierarchy.levels.index(variable)]
+    ]
+    lists = [code_list.name for code_list in dataset.code_lists if code_list.variable == variable]
+    return [*dict.fromkeys(coarser), *lists, variable]
+
+
+def level_label(dataset: Dataset, level: str) -> str:
+    """How people call a level."""
+    lists = {code_list.name: code_list.label for code_list in dataset.code_lists}
+    return lists.get(level) or dataset.variable(level).label
+
+
+def level_groups(dataset: Dataset, variable: str, level: str) -> tuple[Group, ...]:
+    """The groups of one level of a variable.
+
+    Raises:
+        BadRequest: The variable has no such level; the nearest is named.
+    """
+    names = level_names(dataset, variable)
+    if level not in names:
+        raise BadRequest(
+            message('"{variable}" has no level "{level}".', variable=variable, level=level),
+            nearest(level, names),
+        )
+    key = ("groups", variable, level)
+    if key not in dataset.worked_out:
+        dataset.worked_out[key] = _work_out(dataset, variable, level)
+    groups: tuple[Group, ...] = dataset.worked_out[key]
+    return groups
+
+
+def coarse_to_fine(dataset: Dataset, variable: str, levels: tuple[str, ...]) -> tuple[str, ...]:
+    """Levels in one order, coarsest first, each once; refused where they do not nest. A star is all of its hierarchy."""
+    known = level_names(dataset, variable)
+    lists = {code_list.name for code_list in dataset.code_lists}
+    every = [level for level in known if level not in lists]
+    asked = [each for level in levels for each in (every if level == ALL_LEVELS else (level,))]
+    sized = {level: level_groups(dataset, variable, level) for level in dict.fromkeys(asked)}
+    ordered = sorted(sized, key=lambda level: (level == variable, len(sized[level]), known.index(level)))
+    for coarse, fine in pairwise(ordered):
+        if not _nest(dataset, variable, coarse, fine):
+            raise BadRequest(
+                message(
+                    'The levels "{coarse}" and "{fine}" of "{variable}" do not nest.',
+                    coarse=coarse,
+                    fine=fine,
+                    variable=variable,
+                ),
+                message("Ask for them in two tables."),
+            )
+    return tuple(ordered)
+
+
+def _nest(dataset: Dataset, variable: str, coarse: str, fine: str) -> bool:
+    """Whether every group of the finer level lies within one of the coarser level, or outside all of them."""
+    key = ("nest", variable, coarse, fine)
+    if key not in dataset.worked_out:
+        wide, narrow = (level_groups(dataset, variable, level) for level in (coarse, fine))
+        owner = {member: place for place, group in enumerate(wide) for member in group.members}
+        dataset.worked_out[key] = all(len({owner.get(m, -1) for m in group.members}) == 1 for group in narrow)
+    return bool(dataset.worked_out[key])
+
+
+def _work_out(dataset: Dataset, variable: str, level: str) -> tuple[Group, ...]:
+    own = dataset.variable(variable)
+    if level == variable:
+        return tuple(Group(c.code, c.label, (place,)) for place, c in enumerate(own.categories))
+    for code_list in dataset.code_lists:
+        if code_list.name == level:
+            return tuple(
+                Group(code, label, tuple(sorted(own.position(member) for member in members)))
+                for code, label, members in code_list.groups
+            )
+    return _ancestor_groups(dataset, variable, level)
+
+
+def _ancestor_groups(dataset: Dataset, variable: str, level: str) -> tuple[Group, ...]:
+    """The categories of a coarser level, each with the base categories below it."""
+    hierarchy = next(h for h in dataset.hierarchies if {variable, level} <= set(h.levels))
+    between = hierarchy.levels[hierarchy.levels.index(level) + 1 : hierarchy.levels.index(variable)]
+    members: dict[str, list[int]] = {}
+    for place, category in enumerate(dataset.variable(variable).categories):
+        above = category.parent or ""
+        for step in reversed(between):
+            finer = dataset.variable(step)
+            above = finer.categories[finer.position(above)].parent or ""
+        members.setdefault(above, []).append(place)
+    return tuple(
+        Group(c.code, c.label, tuple(members[c.code]))
+        for c in dataset.variable(level).categories
+        if c.code in members
+    )
+
+
+def ancestors(dataset: Dataset, fine: str, coarse: str) -> NDArray[np.int64] | None:
+    """For each category of the finer level the position of its ancestor; None if it is not a finer level."""
+    for hierarchy in dataset.hierarchies:
+        levels = hierarchy.levels
+        if fine in levels and coarse in levels and levels.index(coarse) < levels.index(fine):
+            positions = np.arange(len(dataset.variable(fine)), dtype=np.int64)
+            for place in range(levels.index(fine), levels.index(coarse), -1):
+                child, parent = dataset.variable(levels[place]), dataset.variable(levels[place - 1])
+                positions = _parents(parent, child)[positions]
+            return positions
+    return None
+
+
+@lru_cache(maxsize=64)
+def _parents(parent: Variable, child: Variable) -> NDArray[np.int64]:
+    """One step up, worked out once: a country has a hundred thousand areas."""
+    up = np.array([parent.position(category.parent or "") for category in child.categories], dtype=np.int64)
+    up.flags.writeable = False
+    return up
+
+
+def is_level_of(dataset: Dataset, name: str, other: str) -> bool:
+    """Whether two variables are the same, or levels of one hierarchy."""
+    return name == other or any({name, other} <= set(h.levels) for h in dataset.hierarchies)
+
+
+def is_at_least_as_fine(dataset: Dataset, fine: str, coarse: str) -> bool:
+    """Whether the categories of one variable are sums of categories of the other."""
+    return fine == coarse or ancestors(dataset, fine, coarse) is not None
+
+
+def map_labels(dataset: Dataset, name: str, labels: NDArray[np.int64], onto: str) -> NDArray[np.int64] | None:
+    """Labels of the categories of `name` as labels of the categories of `onto`, the same people under each.
+
+    Args:
+        dataset: The description.
+        name: The variable that is labelled.
+        labels: One for each of its categories; -1 for people who are left out.
+        onto: The same variable, a finer level, or a coarser one whose categories each have one label.
+
+    Returns:
+        The labels, or None where `onto` cannot say it. A coarser category with nobody below it has -1.
+    """
+    if onto == name:
+        return labels
+    up = ancestors(dataset, onto, name)
+    if up is not None:
+        finer: NDArray[np.int64] = labels[up]
+        return finer
+    down = ancestors(dataset, name, onto)
+    if down is None:
+        return None
+    coarser = np.full(len(dataset.variable(onto)), -1, dtype=np.int64)
+    coarser[down] = labels
+    return coarser if np.array_equal(coarser[down], labels) else None
+
+
+def inside(dataset: Dataset, name: str, kept: NDArray[np.bool_], onto: str) -> NDArray[np.bool_] | None:
+    """The categories of `onto` all of whose people are in kept categories of `name`; None if unrelated."""
+    if onto == name:
+        return kept
+    up = ancestors(dataset, onto, name)
+    if up is not None:
+        finer: NDArray[np.bool_] = kept[up]
+        return finer
+    down = ancestors(dataset, name, onto)
+    if down is None:
+        return None
+    categories = len(dataset.variable(onto))
+    missed = np.bincount(down[~kept], minlength=categories)
+    whole: NDArray[np.bool_] = (missed == 0) & (np.bincount(down, minlength=categories) > 0)
+    return whole
+
+
+def finer(dataset: Dataset, name: str) -> frozenset[str]:
+    """The levels below a variable in its hierarchies: whoever sees one of them sees the variable."""
+    key = (finer, name)
+    if key not in dataset.worked_out:
+        dataset.worked_out[key] = frozenset(
+            level
+            for hierarchy in dataset.hierarchies
+            if name in hierarchy.levels
+            for level in hierarchy.levels[hierarchy.levels.index(name) + 1 :]
+        )
+    found: frozenset[str] = dataset.worked_out[key]
+    return found
+
+
+def coarser(dataset: Dataset, name: str) -> tuple[str, ...]:
+    """The levels above a variable in its hierarchies, the nearest first."""
+    return tuple(
+        dict.fromkeys(
+            level
+            for hierarchy in dataset.hierarchies
+            if name in hierarchy.levels
+            for level in reversed(hierarchy.levels[: hierarchy.levels.index(name)])
+        )
+    )
+
+
+def finest(dataset: Dataset, names: frozenset[str]) -> tuple[str, ...]:
+    """The variables of which no finer level is among the names, in the dataset's order.
+
+    The coarser ones are functions of them: crossing both would only add empty cells.
+    """
+    return tuple(v.name for v in dataset.variables if v.name in names and not finer(dataset, v.name) & names)
+
+
+def visible_levels(request: TableRequest, dataset: Dataset, name: str) -> frozenset[str]:
+    """The levels at which a request sees a variable: its own where it is filtered, grouped or by a code list."""
+    chosen = {name for name, _ in (*request.filters, *request.groups)}
+    levels = dict(request.levels).get(name, (name,))
+    if name in chosen:
+        return frozenset({name})
+    above = coarser(dataset, name)
+    return frozenset(level if level in above else name for level in levels)
+
+
+def variables_showing(request: TableRequest, dataset: Dataset, name: str) -> frozenset[str]:
+    """The variables of a request by which it sees a variable: itself, or a finer level of its hierarchy."""
+    telling = {name} | finer(dataset, name)
+    return frozenset(used for used in request.used if visible_levels(request, dataset, used) & telling)
+
+
+def at_or_below(request: TableRequest, dataset: Dataset, level: str | None) -> bool:
+    """Whether a request uses this level of a geography, or a finer one; no level means always."""
+    return level is None or bool(variables_showing(request, dataset, level))
+
+
+def ancestors_or_self(dataset: Dataset, fine: str, coarse: str) -> NDArray[np.int64]:
+    """For each category of a level, the position of the same or a coarser level's category that holds it."""
+    up = ancestors(dataset, fine, coarse)
+    return np.arange(len(dataset.variable(fine)), dtype=np.int64) if up is None else up
+
+
+def units_of(
+    dataset: Dataset, name: str, unions: list[tuple[int, ...]], level: str
+) -> list[NDArray[np.int64]]:
+    """For unions of a variable's categories, the areas of a level, finer or coarser, that their people live in."""
+    if name == level or name in finer(dataset, level):
+        owner = ancestors_or_self(dataset, name, level)
+        return [np.unique(owner[list(members)]) for members in unions]
+    owner = ancestors_or_self(dataset, level, name)
+    return [np.flatnonzero(np.isin(owner, members)) for members in unions]
+
+
+def has_single_area(dataset: Dataset, names: Iterable[str], level: str) -> bool:
+    """Whether one of the variables has, above a level, an area with a single area of that level in it."""
+    return any(
+        (np.bincount(ancestors_or_self(dataset, level, name)) == 1).any()
+        for name in names
+        if name in coarser(dataset, level)
+    )
+
+
+def levels_down_to(dataset: Dataset, name: str) -> tuple[str, ...]:
+    """The levels of the first hierarchy that has a variable, from the coarsest down to it."""
+    for hierarchy in dataset.hierarchies:
+        if name in hierarchy.levels:
+            return hierarchy.levels[: hierarchy.levels.index(name) + 1]
+    return (name,)
+
+
+def groupings(dataset: Dataset, name: str) -> dict[str, tuple[Group, ...]]:
+    """The declared unions of a variable's categories, by coarser level or code list."""
+    return {
+        level: level_groups(dataset, name, level) for level in level_names(dataset, name) if level != name
+    }

@@ -1,0 +1,87 @@
+"""Where a table comes from and what its reader must be told, as lines of name and text.
+
+Formats with a place for words write all of them: the mandatory note first. That counts are perturbed is said of
+the table, never of a cell.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Protocol
+
+from discreet.model.messages.text import Message, join_sentences, message
+from discreet.model.release import STATUS_MEANING
+
+if TYPE_CHECKING:
+    from discreet.model.columns import Listing
+    from discreet.model.dataset import Dataset
+    from discreet.model.release import Release
+    from discreet.model.request import TableRequest
+
+
+class Citable(Protocol):
+    """What can be cited: a release, or a question before it is answered."""
+
+    @property
+    def dataset(self) -> Dataset:
+        """The public description."""
+
+    @property
+    def digest(self) -> str:
+        """Which version it is of."""
+
+    @property
+    def request(self) -> TableRequest:
+        """The canonical request."""
+
+    @property
+    def title(self) -> str:
+        """What is counted, by what."""
+
+
+def citation(cited: Citable, address: str = "") -> str:
+    """How to cite a table: what, from where, which version, at which address, or by which query."""
+    last = address or message("Query: {query}", query=cited.request.permalink)
+    return join_sentences(
+        [*_with_full_stops(cited.title), dataset_citation(cited.dataset, cited.digest), last]
+    )
+
+
+def dataset_citation(dataset: Dataset, digest: str) -> str:
+    """How to cite a dataset as such: which one, which version, from where."""
+    named = message(
+        "{label}, version {version} ({digest})",
+        label=dataset.label,
+        version=dataset.version,
+        digest=digest[:8],
+    )
+    return join_sentences(_with_full_stops(named, dataset.source))
+
+
+def _with_full_stops(*parts: str) -> list[str]:
+    """Parts that are there, each with its full stop."""
+    return [Message("{part:bare}.", {"part": part}) for part in parts if part]
+
+
+def provenance(release: Release | Listing) -> list[tuple[str, str]]:
+    """All that travels with a table, without empty lines; a name may stand on several."""
+    dataset = release.dataset
+    lines = [
+        ("title", release.title),
+        *(("note", note) for note in release.notes),
+        ("perturbed", "Yes: noise protects the numbers of this table. Which cells it changed is not told."),
+        *(("promise", sentence) for sentence in release.promise),
+        ("dataset", f"{dataset.id}: {dataset.label}"),
+        ("source", dataset.source),
+        ("version", dataset.version),
+        ("digest", release.digest),
+        ("citation", citation(release)),
+        ("query", release.query),
+        ("selection", "" if release.selection is None else release.selection.text),
+        ("unit", dataset.unit),
+        ("population", dataset.population),
+        ("reference date", dataset.reference_date),
+        ("method", dataset.protection.method),
+        ("additivity", release.request.additivity or dataset.protection.additivity),
+        *((f"status {letter}", meaning) for letter, meaning in STATUS_MEANING.items()),
+    ]
+    return [(name, text) for name, text in lines if text]

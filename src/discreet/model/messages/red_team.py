@@ -1,0 +1,74 @@
+"""The attacks of the red team: their names, and what each of them does.
+
+discreet attack NAME          tries one on invented people
+discreet attack NAME --keep   keeps what it found, for the methodology of the workspace's datasets
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from discreet.model.messages.text import message
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+
+@dataclass(frozen=True, slots=True)
+class Attack:
+    """One attack.
+
+    Args:
+        name: After `discreet attack`; its page is docs/methods/attack-NAME.md.
+        what: What it does, in a sentence.
+    """
+
+    name: str
+    what: str
+
+    @property
+    def command(self) -> str:
+        """What measures it for a workspace."""
+        return f"discreet attack {self.name} --keep"
+
+
+RED_TEAM = (
+    Attack(
+        "bob",
+        message(
+            "Pairs of tables that differ by one known person are compared, to learn an attribute of this "
+            "person."
+        ),
+    ),
+    Attack(
+        "averaging",
+        message(
+            "One count is asked in many ways, in other words and as sums of regrouped parts, and the "
+            "answers are averaged."
+        ),
+    ),
+    Attack(
+        "versions",
+        message(
+            "The same tables of two versions are compared, to name the attributes of people who were "
+            "removed in between."
+        ),
+    ),
+    Attack(
+        "withheld",
+        message("Areas that a rule withholds are estimated as totals less the areas that are shown."),
+    ),
+    Attack(
+        "weights",
+        message(
+            "Counts, weighted counts and sampling errors of the same cells of a survey are put together, "
+            "to find the counts."
+        ),
+    ),
+)
+
+
+def all_results(study: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """The results of all protections, the baseline first."""
+    return [each for each in (study["baseline"], *study["results"]) if each]

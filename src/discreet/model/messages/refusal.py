@@ -1,0 +1,52 @@
+"""Parts of the sentences in which rules refuse."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from discreet.model.hierarchy import coarser
+from discreet.model.messages.text import Message, message
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from discreet.model.dataset import Dataset
+
+
+def quote_names(names: Iterable[str]) -> Message:
+    """Names in quotes, in a sentence.
+
+    >>> quote_names(["age", "job", "sex"])
+    '"age", "job" and "sex"'
+    """
+    return Message("{names}", {"names": tuple(f'"{name}"' for name in names)})
+
+
+def or_coarser(dataset: Dataset, level: str | None) -> str:
+    """The end of an advice: where a level sets the limit, a coarser one lifts it."""
+    if level is None:
+        return ""
+    above = coarser(dataset, level)
+    if not above:
+        return message(", or leave the geography out")
+    return message(', or use "{coarser}" in place of "{level}"', coarser=above[0], level=level)
+
+
+def at_level(level: str | None) -> str:
+    """Where a limit holds.
+
+    >>> at_level("area")
+    ' at "area" or below'
+    """
+    return "" if level is None else message(' at "{level}" or below', level=level)
+
+
+def cell_count(cells: int) -> str:
+    """How many cells a table has, in words that fit a line.
+
+    >>> size(1200), size(7 * 10**20)
+    ('1,200', 'about 10^20')
+    """
+    if cells < 10**15:
+        return Message("{cells:,}", {"cells": cells})
+    return message("about 10^{power}", power=len(str(cells)) - 1)

@@ -1,0 +1,263 @@
+"""Sentences that know how they were made: a face may say them in another language.
+
+    told("The table has {cells:,} cells; at most {most:,} are allowed.", cells=36_000, most=20_000)
+
+is its English sentence, a `str` like any other. Beside it stand the template and the values, so that a page can look the
+template up in a catalogue and write the numbers as its language does. A value may be a `Text` itself, a `Label`, or a
+tuple, which is listed:
+
+    {names}  a, b and c      {names:or}  a, b or c      {names:comma}  a, b, c      {names:semicolon}  a; b; c
+    {names:each}  a and b and c      {names:either}  a or b or c      {names:plus}  a + b      {names:times}  a x b
+    {label:lower}  in small letters, in languages that write nouns so      {unit:capital}  with a capital letter
+    {title:bare}   without its full stop                                   {parts:joined}  sentence after sentence
+
+The known word nearest to a mistyped one: the advice of many errors.
+
+How a value shows itself: its kind and what it is in one short line, whatever is inside.
+
+A table of a million cells, a list of 250,000 areas and a noise table are read in a notebook by their line, and looked into
+by their attributes. Labels are data: a line holds no line break and no control character.
+"""
+
+from __future__ import annotations
+
+import difflib
+import re
+from bisect import bisect
+from string import Formatter
+from typing import TYPE_CHECKING, Any, Self
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping, Sequence
+
+#: Between the parts of a list that is no enumeration.
+_BETWEEN = {"comma": ", ", "semicolon": "; ", "joined": " ", "plus": " + ", "times": " x "}
+#: A word between any two parts.
+_CHAINS = {"each": "and", "either": "or"}
+_CHANGES: dict[str, Callable[[str], str]] = {
+    "capital": lambda text: text[:1].upper() + text[1:],
+    "bare": lambda text: text.rstrip("."),
+}
+
+
+class Translatable(str):
+    """A text that a face may show in another language; as a `str` it is what the core says."""
+
+    __slots__ = ()
+
+    def __str__(self) -> str:
+        return self
+
+
+class Message(Translatable):
+    """A sentence with its template and values; made by `told` and `told_number`."""
+
+    __slots__ = ("amount", "plural", "template", "values")
+    template: str
+    values: Mapping[str, object]
+    plural: str
+    amount: int
+
+    def __new__(
+        cls, template: str, values: Mapping[str, object] | None = None, plural: str = "", amount: int = 1
+    ) -> Self:
+        """The English sentence, with what it was made of."""
+        chosen = plural if plural and amount != 1 else template
+        english = ENGLISH.vformat(chosen, (), values) if values else chosen
+        return cls._made(english, template, values or {}, plural, amount)
+
+    @classmethod
+    def _made(
+        cls, english: str, template: str, values: Mapping[str, object], plural: str, amount: int
+    ) -> Self:
+        made = super().__new__(cls, english)
+        made.template, made.values, made.plural, made.amount = template, values, plural, amount
+        return made
+
+    @classmethod
+    def joined(cls, parts: tuple[str, ...]) -> Self:
+        """Sentence after sentence: every table has several, so they are joined without looking at a template."""
+        return cls._made(" ".join(parts), "{parts:joined}", {"parts": parts}, "", 1)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Message, (self.template, self.values, self.plural, self.amount)
+
+
+class Label(Translatable):
+    """A label of a dataset, with the same in other languages."""
+
+    __slots__ = ("others",)
+    others: Mapping[str, str]
+
+    def __new__(cls, label: str, others: Mapping[str, str]) -> Self:
+        """The label in the dataset's own language."""
+        made = super().__new__(cls, label)
+        made.others = others
+        return made
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Label, (str.__str__(self), dict(self.others))
+
+
+class MessageFormatter(Formatter):
+    """Puts values into a template, as English does; `web/i18n/messages.py` has one for every language."""
+
+    def text(self, value: object) -> str:
+        """A value as text."""
+        return str(value)
+
+    def number(self, value: Any, spec: str) -> str:
+        """A number as text."""
+        return format(value, spec)
+
+    def enumeration(self, parts: Sequence[str], word: str) -> str:
+        """Several parts in a row, with "and" or "or" before the last."""
+        return ", ".join(parts[:-1]) + f" {word} " + parts[-1] if len(parts) > 1 else "".join(parts)
+
+    def chain(self, parts: Sequence[str], word: str) -> str:
+        """Several parts in a row, with "and" or "or" between any two."""
+        return f" {word} ".join(parts)
+
+    def lower(self, text: str) -> str:
+        """A label inside a sentence."""
+        return text.lower()
+
+    def convert_field(self, value: Any, conversion: Any) -> Any:
+        """`{label!r}` in quotes: of what was told, in this language."""
+        return super().convert_field(
+            str.__str__(self.text(value)) if isinstance(value, Translatable) and conversion else value,
+            conversion,
+        )
+
+    def format_field(self, value: Any, format_spec: str) -> str:
+        """One value in its place."""
+        if isinstance(value, tuple):
+            return self._listed(value, format_spec)
+        if format_spec in _CHANGES or format_spec == "lower":
+            change = _CHANGES.get(format_spec, self.lower)
+            return change(self.text(value))
+        if isinstance(value, str):
+            return format(self.text(value), format_spec)
+        return self.number(value, format_spec) if format_spec else self.text(value)
+
+    def _listed(self, values: tuple[object, ...], spec: str) -> str:
+        first, _, small = spec.partition(" ")
+        parts = [self.format_field(value, "lower" if "lower" in {first, small} else "") for value in values]
+        if first in _BETWEEN:
+            return _BETWEEN[first].join(parts)
+        if first in _CHAINS:
+            return self.chain(parts, _CHAINS[first])
+        return self.enumeration(parts, "or" if first == "or" else "and")
+
+
+ENGLISH = MessageFormatter()
+
+
+def message(template: str, **values: object) -> Message:
+    """A sentence with its values; without values its braces are plain.
+
+    >>> told("{names:lower} have {cells:,} cells", names=("Sex", "Age"), cells=3600)
+    'sex and age have 3,600 cells'
+    """
+    return Message(template, values)
+
+
+def plural_message(one: str, many: str, count: int, **values: object) -> Message:
+    """A sentence that depends on a number, which is `{count}` in it.
+
+    >>> told_number("{count} cell", "{count} cells", 1), told_number("{count} cell", "{count} cells", 3600)
+    ('1 cell', '3,600 cells')
+    """
+    return Message(one, {"count": Count(count), **values}, many, count)
+
+
+def join_sentences(parts: Iterable[str]) -> Message:
+    """Sentence after sentence.
+
+    >>> joined(["One.", "", "Two."])
+    'One. Two.'
+    """
+    return Message.joined(tuple(part for part in parts if part))
+
+
+def first_few(words: Sequence[str], most: int = 12) -> Message:
+    """The first few of many words.
+
+    >>> first_of(["a", "b", "c"]), first_of(["a", "b", "c"], 2)
+    ('a, b, c', 'a, b and more')
+    """
+    if len(words) > most:
+        return message("{words:comma} and more", words=tuple(words[:most]))
+    return Message("{words:comma}", {"words": tuple(words)})
+
+
+class Count(int):
+    """A number that is written with separators wherever it stands."""
+
+    def __str__(self) -> str:
+        return f"{int(self):,}"
+
+
+#: How many known words a mistyped one is compared with letter by letter, and how much of it: anybody may mistype.
+MOST_COMPARED, LONGEST_COMPARED = 200, 200
+#: How many known words are listed where none is near: all formats, families or commands.
+MOST_LISTED = 24
+
+
+def nearest(word: object, words: Iterable[str]) -> str:
+    """A sentence that names the known word nearest to a mistyped one, whatever stands in its place.
+
+    >>> nearest("sexx", ["age", "sex"])
+    'Did you mean "sex"?'
+    """
+    known = list(words)
+    folded = {known_word.casefold(): known_word for known_word in known}
+    asked = str(word)[:LONGEST_COMPARED].casefold()
+    close = difflib.get_close_matches(asked, _candidates(asked, folded), n=1, cutoff=0.5)
+    if close:
+        return message('Did you mean "{word}"?', word=folded[close[0]])
+    if not known:
+        return message("There are none.")
+    return message("Known: {words}.", words=first_few(known, MOST_LISTED))
+
+
+def _candidates(word: str, known: Iterable[str]) -> list[str]:
+    """The known words that a mistyped one is compared with: of many, those that begin or end most alike."""
+    words = list(known)
+    if len(words) <= MOST_COMPARED:
+        return words
+    backwards = _neighbours(word[::-1], [each[::-1] for each in words])
+    return [*_neighbours(word, words), *(each[::-1] for each in backwards)]
+
+
+def _neighbours(word: str, words: list[str]) -> list[str]:
+    """Half of what is compared: the words around a word in their order, which begin most alike."""
+    ordered, reach = sorted(words), MOST_COMPARED // 4
+    at = bisect(ordered, word)
+    return ordered[max(0, at - reach) : at + reach]
+
+
+#: Controls but line ends and tabs, lone surrogates, and what turns the direction of text around.
+_CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff\u202a-\u202e\u2066-\u2069]")
+#: Characters of a line, the kind and its brackets not counted.
+LONGEST = 150
+
+
+def printable(text: str) -> str:
+    r"""Text that a terminal shows and does not obey: controls and turns of direction become U+FFFD.
+
+    >>> printable("a\x1b[31mb\n")
+    'a\ufffd[31mb\n'
+    """
+    return _CONTROL.sub("\ufffd", text)
+
+
+def one_line(value: object, *words: object) -> str:
+    r"""The line of a value.
+
+    >>> one_line(3, "apples\n", "from", "Kent")
+    '<int apples from Kent>'
+    """
+    shown = printable(" ".join(" ".join(map(str, words)).split()))
+    cut = shown if len(shown) <= LONGEST else shown[: LONGEST - 3] + "..."
+    return f"<{type(value).__name__} {cut}>"

@@ -1,0 +1,309 @@
+"""The law of a sum of independent noise terms: what a reader must know of a cell that adds up released cells.
+
+    P(S = s) = (p * p * ... * p)(s),   K factors
+
+Up to `EXACT_TERMS` terms it is computed in whole numbers: the masses are the digits of one large integer, whose K-th
+power holds the masses of the sum (Kronecker substitution), so nothing is rounded. Beyond, it is computed by
+a Fourier transform on a window; `error` bounds the total variation between that law and the true one, and
+intervals are widened by it. Mean and variance are exact fractions always.
+
+Source: von zur Gathen & Gerhard, Modern Computer Algebra, 8.4 (Kronecker); Chernoff's bound for the window.
+
+The law of a normal variable rounded to whole numbers: what the noise of a joint cell is, as it is shown.
+
+    P(noise = z) = Φ((z + 1/2)/σ) - Φ((z - 1/2)/σ)
+
+A cell of a joint universe is a linear function of many discrete Gaussian noises on fine grids, and the true count is whole:
+rounding the value is rounding the noise. Where the coarsest of the noises spans s steps a standard deviation, the sum over
+its grid differs from this law by about 1/(24 s²), the error of the midpoint rule.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import lru_cache
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from discreet.errors import BadRequest
+from discreet.model.messages.text import one_line
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from numpy.typing import NDArray
+
+    from discreet.model.noise_distribution import IntegerDistribution
+    from discreet.noise.table import NoiseRow
+
+#: Whole numbers up to here: 24 terms of 64-bit keys are sums of 1,536-bit masses.
+EXACT_TERMS = 24
+#: And only while the large integer stays below this many bits.
+MOST_BITS = 4_000_000
+#: The probability that the window of the transform may leave out.
+OUTSIDE = 1e-15
+_UNIT = 2.0**-53
+
+
+@dataclass(frozen=True, slots=True)
+class SumDistribution:
+    """The law of the sum of `terms` independent draws from a noise row.
+
+    >>> from discreet.noise.table import NoiseRow
+    >>> SumLaw(NoiseRow((-1, 0, 1), (1, 3, 4)), 2).exact_law()[0]
+    Fraction(3, 8)
+    """
+
+    row: NoiseRow
+    terms: int
+
+    def __post_init__(self) -> None:
+        if self.terms < 1:
+            raise BadRequest(f"A sum of {self.terms} noise terms has no law.", "Give at least one.")
+
+    @property
+    def mean(self) -> Fraction:
+        """The mean of the sum, exactly."""
+        return self.terms * self.row.mean()
+
+    @property
+    def variance(self) -> Fraction:
+        """The variance of the sum, exactly."""
+        return self.terms * self.row.variance()
+
+    @property
+    def laws(self) -> tuple[SumDistribution]:
+        """The law of a cell with this noise: itself, whatever the count."""
+        return (self,)
+
+    def distribution_index(self, counts: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Every count has the same law."""
+        return np.zeros(np.shape(counts), dtype=np.int64)
+
+    @property
+    def reach(self) -> tuple[int, int]:
+        """The smallest and the largest value that can occur."""
+        return self.terms * self.row.values[0], self.terms * self.row.values[-1]
+
+    @property
+    def exact(self) -> bool:
+        """Whether the law is computed in whole numbers."""
+        if self.terms == 1:
+            return True
+        span = self.row.values[-1] - self.row.values[0] + 1
+        return self.terms <= EXACT_TERMS and span * self.terms * _slot(self.row, self.terms) <= MOST_BITS
+
+    @property
+    def error(self) -> float:
+        """A bound on the total variation between `law` and the true law."""
+        return _sum_distribution(self.row, self.terms, exact=self.exact)[2]
+
+    def exact_distribution(self) -> dict[int, Fraction]:
+        """Every value with its probability as a fraction.
+
+        Raises:
+            BadRequest: There are too many terms for that.
+        """
+        if not self.exact:
+            raise BadRequest(f"The exact law of {self.terms} terms is too large.", "Use `law`.")
+        first, masses = _power(self.row, self.terms)
+        total = self.row.modulus**self.terms
+        return {first + place: Fraction(mass, total) for place, mass in enumerate(masses) if mass}
+
+    def law(self) -> tuple[int, NDArray[np.float64]]:
+        """The smallest value and the probabilities from there on, as floats; off by at most `error`."""
+        first, probabilities, _ = _sum_distribution(self.row, self.terms, exact=self.exact)
+        return first, probabilities
+
+    def half_width(self, level: float) -> int:
+        """The smallest h with P(|S| <= h) >= level for certain: the error is counted against it.
+
+        >>> from discreet.noise.table import NoiseRow
+        >>> SumLaw(NoiseRow((-1, 0, 1), (1, 3, 4)), 1).half_width(0.4)
+        0
+        """
+        if not 0 < level < 1:
+            raise BadRequest(f"The level is {level}.", "Give a number between 0 and 1.")
+        first, probabilities = self.law()
+        widest = max(abs(first), abs(first + probabilities.size - 1))
+        by_size = np.bincount(
+            np.abs(np.arange(first, first + probabilities.size)), weights=probabilities, minlength=widest + 1
+        )
+        reached = np.flatnonzero(np.cumsum(by_size) >= level + self.error)
+        return int(reached[0]) if reached.size else self.terms * max(map(abs, self.row.values))
+
+    def __repr__(self) -> str:
+        return one_line(self, f"of {self.terms} draws from {self.row!r}")
+
+
+def combine_terms(laws: Iterable[IntegerDistribution]) -> list[IntegerDistribution]:
+    """Independent laws whose sum is that of the given ones: terms of one row are counted together.
+
+    >>> from discreet.noise.table import NoiseRow
+    >>> row = NoiseRow((-1, 1), (1, 2))
+    >>> [law.terms for law in added_up([SumLaw(row, 2), SumLaw(row, 3)])]
+    [5]
+    """
+    terms: dict[NoiseRow, int] = {}
+    others: list[IntegerDistribution] = []
+    for law in laws:
+        if isinstance(law, SumDistribution):
+            terms[law.row] = terms.get(law.row, 0) + law.terms
+        else:
+            others.append(law)
+    return [*(SumDistribution(row, number) for row, number in terms.items()), *others]
+
+
+@lru_cache(maxsize=256)
+def _sum_distribution(row: NoiseRow, terms: int, *, exact: bool) -> tuple[int, NDArray[np.float64], float]:
+    if exact:
+        first, masses = _power(row, terms)
+        total = row.modulus**terms
+        probabilities = np.array([mass / total for mass in masses])
+        error = _UNIT
+    else:
+        first, probabilities, error = _by_fourier(row, terms)
+    probabilities.flags.writeable = False
+    return first, probabilities, error
+
+
+def _slot(row: NoiseRow, terms: int) -> int:
+    """Bits for one mass of the sum: all masses of the sum add up to modulus^terms."""
+    whole: int = row.modulus**terms
+    return whole.bit_length() + 1
+
+
+@lru_cache(maxsize=64)
+def _power(row: NoiseRow, terms: int) -> tuple[int, tuple[int, ...]]:
+    """The first value and the masses of the sum, as whole numbers."""
+    slot, first = _slot(row, terms), row.values[0]
+    if terms == 1:
+        law = dict(zip(row.values, row.masses(), strict=True))
+        return first, tuple(law.get(value, 0) for value in range(first, row.values[-1] + 1))
+    packed = sum(mass << slot * (value - first) for value, mass in zip(row.values, row.masses(), strict=True))
+    power, mask = packed**terms, (1 << slot) - 1
+    width = (row.values[-1] - first) * terms + 1
+    raw = power.to_bytes((power.bit_length() + 7) // 8, "little")
+    return terms * first, tuple(_digit(raw, slot * place, slot) & mask for place in range(width))
+
+
+def _digit(raw: bytes, start: int, bits: int) -> int:
+    """Some bits of a large number that is kept as bytes: reading them does not copy the whole."""
+    begin, shift = divmod(start, 8)
+    return int.from_bytes(raw[begin : begin + bits // 8 + 2], "little") >> shift
+
+
+def _by_fourier(row: NoiseRow, terms: int) -> tuple[int, NDArray[np.float64], float]:
+    """The law on a window by the Fourier transform.
+
+    What lies outside the window is folded into it and has at most `OUTSIDE` of the probability. A transform of
+    N points errs by at most 4 u log2 N in each value, a K-th power by K times that, and by Parseval the
+    probabilities by at most sqrt(N) / 2 times that in total variation.
+    """
+    values = np.array(row.values, dtype=np.int64)
+    probabilities = np.array([mass / row.modulus for mass in row.masses()])
+    reach = min(_reach(values, probabilities, terms), terms * int(np.abs(values).max()))
+    points = 1 << (2 * max(reach, int(np.abs(values).max())) + 1).bit_length()
+    grid = np.zeros(points)
+    np.add.at(grid, values % points, probabilities)
+    folded = np.maximum(np.fft.irfft(np.fft.rfft(grid) ** terms, points), 0.0)
+    law = np.concatenate([folded[points - reach :], folded[: reach + 1]])
+    rounding = math.sqrt(points) / 2 * terms * 4 * _UNIT * math.log2(points)
+    return -reach, law, OUTSIDE + rounding
+
+
+def _reach(values: NDArray[np.int64], probabilities: NDArray[np.float64], terms: int) -> int:
+    """How far the sum goes but for `OUTSIDE`: Chernoff's bound, min over t of (K log M(t) - log(OUTSIDE/2)) / t."""
+    spread = math.sqrt(float(values**2 @ probabilities) * terms)
+    if spread == 0:
+        return 0
+    rates = np.geomspace(0.01 / spread, 20 / spread, 200)
+    return math.ceil(max(_one_way(sign * values, probabilities, terms, rates) for sign in (1, -1)))
+
+
+def _one_way(
+    values: NDArray[np.int64], probabilities: NDArray[np.float64], terms: int, rates: NDArray[np.float64]
+) -> float:
+    logs = np.logaddexp.reduce(np.log(probabilities) + rates[:, None] * values, axis=1)
+    return float(((terms * logs - math.log(OUTSIDE / 2)) / rates).min())
+
+
+#: The law is kept up to so many standard deviations: what lies beyond has a chance below 1e-14.
+KEPT = 8.0
+_BEYOND = 1e-14
+
+
+@dataclass(frozen=True, slots=True)
+class RoundedNormalDistribution:
+    """A rounded normal law.
+
+    Args:
+        unrounded: The variance before rounding.
+        steps: How many steps of its grid the coarsest noise spans.
+
+    >>> NormalLaw(100.0, 80.0).half_width(0.95), float(NormalLaw(100.0, 80.0).variance) > 100
+    (20, True)
+    """
+
+    unrounded: float
+    steps: float
+
+    @property
+    def mean(self) -> Fraction:
+        """It is symmetric."""
+        return Fraction(0)
+
+    @property
+    def variance(self) -> Fraction:
+        """The variance of the whole number: rounding adds 1/12."""
+        return Fraction(self.unrounded) + Fraction(1, 12)
+
+    @property
+    def laws(self) -> tuple[RoundedNormalDistribution]:
+        """The law of a cell with this noise: itself, whatever the count."""
+        return (self,)
+
+    def distribution_index(self, counts: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Every count has the same law."""
+        return np.zeros(np.shape(counts), dtype=np.int64)
+
+    @property
+    def reach(self) -> tuple[int, int]:
+        """The smallest and the largest value that is kept."""
+        widest = math.ceil(KEPT * math.sqrt(self.unrounded)) + 1
+        return -widest, widest
+
+    @property
+    def error(self) -> float:
+        """How far `law` may be from the true law, in total variation."""
+        return _BEYOND + 1 / (24 * self.steps**2)
+
+    def law(self) -> tuple[int, NDArray[np.float64]]:
+        """The smallest value and the chances from there on."""
+        return self.reach[0], _chances(self.unrounded, self.reach[1])
+
+    def half_width(self, level: float) -> int:
+        """The smallest h with P(|noise| <= h) >= level, the error counted against it."""
+        if not 0 < level < 1:
+            raise BadRequest(f"The level is {level}.", "Give a number between 0 and 1.")
+        first, chances = self.law()
+        inside = np.cumsum(chances[-first:] * 2) - chances[-first]
+        reached = np.flatnonzero(inside >= level + self.error)
+        return int(reached[0]) if reached.size else -first
+
+    def __repr__(self) -> str:
+        return one_line(self, f"of standard deviation {math.sqrt(self.unrounded):.4g}, rounded")
+
+
+@lru_cache(maxsize=256)
+def _chances(variance: float, widest: int) -> NDArray[np.float64]:
+    from scipy.special import ndtr  # noqa: PLC0415 - slow to import, and few tables need it
+
+    ends = (np.arange(-widest, widest + 2) - 0.5) / math.sqrt(variance)
+    # From the nearer tail, so that small chances keep their digits.
+    chances = np.where(ends[1:] <= 0, ndtr(ends[1:]) - ndtr(ends[:-1]), ndtr(-ends[:-1]) - ndtr(-ends[1:]))
+    chances.flags.writeable = False
+    return np.asarray(chances)

@@ -1,0 +1,177 @@
+"""A designed noise table as a document: what `discreet design` prints, and what its file holds.
+
+The rows show the design's values and probabilities beside the integers that ship: one cumulative threshold
+per value, the last equal to the modulus. A value that quantisation lost keeps its place and repeats the
+threshold before it: no key selects it. `moments` are those of the integers of the last row.
+
+Families side by side at equal ε and δ: how near to the truth does each release?
+
+Each family that declares `sides` (Laplace, normal, ABS by epsilon with its numerical optimum, discrete Gaussian) is
+given the least noise that keeps (ε, δ). For small counts, with negative releases set to zero, the table shows
+
+    P(|released - count| ≤ k) = Σ_{|z| ≤ k} p(z) + [count ≤ k] Σ_{z < -k} p(z).
+
+Source: Rinott, O'Keefe, Shlomo & Skinner (2018), Table 2, for any parameters and more families.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from itertools import accumulate
+from typing import TYPE_CHECKING, Any
+
+from discreet.errors import InfeasibleDesign
+from discreet.noise.design import require_epsilon
+from discreet.noise.families import families
+from discreet.noise.families.laplace import end_probability
+from discreet.noise.quantise import quantisation_report
+
+if TYPE_CHECKING:
+    from discreet.noise.family import Match
+    from discreet.noise.ideal_distribution import IdealRow, IdealTable
+    from discreet.noise.table import NoiseRow, NoiseTable
+
+_ASIDE = ("notes", "quantise")
+
+
+def design_document(ideal: IdealTable, table: NoiseTable) -> dict[str, Any]:
+    """The document of a designed table, without its privacy block.
+
+    >>> from discreet.noise.families.laplace import ideal_laplace
+    >>> from discreet.noise.quantise import quantise
+    >>> design = ideal_laplace(1.0, 1)
+    >>> describe(design, quantise(design, 256))["rows"][0]["thresholds"]
+    [54, 202, 256]
+    """
+    report = quantisation_report(ideal, table)
+    pairs = zip(ideal.rows, table.rows, strict=True)
+    document: dict[str, Any] = {
+        "family": table.family,
+        "parameters": {key: value for key, value in table.parameters.items() if key not in _ASIDE},
+        "modulus": table.modulus,
+        "rows": [_row(count, ideal_row, row) for count, (ideal_row, row) in enumerate(pairs)],
+        "repeats": table.repeats,
+        "moments": _moments(table.rows[-1]),
+        "quantisation": {
+            "rule": table.parameters.get("quantise"),
+            "bias": float(report.last.bias),
+            "variance_error": report.last.variance_error,
+            "lost": [list(pair) for pair in report.lost],
+        },
+        "notes": [*ideal.notes, *report.notes()],
+    }
+    if len(table.rows) == 1:
+        document["quantisation"]["paper"] = {
+            "epsilon": report.last.paper_epsilon if math.isfinite(report.last.paper_epsilon) else None,
+            "delta": float(report.last.paper_delta),
+        }
+    return document
+
+
+def _row(count: int, ideal: IdealRow, row: NoiseRow) -> dict[str, Any]:
+    mass = dict(zip(row.values, row.masses(), strict=True))
+    return {
+        "count": count,
+        "values": list(ideal.values),
+        "probabilities": list(ideal.probabilities),
+        "thresholds": list(accumulate(mass.get(value, 0) for value in ideal.values)),
+    }
+
+
+def _moments(row: NoiseRow) -> dict[str, float]:
+    law = [float(p) for p in row.probabilities().values()]
+    return {
+        "bias": float(row.mean()),
+        "variance": float(row.variance()),
+        "entropy": -math.fsum(p * math.log(p) for p in law),
+    }
+
+
+COUNTS = 6
+RANGES = 5
+
+
+@dataclass(frozen=True, slots=True)
+class Side:
+    """One family at the common (ε, δ).
+
+    Args:
+        family: Its name.
+        parameters: What it needed to get there.
+        delta: The δ of its ideal law at the common ε: p(end), or eq. 21.
+        variance: Of the noise.
+        absolute: Mean absolute noise.
+        p_exact: Probability of no change.
+        within: within[count][k] = P(|released - count| ≤ k); the last count stands for all larger ones.
+    """
+
+    family: str
+    parameters: dict[str, object]
+    delta: float
+    variance: float
+    absolute: float
+    p_exact: float
+    within: tuple[tuple[float, ...], ...]
+
+
+def compare(
+    epsilon: float,
+    *,
+    delta: float | None = None,
+    m: int | None = None,
+    match: Match = "closest",
+) -> tuple[float, tuple[Side, ...]]:
+    """The common δ, and each family at it.
+
+    Args:
+        epsilon: The common ε.
+        delta: The common δ.
+        m: In place of δ: the δ of Laplace noise truncated at m, as in the paper's Table 2 (m = 7).
+        match: Which normal truncation matches δ: the closest on the log scale, as in the paper's Table 2,
+            or the smallest that keeps it.
+    """
+    require_epsilon(epsilon)
+    if (delta is None) == (m is None):
+        raise InfeasibleDesign("A comparison needs delta or the Laplace truncation m, and not both.")
+    common = delta if delta is not None else end_probability(epsilon, m or 0)
+    sides = tuple(
+        _side(name, ideal, epsilon)
+        for family in families()
+        if family.sides is not None
+        for name, ideal in family.sides(epsilon, common, match).items()
+    )
+    return common, sides
+
+
+def _side(name: str, ideal: IdealTable, epsilon: float) -> Side:
+    row = ideal.last
+    pairs = list(zip(row.values, row.probabilities, strict=True))
+    return Side(
+        family=name,
+        parameters={key: value for key, value in ideal.parameters.items() if key not in {"epsilon", "delta"}},
+        delta=row_delta(row, epsilon),
+        variance=row.variance(),
+        absolute=math.fsum(abs(z) * p for z, p in pairs),
+        p_exact=row.probabilities[row.values.index(0)],
+        within=tuple(tuple(within(row, count, k) for k in range(RANGES)) for count in range(COUNTS)),
+    )
+
+
+def row_delta(row: IdealRow, epsilon: float) -> float:
+    """δ(ε) of a one-row design in floats: Σ max(0, p(z) - e^ε p(z-1)), the worse direction.
+
+    Ratios within 1e-12 of e^ε count as equal: a Laplace law meets e^ε exactly, and rounding must not add a
+    spurious term. The exact account is that of the integers, in `discreet.privacy`.
+    """
+    law = dict(zip(row.values, row.probabilities, strict=True))
+    bound = math.exp(min(epsilon, 700.0)) * (1 + 1e-12)
+    up = math.fsum(max(0.0, p - bound * law.get(z - 1, 0.0)) for z, p in law.items())
+    down = math.fsum(max(0.0, p - bound * law.get(z + 1, 0.0)) for z, p in law.items())
+    return max(up, down)
+
+
+def within(row: IdealRow, count: int, k: int) -> float:
+    """P(|released - count| ≤ k) when negative releases become zero."""
+    pairs = zip(row.values, row.probabilities, strict=True)
+    return math.fsum(p for z, p in pairs if abs(max(z, -count)) <= k)

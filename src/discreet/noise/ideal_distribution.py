@@ -1,0 +1,207 @@
+"""The ideal table: a design before its probabilities become integers.
+
+A family computes probabilities; `quantise` turns them into the integer thresholds that ship. Keeping the
+two apart lets a design be compared with what is looked up, and quantised again to another key modulus.
+Where a family knows its law as log-weights, p(v) ∝ exp(θ_v), the weights are kept as integers of some
+300 bits: double precision has 53, and a key modulus of 2^64 asks for more.
+
+Source: Sadeghi & Chien (2022), eqs 2-8 and 38-39.
+
+The law on all integers that a noise table stands for: a shipped table is this law, cut and rounded.
+
+A claim about the law (zCDP, the Gaussian trade-off) holds for the shipped table when its delta is raised by the
+distance between the two, which the law computes from above:
+
+    distance = sum over all integers z of max(0, law(z) - shipped(z)).
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from decimal import Context, Decimal
+from fractions import Fraction
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any
+
+from discreet.errors import InfeasibleDesign
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from discreet.noise.table import NoiseRow, NoiseTable
+
+#: Digits of the exponentials. Weights keep `WEIGHT_BITS` bits after the point, relative to the largest; a
+#: value less likely than 2^-`LEAST_BITS` would lose precision, and no key modulus could hold it anyway.
+DIGITS = Context(prec=70, Emin=-(10**9), Emax=10**9)
+WEIGHT_BITS = 320
+LEAST_BITS = 256
+_ONE = Decimal(2**WEIGHT_BITS)
+_SUM_TOLERANCE = 1e-9
+
+
+@dataclass(frozen=True, slots=True)
+class IdealRow:
+    """The noise of one count before quantisation.
+
+    Args:
+        values: Noise values, ascending.
+        probabilities: One positive number for each value; they add up to one.
+        weights: Integers in proportion to the probabilities, where the family knows them more exactly than
+            double precision does.
+
+    >>> IdealRow((-1, 0, 1), (0.25, 0.5, 0.25)).variance()
+    0.5
+    """
+
+    values: tuple[int, ...]
+    probabilities: tuple[float, ...]
+    weights: tuple[int, ...] | None = None
+
+    def __post_init__(self) -> None:
+        if not self.values or len(self.values) != len(self.probabilities):
+            raise InfeasibleDesign(
+                "A row needs one probability for each of its values, and at least one value."
+            )
+        if any(b <= a for a, b in zip(self.values, self.values[1:], strict=False)):
+            raise InfeasibleDesign("The values of a row must ascend, each once.")
+        if not all(p > 0 for p in self.probabilities):
+            raise InfeasibleDesign("Every probability must be above zero; leave out values that never occur.")
+        if abs(math.fsum(self.probabilities) - 1) > _SUM_TOLERANCE:
+            raise InfeasibleDesign(
+                f"The probabilities add up to {math.fsum(self.probabilities)!r}, not to 1."
+            )
+        if self.weights is not None and (len(self.weights) != len(self.values) or min(self.weights) < 1):
+            raise InfeasibleDesign("A row needs one positive integer weight for each of its values.")
+
+    def exact_weights(self) -> tuple[int, ...]:
+        """Integers in exact proportion to the design: the family's own, or those of its floats."""
+        if self.weights is not None:
+            return self.weights
+        ratios = [Fraction(p) for p in self.probabilities]
+        scale = max(ratio.denominator for ratio in ratios)  # all are powers of two
+        return tuple(ratio.numerator * (scale // ratio.denominator) for ratio in ratios)
+
+    def mean(self) -> float:
+        """The bias of the design."""
+        return math.fsum(v * p for v, p in zip(self.values, self.probabilities, strict=True))
+
+    def variance(self) -> float:
+        """The variance of the design."""
+        second = math.fsum(v * v * p for v, p in zip(self.values, self.probabilities, strict=True))
+        return second - self.mean() ** 2
+
+
+@dataclass(frozen=True)
+class IdealTable:
+    """A design: rows for the counts 0, 1, ...; the last `repeats` rows serve all larger counts.
+
+    Args:
+        rows: The row of count 0 first.
+        repeats: Length of the repeating block of last rows.
+        family: Which design made it.
+        parameters: What the design was asked for.
+        notes: What the reader of the design must know: a bound not reached, a wish relaxed.
+    """
+
+    rows: tuple[IdealRow, ...]
+    repeats: int = 1
+    family: str = "unnamed"
+    parameters: Mapping[str, Any] = field(default_factory=dict, compare=False)
+    notes: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        if not self.rows or not 1 <= self.repeats <= len(self.rows):
+            raise InfeasibleDesign(
+                f"{self.repeats} repeating rows of {len(self.rows)}: at least one is needed."
+            )
+        object.__setattr__(self, "parameters", MappingProxyType(dict(self.parameters)))
+
+    @property
+    def last(self) -> IdealRow:
+        """The row of large counts."""
+        return self.rows[-1]
+
+
+def row_from_weights(values: Sequence[int], weights: Sequence[int]) -> IdealRow:
+    """The row whose probabilities are in proportion to integers.
+
+    >>> row_from_weights((-1, 0, 1), (1, 2, 1)).probabilities
+    (0.25, 0.5, 0.25)
+    """
+    total = sum(weights)
+    return IdealRow(tuple(values), tuple(weight / total for weight in weights), tuple(weights))
+
+
+def row_from_logs(values: Sequence[int], logs: Sequence[float | Decimal]) -> IdealRow:
+    """The row p(v) ∝ exp(log weight), each log taken as the exact number that it is.
+
+    Equal logs give equal weights, so a symmetric design is symmetric to the last bit.
+
+    Raises:
+        InfeasibleDesign: if a value is so unlikely that no key modulus could hold it.
+    """
+    exact = [Decimal(log) for log in logs]
+    top = max(exact)
+    known = {log: int(DIGITS.multiply((log - top).exp(DIGITS), _ONE)) for log in set(exact)}
+    weights = [known[log] for log in exact]
+    if min(weights) < 2 ** (WEIGHT_BITS - LEAST_BITS):
+        unlikely = values[weights.index(min(weights))]
+        raise InfeasibleDesign(
+            f"The noise value {unlikely} has a probability below 2^-{LEAST_BITS}: no key could select it.",
+            "Ask for a narrower support or a larger variance.",
+        )
+    return row_from_weights(values, weights)
+
+
+def point_row() -> IdealRow:
+    """The row that never changes a count: all mass on noise 0."""
+    return IdealRow((0,), (1.0,), (1,))
+
+
+DISTRIBUTION_DIGITS = Context(prec=60, Emin=-(10**9), Emax=10**9)
+#: What 60 digits and a cut sum can be wrong by, and much more.
+_ALLOWANCE = Fraction(1, 10**35)
+
+
+@dataclass(frozen=True, slots=True)
+class IdealDistribution:
+    """A law on all integers, fixed by one number.
+
+    Args:
+        scale: The parameter of a noise table that fixes the law: `epsilon` or `V`.
+        rho: The zCDP of one cell that changes by one, from the scale; exact.
+        distance: An upper bound on the total variation between a row and the law of a scale.
+        rounded_normal: Whether it is a normal variable of variance `scale`, rounded: privacy losses then follow the
+            Gaussian trade-off.
+    """
+
+    scale: str
+    rho: Callable[[Fraction], Fraction]
+    distance: Callable[[NoiseRow, float], Fraction]
+    rounded_normal: bool = False
+
+    def scale_of(self, table: NoiseTable) -> float:
+        """The number that fixes the law of a table."""
+        return float(table.parameters[self.scale])
+
+
+def missing_mass(row: NoiseRow, law: Sequence[Decimal]) -> Fraction:
+    """The mass of a symmetric law that a row lacks: value by value within its reach, and all of it beyond.
+
+    Args:
+        row: The shipped noise.
+        law: The probabilities of 0, 1, ..., up to the reach of the row.
+    """
+    shipped = row.probabilities()
+    total, within = Fraction(0), Fraction(0)
+    for z in range(1 - len(law), len(law)):
+        ideal = Fraction(law[abs(z)])
+        within += ideal
+        total += max(Fraction(0), ideal - shipped.get(z, Fraction(0)))
+    return total + max(Fraction(0), 1 - within) + _ALLOWANCE
+
+
+def reach(row: NoiseRow) -> int:
+    """The largest change that a row makes."""
+    return max(map(abs, row.values))

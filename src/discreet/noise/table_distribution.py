@@ -1,0 +1,333 @@
+"""One noise table is the law of every cell, and the true count chooses its row: the cell key method.
+
+The law of the noise of every cell of a table whose cells are sums of released cells.
+
+A cell that adds up K cells of a margin has K independent terms of that margin's noise. Cells that are public, such as
+a known total, have none.
+
+The law of a table of which some cells were added up from others: what such a sum is made of says its noise.
+
+The law of numbers that were made together and say nothing cell by cell: whoever asks for it is refused.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from math import sqrt
+from typing import TYPE_CHECKING, Any, NoReturn
+
+import numpy as np
+
+from discreet.errors import BadRequest
+from discreet.model.messages.text import message, one_line
+from discreet.model.noise_distribution import NoiseDistribution
+from discreet.noise.cell_distribution import SumDistribution
+from discreet.noise.table import NO_NOISE
+
+if TYPE_CHECKING:
+    from collections.abc import Hashable, Iterator, Mapping, Sequence
+
+    from numpy.typing import NDArray
+
+    from discreet.model.noise_distribution import CellDistribution
+    from discreet.noise.table import NoiseTable
+
+
+@dataclass(frozen=True, eq=False)
+class TableDistribution(NoiseDistribution):
+    """The same noise table for every cell; each cell has noise of its own.
+
+    Args:
+        table: The noise table.
+        shape: The lengths of the table's axes.
+
+    >>> from discreet.noise import laplace
+    >>> TableLaw(laplace(epsilon=1.0, m=2), (2,)).variance().round(2).tolist()
+    [0.91, 0.91]
+    """
+
+    table: NoiseTable
+    shape: tuple[int, ...]
+
+    @property
+    def laws(self) -> tuple[NoiseTable]:
+        """The noise table."""
+        return (self.table,)
+
+    @property
+    def kind(self) -> NDArray[np.int64]:
+        """Every cell has the same law."""
+        return np.broadcast_to(np.int64(0), self.shape)
+
+    @property
+    def impossible(self) -> NDArray[np.bool_]:
+        """The noise rules out no cell."""
+        return np.broadcast_to(np.False_, self.shape)
+
+    def source(self, *place: int) -> None:  # noqa: ARG002 - it holds of every cell
+        """No two cells share noise."""
+        return
+
+    def cut(self, places: tuple[NDArray[np.int64], ...]) -> TableDistribution:
+        """The same noise table for fewer cells."""
+        return TableDistribution(self.table, tuple(kept.size for kept in places))
+
+    def document(self) -> dict[str, Any]:
+        """How far the noise reaches."""
+        return {"largest_change": self.table.largest}
+
+    def __repr__(self) -> str:
+        return one_line(self, f"of {self.kind.size:,} cells: {self.table!r}")
+
+
+#: In place of a margin: the cell is public and has no noise.
+PUBLIC = -1
+
+
+@dataclass(frozen=True, eq=False)
+class DescribedDistribution(NoiseDistribution):
+    """How many terms of which margin's noise each cell has.
+
+    Args:
+        terms: How many noisy base cells each one adds up; 0 for cells that are public (known total, nobody).
+        margin: For each cell its place in `margins`, or `PUBLIC`.
+        margins: The margins that answered, each with its noise table, which has one row.
+    """
+
+    terms: NDArray[np.int64]
+    margin: NDArray[np.int16]
+    margins: tuple[tuple[tuple[str, ...], NoiseTable], ...]
+
+    @property
+    def laws(self) -> tuple[CellDistribution, ...]:
+        """One law for each number of terms of each margin."""
+        return self._found[0]
+
+    @property
+    def kind(self) -> NDArray[np.int64]:
+        """Which of them each cell has."""
+        return self._found[1]
+
+    @cached_property
+    def _found(self) -> tuple[tuple[CellDistribution, ...], NDArray[np.int64]]:
+        width = int(self.terms.max(initial=0)) + 1
+        pair = np.where(self.terms > 0, (self.margin.astype(np.int64) + 1) * width + self.terms, 0)
+        found, kind = np.unique(pair, return_inverse=True)
+        laws = tuple(self._law(*divmod(each, width)) for each in found.tolist())
+        return laws, kind.reshape(self.terms.shape)
+
+    def _law(self, margin: int, terms: int) -> CellDistribution:
+        """The law of a number of terms of a margin, which is numbered from 1; 0 is public."""
+        if not margin or not terms:
+            return NO_NOISE
+        _, table = self.margins[margin - 1]
+        return table if terms == 1 else SumDistribution(table.rows[0], terms)
+
+    def at(self, *place: int) -> CellDistribution:
+        """The law of one cell: its margin's noise table, or a sum of draws from it."""
+        return self._law(int(self.margin[place]) + 1, int(self.terms[place]))
+
+    @property
+    def impossible(self) -> NDArray[np.bool_]:
+        """Cells that nobody can be in: they add up structural zeros alone."""
+        return np.asarray((self.terms == 0) & (self.margin != PUBLIC))
+
+    @property
+    def exact(self) -> NDArray[np.bool_]:
+        """Cells that no margin answers: they are declared public."""
+        return np.asarray(self.margin == PUBLIC)
+
+    def adds_up(self, axis: int, wholes: Mapping[int, Sequence[int]]) -> bool:
+        """Whether every whole adds up the very cells that its parts add up: terms of one margin, as many."""
+        terms, margin = np.moveaxis(self.terms, axis, 0), np.moveaxis(self.margin, axis, 0)
+        return all(
+            bool((terms[parts].sum(axis=0) == terms[whole]).all())
+            and bool(((margin[parts] == margin[whole]) | (terms[parts] == 0)).all())
+            for whole, parts in wholes.items()
+        )
+
+    def source(self, *place: int) -> tuple[str, ...] | None:
+        """The margin whose cells are added up; None for a public cell."""
+        answered = int(self.margin[place])
+        return None if answered == PUBLIC else self.margins[answered][0]
+
+    def cut(self, places: tuple[NDArray[np.int64], ...]) -> DescribedDistribution:
+        """The terms and margins of fewer cells."""
+        index = np.ix_(*places)
+        return DescribedDistribution(self.terms[index], self.margin[index], self.margins)
+
+    def document(self) -> dict[str, Any]:
+        """The noise tables of the margins, the laws made from them, and by classes of categories which cell has which.
+
+        Categories of a variable whose cells have the same laws everywhere are one class, so that a large table has
+        a short index:
+
+            law of the cell (i, j) = laws[law[classes[0][i], classes[1][j]]],  `law` row by row
+        """
+        classes, terms, margin = _by_classes(self.terms, self.margin)
+        laws: dict[tuple[int, int], int] = {}
+        pairs = zip(margin.ravel().tolist(), terms.ravel().tolist(), strict=True)
+        index = [laws.setdefault(pair, len(laws)) for pair in pairs]
+        return {
+            "noise": {
+                "tables": [_table_document(margin, table) for margin, table in self.margins],
+                "laws": [
+                    {"table": None if table == PUBLIC else table, "terms": number} for table, number in laws
+                ],
+                "classes": classes,
+                "law": index,
+            }
+        }
+
+    def __repr__(self) -> str:
+        return one_line(self, f"of {self.terms.size:,} cells from {len(self.margins)} margins")
+
+
+def _by_classes(
+    terms: NDArray[np.int64], margin: NDArray[np.int16]
+) -> tuple[list[list[int]], NDArray[np.int64], NDArray[np.int16]]:
+    """For each axis the class of every place, and the arrays with one place of each class."""
+    classes = []
+    for axis in range(terms.ndim):
+        seen: dict[tuple[bytes, bytes], int] = {}
+        slices = zip(np.moveaxis(terms, axis, 0), np.moveaxis(margin, axis, 0), strict=True)
+        each = [seen.setdefault((t.tobytes(), m.tobytes()), len(seen)) for t, m in slices]
+        first = np.unique(each, return_index=True)[1]
+        terms, margin = terms.take(first, axis), margin.take(first, axis)
+        classes.append(each)
+    return classes, terms, margin
+
+
+def _table_document(margin: tuple[str, ...], table: NoiseTable) -> dict[str, Any]:
+    return {
+        "variables": list(margin),
+        "family": table.family,
+        "epsilon": table.parameters.get("epsilon"),
+        "standard_deviation": sqrt(table.variance),
+    }
+
+
+@dataclass(frozen=True, eq=False)
+class DistributionWithSums(NoiseDistribution):
+    """The law of the counted cells; the cells that were added up have none of their own.
+
+    Args:
+        counted: The law of the cells before anything was added up.
+        added: Which cells are sums of others.
+    """
+
+    counted: NoiseDistribution
+    added: NDArray[np.bool_]
+
+    @property
+    def laws(self) -> Sequence[CellDistribution]:
+        """The laws of counted cells."""
+        return self.counted.laws
+
+    @property
+    def kind(self) -> NDArray[np.int64]:
+        """For each counted cell the place of its law in `laws`."""
+        return self.counted.kind
+
+    @property
+    def impossible(self) -> NDArray[np.bool_]:
+        """Cells that nobody can be in."""
+        return self.counted.impossible
+
+    def at(self, *place: int) -> CellDistribution:
+        """The law of the noise of one counted cell.
+
+        Raises:
+            BadRequest: The cell is a sum.
+        """
+        if self.added[place]:
+            raise BadRequest(
+                message("This number is the sum of the areas shown, and has no noise of its own."),
+                message("Ask about the areas themselves, or about their sum."),
+            )
+        return self.counted.at(*place)
+
+    def kinds(self) -> Iterator[tuple[NDArray[np.bool_], CellDistribution]]:
+        """Each law with the counted cells that have it: a sum is in none."""
+        for mask, law in self.counted.kinds():
+            yield mask & ~self.added, law
+
+    def source(self, *place: int) -> Hashable | None:
+        """A sum shares the noise of its parts."""
+        return "added" if self.added[place] else self.counted.source(*place)
+
+    @property
+    def rounds(self) -> bool:
+        """Whether counted cells are rounded values of one whole."""
+        return self.counted.rounds
+
+    def covariance(self, places: Sequence[tuple[int, ...]]) -> NDArray[np.float64] | None:
+        """That of counted cells; a sum is refused.
+
+        Raises:
+            BadRequest: A cell is a sum.
+        """
+        for place in places:
+            self.at(*place)
+        return self.counted.covariance(places)
+
+    def for_tests(self) -> DistributionWithSums:
+        """What a test takes for the law of counted cells."""
+        return DistributionWithSums(self.counted.for_tests(), self.added)
+
+    def cut(self, places: tuple[NDArray[np.int64], ...]) -> DistributionWithSums:
+        """The law of fewer cells, and which of them are sums."""
+        return DistributionWithSums(self.counted.cut(places), self.added[np.ix_(*places)])
+
+    def document(self) -> dict[str, Any]:
+        """What is said of counted cells, and which cells are sums."""
+        return {**self.counted.document(), "sums_of_areas_shown": np.flatnonzero(self.added).tolist()}
+
+
+@dataclass(frozen=True, eq=False)
+class UnstatedDistribution(NoiseDistribution):
+    """No law is stated for any cell, and all cells may share noise.
+
+    Args:
+        shape: The lengths of the table's axes.
+    """
+
+    shape: tuple[int, ...]
+
+    @property
+    def laws(self) -> tuple[()]:
+        """None is stated."""
+        return ()
+
+    @property
+    def kind(self) -> NoReturn:
+        """Refused.
+
+        Raises:
+            BadRequest: Always.
+        """
+        raise BadRequest(
+            message("The law of the noise of these cells is not stated."),
+            message("Ask for the table by itself, not with others."),
+        )
+
+    @property
+    def impossible(self) -> NDArray[np.bool_]:
+        """The noise rules out no cell."""
+        return np.broadcast_to(np.False_, self.shape)
+
+    def source(self, *place: int) -> str:  # noqa: ARG002 - it holds of every cell
+        """All cells may share noise."""
+        return "together"
+
+    def cut(self, places: tuple[NDArray[np.int64], ...]) -> UnstatedDistribution:
+        """No law is stated for fewer cells either."""
+        return UnstatedDistribution(tuple(kept.size for kept in places))
+
+    def document(self) -> dict[str, Any]:
+        """Nothing is stated."""
+        return {}
+
+    def __repr__(self) -> str:
+        return one_line(self, f"of {np.prod(self.shape):,} cells")

@@ -1,0 +1,394 @@
+"""What a chart shows of a release: its numbers without totals, each with its interval, its mark and its sentence.
+
+Totals, and categories that hold others of the table, are left out: beside them all else is small, and nobody is counted
+twice. A variable of which one category is left gets no axis. Where the view has percentages, those are drawn. A cell
+without a number has no value at all, so that no chart can draw it as zero.
+
+    _value  _low  _high     the number and its limits
+    _mark                   the letter of its status, or nothing
+    _said                   all of that in words: what a mark tells to who hovers, focuses or listens
+    _cell                   layer, row and column of the cell in the table
+
+Classes of numbers for colours: few, with round limits, and never finer than the noise.
+
+Limits are quantiles of the numbers, rounded to two digits, so that each class has about as many. A class is at least as wide
+as the typical interval of a true number (its median): then most true numbers lie in the class that is drawn or in one
+beside it. Where that leaves no limit, all numbers have one colour, and the picture says so.
+
+Source: Slocum et al. (2022), Thematic Cartography, chapter 5, on quantiles and the number of classes.
+
+A picture in words: how many numbers it has, the largest and the smallest, the total, and what is missing.
+
+It stands beside every picture and in its file, for readers who do not see it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import pairwise, product
+from math import ceil, floor, isnan, log10, prod
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from discreet.errors import BadRequest
+from discreet.model.messages.text import Message, message, plural_message, printable
+from discreet.model.release import STATUS_MEANING, STATUSES
+from discreet.model.selection import number_classes
+from discreet.model.view import Picture
+from discreet.pictures.theme import CLASSES, PALETTES
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from numpy.typing import NDArray
+
+    from discreet.model.release import Derived, Release
+    from discreet.model.shape import Dimension
+    from discreet.pictures.theme import Palette
+
+if TYPE_CHECKING:
+    Place = tuple[int, ...]
+    #: Puts a sentence into the language of the reader: `web/i18n/messages.py`.
+    Say = Callable[[str], str]
+
+#: Categories of one axis; more cannot be read.
+MOST_CATEGORIES = 40
+#: A line of two categories shows no course.
+LEAST_ORDERED = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Axis:
+    """A variable of a chart.
+
+    Args:
+        dimension: Of the release.
+        number: Which dimension it is.
+        places: Of the categories that are drawn.
+        labels: Theirs, each of its own.
+    """
+
+    dimension: Dimension
+    number: int
+    places: tuple[int, ...]
+    labels: tuple[str, ...]
+
+    @property
+    def name(self) -> str:
+        """How the data of a chart call it."""
+        return self.dimension.name
+
+    @property
+    def label(self) -> str:
+        """How people call it."""
+        return printable(self.dimension.label)
+
+    @property
+    def ordered(self) -> bool:
+        """Whether the categories are numbers or classes of numbers that rise."""
+        classes = number_classes(self.labels, self.labels)
+        lows = [classes[place][0] for place in sorted(classes)]
+        return len(lows) == len(self.places) >= LEAST_ORDERED and lows == sorted(set(lows))
+
+    def __len__(self) -> int:
+        return len(self.places)
+
+
+@dataclass(frozen=True)
+class ChartData:
+    """A release as a chart sees it.
+
+    Args:
+        release: With its picture.
+        axes: Variables of two or more categories, in the order of the table.
+        fixed: Variables of one category.
+        say: The language of the reader.
+    """
+
+    release: Release
+    axes: tuple[Axis, ...]
+    fixed: tuple[Axis, ...]
+    say: Say = str
+
+    @property
+    def picture(self) -> Picture:
+        """What was asked for."""
+        return self.release.picture or Picture()
+
+    @property
+    def look(self) -> Palette:
+        """The colours."""
+        return PALETTES[self.picture.theme]
+
+    def tell(self, text: str) -> str:
+        """A text in the language of the reader."""
+        return str.__str__(self.say(text))
+
+    @cached_property
+    def percent(self) -> Derived | None:
+        """The percentages that are drawn in place of the numbers."""
+        return next((column for column in self.release.derived if column.name == "percent"), None)
+
+    @property
+    def value_title(self) -> str:
+        """What the numbers are."""
+        if self.percent is not None:
+            return printable(self.say(self.percent.meaning).partition(",")[0])
+        return printable(self.say(self.release.measure.title(self.release.dataset)))
+
+    @property
+    def value_format(self) -> str:
+        """How an axis writes them."""
+        return ",d" if self.percent is None and self.release.values.dtype == np.int64 else ",.4~g"
+
+    @property
+    def has_limits(self) -> bool:
+        """Whether it is known how sure the numbers are."""
+        return self.picture.limits is not None
+
+    @property
+    def marks(self) -> int:
+        """How many cells are drawn."""
+        return prod(len(axis) for axis in self.axes)
+
+    @cached_property
+    def values(self) -> NDArray[np.float64]:
+        """The numbers that are drawn, in the order of `places`; NaN where there is none."""
+        found = [self._value(place) for place in self.places]
+        return np.array([np.nan if value is None else value for value in found], dtype=np.float64)
+
+    @property
+    def negative(self) -> bool:
+        """Whether a number is below zero."""
+        return bool((self.values < 0).any())
+
+    @cached_property
+    def places(self) -> list[Place]:
+        """Where the cells that are drawn stand in the release, the last axis running fastest."""
+        chosen = {axis.number: axis.places for axis in (*self.axes, *self.fixed)}
+        return list(product(*(chosen[number] for number in range(len(chosen)))))
+
+    @cached_property
+    def records(self) -> list[dict[str, Any]]:
+        """One record a cell: what Vega-Lite draws."""
+        return [self._record(place) for place in self.places]
+
+    def _value(self, place: Place) -> float | None:
+        column = self.percent
+        if self.release.missing[place] or (column is not None and column.missing[place]):
+            return None
+        number: float = (self.release if column is None else column).values[place].item()
+        return number
+
+    def _limits(self, place: Place) -> tuple[float, float] | None:
+        limits = self.picture.limits
+        if limits is None:
+            return None
+        low, high = (limit[place].item() for limit in limits)
+        return None if isnan(high) or high < 0 else (low, high)
+
+    def _record(self, place: Place) -> dict[str, Any]:
+        labels = {
+            axis.name: axis.labels[axis.places.index(place[axis.number])]
+            for axis in sorted((*self.axes, *self.fixed), key=lambda axis: axis.number)
+        }
+        letter = STATUSES[self.release.status[place]]
+        value, limits = self._value(place), self._limits(place)
+        mark = f"[{letter}]" if letter else "" if value is not None else "\N{EN DASH}"
+        known: dict[str, Any] = {"_mark": mark, "_cell": ",".join(map(str, self._in_table(place)))}
+        if value is not None:
+            known |= {"_value": value}
+        if value is not None and limits is not None:
+            known |= {"_low": limits[0], "_high": limits[1]}
+        said = self.tell(self._said(", ".join(labels.values()), value, limits, letter))
+        return labels | known | {"_said": said}
+
+    def _said(
+        self, name: str, value: float | None, limits: tuple[float, float] | None, letter: str
+    ) -> Message:
+        """A cell in a sentence."""
+        if value is None:
+            why = STATUS_MEANING.get(letter) or message("no percentage: its base is not above its noise")
+            return message("{name}: {why}", name=name, why=why)
+        sign = "" if self.percent is None else " %"
+        values = {"name": name, "value": value, "sign": sign}
+        cell = message("{name}: {value:,}{sign}", **values)
+        if letter:
+            cell = message("{cell} ({meaning})", cell=cell, meaning=STATUS_MEANING[letter])
+        if limits is None:
+            return cell
+        low, high = (floor(10 * limits[0]) / 10, ceil(10 * limits[1]) / 10) if sign else limits
+        ends = {"low": low, "high": high, "sign": sign, "level": f"{100 * self.picture.level:g}"}
+        return message(
+            "{cell}; the true number lies between {low:,}{sign} and {high:,}{sign} ({level} %)",
+            cell=cell,
+            **ends,
+        )
+
+    def _in_table(self, place: Place) -> tuple[int, ...]:
+        """Layer, row and column."""
+        request, lengths = self.release.request, self.release.values.shape
+        ends = np.cumsum([0, *map(len, (request.rows, request.columns, request.layers))]).tolist()
+        row, column, layer = (
+            int(np.ravel_multi_index(place[first:last], lengths[first:last])) if last > first else 0
+            for first, last in pairwise(ends)
+        )
+        return layer, row, column
+
+
+def chart_data(release: Release, say: Say = str) -> ChartData:
+    """A release as a chart sees it.
+
+    Raises:
+        BadRequest: A variable has no category that could be drawn.
+    """
+    axes = [_axis(dimension, number) for number, dimension in enumerate(release.dimensions)]
+    for axis in axes:
+        if not axis.places:
+            raise BadRequest(
+                message('The table shows the total of "{name}" alone.', name=axis.name),
+                message("Show some of its categories."),
+            )
+    free = [axis for axis in axes if len(axis) > 1] or axes[:1]
+    return ChartData(release, tuple(free), tuple(axis for axis in axes if axis not in free), say)
+
+
+def _axis(dimension: Dimension, number: int) -> Axis:
+    holds = {output.parent for output in dimension.outputs}
+    places = tuple(place for place in range(len(dimension.outputs)) if place not in holds)
+    labels = [printable(" ".join(dimension.outputs[place].label.split())) for place in places]
+    codes = [printable(dimension.outputs[place].code) for place in places]
+    repeated = {label for label in labels if labels.count(label) > 1} if len(places) <= 1000 else set(labels)
+    own = tuple(
+        f"{label} ({code})" if label in repeated else label for label, code in zip(labels, codes, strict=True)
+    )
+    return Axis(dimension, number, places, own)
+
+
+def number_text(value: float) -> str:
+    """A number for the eye.
+
+    >>> number_text(-1234), number_text(12.5)
+    ('−1,234', '12.5')
+    """
+    return f"{value:,}".replace("-", "\N{MINUS SIGN}")
+
+
+@dataclass(frozen=True, slots=True)
+class Classes:
+    """Classes: number x is in class i where i limits are at or below it.
+
+    Args:
+        limits: Rising.
+        step: The smallest difference of two numbers: 1, or 0.1 of percentages.
+    """
+
+    limits: tuple[float, ...]
+    step: float
+
+    @property
+    def labels(self) -> tuple[Message, ...]:
+        """What each class holds, in words.
+
+        >>> Classes((10, 20), 1).labels
+        ('under 10', '10 to 19', '20 or more')
+        """
+        if not self.limits:
+            return (message("all"),)
+        ends = [round(limit - self.step, 1) if self.step < 1 else limit - 1 for limit in self.limits]
+        pairs = zip(self.limits, ends[1:], strict=False)
+        inner = [message("{low:,} to {high:,}", low=low, high=high) for low, high in pairs]
+        first, last = (
+            message("under {limit:,}", limit=self.limits[0]),
+            message("{limit:,} or more", limit=self.limits[-1]),
+        )
+        return (first, *inner, last)
+
+    @property
+    def colours(self) -> tuple[str, ...]:
+        """One a class, the smallest numbers lightest."""
+        count = len(self.limits) + 1
+        return tuple(CLASSES[place * (len(CLASSES) - 1) // max(count - 1, 1)] for place in range(count))
+
+    def of(self, value: float) -> int:
+        """The class of a number."""
+        return int(np.searchsorted(self.limits, value, side="right"))
+
+
+def chart_classes(shown: ChartData) -> Classes:
+    """The classes of what is drawn."""
+    values = shown.values[~np.isnan(shown.values)]
+    step = 1 if shown.percent is None else 0.1
+    widths = [record["_high"] - record["_low"] for record in shown.records if "_low" in record]
+    return make_classes(values, float(np.median(widths)) if widths else 0.0, step)
+
+
+def make_classes(values: NDArray[np.float64], width: float, step: float = 1) -> Classes:
+    """As many classes as the noise allows, up to five.
+
+    >>> import numpy as np
+    >>> make_classes(np.arange(100.0), 5).limits
+    (20, 40, 59, 79)
+    >>> make_classes(np.arange(100.0), 30).limits
+    (33, 66)
+    >>> make_classes(np.arange(100.0), 300).limits
+    ()
+    """
+    if values.size:
+        for count in range(len(CLASSES), 1, -1):
+            cuts = np.quantile(values, np.arange(1, count) / count)
+            limits = sorted({_round_to_step(cut, step) for cut in cuts.tolist()})
+            limits = [limit for limit in limits if values.min() < limit <= values.max()]
+            if limits and _wide_enough(limits, values, width):
+                return Classes(tuple(limits), step)
+    return Classes((), step)
+
+
+def _wide_enough(limits: list[float], values: NDArray[np.float64], width: float) -> bool:
+    ends = np.array([values.min(), *limits, values.max()])
+    return bool((np.diff(ends) >= width).all())
+
+
+def _round_to_step(number: float, step: float) -> float:
+    """To two digits, and to a whole number of steps."""
+    digits = 1 - floor(log10(abs(number))) if number else 0
+    if step >= 1:
+        return int(round(number, min(digits, 0)))
+    return round(number, min(digits, 1))
+
+
+def describe_chart(kind: str, shown: ChartData) -> str:
+    """The sentences of a picture, in the language of the reader.
+
+    Args:
+        kind: What the chart is called.
+        shown: What it shows.
+    """
+    values = shown.values
+    known = np.flatnonzero(~np.isnan(values))
+    sentences: list[Message] = [
+        message("{kind}: {title:bare}.", kind=kind, title=shown.release.title),
+        plural_message("{count} number is drawn.", "{count} numbers are drawn.", known.size),
+    ]
+    if known.size:
+        most, least = known[np.argmax(values[known])], known[np.argmin(values[known])]
+        sentences.append(message("The largest is {cell}.", cell=shown.records[most]["_said"]))
+        sentences.append(message("The smallest is {cell}.", cell=shown.records[least]["_said"]))
+    total = _total(shown)
+    if total is not None:
+        sentences.append(message("The total is {total:,}.", total=total))
+    if known.size < values.size:
+        without = int(values.size - known.size)
+        sentences.append(plural_message("{count} has no number.", "{count} have no number.", without))
+    return printable(" ".join(map(shown.say, sentences)))
+
+
+def _total(shown: ChartData) -> float | None:
+    """The released total of the whole table; None where the table has none, or shows percentages."""
+    release = shown.release
+    if shown.percent is not None or not all(dimension.total for dimension in release.dimensions):
+        return None
+    last = tuple(dimension.length - 1 for dimension in release.dimensions)
+    return None if release.missing[last] else release.values[last].item()

@@ -1,0 +1,315 @@
+"""Pictures of a noise table: its law, its transitions, its promise, and what quantisation did to it.
+
+Source: Sadeghi & Chien (2022), figures 1 and 3, for the curve and the law.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+from discreet.pictures.library import alt
+from discreet.pictures.theme import BLUE, GREEN, INK, ORANGE, SKY, SOFT_INK, apply_theme
+from discreet.privacy.audit import curve, curve_above_largest
+from discreet.privacy.audit import delta as exact_delta
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from discreet.noise.table import NoiseTable
+
+MOST_PANELS = 9
+RAISED_DIGITS = "\u2070\u00b9\u00b2\u00b3\u2074\u2075\u2076\u2077\u2078\u2079"
+RAISED = str.maketrans("0123456789", RAISED_DIGITS)
+_EXPONENT = "round(-log(datum.value) / LN10)"
+#: 1, 0.1, 0.01, then powers of ten with raised exponents.
+POWER_OF_TEN = (
+    "datum.value >= 0.005 ? format(datum.value, '~g') : '10\u207b'"
+    f" + ({_EXPONENT} > 9 ? '{RAISED_DIGITS}'[floor({_EXPONENT} / 10)] : '')"
+    f" + '{RAISED_DIGITS}'[{_EXPONENT} % 10]"
+)
+TITLE = "What is added to a count"
+#: Signs as typographers set them; zero without one.
+SIGNED = "(datum.value > 0 ? '+' : datum.value < 0 ? '\u2212' : '') + abs(datum.value)"
+CURVE_POINTS = 240
+
+
+def pmf(table: NoiseTable) -> Any:
+    """The law of the noise: one panel for a table of one row, small multiples for more."""
+    shown = _telling_counts(table)
+    names = {c: _row_name(c, table) for c in shown}
+    records: list[dict[str, Any]] = [
+        {"row": names[c], "noise": v, "probability": float(p), "kind": "no change" if v == 0 else "change"}
+        for c in shown
+        for v, p in table.row(c).probabilities().items()
+    ]
+    if len(shown) == 1:
+        return apply_theme(
+            _noise_bars(records, table.largest, width=520, height=280), TITLE, _describe(table)
+        )
+    top = max(record["probability"] for record in records)
+    columns = 4 if len(shown) in {4, 7, 8} else 3
+    panels = [
+        _noise_bars(
+            [r for r in records if r["row"] == name],
+            table.largest,
+            width=190,
+            height=120,
+            top=top,
+            first=not k % columns,
+        ).properties(title=alt.Title(name, fontSize=12.5, offset=6))
+        for k, name in enumerate(names.values())
+    ]
+    return apply_theme(alt.concat(*panels, columns=columns, spacing=24), TITLE, _describe(table))
+
+
+def transition(table: NoiseTable, largest: int | None = None) -> Any:
+    """From true counts to released counts: a heat map of the transition probabilities."""
+    top = (
+        largest
+        if largest is not None
+        else min(30, len(table.rows) - 1 + max(4, table.repeats) + table.largest)
+    )
+    cells: list[dict[str, Any]] = [
+        {"true": count, "released": count + value, "probability": float(p)}
+        for count in range(top + 1)
+        for value, p in table.row(count).probabilities().items()
+    ]
+    low, high = (pick(cell["released"] for cell in cells) for pick in (min, max))
+    size = max(9, min(24, 620 // (high - low + 1)))
+    most = max(cell["probability"] for cell in cells)
+    marks = [0, *(mark for mark in (0.01, 0.05, 0.1, 0.25, 0.5, 0.75, 1) if mark <= most)]
+    colour = alt.Color("probability:Q").title("Probability")
+    colour = colour.scale(type="sqrt", scheme="viridis", reverse=True, domain=[0, most])
+    released = list(range(int(low), int(high) + 1))
+    step = 1 if size >= 17 else 5
+    ticks = alt.Axis(
+        labelAngle=0, labelOverlap=False, labelExpr=f"datum.value % {step} == 0 ? datum.label : ''"
+    )
+    chart = (
+        alt.Chart(alt.InlineData(values=cells))
+        .mark_rect(stroke="white", strokeWidth=1)
+        .encode(
+            x=alt.X("released:O", axis=ticks, scale=alt.Scale(domain=released)).title("Released count"),
+            y=alt.Y("true:O", axis=ticks).title("True count"),
+            color=colour.legend(values=marks, format=".2~g", gradientLength=200, gradientThickness=14),
+        )
+        .properties(width=size * int(high - low + 1), height=size * (top + 1))
+    )
+    return apply_theme(chart, "From true counts to released counts", _describe(table))
+
+
+def delta_curve(table: NoiseTable, *, epsilon: float | None = None, largest: float | None = None) -> Any:
+    """Delta against epsilon on a logarithmic axis: all counts, and counts above D."""
+    if epsilon is not None and not math.isfinite(epsilon):
+        epsilon = None  # there is no such point on the axis
+    end = largest if largest is not None else _curve_end(table, epsilon)
+    grid = [end * k / CURVE_POINTS for k in range(CURVE_POINTS + 1)]
+    above = f"Counts above D = {table.largest}"
+    records: list[dict[str, Any]] = [
+        {"epsilon": p.epsilon, "delta": float(p.delta), "counts": "All counts"} for p in curve(table, grid)
+    ]
+    records += [
+        {"epsilon": p.epsilon, "delta": float(p.delta), "counts": above}
+        for p in curve_above_largest(table, grid)
+    ]
+    positive = [r for r in records if r["delta"] > 0]
+    same = all(a["delta"] == b["delta"] for a, b in zip(records, records[len(grid) :], strict=False))
+    if same:
+        positive = [r | {"counts": "All counts"} for r in positive if r["counts"] != above]
+    lines = _curve_lines(positive, ["All counts"] if same else ["All counts", above])
+    floor = float(exact_delta(table, epsilon=math.inf))
+    marks = [lines, *([_floor(floor, end)] if 0 < floor < 1 else [])]
+    if epsilon is not None:
+        marks.append(_audit_point(epsilon, float(exact_delta(table, epsilon=epsilon)), end))
+    subtitle = [_describe(table), "One counting query, one person added or removed; exact, both directions"]
+    return apply_theme(
+        alt.layer(*marks).properties(width=540, height=320), "What the table promises", subtitle
+    )
+
+
+def quantised_against_ideal(table: NoiseTable, ideal: Mapping[int, float]) -> Any:
+    """The law that is looked up beside the law that was designed, and the difference in keys.
+
+    Args:
+        table: The integers.
+        ideal: The design of the row of large counts: noise value to probability.
+    """
+    law = table.row(len(table.rows) - 1).probabilities()
+    records = [
+        {
+            "noise": value,
+            "ideal": ideal.get(value, 0.0),
+            "quantised": float(law.get(value, 0)),
+            "keys": float(law.get(value, 0)) * table.modulus - ideal.get(value, 0.0) * table.modulus,
+            "lost": "lost" if value not in law else "kept",
+        }
+        for value in sorted({*ideal, *law})
+    ]
+    data = alt.InlineData(values=records)
+    subtitle = [
+        _describe(table),
+        f"Bars: {table.modulus:,} keys as shipped; dots: the design before quantisation",
+    ]
+    parts = alt.vconcat(
+        _law_panel(data), _difference_panel(data, lost=any(r["lost"] == "lost" for r in records)), spacing=18
+    )
+    return apply_theme(parts, "Quantised against ideal", subtitle)
+
+
+def _noise_bars(
+    records: list[dict[str, Any]],
+    largest: int,
+    *,
+    width: int,
+    height: int,
+    top: float | None = None,
+    first: bool = True,
+) -> Any:
+    bar = max(2.0, min(30.0, 0.72 * width / (2 * largest + 1)))
+    step = max(1, math.ceil((2 * largest + 1) / (width / 30)))
+    ticks = [v for v in range(-largest, largest + 1) if v % step == 0]
+    colour = alt.Color("kind:N").scale(domain=["no change", "change"], range=[SKY, BLUE]).title(None)
+    height_scale = alt.Scale(domain=[0, top]) if top else alt.Scale()
+    y = alt.Y("probability:Q", scale=height_scale).title("Probability" if first else None)
+    return (
+        alt.Chart(alt.InlineData(values=records))
+        .mark_bar(size=bar)
+        .encode(
+            x=alt.X("noise:Q")
+            .title("Noise")
+            .scale(domain=[-largest - 0.6, largest + 0.6], nice=False)
+            .axis(values=ticks, labelOverlap=False, labelExpr=SIGNED),
+            y=y.axis(tickCount=4, format=".2~g"),
+            color=colour.legend(orient="top", symbolType="square"),
+        )
+        .properties(width=width, height=height)
+    )
+
+
+def _curve_lines(records: list[dict[str, Any]], names: list[str]) -> Any:
+    legend = alt.Legend(orient="top", title=None) if len(names) > 1 else None
+    colour = alt.Color("counts:N").scale(domain=names, range=[BLUE, ORANGE][: len(names)]).legend(legend)
+    decades = _decades([record["delta"] for record in records])
+    return (
+        alt.Chart(alt.InlineData(values=records))
+        .mark_line(strokeWidth=2.5, interpolate="linear")
+        .encode(
+            x=alt.X("epsilon:Q").title("Epsilon").scale(nice=False),
+            y=alt.Y("delta:Q")
+            .title("Delta")
+            .scale(type="log", domain=[decades[0], decades[-1]], nice=False)
+            .axis(values=decades, labelExpr=POWER_OF_TEN),
+            color=colour,
+        )
+    )
+
+
+def _decades(deltas: list[float]) -> list[float]:
+    """The powers of ten around all values; every second or third where there are many."""
+    least, high = math.log10(min(deltas)), math.ceil(math.log10(max(deltas)))
+    low = min(math.floor(least - 0.4), high - 1)  # room for words below the lowest value
+    step = max(1, math.ceil((high - low) / 10))
+    low -= (high - low) % step
+    return [10.0**exponent for exponent in range(low, high + 1, step)]
+
+
+def _readable(number: float) -> str:
+    """Three digits, with a raised exponent where the number is small."""
+    if number >= 1e-3 or number == 0:
+        return f"{number:.3g}"
+    digits, exponent = f"{number:.2e}".split("e")
+    return f"{digits}\u00d710\u207b{str(abs(int(exponent))).translate(RAISED)}"
+
+
+def _floor(floor: float, end: float) -> Any:
+    base = alt.Chart(
+        alt.InlineData(values=[{"floor": floor, "at": end, "text": f"never below {_readable(floor)}"}])
+    )
+    line = base.mark_rule(strokeDash=[4, 4], color=SOFT_INK).encode(y="floor:Q")
+    words = base.mark_text(align="right", baseline="top", dy=6, color=SOFT_INK, fontSize=12)
+    return line + words.encode(x="at:Q", y="floor:Q", text="text:N")
+
+
+def _audit_point(epsilon: float, delta: float, end: float) -> Any:
+    if delta <= 0 or epsilon > end:
+        return alt.Chart(alt.InlineData(values=[])).mark_point()
+    words = f"({epsilon:.4g}, {_readable(delta)})"
+    base = alt.Chart(alt.InlineData(values=[{"epsilon": epsilon, "delta": delta, "text": words}]))
+    point = base.mark_point(filled=True, size=90, color=GREEN, opacity=1).encode(x="epsilon:Q", y="delta:Q")
+    right = epsilon < end * 0.85
+    text = base.mark_text(
+        align="left" if right else "right", dx=9 if right else -9, dy=-14, color=INK, fontSize=12
+    )
+    return point + text.encode(x="epsilon:Q", y="delta:Q", text="text:N")
+
+
+def _law_panel(data: Any) -> Any:
+    x = alt.X("noise:O").title(None).axis(labelAngle=0, labelOverlap=True)
+    bars = (
+        alt.Chart(data)
+        .mark_bar(color=SKY)
+        .encode(x=x, y=alt.Y("quantised:Q").title("Probability").axis(tickCount=5, format=".2~g"))
+    )
+    dots = alt.Chart(data).mark_point(filled=True, color=INK, size=34, opacity=1).encode(x=x, y="ideal:Q")
+    return (bars + dots).properties(width=540, height=210)
+
+
+def _difference_panel(data: Any, *, lost: bool) -> Any:
+    title = "Value of the design"
+    legend = (
+        alt.Legend(orient="bottom", title=title, symbolType="square", direction="horizontal")
+        if lost
+        else None
+    )
+    kept = alt.Color("lost:N").scale(domain=["kept", "lost"], range=[BLUE, ORANGE])
+    return (
+        alt.Chart(data)
+        .mark_bar()
+        .encode(
+            x=alt.X("noise:O").title("Noise").axis(labelAngle=0, labelOverlap=True),
+            y=alt.Y("keys:Q").title("Difference in keys").axis(tickCount=4, format="~g"),
+            color=kept.legend(legend),
+        )
+        .properties(width=540, height=110)
+    )
+
+
+def _telling_counts(table: NoiseTable) -> list[int]:
+    """Counts whose rows are worth a panel: from the first with noise on, and the last."""
+    if len(table.rows) == 1:
+        return [0]
+    noisy = [c for c, row in enumerate(table.rows) if row.values != (0,)] or [0]
+    if len(noisy) <= MOST_PANELS:
+        return noisy
+    return [*noisy[: MOST_PANELS - 1], noisy[-1]]
+
+
+def _row_name(count: int, table: NoiseTable) -> str:
+    if table.repeats == 1 and count == len(table.rows) - 1:
+        return f"Count {count} and more"
+    return f"Count {count}"
+
+
+def _describe(table: NoiseTable) -> str:
+    """One line under the title: family, parameters that are numbers, modulus."""
+    numbers = [
+        f"{k} = {v:g}" for k, v in table.parameters.items() if isinstance(v, int | float) and v is not True
+    ]
+    exponent = table.modulus.bit_length() - 1
+    modulus = f"2{str(exponent).translate(RAISED)}" if table.modulus == 2**exponent else f"{table.modulus:,}"
+    source = str(table.parameters.get("file", table.family))
+    return ", ".join([source, *numbers[:5], f"{modulus} keys"])
+
+
+def _curve_end(table: NoiseTable, epsilon: float | None) -> float:
+    """Where the curve is flat: the smallest epsilon that needs no more than the unmatched support."""
+    ratios = [
+        math.log(law[v] / law[v - 1])
+        for row in table.rows
+        for law in [row.probabilities()]
+        for v in row.values
+        if v - 1 in law
+    ]
+    flat = max([abs(ratio) for ratio in ratios], default=1.0)
+    return max(0.5, min(12.0, 1.25 * flat), 1.3 * (epsilon or 0))

@@ -1,0 +1,200 @@
+"""The tightest valid figure: every argument that applies is made, and the smallest epsilon keeps its name.
+
+    basic      always                    sums of exact figures
+    exact      few tables of one kind    product of their laws
+    pld        extra installed           privacy-loss distribution of the shipped integers
+    zcdp       Laplace, Gaussian         ideal law + (1 + e^epsilon) x cells x distance in delta
+    gaussian   rounded normal            the same with the Gaussian trade-off
+    joint      residuals                 the Gaussian trade-off of the dearest path; grid, lattices and distance in delta
+
+Each holds at one record; a unit of r records follows by group privacy (basic, exact, pld) or by r^2 rho and r mu.
+All are bounds on the same thing, so the smallest is one too.
+
+Source: docs/methods/dp.md has the proofs.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from fractions import Fraction
+from functools import lru_cache
+from typing import TYPE_CHECKING, NamedTuple
+
+from discreet.model.messages.text import message
+from discreet.model.privacy_budget import round_up_to_units
+from discreet.noise.families import ideal_distribution
+from discreet.privacy import accounting as composition_pld
+from discreet.privacy.accounting import (
+    add_distance,
+    basic_composition,
+    distance_to_ideal,
+    ideal_rho,
+    same_table_epsilon,
+    zcdp_delta,
+)
+from discreet.privacy.claim import Claim, float_down, float_up, group_delta
+from discreet.privacy.gaussian_tradeoff import gaussian_delta_above, total_mu
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from discreet.noise.table import NoiseTable
+    from discreet.protect.plan import NoisePlan
+
+_LARGEST_EPSILON = 1e4
+
+
+class Figure(NamedTuple):
+    """An epsilon and a delta that hold together, by one argument, rounded up to what a ledger can book."""
+
+    epsilon: Fraction
+    delta: Fraction
+
+
+def figures(plan: NoisePlan) -> dict[str, Figure]:
+    """Every figure that applies to a plan, at the delta of its terms; those that cannot meet it are left out."""
+    return dict(_figures(replace(plan, claim=None), with_pld=composition_pld.available()))
+
+
+@lru_cache(maxsize=64)
+def _figures(plan: NoisePlan, *, with_pld: bool) -> dict[str, Figure]:
+    delta = plan.terms.delta
+    if plan.joint is not None:
+        figure = _joint(plan)
+        return {} if figure is None else {"joint": figure}
+    found = {
+        "basic": basic_figure(plan),
+        "exact": _exact(plan),
+        "pld": _loss_distribution(plan) if with_pld else None,
+        "zcdp": _by_ideal(plan, _zcdp_curve(plan)),
+        "gaussian": _by_ideal(plan, _gaussian_curve(plan)),
+    }
+    return {name: figure for name, figure in found.items() if figure is not None and figure.delta <= delta}
+
+
+def best_claim(plan: NoisePlan) -> Claim | None:
+    """The claim with the smallest epsilon at the delta of the terms; None where no argument reaches that delta."""
+    found = figures(plan)
+    if not found:
+        return None
+    method = min(found, key=lambda name: (found[name].epsilon, found[name].delta))
+    return claim_of(plan, method, found[method])
+
+
+def with_claim(plan: NoisePlan) -> NoisePlan:
+    """The plan with the claim that is made for it; what is claimed once does not depend on what is installed later."""
+    return replace(plan, claim=best_claim(plan))
+
+
+def claim_of(plan: NoisePlan, method: str, figure: Figure) -> Claim:
+    """A figure of a plan as a claim."""
+    terms = plan.terms
+    return Claim(
+        figure.epsilon,
+        figure.delta,
+        method,
+        neighbours=terms.neighbours,
+        records_per_unit=terms.records_per_unit,
+        invariants=terms.invariants,
+        cells=plan.d,
+        scope=message("All answers from the declared tables of this version together"),
+    )
+
+
+def _joint(plan: NoisePlan) -> Figure | None:
+    if plan.joint is None:
+        return None
+    epsilon, delta = plan.joint.epsilon(plan.terms, float_down(plan.terms.delta))
+    return Figure(*round_up_to_units(epsilon, delta)) if math.isfinite(epsilon) else None
+
+
+def basic_figure(plan: NoisePlan) -> Figure | None:
+    """The sums of exact figures at the delta that they have, whatever the terms say; None for noise scaled by rho."""
+    if plan.currency != "epsilon":
+        return None
+    epsilon, delta = basic_composition(plan.spent(), plan.terms.changes)
+    return _for_units(plan, epsilon, delta)
+
+
+def _exact(plan: NoisePlan) -> Figure | None:
+    delta = _delta_of_a_record(plan)
+    epsilon = same_table_epsilon(plan.spent(), plan.terms.changes, Fraction(delta))
+    return None if epsilon is None else _for_units(plan, epsilon, delta)
+
+
+def _loss_distribution(plan: NoisePlan) -> Figure | None:
+    delta = _delta_of_a_record(plan)
+    tables: dict[NoiseTable, int] = {}
+    for part in plan.spent():
+        tables[part.table] = tables.get(part.table, 0) + part.times
+    losses = composition_pld.LossDistribution(tables, plan.terms.changes)
+    return _for_units(plan, losses.epsilon(delta), delta)
+
+
+def _delta_of_a_record(plan: NoisePlan) -> float:
+    """A delta for one record that gives a unit of r records the delta of the terms, if it costs at most E."""
+    r = plan.terms.records_per_unit
+    share = float(plan.terms.epsilon) / r
+    return float(plan.terms.delta) * (1 - 1e-9) / group_delta(1e-300, share, r) * 1e-300
+
+
+def _for_units(plan: NoisePlan, epsilon: Fraction | float, delta: Fraction | float) -> Figure | None:
+    """A figure for one record as one for a unit of several; None where it is infinite."""
+    if not math.isfinite(epsilon):
+        return None
+    r, loss = plan.terms.records_per_unit, Fraction(epsilon)
+    failure = delta if r == 1 else group_delta(float_up(Fraction(delta)), float_up(loss), r)
+    return Figure(*round_up_to_units(r * loss, failure))
+
+
+def _zcdp_curve(plan: NoisePlan) -> Callable[[float], float] | None:
+    rhos = [(ideal_rho(part.table), part.times) for part in plan.spent()]
+    if any(rho is None for rho, _ in rhos):
+        return None
+    r, changes = plan.terms.records_per_unit, plan.terms.changes
+    rho = changes * r * r * float(sum(times * (each or Fraction(0)) for each, times in rhos)) * (1 + 1e-12)
+    return lambda epsilon: zcdp_delta(rho, epsilon)
+
+
+def _gaussian_curve(plan: NoisePlan) -> Callable[[float], float] | None:
+    laws = [(ideal_distribution(part.table), part) for part in plan.spent()]
+    variances = [
+        law.scale_of(part.table)
+        for law, part in laws
+        if law and law.rounded_normal
+        for _ in range(part.times)
+    ]
+    if len(variances) < plan.d:
+        return None
+    mu = plan.terms.records_per_unit * total_mu(variances, plan.terms.changes) * (1 + 1e-12)
+    return lambda epsilon: gaussian_delta_above(mu, epsilon)
+
+
+def _by_ideal(plan: NoisePlan, curve: Callable[[float], float] | None) -> Figure | None:
+    """The smallest epsilon at which the ideal law's delta and the shipped tables' distance stay within delta."""
+    distances = [distance_to_ideal(part.table) for part in plan.spent()]
+    if curve is None or any(each is None for each in distances):
+        return None
+    cells = plan.terms.changes * plan.terms.records_per_unit
+    total = sum(
+        (part.times * (each or Fraction(0)) for part, each in zip(plan.spent(), distances, strict=True)),
+        Fraction(0),
+    )
+
+    def shipped(epsilon: float) -> float:
+        return add_distance(curve(epsilon), epsilon, cells, total)
+
+    wanted = float_down(plan.terms.delta)
+    high = next((e for e in _doubling() if shipped(e) <= wanted), None)
+    if high is None:
+        return None
+    low = 0.0
+    for _ in range(100):
+        middle = (low + high) / 2
+        low, high = (low, middle) if shipped(middle) <= wanted else (middle, high)
+    return Figure(*round_up_to_units(high, shipped(high)))
+
+
+def _doubling() -> list[float]:
+    return [0.01 * 2**n for n in range(int(math.log2(_LARGEST_EPSILON / 0.01)))]

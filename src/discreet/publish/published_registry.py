@@ -1,0 +1,235 @@
+"""The doors of a publication: the same questions as to a workspace, and no record, key or secret on the machine.
+
+    doors = open_publication(place_of("/srv/tables"), read_public_key(Path("office.pem")))
+    doors.door("census").release(request)      the release that the workspace gave, or a refusal
+
+A dataset answers from its published tables (`tables_door`), or from the noisy numbers of its joint universe. Documents that
+tell of the workspace (methodology, budget, versions) are those of the day of publication. A new publication in the same
+place is taken up by itself; one that is damaged or foreign is refused, and nothing is answered until it is mended.
+"""
+
+from __future__ import annotations
+
+import threading
+import zipfile
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from discreet.errors import DiscreetError, PublicationUnusable, UnknownDataset, VersionClosed
+from discreet.model.messages.text import message, nearest
+from discreet.publish.public_protector import NO_RECORDS, public_protector
+from discreet.publish.publication import POINTER, read_file, read_publication
+from discreet.publish.published_service import PublishedService, PublishedTables, no_accounts_error
+from discreet.publish.release_file import unpack
+from discreet.release.dataset_registry import Authoriser, DatasetRegistry
+from discreet.rules.rule_set import parse_rules
+from discreet.workspace.versions.history import VersionFacts, resolve_version
+from discreet.workspace.versions.public_parts import PublicParts
+from discreet.workspace.versions.version import Revisions
+from discreet.workspace.workspace import StoredDataset
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Hashable, Mapping
+
+    from discreet.publish.file_store import Storage
+    from discreet.publish.publication import Publication, PublishedDataset
+    from discreet.records.signing import PublicKey
+    from discreet.release.dataset_service import DatasetService
+
+
+@dataclass(frozen=True, slots=True)
+class OpenDataset:
+    """A dataset of a publication whose files were checked and read."""
+
+    door: PublishedService
+    versions: tuple[VersionFacts, ...]
+    methodology: dict[str, Any]
+
+
+class PublishedRegistry(DatasetRegistry):
+    """The doors of a publication, one for each dataset.
+
+    Args:
+        place: Where it stands.
+        trusted: The key that must have signed it; None takes the publication's own.
+        version: The version that is opened where none is named.
+    """
+
+    __slots__ = ("_lock", "_mark", "_open", "_place", "_publication", "_refused", "_trusted", "signer")
+
+    def __init__(
+        self, place: Storage, trusted: PublicKey | None, version: str = "", gate: Authoriser | None = None
+    ) -> None:
+        self._place, self._trusted, self._version = place, trusted, version
+        self._gate = gate or Authoriser()
+        self._lock = threading.RLock()
+        self._open: dict[str, OpenDataset] = {}
+        self._refused: dict[str, DiscreetError] = {}
+        self._mark: Hashable = place.mark(POINTER)
+        self._publication, self.signer = read_publication(place, trusted)
+
+    def at(self, version: str) -> DatasetRegistry:
+        """The same doors, which open a version where none is named."""
+        return PublishedRegistry(self._place, self._trusted, version, self._gate) if version else self
+
+    def behind(self, gate: Authoriser) -> DatasetRegistry:
+        """The same doors behind another gate; it closes nothing, since what is published is for everybody."""
+        return PublishedRegistry(self._place, self._trusted, self._version, gate)
+
+    def opener(self) -> Callable[[], DatasetRegistry]:
+        """Opens the same doors anew, in another process."""
+        return partial(PublishedRegistry, self._place, self._trusted)
+
+    def log_key(self) -> None:
+        """There is no secret here."""
+
+    def register(self) -> None:
+        """There are no accounts."""
+
+    def accounts_stamp(self) -> object:
+        """There are no accounts, and never will be."""
+        return None
+
+    def mark(self, dataset_id: str) -> Hashable:
+        """What changes with the publication, and where a dataset of it is refused."""
+        return dataset_id, self._version, self._place.mark(POINTER), tuple(self._refused)
+
+    def prepare(self, *, wait: bool = False) -> None:
+        """Nothing is counted here."""
+
+    @property
+    def folder(self) -> Path:
+        """Where the publication is."""
+        return Path(str(self._place))
+
+    @property
+    def options(self) -> Mapping[str, str]:
+        """Who publishes, and under which licence, where the workspace said so."""
+        return self._now().options
+
+    def ids(self) -> list[str]:
+        """The datasets that can be asked."""
+        return sorted(self._now().datasets)
+
+    def door(self, dataset_id: str, key: str | None = None, version: str = "") -> DatasetService:
+        """A dataset, for anybody: a publication has no accounts."""
+        if key:
+            raise no_accounts_error()
+        found = self._opened(dataset_id)
+        if version or self._version:
+            _refuse_other_version(found, version or self._version)
+        return found.door.with_admission(self._gate.admit)
+
+    def versions(self, dataset_id: str) -> tuple[VersionFacts, ...]:
+        """The versions of a dataset that were known, the newest last."""
+        return self._opened(dataset_id).versions
+
+    def methodology(self, dataset_id: str, version: str = "") -> dict[str, Any]:
+        """The public methodology, as on the day of publication."""
+        self.door(dataset_id, version=version)
+        return self._opened(dataset_id).methodology
+
+    def verify(self, dataset_id: str, pace: Callable[[int], None] = lambda _bytes: None) -> str:
+        """Read all files of a dataset and compare them with what was signed; returns the version's digest."""
+        entry = self._entry(dataset_id)
+        try:
+            for ref in entry.files():
+                read_file(self._place, ref)
+                pace(ref.bytes)
+        except PublicationUnusable as error:
+            with self._lock:
+                self._refused[dataset_id] = error
+                self._open.pop(dataset_id, None)
+            raise
+        with self._lock:
+            self._refused.pop(dataset_id, None)
+        return entry.digest
+
+    def close(self) -> None:
+        """Let go of all tables."""
+        self._open.clear()
+
+    def _now(self) -> Publication:
+        """The publication that the pointer names now; a new one is checked before it is used."""
+        with self._lock:
+            mark = self._place.mark(POINTER)
+            if mark != self._mark:
+                self._publication, self.signer = read_publication(self._place, self._trusted)
+                self._mark = mark
+                self._open.clear()
+                self._refused.clear()
+            return self._publication
+
+    def _entry(self, dataset_id: str) -> PublishedDataset:
+        datasets = self._now().datasets
+        if dataset_id not in datasets:
+            raise UnknownDataset(
+                message('There is no dataset "{dataset_id}".', dataset_id=dataset_id),
+                nearest(dataset_id, datasets),
+            )
+        return datasets[dataset_id]
+
+    def _opened(self, dataset_id: str) -> OpenDataset:
+        entry = self._entry(dataset_id)
+        with self._lock:
+            if dataset_id in self._refused:
+                raise self._refused[dataset_id]
+            if dataset_id not in self._open:
+                self._open[dataset_id] = _open_dataset(self._place, dataset_id, entry)
+            return self._open[dataset_id]
+
+
+def open_publication(place: Storage, trusted: PublicKey | None = None) -> PublishedRegistry:
+    """The doors of a publication.
+
+    Raises:
+        PublicationUnusable: There is none, or it is damaged.
+        SignatureUnusable: Another key signed it, or nothing did.
+    """
+    return PublishedRegistry(place, trusted)
+
+
+def _open_dataset(place: Storage, dataset_id: str, entry: PublishedDataset) -> OpenDataset:
+    """Read the files of a dataset; whatever is wrong with them means no answers."""
+    try:
+        documents = unpack(read_file(place, entry.parts))
+        dataset = read_parts(place, entry, documents).dataset()
+        residuals = b"" if entry.universe is None else read_file(place, entry.universe)
+        protector = public_protector(dataset, read_file(place, entry.noise).decode(), residuals)
+        stored = StoredDataset(
+            dataset,
+            entry.digest,
+            NO_RECORDS,
+            protector,
+            documents["revisions"]["arithmetic"],
+            parse_rules(dataset.rules, dataset),
+        )
+        door = PublishedService(stored, documents)
+        if entry.universe is None:
+            door = PublishedTables(stored, documents, place, entry)
+        versions = tuple(VersionFacts(**each) for each in documents["versions"])
+        return OpenDataset(door, versions, documents["methodology"])
+    except (ValueError, KeyError, TypeError, AttributeError, zipfile.BadZipFile):
+        raise PublicationUnusable(
+            f'The dataset "{dataset_id}" of the publication cannot be read.', "Publish it again."
+        ) from None
+
+
+def read_parts(place: Storage, entry: PublishedDataset, documents: Mapping[str, Any]) -> PublicParts:
+    """The public parts of a dataset of a publication."""
+    return PublicParts(
+        documents["description"],
+        Revisions(**documents["revisions"]),
+        documents["wording"],
+        {name: read_file(place, ref) for name, ref in entry.boundaries.items()},
+    )
+
+
+def _refuse_other_version(found: OpenDataset, version: str) -> None:
+    if resolve_version(found.versions, version) != found.door.digest:
+        raise VersionClosed(
+            message('Version "{version}" is not the one that is published.', version=version),
+            message("Leave `version` out for the version that is served."),
+        )

@@ -1,0 +1,379 @@
+"""What would be published, before anything is counted: which tables, how many files and bytes, and whether that is too much.
+
+Publish a dataset: its declared tables as releases, each asked for through the door as anybody would.
+
+    publish   every file first, the pointer last: killed at any step, the former publication is whole
+
+A publisher holds a `Door`, so a release is all that it can write of the records. Every file is read back and compared with
+its release before it is written. A file that is there already is not written again.
+"""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass, fields, replace
+from functools import partial
+from math import comb, prod
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from discreet.errors import BadDescription, PublicationUnusable, Refused, SignatureUnusable, TooMuchToPublish
+from discreet.model.dataset import Dataset
+from discreet.model.description.sections import FileOptions
+from discreet.model.request import TableRequest
+from discreet.publish.public_protector import laws_of, public_protector
+from discreet.publish.publication import (
+    POINTER,
+    Publication,
+    PublishedDataset,
+    read_file,
+    read_publication,
+    ref_to,
+    write_pointer,
+)
+from discreet.publish.release_file import REQUEST_FIELDS, pack, read_release, write_release
+from discreet.release.measures import measure_kind, measures_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping
+
+    from discreet.model.release import Release
+    from discreet.publish.file_store import Storage
+    from discreet.publish.publication import FileRef
+    from discreet.records.signing import SigningKey
+    from discreet.release.checked_request import CheckedRequest
+    from discreet.release.dataset_registry import DatasetRegistry
+    from discreet.release.dataset_service import DatasetService
+    from discreet.workspace.versions.public_parts import PublicParts
+
+#: More than this is published only where somebody raises it.
+MOST_FILES, MOST_BYTES = 20_000, 2_000_000_000
+#: The words of a table, at most.
+_WORDS = 20_000
+#: More tables than this are not listed one by one to add up their cells.
+_MOST_LISTED = 1_000_000
+#: Beside the tables: description, noise, list and pointer.
+_OTHERS = 4
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """How much may be published."""
+
+    files: int = MOST_FILES
+    bytes: int = MOST_BYTES
+
+    def refuse_more(self, files: int, size: int) -> None:
+        """Refuse before anything is counted.
+
+        Raises:
+            TooMuchToPublish: With the number of files and bytes.
+        """
+        if files > self.files or size > self.bytes:
+            raise TooMuchToPublish(
+                f"The publication would have {files:,} files and some {size:,} bytes before they are compressed; at most "
+                f"{self.files:,} files and {self.bytes:,} bytes are written.",
+                "Declare fewer tables in [publish], or raise --most-files and --most-bytes.",
+            )
+
+
+@dataclass(frozen=True, slots=True)
+class PublishPlan:
+    """What would be published.
+
+    Args:
+        requests: The tables that are asked for.
+        refused: Tables that the declared variables give and the rules refuse, each with the reason.
+        files: How many files there are at most.
+        bytes: How large they are at most, together.
+    """
+
+    requests: tuple[TableRequest, ...]
+    refused: tuple[tuple[str, str], ...]
+    files: int
+    bytes: int
+
+
+@dataclass(frozen=True, slots=True)
+class DatasetReport:
+    """What was written of a dataset.
+
+    Args:
+        dataset: Its id.
+        digest: The version.
+        tables: How many tables; 0 where a universe is published.
+        refused: Tables that were left out, each with the reason.
+        files: How many files it has there.
+        bytes: How large they are together.
+        written: How many of them were not there yet.
+    """
+
+    dataset: str
+    digest: str
+    tables: int
+    refused: tuple[tuple[str, str], ...]
+    files: int
+    bytes: int
+    written: int
+
+
+def plan_publication(doors: DatasetRegistry, dataset_id: str, limits: Limits) -> PublishPlan:
+    """Which tables `[publish]` declares, and how much that is; no record is counted.
+
+    Raises:
+        BadDescription: Nothing is declared, or a universe that is not there.
+        Refused: A table that is named by itself is refused.
+        TooMuchToPublish: With the number of files and bytes.
+    """
+    door, parts = doors.door(dataset_id), doors.public_parts(dataset_id)
+    declared = door.dataset.publish
+    if declared.is_empty:
+        raise BadDescription(
+            f'"{dataset_id}" declares nothing to publish.',
+            "Add [publish] with `variables` or `tables` to dataset.toml, and run `discreet relabel`.",
+        )
+    _refuse_no_universe(door.dataset, parts)
+    limits.refuse_more(*_upper_bound(door.dataset))
+    requests, refused, size = [], [], len(parts.residuals) if declared.universe else 0
+    for request in requests_to_publish(door.dataset):
+        found = door.foresee(request)
+        if found.refusal is not None:
+            refused.append(refusal_entry(request, found.refusal, declared.tables))
+            continue
+        requests.append(found.asked.request)
+        size += _WORDS + found.asked.shape.cells * _cell_bytes(door.dataset, request.measure)
+    limits.refuse_more(len(requests) + _OTHERS, size)
+    return PublishPlan(tuple(requests), tuple(refused), len(requests) + _OTHERS, size)
+
+
+def _upper_bound(dataset: Dataset) -> tuple[int, int]:
+    """How many files and bytes the declared tables have, if no rule refuses one; not even their shapes are made."""
+    declared, measures = dataset.publish, measures_of(dataset)
+    count = len(declared.variables)
+    crossed = sum(comb(count, size) for size in range(1, min(declared.up_to, count) + 1))
+    files = len(measures) * (crossed + len(declared.tables))
+    if files > _MOST_LISTED:
+        return files + _OTHERS, files * _WORDS
+    cells = sum(prod(len(dataset.variable(name)) + 1 for name in names) for names in declared.margins())
+    each = sum(_cell_bytes(dataset, measure.name) for measure in measures)
+    return files + _OTHERS, files * _WORDS + cells * each
+
+
+def requests_to_publish(dataset: Dataset) -> Iterator[TableRequest]:
+    """The tables that `[publish]` declares, under every measure; the shortest variable along the top."""
+    if dataset.publish.universe:
+        return
+    levels = dict(dataset.publish.levels)
+    for names in dataset.publish.margins():
+        laid = tuple(sorted(names, key=lambda name: len(dataset.variable(name)), reverse=True))
+        shown = tuple((name, levels[name]) for name in sorted(names) if name in levels)
+        rows, columns = laid[: max(1, len(laid) - 1)], laid[1:][-1:]
+        for measure in measures_of(dataset):
+            yield TableRequest(dataset.id, rows, columns, levels=shown, measure=measure.name)
+
+
+def _refuse_no_universe(dataset: Dataset, parts: PublicParts) -> None:
+    """Residuals tell every table of the universe: what a rule would withhold of one, too."""
+    if not dataset.publish.universe:
+        return
+    if not parts.residuals:
+        raise BadDescription(
+            "universe of [publish] is for a joint dp universe, and this dataset has none.",
+            'Declare `variables` or `tables`, or method = "dp" with margins = "joint".',
+        )
+    if dataset.rules or dataset.publish.variables or dataset.publish.tables:
+        raise BadDescription(
+            "universe of [publish] gives away the numbers of all its tables, and rules or tables are declared beside it.",
+            "Leave universe out and declare the tables, or leave out the rules and the tables.",
+        )
+
+
+def refusal_entry(
+    request: TableRequest, refusal: Refused, tables: tuple[tuple[str, ...], ...]
+) -> tuple[str, str]:
+    """A table that is left out; one that is named by itself is an error."""
+    name = "*".join(request.variables)
+    if any(set(request.variables) == set(table) for table in tables):
+        raise type(refusal)(f'The table "{name}" of [publish] is refused: {refusal.message}', refusal.advice)
+    return name, str(refusal.message)
+
+
+def _cell_bytes(dataset: Dataset, measure: str) -> int:
+    """The most that a cell takes: values, noisy counts and status, and what may stand beside them."""
+    beside = 2 * measure_kind(measure).weights + dataset.protection.clips + dataset.protection.is_dp
+    return 8 + 8 + 1 + 1 + 8 * beside
+
+
+@dataclass(frozen=True, slots=True)
+class PublishReport(DatasetReport):
+    """What was published.
+
+    Args:
+        changed: Whether the publication is another than before.
+        key: The fingerprint of the key that signed it.
+    """
+
+    changed: bool
+    key: str
+
+
+def publish(
+    doors: DatasetRegistry,
+    dataset_id: str,
+    place: Storage,
+    key: SigningKey,
+    *,
+    limits: Limits = Limits(),  # noqa: B008 - frozen value
+    options: Mapping[str, str] | None = None,
+    progress: Callable[[int, int], None] = lambda _done, _all: None,
+) -> PublishReport:
+    """Write the declared tables of a dataset, beside the other datasets of the same publication.
+
+    Args:
+        doors: Of the workspace.
+        dataset_id: The dataset.
+        place: Where the publication stands, or will stand.
+        key: The workspace's.
+        limits: How much may be published.
+        options: Who publishes, and under which licence.
+        progress: Told how many tables of how many are done.
+
+    Raises:
+        BadDescription, Refused, TooMuchToPublish: As `plan_publication`; nothing is written.
+        PublicationUnusable, SignatureUnusable: Something else stands at the place.
+    """
+    former = _former(place, key)
+    plan = plan_publication(doors, dataset_id, limits)
+    door, parts = doors.door(dataset_id), doors.public_parts(dataset_id)
+    written: list[FileRef] = []
+
+    def keep(content: bytes) -> FileRef:
+        ref = ref_to(content)
+        if not _is_there(place, ref):
+            place.write(ref.name, content)
+            written.append(ref)
+        return ref
+
+    laws = _laws(door, parts)
+    tables, refused = [], list(plan.refused)
+    for number, request in enumerate(plan.requests):
+        progress(number, len(plan.requests))
+        try:
+            question = door.check(request)
+            content = _release_bytes(door.answer(question), question, laws)
+        except Refused as refusal:
+            refused.append(refusal_entry(request, refusal, door.dataset.publish.tables))
+            continue
+        tables.append(({name: getattr(question.request, name) for name in REQUEST_FIELDS}, keep(content)))
+    entry = PublishedDataset(
+        door.digest,
+        keep(pack(_documents(doors, dataset_id, parts))),
+        keep(door.noise_text().encode()),
+        {name: keep(content) for name, content in parts.boundaries.items()},
+        keep(parts.residuals) if door.dataset.publish.universe else None,
+        tuple(tables),
+    )
+    changed = write_pointer(
+        place, Publication({**former.datasets, dataset_id: entry}, options or former.options), key
+    )
+    files = set(entry.files())
+    return PublishReport(
+        dataset_id,
+        door.digest,
+        len(tables),
+        tuple(refused),
+        len(files),
+        sum(ref.bytes for ref in files),
+        len(set(written)),
+        changed,
+        key.public.fingerprint,
+    )
+
+
+def _former(place: Storage, key: SigningKey) -> Publication:
+    """What stands at the place; another's publication is not added to."""
+    if place.size(POINTER) is None:
+        return Publication({})
+    try:
+        return read_publication(place, key.public)[0]
+    except SignatureUnusable:
+        raise PublicationUnusable(
+            "Another workspace's publication stands there.", "Choose a folder of its own for this workspace."
+        ) from None
+    except PublicationUnusable as error:
+        raise PublicationUnusable(
+            f"{error.message} Which datasets it has is not known any more.",
+            "Put the folder aside, and publish every dataset again.",
+        ) from None
+
+
+def _is_there(place: Storage, ref: FileRef) -> bool:
+    if place.size(ref.name) != ref.bytes:
+        return False
+    try:
+        return bool(read_file(place, ref))
+    except PublicationUnusable:
+        return False  # damaged: it is written again
+
+
+def _laws(door: DatasetService, parts: PublicParts) -> Any:
+    """The laws that the other side finds; that side must have the same description."""
+    dataset = parts.dataset()
+    if _description_values(dataset) != _description_values(
+        replace(door.dataset, kept_by="", file=FileOptions())
+    ):
+        raise PublicationUnusable(
+            "The description cannot be written without loss.", "Report it: see SECURITY.md."
+        )
+    return partial(laws_of, public_protector(dataset, door.noise_text()))
+
+
+def _description_values(dataset: Dataset) -> list[Any]:
+    """All that a description says; variables are compared by what they say, too."""
+    plain = [
+        getattr(dataset, each.name) for each in fields(Dataset) if each.compare and each.name != "variables"
+    ]
+    return [*plain, *map(asdict, dataset.variables)]
+
+
+def _release_bytes(release: Release, question: CheckedRequest, laws: Any) -> bytes:
+    """A release as a file that gives it again."""
+    content = write_release(release, question.asked)
+    again = read_release(content).laid_out(question.asked, release.dataset, release.digest, laws)
+    if not same_release(release, again):
+        raise PublicationUnusable(
+            f'The table "{release.title}" cannot be written without loss.', "Report it: see SECURITY.md."
+        )
+    return content
+
+
+def same_release(one: Release, other: Release) -> bool:
+    """Whether two releases say the same, their arrays and the law of their noise included."""
+    told = ("digest", "request", "dimensions", "notes", "promise", "verdict", "measure", "title")
+    arrays = ("values", "noisy", "status", "errors", "noise_shares", "signed", "unrounded")
+    return (
+        all(getattr(one, name) == getattr(other, name) for name in told)
+        and all(_same(getattr(one, name), getattr(other, name)) for name in arrays)
+        and _same(one.law.kind, other.law.kind)
+        and one.law.document() == other.law.document()
+    )
+
+
+def _same(one: Any, other: Any) -> bool:
+    if one is None or other is None:
+        return one is other
+    return bool(one.dtype == other.dtype and np.array_equal(one, other))
+
+
+def _documents(doors: DatasetRegistry, dataset_id: str, parts: PublicParts) -> dict[str, Any]:
+    """What is told of the dataset beside its tables, as it is told today."""
+    door = doors.door(dataset_id)
+    return {
+        "description": parts.description,
+        "revisions": asdict(parts.revisions),
+        "wording": parts.wording,
+        "versions": [asdict(each) for each in doors.versions(dataset_id)],
+        "methodology": doors.methodology(dataset_id),
+        "budget": door.budget() if door.dataset.protection.is_dp else None,
+        "budget_left": door.budget_left(),
+    }

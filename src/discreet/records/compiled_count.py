@@ -1,0 +1,318 @@
+"""Counting without a database: the compiled kernel over mapped codes, where it is installed, ready and faster.
+
+A process pays about two seconds of a core for Numba, so the first large count is the engine's own. The second one starts
+the kernel in the background (`discreet serve` starts it at once), and it takes over as soon as it is ready. Numbers are the
+same to the last bit; without Numba nothing else changes.
+
+Threads count stretches of the records. Where a stretch holds all records of its cells, threads share one table: the table
+is by the variable that records are sorted by. Else each has a table of its own, if it is small, or one thread counts alone.
+
+Source: docs/decisions/0012-compiled-count.md.
+
+The file `codes.bin` of a version: its records column by column, as an array in memory would have them.
+
+    weights (8 bytes), record keys (4), then the codes of the variables: those of 4, of 2 and of 1 byte
+
+The columns stand without gaps from the widest to the narrowest, so each is aligned, and the number of records follows
+from the size of the file. Records stand as the engine sorted them: by the finest geography, ascending. The file is mapped
+into memory and never read whole by Python; it is as confidential as the records, and it is sealed and removed with them.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from functools import lru_cache
+from importlib import import_module
+from importlib.util import find_spec
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from discreet.records.engine import SparseCells
+from discreet.records.storage import RECORD_KEY, WEIGHT, storage_schema
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Sequence
+    from pathlib import Path
+
+    import pyarrow as pa
+    from numpy.typing import NDArray
+
+    from discreet.model.dataset import Dataset
+    from discreet.records.engine import AggregateQuery
+
+if TYPE_CHECKING:
+    #: The kernel, or how it counts in a test.
+    Kernel = Callable[..., None]
+
+#: How far a code that is filtered out moves a record: beyond every table, and 15 times that fits 32 bits.
+OUT = 1 << 28
+MOST_COLUMNS = 15
+#: Every thread may have a table of its own with so many cells.
+OWN_TABLE = 1 << 18
+#: A thread has at least so many records.
+STRETCH = 1 << 17
+
+
+class _Kernel:
+    """The kernel of this process: not asked for, being made, ready, or not to be had."""
+
+    def __init__(self) -> None:
+        self.lock = threading.Lock()
+        self.asked = 0
+        self.thread: threading.Thread | None = None
+        self.count: Kernel | None = None
+
+    def make(self) -> None:
+        try:
+            self.count = import_module("discreet.records.kernel").count
+        except Exception:  # noqa: BLE001 - whatever ails Numba, the engine counts as before
+            self.count = None
+
+
+_KERNEL = _Kernel()
+
+
+def prepare_kernel(*, wait: bool = False) -> bool:
+    """Make the kernel in the background, once a process; tells whether it is ready."""
+    if not kernel_installed():
+        return False
+    with _KERNEL.lock:
+        if _KERNEL.thread is None:
+            # No daemon: a process that ends in the middle of compiling waits for it.
+            _KERNEL.thread = threading.Thread(target=_KERNEL.make, name="discreet-kernel")
+            _KERNEL.thread.start()
+    if wait:
+        _KERNEL.thread.join()
+    return _KERNEL.count is not None
+
+
+@lru_cache(maxsize=1)
+def kernel_installed() -> bool:
+    """Whether the extra `fast` is installed."""
+    return find_spec("numba") is not None
+
+
+def ready_kernel() -> Kernel | None:
+    """The kernel if it is ready; a process that asks a second time gets it made."""
+    if _KERNEL.count is None:
+        _KERNEL.asked += 1
+        if _KERNEL.asked > 1:
+            prepare_kernel()
+    return _KERNEL.count
+
+
+def count_dense(
+    codes: CodeFile,
+    query: AggregateQuery,
+    lookups: Sequence[NDArray[np.int64]],
+    cells: int,
+    kernel: Kernel,
+    threads: int | None = None,
+) -> SparseCells | None:
+    """Count an aggregate into a flat table.
+
+    Args:
+        codes: The records.
+        query: What is counted.
+        lookups: For each grouped variable how far each code moves a record; below zero where it is not counted.
+        cells: How many cells the table has.
+        kernel: What counts a stretch.
+        threads: At most so many; as many as the process has cores by default.
+
+    Returns:
+        One group a place, in the order of places; None where this is not the way to count.
+    """
+    needed = query.variables | ({WEIGHT} if query.weights else set())
+    if query.sums or not needed <= codes.widths.keys() or cells >= OUT:
+        return None
+    moves = _moves(codes, query, lookups)
+    if len(moves) > MOST_COLUMNS:
+        return None
+    cuts, shared = _cuts(codes, moves, cells, threads or _cores())
+    table = _Table(cells, weights=query.weights)
+    tables = [table, *(table if shared else _Table(cells, weights=query.weights) for _ in cuts[2:])]
+    columns = _columns(codes, moves)
+    work = [(*columns, *stretch, *own.arrays) for stretch, own in zip(pairwise(cuts), tables, strict=True)]
+    if len(work) == 1:
+        kernel(*work[0])
+    else:
+        with ThreadPoolExecutor(len(work)) as pool:
+            list(pool.map(lambda each: kernel(*each), work))
+    for own in tables[1:]:
+        if own is not table:
+            table.add(own)
+    return table.as_cells()
+
+
+class _Table:
+    """Counts, key sums and weights of all cells, and of the place beyond, which takes who is not counted."""
+
+    def __init__(self, cells: int, *, weights: bool) -> None:
+        sizes = (cells + 1, cells + 1, (cells + 1) * weights)
+        types = (np.int64, np.uint64, np.int64)
+        self.arrays: list[NDArray[Any]] = [np.zeros(n, t) for n, t in zip(sizes, types, strict=True)]
+
+    def add(self, other: _Table) -> None:
+        self.arrays = [own + more for own, more in zip(self.arrays, other.arrays, strict=True)]
+
+    def as_cells(self) -> SparseCells:
+        counts, keys, weights = self.arrays
+        return SparseCells((), counts[:-1], keys[:-1], weights[:-1] if weights.size else None)
+
+
+def _moves(
+    codes: CodeFile, query: AggregateQuery, lookups: Sequence[NDArray[np.int64]]
+) -> dict[str, NDArray[np.uint32]]:
+    """For each column how far every code that its bytes can hold moves a record; the last code of wide ones is none."""
+    moves: dict[str, NDArray[np.uint32]] = {}
+    for name, lookup in zip(query.group_by, lookups, strict=True):
+        moves[name] = _pad_lookup(np.where(lookup < 0, OUT, lookup), codes.widths[name])
+    for name, allowed in query.filters:
+        open_codes = np.full(max(allowed, default=0) + 1, OUT)
+        open_codes[list(allowed)] = 0
+        kept = _pad_lookup(open_codes, codes.widths[name])
+        grouped = moves.get(name)
+        if grouped is not None:
+            kept = np.where(_longer(kept, grouped.size) == OUT, np.uint32(OUT), grouped)
+        moves[name] = kept
+    return moves
+
+
+def _pad_lookup(lookup: NDArray[np.int64], width: int) -> NDArray[np.uint32]:
+    """A lookup for all values of one or two bytes, or with one more place that stands for all others."""
+    return _longer(lookup.astype(np.uint32), 256**width if width < 4 else lookup.size + 1)
+
+
+def _longer(lookup: NDArray[np.uint32], size: int) -> NDArray[np.uint32]:
+    return np.pad(lookup, (0, size - lookup.size), constant_values=OUT)
+
+
+def _columns(codes: CodeFile, moves: dict[str, NDArray[np.uint32]]) -> tuple[Any, ...]:
+    """The records and lookups as the kernel takes them."""
+    starts = np.array([codes.starts[name] for name in moves], dtype=np.int64)
+    widths = np.array([codes.widths[name] for name in moves], dtype=np.int64)
+    lookups = np.concatenate([np.empty(0, np.uint32), *moves.values()])
+    offsets = np.cumsum([0, *(lookup.size for lookup in moves.values())], dtype=np.int64)
+    return codes.raw, starts, widths, lookups, offsets, codes.starts[RECORD_KEY], codes.starts.get(WEIGHT, 0)
+
+
+def _cuts(
+    codes: CodeFile, moves: dict[str, NDArray[np.uint32]], cells: int, threads: int
+) -> tuple[list[int], bool]:
+    """Where the stretches of threads begin and end, and whether no two of them hold records of one cell."""
+    first, last = 0, codes.records
+    lookup = moves.get(codes.sorted_by or "")
+    places = None if lookup is None else codes.column(codes.sorted_by or "")
+    if (
+        lookup is not None and places is not None
+    ):  # only the records between the first and the last code that counts
+        counted = np.flatnonzero(lookup != OUT)
+        if not counted.size:
+            return [0, 0], True
+        first = int(np.searchsorted(places, places.dtype.type(counted[0]), "left"))
+        last = int(np.searchsorted(places, counted[-1].astype(places.dtype), "right"))
+    threads = max(1, min(threads, (last - first) // STRETCH))
+    if threads == 1:
+        return [first, last], True
+    even = np.linspace(first, last, threads + 1).astype(np.int64)
+    if lookup is not None and places is not None:
+        codes_at = places[even[1:-1]]
+        inner = np.searchsorted(places, codes_at, "left").tolist()
+        if all(_apart(lookup, int(code)) for code in codes_at):
+            return [first, *inner, last], True
+    return (even.tolist(), False) if cells <= OWN_TABLE else ([first, last], True)
+
+
+def _apart(lookup: NDArray[np.uint32], code: int) -> bool:
+    """Whether codes from this one on move records further than those before it."""
+    before, after = lookup[:code][lookup[:code] != OUT], lookup[code:][lookup[code:] != OUT]
+    return not before.size or not after.size or bool(before.max() < after.min())
+
+
+def _cores() -> int:
+    """The cores that this process may use."""
+    own = getattr(os, "sched_getaffinity", None)  # not on every system
+    return len(own(0)) if own else os.cpu_count() or 1
+
+
+CODES = "codes.bin"
+#: With fewer records an engine takes a few milliseconds for any table.
+FEWEST = 100_000
+
+
+def code_columns(dataset: Dataset) -> dict[str, int]:
+    """The columns of the file in their order, and how many bytes a value has."""
+    schema = storage_schema(dataset)
+    names = [RECORD_KEY, *(variable.name for variable in dataset.variables)]
+    names += [WEIGHT] if dataset.weight_column is not None else []
+    widths = {name: schema.field(name).type.bit_width // 8 for name in names}
+    return dict(sorted(widths.items(), key=lambda column: -column[1]))
+
+
+def write_codes(batches: Iterable[pa.RecordBatch], records: int, dataset: Dataset, folder: Path) -> None:
+    """Write the file of a new version from its sorted records; none where there are few, or where they are not sorted."""
+    if records < FEWEST:
+        return
+    widths, done, last = code_columns(dataset), 0, 0
+    starts, path = _starts(widths, records), folder / CODES
+    with path.open("xb") as file:
+        for batch in batches:
+            for name, width in widths.items():
+                file.seek(starts[name] + done * width)
+                file.write(np.ascontiguousarray(batch.column(name).to_numpy()).data)
+            if dataset.finest_geography:
+                places = batch.column(dataset.finest_geography).to_numpy()
+                if places[0] < last or (places[1:] < places[:-1]).any():
+                    break
+                last = places[-1]
+            done += batch.num_rows
+    if done != records:
+        path.unlink()
+
+
+@dataclass(frozen=True, eq=False)
+class CodeFile:
+    """The records of a version, mapped.
+
+    Args:
+        raw: All bytes.
+        widths: How many bytes a value of each column has.
+        starts: Where each column begins.
+        records: How many there are.
+        sorted_by: The variable that ascends; none without geography.
+    """
+
+    raw: NDArray[np.uint8]
+    widths: dict[str, int]
+    starts: dict[str, int]
+    records: int
+    sorted_by: str | None
+
+    def column(self, name: str) -> NDArray[np.unsignedinteger]:
+        """One column."""
+        width, start = self.widths[name], self.starts[name]
+        return self.raw[start : start + width * self.records].view(f"<u{width}")
+
+    def __repr__(self) -> str:
+        return f"<CodeFile of {len(self.widths)} columns, confidential>"
+
+
+def open_codes(folder: Path, dataset: Dataset) -> CodeFile | None:
+    """Map the file of a version; None where there is none."""
+    path, widths = folder / CODES, code_columns(dataset)
+    if not path.is_file():
+        return None
+    raw = np.asarray(np.memmap(path, np.uint8, mode="r"))
+    records = raw.size // sum(widths.values())
+    return CodeFile(raw, widths, _starts(widths, records), records, dataset.finest_geography)
+
+
+def _starts(widths: dict[str, int], records: int) -> dict[str, int]:
+    """Where each column begins."""
+    ends = np.cumsum([width * records for width in widths.values()])
+    return dict(zip(widths, [0, *ends[:-1].tolist()], strict=True))

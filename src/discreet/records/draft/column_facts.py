@@ -1,0 +1,196 @@
+"""What the columns of a file look like: how many values, numbers or text, how long, how often. Confidential.
+
+The records are first stored as text in a database aside, so that any kind of file can be looked at several times and a
+large one does not fill the memory.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from discreet.model.variable import parse_missing
+from discreet.records.coding import inside_sql, number_sql
+from discreet.records.source import ColumnNotes, quote_name
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    import duckdb
+
+    from discreet.records.source import Source
+
+#: Words that stand for a missing value in many files.
+MISSING_WORDS = ("NA", "N/A", "#N/A", "NaN", "NULL", ".", "-", "--", "?", "missing")
+#: What Stata and SAS put in place of a number.
+MISSING_LETTERS = r"\.[a-z_]"
+#: In more values than this nobody looks for those of one record.
+MOST_VALUES = 100_000
+#: With more values than this, most of them of one record, a column holds names or remarks: those name people.
+MOST_SINGLE = 20
+TABLE = "staged"
+
+
+@dataclass(frozen=True, slots=True)
+class ColumnFacts:
+    """One column.
+
+    Args:
+        name: Its name in the file.
+        records: Records of the file.
+        filled: Records with a value; words for a missing value are none.
+        distinct: Different values.
+        single: Whether most of many values stand in one record only.
+        numeric: Whether all values are numbers.
+        whole: Whether all of them are whole.
+        dates: Whether all values are ISO dates.
+        low: The smallest number.
+        high: The largest.
+        total: The sum of the numbers, with four decimals.
+        squares: The sum of their squares.
+        decimals: The most decimals of a value.
+        lengths: The shortest and the longest value, in characters.
+        missing: The words for a missing value that occur, and those that the file declares.
+        notes: What the file says of it.
+    """
+
+    name: str
+    records: int
+    filled: int
+    distinct: int
+    single: bool = False
+    numeric: bool = False
+    whole: bool = False
+    dates: bool = False
+    low: float = 0.0
+    high: float = 0.0
+    total: float = 0.0
+    squares: float = 0.0
+    decimals: int = 0
+    lengths: tuple[int, int] = (0, 0)
+    missing: tuple[str, ...] = ()
+    notes: ColumnNotes = field(default_factory=ColumnNotes)
+
+    @property
+    def unique(self) -> bool:
+        """Whether every record has another value."""
+        return self.distinct == self.records > 1
+
+    @property
+    def gaps(self) -> bool:
+        """Whether some record has no value."""
+        return self.filled < self.records
+
+
+class StagedColumns:
+    """The records of a source, staged as text, with the facts of their columns."""
+
+    def __init__(self, connection: duckdb.DuckDBPyConnection, source: Source) -> None:
+        self._connection = connection
+        self._comma = source.decimal_comma
+        text = ", ".join(
+            f"nullif(trim({quote_name(name)}::VARCHAR, e' \\t\\r\\n'), '') AS {quote_name(name)}"
+            for name in source.columns
+        )
+        source.relation.project(text).create(TABLE)
+        self.source = source
+        self.records = int(self._one(f"SELECT count(*) FROM {TABLE}")[0])
+        self.columns = [self._facts(name, source.notes.get(name, ColumnNotes())) for name in source.columns]
+
+    def _one(self, sql: str, given: list[object] | None = None) -> tuple[Any, ...]:
+        (found,) = self._connection.execute(sql, given or []).fetchall()
+        return found
+
+    def _facts(self, name: str, notes: ColumnNotes) -> ColumnFacts:
+        column = quote_name(name)
+        found = self._connection.execute(
+            f"SELECT DISTINCT {column} FROM {TABLE} WHERE list_contains(?, lower({column})) OR {column} SIMILAR TO ?",
+            [[word.lower() for word in MISSING_WORDS], MISSING_LETTERS],
+        ).fetchall()
+        absent = {*(word for (word,) in found), *notes.missing}
+        kept = self._kept(column, absent)
+        number = f"TRY_CAST({number_sql(column, comma=self._comma)} AS DOUBLE)"
+        fixed = f"TRY_CAST({number_sql(column, comma=self._comma)} AS DECIMAL(18, 4))::DOUBLE"
+        sign = "," if self._comma else "."
+        row = self._one(
+            f"""SELECT count(*), approx_count_distinct({column}), count({number}),
+            coalesce(bool_and({number} = floor({number})), false),
+            count(CASE WHEN length({column}) = 10 THEN TRY_CAST({column} AS DATE) END),
+            min({number}), max({number}), sum({fixed}), sum({fixed} * {fixed}),
+            max(length(split_part({column}, '{sign}', 2))), min(length({column})), max(length({column}))
+            FROM {TABLE} {kept}""",
+            [list(absent)],
+        )
+        filled, about, numbers, whole, dates, *sizes = row
+        low, high, total, squares = (float(size) if size is not None else 0.0 for size in sizes[:4])
+        decimals, *lengths = (int(size) if size is not None else 0 for size in sizes[4:])
+        count = int(filled)
+        values = self._distinct(column, kept, absent, int(about))
+        single = MOST_SINGLE < values <= MOST_VALUES and 2 * self._single_values(column) > values
+        numeric = bool(count) and numbers == count
+        return ColumnFacts(
+            name,
+            self.records,
+            count,
+            values,
+            single,
+            numeric,
+            numeric and bool(whole),
+            bool(count) and dates == count and not numeric,
+            low,
+            high,
+            total,
+            squares,
+            decimals if numeric else 0,
+            (lengths[0], lengths[1]),
+            tuple(sorted(absent)),
+            notes,
+        )
+
+    def _kept(self, column: str, absent: Iterable[str]) -> str:
+        """Which records have a value; the single values that count as missing are given as a list."""
+        ranges = parse_missing(list(absent), column).ranges
+        inside = "".join(
+            f" AND NOT coalesce({inside_sql(r, column, comma=self._comma)}, false)" for r in ranges
+        )
+        return f"WHERE {column} IS NOT NULL AND NOT list_contains(?, {column}){inside}"
+
+    def _distinct(self, column: str, kept: str, absent: set[str], about: int) -> int:
+        """How many different values there are: exactly, unless they are very many and far from one a record."""
+        if MOST_VALUES < about < 0.8 * self.records:
+            return about
+        sql = f"SELECT count(DISTINCT hash({column})) FROM {TABLE} {kept}"
+        return int(self._one(sql, [list(absent)])[0])
+
+    def _single_values(self, column: str) -> int:
+        """How many values stand in one record only."""
+        sql = f"SELECT count(*) FROM (SELECT {column} FROM {TABLE} GROUP BY 1 HAVING count(*) = 1)"
+        return int(self._one(sql)[0])
+
+    def values(self, column: ColumnFacts, parent: str | None = None) -> list[tuple[str, str | None]]:
+        """The different values in the order in which people count, each with its parent."""
+        above = quote_name(parent) if parent else "NULL"
+        name = quote_name(column.name)
+        found = self._connection.execute(
+            f"SELECT DISTINCT {name}, {above} FROM {TABLE} {self._kept(name, column.missing)}",
+            [list(column.missing)],
+        ).fetchall()
+        return sorted(found, key=lambda value: natural(value[0]))
+
+    def nests(self, fine: ColumnFacts, coarse: ColumnFacts) -> bool:
+        """Whether the finer column tells the coarser one in every record."""
+        pair = f"hash(({quote_name(fine.name)}, {quote_name(coarse.name)}))"
+        return bool(self._one(f"SELECT count(DISTINCT {pair}) FROM {TABLE}")[0] == fine.distinct)
+
+
+def natural(text: str) -> list[tuple[int, int, str]]:
+    """Sort "5-9" before "10-14": digits by value, the rest by letters.
+
+    >>> sorted(["10-14", "5-9", "100+"], key=natural)
+    ['5-9', '10-14', '100+']
+    """
+    if re.fullmatch(r"-[0-9]+", text):
+        return [(0, int(text), "")]
+    parts = re.findall(r"[0-9]+|[^0-9]+", text)
+    return [(0, int(part), "") if part.isdigit() else (1, 0, part) for part in parts]

@@ -1,0 +1,300 @@
+"""What looks like an id: a column with few records a value, or one whose name says so.
+
+Whoever tabulates an id tabulates people one by one: the household number of a survey, crossed with sex and age, is a
+list of persons. Two signs are looked at, the name at word boundaries and the records a category:
+
+    records / categories < 20
+
+What the columns of a file are for: the id, the weights, the design of the sample, places, ages, amounts.
+
+Names are those of EU-SILC, NHANES, CPS, ACS, DHS, PISA and the European Social Survey, and usual words at word
+boundaries; the shape of the values must agree. Nothing of it is certain: a draft writes each guess with its reason.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from discreet.records.draft.column_facts import ColumnFacts
+
+#: With fewer records a category than this a column is left out of a draft, and a load cautions.
+FEWEST_A_CATEGORY = 20
+ID_WORDS = frozenset(
+    [
+        "id",
+        "ids",
+        "pid",
+        "hid",
+        "hhid",
+        "uid",
+        "uuid",
+        "guid",
+        "idno",
+        "idnr",
+        "idhh",
+        "idp",
+        "pidp",
+        "hidp",
+        "seqn",
+        "seqno",
+        "seqnr",
+        "ident",
+        "identifier",
+        "caseid",
+        "householdid",
+        "persid",
+        "personid",
+        "recordid",
+        "respid",
+        "respondentid",
+    ]
+)
+#: Persons and households of EU-SILC.
+ID_NAMES = re.compile(r"[rpdh]b030|[rph]x030")
+_WORDS = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[^\W\d_]+")
+
+
+def words_of(name: str) -> list[str]:
+    """The words of a name in lower case, at capitals, underscores and digits.
+
+    >>> words_of("hoursPaid_2")
+    ['hours', 'paid']
+    """
+    return [word.lower() for word in _WORDS.findall(name)]
+
+
+def has_id_name(name: str) -> bool:
+    """Whether a name says that it is an id, at word boundaries.
+
+    >>> [named_as_id(name) for name in ("person_id", "personID", "PID", "id", "Id2", "household.id", "RB030", "CASEID")]
+    [True, True, True, True, True, True, True, True]
+    >>> [named_as_id(name) for name in ("hoursPaid", "idle", "PAID", "residence", "valid_until")]
+    [False, False, False, False, False]
+    """
+    return not ID_WORDS.isdisjoint(words_of(name)) or bool(ID_NAMES.fullmatch(name.lower()))
+
+
+def too_fine(records: int, categories: int) -> bool:
+    """Whether a category has fewer than about 20 records on average."""
+    return records < FEWEST_A_CATEGORY * categories
+
+
+def id_caution(name: str, categories: int, records: int | None) -> str | None:
+    """What a custodian is asked about a variable before it is served, if it looks like an id.
+
+    A few categories are no id, however small the file. Without a number of records the name alone is looked at.
+
+    >>> id_caution("household", 6000, 14827)
+    'household has 6,000 categories for 14,827 records: is it an id? Leave it out, or group its categories.'
+    >>> id_caution("sex", 2, 30)
+    """
+    if records is not None and categories > FEWEST_A_CATEGORY and too_fine(records, categories):
+        return (
+            f"{name} has {categories:,} categories for {records:,} records: is it an id? "
+            "Leave it out, or group its categories."
+        )
+    if has_id_name(name):
+        return (
+            f"{name} is called an id: is it one? Leave it out: whoever tabulates it counts people one by one."
+        )
+    return None
+
+
+#: A column with more different values than this is no variable of a draft.
+MOST_CATEGORIES = 400
+#: Whole numbers of different lengths with more values than this are amounts.
+MOST_AMOUNTS = 60
+#: A longer value is a text that people wrote.
+LONGEST_CODE = 60
+#: A numeric column with more values than this is given in classes.
+MOST_YEARS = 20
+#: Fewer numbered weights than this are no replicates.
+FEWEST_REPLICATES = 8
+
+#: Each is compared with the whole name and with each word of it.
+WEIGHTS = re.compile(
+    r"weights?|wt|wgt|wght|[pf]weight|gewicht|poids|peso|ponderacion|grossing(factor)?|\w*fnlwgt|pwsswgt|perwt|hhwt"
+    r"|rb0(50|6[0-4])|pb0[46]0|db0[89]0|wt(mec|int|saf|dr|sa)\w*|h?wtfinl|asecwt\w*|marsupwt|wtsupp|h?v005|d005"
+    r"|\w*weight|\w*wght|p?wgtp|w_fst\w*wt"
+)
+#: Such a weight is that of a household: where there is another one, records are persons.
+HOUSEHOLD_WEIGHTS = re.compile(r"hhwt|db0[89]0|hwtfinl|asecwth|hv005|wgtp|hsup_?wgt|\w*(hh|household)\w*")
+#: Such a weight is the weight of a body.
+BODY = re.compile(r"kg|lbs?\b|gram|birth|body")
+STRATA = re.compile(r"strata|stratum|schicht|estrato|strate|strat|sdmvstra|db050|h?v02[23]")
+CLUSTERS = re.compile(r"psus?|clusters?|upm|sdmvpsu|db06[02]|h?v021|h?v001")
+PLACES = re.compile(
+    r"region|nuts[0-3]?|county|district|municipality|province|state|lad|lsoa|msoa|oa|ward|area|canton|commune"
+    r"|departement|department|gemeinde|kreis|bundesland|land|postcode|plz|zip|fips|tract|parish|country|db040"
+    r"|gestfips|lau[0-2]?|h?v024"
+)
+AGES = re.compile(
+    r"ages?|alter|edad|idade|leeftijd|alder|wiek|ridageyr|[rp]x020|hv105|v012|a_age|dvage|agep|agea"
+)
+#: An age below 0 and above this is a code for "no age".
+LOWEST_CODE = -100
+#: The upper ends of age classes: five years, ten years, broad.
+AGE_CLASSES = (
+    tuple(range(4, 85, 5)),
+    tuple(range(9, 80, 10)),
+    (14, 24, 64),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Roles:
+    """Which columns have which part.
+
+    Args:
+        id: The id, or None where there is none.
+        why: Why it was chosen.
+        weight: The weight.
+        strata: The strata of the sample.
+        clusters: Its primary units.
+        replicates: Replicate weights, in order.
+    """
+
+    id: ColumnFacts | None
+    why: str
+    weight: ColumnFacts | None = None
+    strata: ColumnFacts | None = None
+    clusters: ColumnFacts | None = None
+    replicates: tuple[ColumnFacts, ...] = ()
+
+    @property
+    def taken(self) -> dict[str, str]:
+        """The columns that have a part, and which."""
+        named = [(self.id, "the id"), (self.weight, "the weight"), (self.strata, "the strata of the sample")]
+        named += [(self.clusters, "the primary units of the sample")]
+        named += [(column, "a replicate weight") for column in self.replicates]
+        return {column.name: part for column, part in named if column is not None}
+
+
+def find_roles(columns: Sequence[ColumnFacts]) -> Roles:
+    """The parts of the columns."""
+    id_column, why = _id_column(columns)
+    rest = [column for column in columns if column is not id_column]
+    weights = [column for column in rest if is_weight(column)]
+    weight = min(
+        weights, key=lambda column: bool(HOUSEHOLD_WEIGHTS.fullmatch(column.name.lower())), default=None
+    )
+    replicates = _replicates(rest, weight) if weight else ()
+    design = [column for column in rest if not column.gaps and weight is not None and not replicates]
+    strata = next((c for c in design if _has_name(c, STRATA)), None)
+    clusters = next((c for c in design if _has_name(c, CLUSTERS)), None)
+    return Roles(id_column, why, weight, strata, clusters, replicates)
+
+
+def _has_name(column: ColumnFacts, pattern: re.Pattern[str]) -> bool:
+    """Whether a name, or a word of it, is among the usual ones."""
+    return any(pattern.fullmatch(word) for word in (column.name.lower(), *words_of(column.name)))
+
+
+def _id_column(columns: Sequence[ColumnFacts]) -> tuple[ColumnFacts | None, str]:
+    """The id: another value in every record, never a fraction; by its name, or by the shape of its values."""
+    possible = [c for c in columns if c.unique and not c.gaps and (c.whole or not c.numeric) and not c.dates]
+    named = next((c for c in possible if has_id_name(c.name)), None)
+    if named is not None:
+        return named, "its name says so, and every record has another value"
+    shaped = next((c for c in possible if _looks_like_id(c)), None)
+    if shaped is not None:
+        return (
+            shaped,
+            "every record has another value, and all values have one shape: check that it is the id",
+        )
+    return None, ""
+
+
+def _looks_like_id(column: ColumnFacts) -> bool:
+    """Numbers without a gap, or values of one length; with few records anything may be that."""
+    running = column.whole and column.high - column.low == column.records - 1
+    even = column.lengths[0] == column.lengths[1] >= 4
+    return column.records >= FEWEST_A_CATEGORY and (running or even)
+
+
+def is_weight(column: ColumnFacts) -> bool:
+    """Whether a column is named and shaped as the weights of a survey."""
+    lower = column.name.lower()
+    named = lower == "w" or (_has_name(column, WEIGHTS) and not BODY.search(lower))
+    return named and column.numeric and not column.gaps and column.low >= 0 < column.total < 2**44
+
+
+def _replicates(columns: Sequence[ColumnFacts], weight: ColumnFacts) -> tuple[ColumnFacts, ...]:
+    """The longest row of numbered columns that add up to about what the weights do."""
+    rows: dict[str, list[ColumnFacts]] = {}
+    for column in columns:
+        found = re.fullmatch(r"(.*?)(\d+)", column.name)
+        alike = column.numeric and not column.gaps and weight.total / 2 <= column.total <= 2 * weight.total
+        if found and alike and column is not weight:
+            rows.setdefault(found[1], []).append(column)
+    longest = max(rows.values(), key=len, default=[])
+    numbers = [int(re.findall(r"\d+", column.name)[-1]) for column in longest]
+    running = numbers == list(range(numbers[0], numbers[0] + len(numbers))) if numbers else False
+    return tuple(longest) if running and len(longest) >= FEWEST_REPLICATES else ()
+
+
+def replicate_method(name: str) -> tuple[str, str]:
+    """The method that usual names of replicate weights stand for, and why."""
+    stem = re.sub(r"\d+$", "", name.lower())
+    known = (
+        (r"p?wgtp|repwtp?|\w*fstr\w*|\w*fay\w*", "fay", "usual for weights of this name, with fay = 0.5"),
+        (r"\w*brr\w*", "brr", "its name says so"),
+        (r"\w*jk\w*", "jackknife", "its name says so"),
+    )
+    for pattern, method, why in known:
+        if re.fullmatch(pattern, stem):
+            return method, why
+    return "bootstrap", "a guess: look it up in the survey's documentation"
+
+
+def is_place(column: ColumnFacts) -> bool:
+    """Whether a column is named as a geography."""
+    return _has_name(column, PLACES)
+
+
+def age_ends(column: ColumnFacts) -> tuple[int, ...]:
+    """The upper ends of the age classes that a column of single years has enough records for; none for others."""
+    is_age = _has_name(column, AGES) and column.whole and column.low > LOWEST_CODE and column.high <= 130
+    if not is_age or column.distinct <= MOST_YEARS:
+        return ()
+    extra = 1 + (column.gaps or bool(column.missing) or column.low < 0)
+    return next((ends for ends in AGE_CLASSES if not too_fine(column.records, len(ends) + extra)), ())
+
+
+def is_amount(column: ColumnFacts) -> bool:
+    """Whether whole numbers are amounts: many, and of different lengths, as codes are not."""
+    differ = column.lengths[0] != column.lengths[1]
+    return column.whole and column.distinct > MOST_AMOUNTS and differ
+
+
+def is_year(column: ColumnFacts) -> bool:
+    """Whether whole numbers are many years."""
+    return column.whole and column.distinct > MOST_YEARS and 1850 <= column.low <= column.high <= 2100
+
+
+def why_left_out(column: ColumnFacts) -> str:
+    """Why a column is no variable of a draft, or nothing where it is one; in a small file it may well be one."""
+    categories = column.distinct + (column.gaps or bool(column.missing))
+    reasons = {
+        "no value in any record": column.distinct == 0,
+        "its name says that it is an id": has_id_name(column.name),
+        "a weight": _has_name(column, WEIGHTS) and column.numeric and not column.whole,
+        "not whole numbers": column.numeric and not column.whole,
+        "dates": column.dates,
+        "a different value in every record": column.unique,
+        "most values stand in one record only": column.single,
+        "single years": is_year(column) or (_has_name(column, AGES) and is_amount(column)),
+        f"the file has fewer than {FEWEST_A_CATEGORY} records": column.records < FEWEST_A_CATEGORY,
+        f"{column.distinct:,} different values, fewer than {FEWEST_A_CATEGORY} records each: is it an id?": too_fine(
+            column.records, categories
+        ),
+        "amounts": is_amount(column),
+        "texts that people wrote": column.lengths[1] > LONGEST_CODE,
+        f"{column.distinct:,} different values": column.distinct > MOST_CATEGORIES,
+    }
+    return next((reason for reason, holds in reasons.items() if holds), "")

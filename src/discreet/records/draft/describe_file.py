@@ -1,0 +1,363 @@
+"""Drafting a `dataset.toml` from a file: what may be published, and why the rest is left out.
+
+The draft is a start. Its categories are what happens to be in the file, or in its labels; the custodian completes them
+from the classification, since categories are public knowledge and must not be read off the data. It loads as it is,
+and it publishes no identifier: a variable has 20 records or more a category, and nothing but `include` and
+`geography` overrules that. That a column nests within another is no reason to keep it.
+"""
+
+from __future__ import annotations
+
+import re
+import tempfile
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import duckdb
+
+from discreet.errors import BadData, BadRequest
+from discreet.model.dataset import ROW_NUMBER
+from discreet.model.messages.text import nearest
+from discreet.records.draft.column_facts import StagedColumns
+from discreet.records.draft.column_roles import (
+    age_ends,
+    find_roles,
+    is_amount,
+    is_place,
+    is_year,
+    replicate_method,
+    too_fine,
+    why_left_out,
+)
+from discreet.records.draft.toml_text import (
+    LONG_LIST,
+    NOT_STATED,
+    PROTECTION,
+    RULES,
+    DraftCategory,
+    DraftVariable,
+    amount_values,
+    class_values,
+    code_list,
+    decade_values,
+    geography_rule,
+    hierarchy_lines,
+    left_out_lines,
+    one_line,
+    plain_letters,
+    survey_lines,
+    toml_string,
+    usable_names,
+    variable_lines,
+)
+from discreet.records.open_source import open_source, read_error
+from discreet.records.storage import MEMORY_LIMIT, hide_progress_bar
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from discreet.model.description.sections import FileOptions
+    from discreet.records.draft.column_facts import ColumnFacts
+    from discreet.records.draft.column_roles import Roles
+
+HEADER = """\
+# Drafted from {name}. Check every line before loading:
+#  - categories were read off the file: complete and order them from the classification,
+#    and replace labels that are only codes. `categories_from = "records"` marks those lists; method = "dp" refuses
+#    them until the public code list stands there and the line says "code list";
+#  - say what is counted (unit, population), the source and the version;
+#  - add hierarchies and structural zeros: see docs/reference/dataset-toml.md.
+"""
+NO_ID = """\
+# No column was found that tells records apart. Their places in the file do it now: the numbers of a table hold for this
+# file only, and a file in another order, or with a record more, has other numbers. Name a stable id if there is one."""
+BELOW_ZERO = "..-1"
+NOTHING = "# No column has 20 records a category: nothing is proposed. Uncomment what may be published."
+
+
+@dataclass(frozen=True, slots=True)
+class Draft:
+    """A draft of a `dataset.toml`.
+
+    Args:
+        text: Its text.
+        code_lists: Long lists of categories, by the names of their files.
+        assumed: What was assumed, in sentences.
+        left_out: The columns that are left out, with the reasons.
+    """
+
+    text: str
+    code_lists: dict[str, str]
+    assumed: tuple[str, ...]
+    left_out: tuple[tuple[str, str], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class _Choice:
+    """What becomes of the columns: variables with their parents, and those left out with their reasons."""
+
+    variables: tuple[DraftVariable, ...]
+    chains: tuple[tuple[str, ...], ...]
+    places: frozenset[str]
+    left_out: tuple[tuple[ColumnFacts, str], ...]
+
+
+def describe_file(
+    path: Path,
+    options: FileOptions | None = None,
+    include: Sequence[str] = (),
+    geography: Sequence[str] = (),
+    lists: str | None = None,
+) -> Draft:
+    """A draft of `dataset.toml` for a file of records.
+
+    Args:
+        path: The file.
+        options: How it is read.
+        include: Columns that are variables whatever they look like.
+        geography: Columns that are places, whatever they look like.
+        lists: How names of files of long category lists begin; None to keep all in the draft.
+
+    Raises:
+        BadData: It cannot be read, or has no records.
+        BadRequest: A column to include is not there.
+    """
+    with tempfile.TemporaryDirectory(prefix="discreet-describe-") as name:
+        aside = Path(name)
+        limits = {"memory_limit": MEMORY_LIMIT, "temp_directory": name}
+        connection = duckdb.connect(str(aside / "staged.duckdb"), config=dict(limits))
+        hide_progress_bar(connection)
+        source = None
+        try:
+            source = open_source(connection, path, aside, options)
+            _refuse_unknown(source.columns, [*include, *geography])
+            looked = StagedColumns(connection, source)
+            if not looked.records:
+                what = "a header and no records" if source.unit != "record" else "no records"
+                raise BadData(f"{path.name} has {what}.", "Check that it is the right file.")
+            return _draft(looked, path, set(include), set(geography), lists)
+        except duckdb.Error:
+            if source is None:
+                raise BadData(f"{path.name} cannot be read.", "Check that it is complete.") from None
+            raise read_error(source) from None
+        finally:
+            connection.close()
+
+
+def _refuse_unknown(columns: Sequence[str], named: Sequence[str]) -> None:
+    for name in named:
+        if name not in columns:
+            raise BadRequest(f'The file has no column "{name}".', nearest(name, columns))
+
+
+def _draft(
+    looked: StagedColumns, path: Path, include: set[str], places: set[str], lists: str | None
+) -> Draft:
+    roles = find_roles([c for c in looked.columns if c.name not in include | places])
+    choice = _choose(looked, roles, include, places)
+    code_lists: dict[str, str] = {}
+    sections = [_top(path, roles)]
+    if looked.source.found.given():
+        given = [f"{key} = {toml_string(value)}" for key, value in looked.source.found.given().items()]
+        sections.append(["# How the file is read.", "[file]", *given])
+    sections.append(survey_lines(roles) + _replicate_lines(roles))
+    for variable in choice.variables:
+        file = f"{lists}.{variable.name}.csv" if lists and len(variable.categories) > LONG_LIST else ""
+        if file:
+            code_lists[file] = code_list(variable.categories)
+        sections.append(variable_lines(variable, file))
+    sections += [] if choice.variables else [[NOTHING]]
+    names = usable_names(column.name for column, _ in choice.left_out)
+    sections += [
+        left_out_lines(column, names[column.name], reason, _classes(looked, column, reason))
+        for column, reason in choice.left_out
+    ]
+    for levels in choice.chains:
+        sections.append(hierarchy_lines(levels[-1], levels, geography=levels[-1] in choice.places))
+    rules = RULES + "".join(
+        geography_rule(levels[-1]) for levels in choice.chains if levels[-1] in choice.places
+    )
+    body = "\n\n".join("\n".join(section) for section in sections if section)
+    return Draft(
+        f"{body}\n\n{PROTECTION}\n{rules}",
+        code_lists,
+        tuple(_assumptions(looked, roles, choice, places)),
+        tuple((column.name, reason) for column, reason in choice.left_out),
+    )
+
+
+def _choose(looked: StagedColumns, roles: Roles, include: set[str], places: set[str]) -> _Choice:
+    """Which columns are variables, and which of them nest."""
+    wished, taken = include | places, roles.taken
+    rest = [c for c in looked.columns if c.name not in taken and (c.distinct or c.name not in wished)]
+    reasons = {c.name: "" if c.name in wished else _reason(c) for c in rest}
+    kept = [c for c in rest if not reasons[c.name]]
+    parents = _nesting(looked, [c for c in kept if not age_ends(c)])
+    names = usable_names(c.name for c in kept)
+    variables = [_variable(looked, c, names[c.name], parents.get(c.name), c.name in wished) for c in kept]
+    fine = {v.name for v in variables if too_fine(looked.records, len(v.categories))}
+    dropped = {v.column.name for v in variables if v.name in fine and v.column.name not in wished}
+    left_out = [(c, reasons[c.name] or TOO_MANY) for c in rest if reasons[c.name] or c.name in dropped]
+    chains = [
+        tuple(names[level] for level in chain) for chain in _chains(parents) if not dropped & set(chain)
+    ]
+    is_places = {names[c.name] for c in kept if c.name in places or is_place(c)}
+    geographic = frozenset(chain[-1] for chain in chains if set(chain) & is_places)
+    return _Choice(
+        tuple(v for v in variables if v.column.name not in dropped),
+        tuple(chains),
+        geographic,
+        tuple(left_out),
+    )
+
+
+TOO_MANY = "more categories than one for every 20 records, those of its labels counted"
+
+
+def _reason(column: ColumnFacts) -> str:
+    return "" if age_ends(column) else why_left_out(column)
+
+
+def _variable(
+    looked: StagedColumns, column: ColumnFacts, name: str, parent: str | None, wished: bool
+) -> DraftVariable:
+    ends = () if wished else age_ends(column)
+    chosen = "Single years in the file: these classes were chosen."
+    if ends and column.low < 0:
+        column = replace(column, missing=(*column.missing, BELOW_ZERO))
+        chosen += " Is it right that an age below 0 is a missing value?"
+    absent = [DraftCategory(NOT_STATED, "Not stated")] if column.gaps or column.missing else []
+    if ends:
+        values = class_values(ends)
+        categories = [DraftCategory(code, code) for code in values.values()]
+        return DraftVariable(column, name, categories + absent, values, chosen)
+    found = looked.values(column, parent)
+    labels = {
+        code: label
+        for code, label in column.notes.labels.items()
+        if code not in column.missing and not parent
+    }
+    codes = dict.fromkeys([*labels, *(code for code, _ in found)])
+    above = dict(found)
+    return DraftVariable(
+        column,
+        name,
+        [DraftCategory(code, column.notes.labels.get(code) or code, above.get(code)) for code in codes]
+        + absent,
+        comment=_comment(column, wished),
+        from_records=any(code not in labels for code, _ in found),
+    )
+
+
+def _comment(column: ColumnFacts, wished: bool) -> str:
+    reason = why_left_out(column) if wished else ""
+    if reason:
+        return f"It was asked for, and would have been left out: {reason}"
+    declared = [value for value in column.missing if value in column.notes.missing]
+    if declared and len(declared) == len(column.missing):
+        return "The file declares the missing values."
+    return 'Is "missing" right? These words were taken for a missing value.' if column.missing else ""
+
+
+def _classes(looked: StagedColumns, column: ColumnFacts, reason: str) -> dict[str, str]:
+    """Classes for amounts, years and dates that are left out, ready to be uncommented."""
+    if reason in {"not whole numbers", "amounts"} or (is_amount(column) and not column.unique):
+        return amount_values(column)
+    if is_year(column) and not column.unique:
+        return decade_values(int(column.low), int(column.high), dates=False)
+    if column.dates:
+        years = [int(value[:4]) for value, _ in looked.values(column)[:: max(1, column.distinct - 1)]]
+        return decade_values(min(years), max(years), dates=True)
+    return {}
+
+
+def _nesting(looked: StagedColumns, columns: Sequence[ColumnFacts]) -> dict[str, str]:
+    """For each column the next coarser one that it determines in every record, if there is one."""
+    parents = {}
+    complete = [c for c in columns if not c.gaps and not c.missing and not c.notes.labels]
+    for fine in complete:
+        coarser = [c for c in complete if c.distinct >= 2 and 2 * c.distinct <= fine.distinct]
+        for coarse in sorted(coarser, key=lambda c: -c.distinct):
+            if looked.nests(fine, coarse):
+                parents[fine.name] = coarse.name
+                break
+    return parents
+
+
+def _chains(parents: dict[str, str]) -> list[list[str]]:
+    """Each chain of nested columns, from the coarsest to the finest."""
+    chains = []
+    for fine in (name for name in parents if name not in parents.values()):
+        levels = [fine]
+        while levels[0] in parents:
+            levels.insert(0, parents[levels[0]])
+        chains.append(levels)
+    return chains
+
+
+def _top(path: Path, roles: Roles) -> list[str]:
+    stem = re.sub(r"(\.[A-Za-z0-9]{2,8}){1,2}$", "", path.name) or path.name
+    name = re.sub(r"[^a-z0-9]+", "-", plain_letters(stem)).strip("-") or "dataset"
+    lines = [
+        HEADER.format(name=one_line(path.name)),
+        f"id = {toml_string((name if name[0].isalpha() else 'data-' + name)[:64].rstrip('-'))}",
+        f"label = {toml_string(stem)}",
+        'source = ""',
+        'version = "1"',
+        'unit = "records"',
+        'population = ""',
+    ]
+    if roles.id is None:
+        lines += [NO_ID, f"id_column = {toml_string(ROW_NUMBER)}"]
+    else:
+        lines += [f"# Chosen because {roles.why}.", f"id_column = {toml_string(roles.id.name)}"]
+    if roles.weight is not None:
+        decimals = min(roles.weight.decimals, 4)
+        lines += [f"weight_column = {toml_string(roles.weight.name)}", f"weight_decimals = {decimals}"]
+    return lines
+
+
+def _replicate_lines(roles: Roles) -> list[str]:
+    if not roles.replicates or roles.weight is None:
+        return []
+    first, last = roles.replicates[0].name, roles.replicates[-1].name
+    method, why = replicate_method(first)
+    lines = [f"replicates = {toml_string(f'{first}..{last}')}", f"method = {toml_string(method)}  # {why}"]
+    return [*lines, "fay = 0.5"] if method == "fay" else lines
+
+
+def _assumptions(looked: StagedColumns, roles: Roles, choice: _Choice, places: set[str]) -> list[str]:
+    """What the terminal is told of the guesses."""
+    numbers = [one_line(c.name) for c in looked.columns if re.fullmatch(r"-?[0-9]+([.,][0-9]+)?", c.name)]
+    told = [f"Does the first line name the columns? One of them is called {numbers[0]}."] if numbers else []
+    told += [
+        f"The id is {roles.id.name}: {roles.why}."
+        if roles.id
+        else "There is no id: the places of the records in the file stand for it."
+    ]
+    if looked.source.found.given():
+        told.append(
+            "The file is read with "
+            + ", ".join(f"{k} {v!r}" for k, v in looked.source.found.given().items())
+            + "."
+        )
+    told += [
+        f"{column} is {part}."
+        for column, part in roles.taken.items()
+        if part not in {"the id", "a replicate weight"}
+    ]
+    if roles.replicates:
+        told.append(f"{roles.replicates[0].name} to {roles.replicates[-1].name} are replicate weights.")
+    told += [f"{v.column.name} is given in {len(v.values)} classes." for v in choice.variables if v.values]
+    told += [
+        f"{', '.join(levels)} nest" + (" and are places." if levels[-1] in choice.places else ".")
+        for levels in choice.chains
+    ]
+    nested = {name for levels in choice.chains for name in levels}
+    told += [
+        f"{v.column.name} is no geography, but a variable like others: it nests with no other column."
+        for v in choice.variables
+        if v.column.name in places and v.name not in nested
+    ]
+    return told

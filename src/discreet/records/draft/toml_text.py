@@ -1,0 +1,296 @@
+"""The lines of a draft: variables, classes, what is left out, the sample, the hierarchies.
+
+Categories are lists of (code, label, parent). A long list goes to a file beside the draft, so that every line of both
+can be checked; a draft that goes to the terminal has all of them in it.
+
+The protection that a draft and the demo start from: agency-like noise, totals on their own, and the demo's rules.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import math
+import re
+import unicodedata
+from dataclasses import dataclass, field
+from itertools import pairwise
+from typing import TYPE_CHECKING, NamedTuple
+
+from discreet.model.variable import RESERVED_NAMES
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from discreet.records.draft.column_facts import ColumnFacts
+    from discreet.records.draft.column_roles import Roles
+
+#: A longer list of categories goes to a file of its own.
+LONG_LIST = 40
+NOT_STATED = "not-stated"
+#: Letters that have no accent to take off.
+_PLAIN = str.maketrans({"ß": "ss", "æ": "ae", "œ": "oe", "ø": "o", "ł": "l", "đ": "d", "þ": "th", "ı": "i"})
+
+
+class DraftCategory(NamedTuple):
+    """A category of a draft."""
+
+    code: str
+    label: str
+    parent: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class DraftVariable:
+    """A variable as a draft proposes it.
+
+    Args:
+        column: What it is made of.
+        name: Its name in tables.
+        categories: In order.
+        values: Ranges that become categories, for classes.
+        comment: A line above it.
+        from_records: Whether a category is there only because a record has it.
+    """
+
+    column: ColumnFacts
+    name: str
+    categories: Sequence[DraftCategory]
+    values: dict[str, str] = field(default_factory=dict)
+    comment: str = ""
+    from_records: bool = False
+
+
+def variable_lines(variable: DraftVariable, file_name: str = "") -> list[str]:
+    """The section of a variable; its categories stand in a file if one is named."""
+    column, absent = variable.column, variable.column.gaps or bool(variable.column.missing)
+    lines = [f"# {one_line(variable.comment)}"] if variable.comment else []
+    lines += ["[[variable]]", f"name = {toml_string(variable.name)}"]
+    lines.append(f"label = {toml_string(column.notes.label or column.name)}")
+    if variable.name != column.name:
+        lines.append(f"column = {toml_string(column.name)}")
+    if absent:
+        lines.append(f"not_stated = {toml_string(NOT_STATED)}")
+    if column.missing:
+        lines.append(f"missing = [{', '.join(map(toml_string, column.missing))}]")
+    if variable.values:
+        pairs = ", ".join(
+            f"{toml_string(value)} = {toml_string(code)}" for value, code in variable.values.items()
+        )
+        lines.append(f"values = {{ {pairs} }}")
+    if variable.from_records:
+        lines.append('categories_from = "records"')
+    if file_name:
+        return [*lines, f"categories_file = {toml_string(file_name)}"]
+    return [*lines, "categories = [", *(f"  {category_text(each)}," for each in variable.categories), "]"]
+
+
+def category_text(category: DraftCategory) -> str:
+    """One category in TOML."""
+    within = f", parent = {toml_string(category.parent)}" if category.parent is not None else ""
+    return f"{{ code = {toml_string(category.code)}, label = {toml_string(category.label)}{within} }}"
+
+
+def code_list(categories: Sequence[DraftCategory]) -> str:
+    """A long list of categories as the CSV file that `categories_file` names."""
+    out = io.StringIO()
+    with_parents = any(each.parent is not None for each in categories)
+    writer = csv.writer(out, lineterminator="\n")
+    writer.writerow(["code", "label", "parent"][: 2 + with_parents])
+    writer.writerows(each[: 2 + with_parents] for each in categories)
+    return out.getvalue()
+
+
+def left_out_lines(column: ColumnFacts, name: str, reason: str, values: dict[str, str]) -> list[str]:
+    """A column that is left out, as a section in comments; the values of an id or a text are never listed."""
+    lines = [f"Left out: {one_line(column.name)} ({reason})", "[[variable]]", f"name = {toml_string(name)}"]
+    if name != column.name:
+        lines.append(f"column = {toml_string(column.name)}")
+    if values:
+        pairs = ", ".join(f"{toml_string(value)} = {toml_string(code)}" for value, code in values.items())
+        codes = ", ".join(toml_string(code) for code in dict.fromkeys(values.values()))
+        lines += [f"values = {{ {pairs} }}", f"categories = [{codes}]"]
+    else:
+        lines.append(
+            f"categories = []  # list them, or draft again with --include {toml_string(one_line(column.name))}"
+        )
+    return ["# " + line for line in lines]
+
+
+def survey_lines(roles: Roles) -> list[str]:
+    """`[survey]` with what the weights say, and the design of the sample."""
+    weight = roles.weight
+    if weight is None:
+        return []
+    spread = weight.records * weight.squares / weight.total**2 - 1
+    lines = [
+        "# From the weights of the file; a load compares them again. See docs/methods/survey-weights.md.",
+        "[survey]",
+        'form = "average-weight"',
+        f"sample_size = {weight.records}",
+        f"population_size = {number(weight.total)}",
+        f"largest_weight = {number(math.ceil(weight.high * 10**4) / 10**4)}",
+        f"relative_variance = {max(0.0, spread):.5f}",
+    ]
+    design = (("strata", roles.strata), ("clusters", roles.clusters))
+    lines += [f"{key} = {toml_string(column.name)}" for key, column in design if column is not None]
+    return lines
+
+
+def hierarchy_lines(name: str, levels: Sequence[str], *, geography: bool) -> list[str]:
+    """A chain of nested variables, coarse to fine."""
+    note = (
+        "# These columns nest in the file, and their names are those of places."
+        if geography
+        else "# These columns nest in the file. Set geography = true if they are places."
+    )
+    listed = ", ".join(map(toml_string, levels))
+    return [
+        note,
+        "[[hierarchy]]",
+        f"name = {toml_string(name)}",
+        f"levels = [{listed}]",
+        f"geography = {str(geography).lower()}",
+    ]
+
+
+def class_values(ends: Iterable[int]) -> dict[str, str]:
+    """Classes of whole years from 0 on, by their upper ends; the last has no end.
+
+    >>> class_values([14, 64])
+    {'0..14': '0-14', '15..64': '15-64', '65..': '65+'}
+    """
+    low, values = 0, {}
+    for high in ends:
+        values[f"{low}..{high}"] = f"{low}-{high}"
+        low = high + 1
+    return {**values, f"{low}..": f"{low}+"}
+
+
+def amount_values(column: ColumnFacts) -> dict[str, str]:
+    """Round classes of amounts; only the order of magnitude of the largest tells them.
+
+    >>> from discreet.records.draft.column_facts import ColumnFacts
+    >>> amount_values(ColumnFacts("pay", 9, 9, 9, high=2500.0))
+    {'..<100': 'under 100', '100..<200': '100-200', '200..<500': '200-500', '500..<1000': '500-1000', '1000..': '1000+'}
+    """
+    top = 10 ** math.floor(math.log10(max(column.high, 10)))
+    ends = [number(top * part) for part in (0.1, 0.2, 0.5, 1)]
+    between = {f"{low}..<{high}": f"{low}-{high}" for low, high in pairwise(ends)}
+    return {f"..<{ends[0]}": f"under {ends[0]}", **between, f"{ends[-1]}..": f"{ends[-1]}+"}
+
+
+def decade_values(first: int, last: int, *, dates: bool) -> dict[str, str]:
+    """Decades from one year to another."""
+    ends = "{0}-01-01..{1}-12-31" if dates else "{0}..{1}"
+    starts = range(first // 10 * 10, last + 1, 10)
+    return {ends.format(start, start + 9): f"{start}-{start + 9}" for start in starts}
+
+
+def usable_names(names: Iterable[str]) -> dict[str, str]:
+    """A readable ASCII name for each column, different for each.
+
+    >>> usable_names(["Größe", "été", "2nd", "count", "性別"])
+    {'Größe': 'grosse', 'été': 'ete', '2nd': 'v_2nd', 'count': 'count_1', '性別': 'variable'}
+    """
+    found: dict[str, str] = {}
+    for each in names:
+        name = re.sub(r"[^a-z0-9_]+", "_", plain_letters(each)).strip("_") or "variable"
+        name = name if name[0].isalpha() else f"v_{name}"
+        if name in RESERVED_NAMES or name.endswith("_label"):
+            name = f"{name}_1"
+        candidate, count = name[:60], 2
+        while candidate in found.values():
+            candidate, count = f"{name[:56]}_{count}", count + 1
+        found[each] = candidate
+    return found
+
+
+def plain_letters(value: str) -> str:
+    """Lower-case letters without accents."""
+    bare = unicodedata.normalize("NFKD", value.lower().translate(_PLAIN))
+    return "".join(c for c in bare if not unicodedata.combining(c))
+
+
+def number(value: float) -> str:
+    """A number as TOML has it, with at most four decimals.
+
+    >>> number(1500.0), number(0.25)
+    ('1500', '0.25')
+    """
+    return f"{value:.4f}".rstrip("0").rstrip(".")
+
+
+def toml_string(value: str) -> str:
+    r"""A TOML string: JSON's escapes are TOML's, and DEL is escaped too.
+
+    >>> toml_string('The "old" town')
+    '"The \\"old\\" town"'
+    """
+    return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
+
+
+def one_line(value: str) -> str:
+    """Text that stays within its comment line."""
+    return "".join(c if c.isprintable() else "?" for c in value)
+
+
+PROTECTION = """\
+[protection]
+method = "cellkey"
+keys = "hashed"
+additivity = "independent"
+max_variables = 3
+
+[protection.noise]
+family = "maxent"
+D = 5
+V = 3
+js = 2
+"""
+
+#: The rules of the demo census that name no variable of it.
+RULES = """\
+# The rules of the demo census: see docs/reference/rules.md.
+[[rule]]
+kind = "nested-groups"
+fewer_than = 2
+filters = true
+
+[[rule]]
+kind = "share-of-zeros"
+most = 0.75
+from_variables = 2
+
+[[rule]]
+kind = "share-of-ones"
+most = 0.65
+up_to = 4
+from_variables = 2
+
+[[rule]]
+kind = "marginal-dominance"
+most = 0.99
+from_variables = 2
+
+[[rule]]
+kind = "attribute-disclosure"
+most = 0.6
+from_variables = 2
+
+[[rule]]
+kind = "mean-cell-size"
+least = 1
+rescue = 50
+from_variables = 2
+
+[[rule]]
+kind = "blocked-areas"
+most = 0.5
+"""
+
+
+def geography_rule(level: str) -> str:
+    """The demo's rule on its areas: two variables beside the finest level of a geography, and no more."""
+    return f'\n[[rule]]\nkind = "max-variables"\nmost = 2\nlevel = "{level}"\n'

@@ -1,0 +1,124 @@
+"""Files of SPSS, Stata and SAS, with the labels of their columns and values and with their missing values.
+
+User-defined missing values stay values here: a description says `missing = [...]`. The letters that Stata and SAS put in
+place of numbers are written as they show them, ".a". SAS keeps labels in a catalogue: one of the same name beside the
+file (`.sas7bcat`) is read with it.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any
+
+from discreet.errors import BadData
+from discreet.model.plugins import Extra
+from discreet.records.readers import BATCH_VALUES, Reader, Stream, as_text
+from discreet.records.source import ColumnNotes, Source
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+    from pathlib import Path
+
+    import duckdb
+
+    from discreet.model.description.sections import FileOptions
+
+#: The function of pyreadstat for each ending.
+FUNCTIONS = {
+    ".sav": "read_sav",
+    ".zsav": "read_sav",
+    ".por": "read_por",
+    ".dta": "read_dta",
+    ".sas7bdat": "read_sas7bdat",
+    ".xpt": "read_xport",
+}
+#: These know user-defined missing values.
+WITH_MISSING = frozenset({"read_sav", "read_dta", "read_sas7bdat"})
+
+
+def _open(connection: duckdb.DuckDBPyConnection, path: Path, options: FileOptions, _aside: Path) -> Source:
+    read = _reading(path, options)
+    try:
+        _, told = read(metadataonly=True)
+    except Exception as error:  # noqa: BLE001 - the library has no class of its own for a file that is no such file
+        raise BadData(
+            f"{path.name} cannot be read as a file of a statistics program ({type(error).__name__}).",
+            "Check that it is complete; where letters are wrong, name its encoding.",
+        ) from None
+    numeric = [kind != "string" for kind in _kinds(told)]
+    stream = Stream(told.column_names, _rows(read, numeric), path.name)
+    notes = {name: _notes(told, name) for name in told.column_names}
+    return Source(
+        stream.relation(connection),
+        told.number_rows,
+        path.name,
+        notes=notes,
+        found=options,
+        torn=stream.error,
+    )
+
+
+def _reading(path: Path, options: FileOptions) -> Callable[..., tuple[Any, Any]]:
+    """How chunks of the file are read."""
+    import pyreadstat  # noqa: PLC0415 - an extra
+
+    name = FUNCTIONS[path.suffix.lower()]
+    given: dict[str, Any] = {"output_format": "dict"}
+    if name in WITH_MISSING:
+        given["user_missing"] = True
+    if options.encoding:
+        given["encoding"] = options.encoding
+    catalogue = path.with_suffix(".sas7bcat")
+    if name == "read_sas7bdat" and catalogue.is_file():
+        given["catalog_file"] = str(catalogue)
+    function = getattr(pyreadstat, name)
+    return lambda **more: function(str(path), **given, **more)
+
+
+def _kinds(told: Any) -> list[str]:
+    return [told.readstat_variable_types[name] for name in told.column_names]
+
+
+def _rows(read: Callable[..., tuple[Any, Any]], numeric: list[bool]) -> Iterator[Sequence[Any]]:
+    """All rows, some at a time."""
+    size, done = max(1, 2 * BATCH_VALUES // max(1, len(numeric))), 0
+    while True:
+        columns, _ = read(row_limit=size, row_offset=done)
+        found = [
+            [f".{value}" if isinstance(value, str) else value for value in values] if is_number else values
+            for values, is_number in zip(columns.values(), numeric, strict=True)
+        ]
+        rows = len(found[0]) if found else 0
+        yield from zip(*found, strict=True)
+        done += rows
+        if rows < size:
+            return
+
+
+def _notes(told: Any, name: str) -> ColumnNotes:
+    kind = told.readstat_variable_types[name]
+    labels = {_value(value, kind): label for value, label in told.variable_value_labels.get(name, {}).items()}
+    ranges = told.missing_ranges.get(name, ())
+    missing = [value for value in labels if kind != "string" and re.fullmatch(r"\.[a-z_]", value)]
+    missing += [_range(each["lo"], each["hi"], kind) for each in ranges]
+    return ColumnNotes(told.column_names_to_labels.get(name) or "", labels, tuple(missing))
+
+
+def _value(value: Any, kind: str) -> str:
+    return f".{value}" if isinstance(value, str) and kind != "string" else (as_text(value) or "").strip()
+
+
+def _range(low: Any, high: Any, kind: str) -> str:
+    """A missing range of SPSS as `missing` writes it; its lowest and highest numbers stand for no limit."""
+    if low == high:
+        return _value(low, kind)
+    ends = ["" if isinstance(end, float) and abs(end) > 1e300 else _value(end, kind) for end in (low, high)]
+    return "..".join(ends)
+
+
+READER = Reader(
+    "SPSS, Stata or SAS",
+    tuple(FUNCTIONS),
+    _open,
+    needs=Extra("discreet[statistics]", ("pyreadstat",)),
+)

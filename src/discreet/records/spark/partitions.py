@@ -1,0 +1,241 @@
+"""Records that are read in parts, on several machines at once, by the same code as all others.
+
+Each part is staged by `staging.stage` on the machine that has it, as one Parquet file in the folder of the new version. It
+holds the stored columns and, for the time of the load, what only all parts together can tell:
+
+    _id, _unit             64 bits of the enciphered hash of the record's id and of its person
+    _tag                   64 bits of its tag (`fingerprint.py`), which say which records of a person are kept under `dp`
+    _at                    where it stands: the number of the part, then the number of the record in it
+    _stratum, _cluster     64 bits of a hash instead of a number, since no part knows the numbers of the others
+
+A part tells its sums, and what is wrong with it, as text; no key and no value of a record that fits is in it.
+"""
+
+from __future__ import annotations
+
+import errno
+import json
+import secrets
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import duckdb
+import numpy as np
+import pyarrow as pa
+
+from discreet.errors import BadData, DiscreetError
+from discreet.records.checks import Problem, Problems, WeightSums
+from discreet.records.engines.parquet import STAGED
+from discreet.records.fingerprint import Fingerprint
+from discreet.records.keys import LENT, LentKeys, encipher
+from discreet.records.source import Source
+from discreet.records.staging import stage
+from discreet.records.storage import CLUSTER, MEMORY_LIMIT, STRATUM, cluster_pairs, storage_schema
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    import pyarrow.parquet as pq
+    from numpy.typing import NDArray
+
+    from discreet.model.dataset import Dataset
+    from discreet.records.keys import Secret
+
+ID, UNIT, TAG, AT = "_id", "_unit", "_tag", "_at"
+#: So many bits number the records of a part.
+AT_BITS = 40
+
+
+class PartitionWriter:
+    """What one part notes beside its stored columns.
+
+    Args:
+        dataset: The description.
+        secret: Ids and persons are enciphered with a key of their own.
+        number: Of the part.
+    """
+
+    def __init__(self, dataset: Dataset, secret: Secret, number: int) -> None:
+        self.problems, self.weights = Problems(dataset), WeightSums()
+        self._key = secret.derive("part", dataset.lineage)
+        self._next = number << AT_BITS
+        self._notes: dict[str, NDArray[np.int64]] = {}
+        fields = [field for field in storage_schema(dataset) if field.name not in {STRATUM, CLUSTER}]
+        self._units = [name for name in storage_schema(dataset).names if name in {STRATUM, CLUSTER}]
+        fields += [pa.field(name, pa.int64()) for name in (*self._units, ID, UNIT, TAG, AT)]
+        self._schema = pa.schema(fields)
+
+    def writer(self, path: Path) -> pq.ParquetWriter:
+        """Writes the rows of the part."""
+        import pyarrow.parquet as pq  # noqa: PLC0415 - only parts need it
+
+        return pq.ParquetWriter(path, self._schema)
+
+    def add(self, units: NDArray[np.uint8], tags: NDArray[np.uint8]) -> None:
+        """Note whose the records of a chunk are, before the chunk itself, and their tags."""
+        unsigned = np.ascontiguousarray(tags[:, :8]).view("<u8").ravel()
+        # Spark has signed integers alone: with the first bit turned they stand in the same order.
+        self._notes = {
+            UNIT: _encipher_prefix(self._key, units),
+            TAG: (unsigned ^ np.uint64(2**63)).view(np.int64),
+        }
+
+    def noted(
+        self, keyed: pa.RecordBatch, hashes: NDArray[np.uint8], units_of: Mapping[str, NDArray[np.uint64]]
+    ) -> pa.RecordBatch:
+        """A chunk of stored columns with its notes.
+
+        Args:
+            keyed: What is stored.
+            hashes: Of ids.
+            units_of: 64 bits of the hashes of strata and clusters, by stored name.
+        """
+        notes: dict[str, Any] = {
+            **self._notes,
+            ID: _encipher_prefix(self._key, hashes),
+            AT: np.arange(self._next, self._next + len(hashes), dtype=np.int64),
+        }
+        self._next += len(hashes)
+        if STRATUM in units_of:
+            notes[STRATUM] = units_of[STRATUM].view(np.int64)
+        if CLUSTER in units_of:
+            notes[CLUSTER] = cluster_pairs(units_of).view(np.int64)
+        whole = {**{name: keyed.column(name) for name in keyed.schema.names}, **notes}
+        return pa.record_batch([whole[name] for name in self._schema.names], schema=self._schema)
+
+
+def _encipher_prefix(key: bytes, hashes: NDArray[np.uint8]) -> NDArray[np.int64]:
+    return np.ascontiguousarray(encipher(key, hashes)[:, :8]).view("<i8").ravel()
+
+
+@dataclass(frozen=True, slots=True)
+class PartitionReport:
+    """What a part tells its driver.
+
+    Args:
+        number: Of the part.
+        file: The name of its file in the staged folder; empty where it has none.
+        records: How many it has.
+        tags: The sum of the tags of its records, as `Fingerprint.so_far` gives it, and how many were added.
+        weights: The sums of its weights.
+        problems: The first of them, and how many each variable has.
+        refused: The message and the advice of an error that ends the load.
+    """
+
+    number: int
+    file: str = ""
+    records: int = 0
+    tags: tuple[int, int] = (0, 0)
+    weights: tuple[int, int, int, int] = (0, 0, 0, 0)
+    problems: tuple[list[Problem], dict[str, int]] = ((), {})  # type: ignore[assignment]
+    refused: tuple[str, str] = ("", "")
+
+    @property
+    def text(self) -> str:
+        """As it travels."""
+        return json.dumps(asdict(self))
+
+
+def parse_report(text: str) -> PartitionReport:
+    """What a part told, from its text."""
+    raw: dict[str, Any] = json.loads(text)
+    first, counts = raw.pop("problems")
+    return PartitionReport(**raw, problems=([Problem(**each) for each in first], counts))
+
+
+def stage_partition(
+    batches: Iterator[pa.RecordBatch], dataset: Dataset, folder: str, number: int
+) -> PartitionReport:
+    """Check, key and stage one part of the records; every error is told, and in words that hold no value.
+
+    Args:
+        batches: The records, as Arrow.
+        dataset: The description.
+        folder: Of the new version, as this machine names it.
+        number: Of the part.
+    """
+    try:
+        keys = LentKeys(Path(folder, LENT))
+    except (OSError, ValueError):
+        return PartitionReport(
+            number,
+            refused=(
+                "An executor cannot read the folder of the workspace.",
+                "Put the workspace on a file system that all machines of the cluster share, under the same path.",
+            ),
+        )
+    try:
+        return _stage(batches, dataset, Path(folder), number, keys)
+    except DiscreetError as error:
+        return PartitionReport(number, refused=(error.message, error.advice))
+    except OSError as error:
+        full = error.errno in {errno.ENOSPC, errno.EDQUOT}
+        why = "The disk is full." if full else "An executor cannot write to the folder of the workspace."
+        return PartitionReport(number, refused=(why, "Look at the disk of the workspace, and load again."))
+    except Exception:  # noqa: BLE001 - Spark would log its words, which may hold a value
+        return PartitionReport(
+            number, refused=("The records cannot be read to the end.", "Check that they are complete.")
+        )
+
+
+def _stage(
+    batches: Iterator[pa.RecordBatch], dataset: Dataset, folder: Path, number: int, keys: LentKeys
+) -> PartitionReport:
+    first = next(batches, None)
+    if first is None:
+        return PartitionReport(number)
+    file = (
+        f"{number}-{secrets.token_hex(8)}.parquet"  # a part may be read twice; the driver takes one of them
+    )
+
+    def all_batches() -> Iterator[pa.RecordBatch]:
+        yield first
+        yield from batches
+
+    notes, fingerprint = PartitionWriter(dataset, keys, number), Fingerprint(keys, dataset.lineage)
+    limits: dict[str, Any] = {"memory_limit": MEMORY_LIMIT, "temp_directory": "", "threads": 1}
+    with duckdb.connect(config=limits) as reading:
+        stream = pa.RecordBatchReader.from_batches(first.schema, all_batches())
+        source = Source(reading.from_arrow(stream), None, "The source")
+        records, _, _ = stage(reading, source, dataset, keys, fingerprint, folder / STAGED / file, part=notes)
+    np.save(ids_of(folder, file), fingerprint.ids.values)
+    weights = notes.weights
+    sums = (weights.records, weights.total, weights.squares, weights.largest)
+    return PartitionReport(number, file, records, fingerprint.so_far, sums, notes.problems.told)
+
+
+def ids_of(folder: Path, file: str) -> Path:
+    """Where the sketch of the ids of a part is; Spark reads no file whose name begins so."""
+    return folder / STAGED / f"_{file}.npy"
+
+
+def merge_reports(
+    parts: list[PartitionReport],
+    folder: Path,
+    fingerprint: Fingerprint,
+    problems: Problems,
+    weights: WeightSums,
+) -> dict[int, int]:
+    """Add up what all parts told, in the order of their numbers; tells how many records stand before each, by number.
+
+    Raises:
+        BadData: A part refused its records.
+    """
+    before, done = {}, 0
+    for part in sorted(parts, key=lambda each: each.number):
+        if part.refused[0]:
+            raise BadData(*part.refused)
+        fingerprint.join(*part.tags)
+        if part.file:
+            fingerprint.ids.join(np.load(ids_of(folder, part.file)))
+        weights.join(*part.weights)
+        first, counts = part.problems
+        problems.join([_shift(each, done) for each in first], counts)
+        before[part.number] = done
+        done += part.records
+    return before
+
+
+def _shift(problem: Problem, by: int) -> Problem:
+    return Problem(problem.record + by, problem.variable, problem.message, problem.advice, problem.value)

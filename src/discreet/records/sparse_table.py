@@ -1,0 +1,254 @@
+"""Groups that occur several times become groups that occur once, with the sums of all their numbers.
+
+Where all places fit into memory beside the groups, the sums are added into a dense array; else equal groups are sorted
+next to each other. Both give the same exact integers.
+
+The cells of a wide table in which somebody is, block by block: no array of all its cells is ever made.
+
+A dimension shows its outputs in **layers** of disjoint ones: the finest, those of each coarser level, the total. A block is
+one layer of every dimension; a table with totals by d variables has 2^d blocks or more. The groups of all variables are
+counted once. From there a tree is walked, one dimension after the other: each step puts the codes of its dimension into a
+layer and adds up the groups that fall together, so that a block is made from groups that its neighbours share. The
+dimensions with most categories come first: their totals leave least to walk through.
+
+In memory are the groups of one aggregate, and on the way down the tree ever fewer. Where they may be more than AT_ONCE, the
+categories of the longest dimension are counted some at a time, and for its total the table without it, in the same way.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from discreet.records.engine import AggregateQuery, SparseCells
+from discreet.records.tabulate import query_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+    from numpy.typing import NDArray
+
+    from discreet.model.shape import Dimension, TableShape
+    from discreet.records.engine import Engine
+
+#: A place in an array of so many cells is a 64-bit integer with room to spare.
+MOST_PLACES = 2**62
+#: Up to so many places are added up in a dense array, however few groups there are.
+DENSE = 2**16
+
+
+def sum_groups(cells: SparseCells, lengths: Sequence[int]) -> SparseCells:
+    """Each group once.
+
+    Args:
+        cells: Groups, some of them several times.
+        lengths: How many categories each grouped variable has.
+    """
+    if not cells.counts.size:
+        return cells
+    places = flat_positions(cells.codes, lengths) if lengths else np.zeros(cells.counts.size, dtype=np.int64)
+    size = math.prod(lengths)
+    first, total = (
+        _sum_in_array(places, size) if size <= max(DENSE, 2 * places.size) else _sum_by_sorting(places)
+    )
+    return SparseCells(
+        tuple(codes[first] for codes in cells.codes),
+        total(cells.counts),
+        total(cells.key_sums),
+        None if cells.weight_sums is None else total(cells.weight_sums),
+        tuple(total(column) for column in cells.sums),
+    )
+
+
+def flat_positions(codes: Sequence[NDArray[np.integer]], lengths: Sequence[int]) -> NDArray[np.int64]:
+    """A number for each row that equal rows share: its place in the table of all categories, where that can be counted.
+
+    >>> places_of([np.array([1, 0, 1]), np.array([2, 0, 2])], (2, 3)).tolist()
+    [5, 0, 5]
+    """
+    place, size = np.zeros(codes[0].size if codes else 1, dtype=np.int64), 1
+    for column, length in zip(codes, lengths, strict=True):
+        if size * length > MOST_PLACES:
+            known, place = np.unique(place, return_inverse=True)
+            size = known.size
+        place = place * length
+        place += column
+        size *= length
+    return place
+
+
+def _sum_in_array(
+    places: NDArray[np.int64], size: int
+) -> tuple[NDArray[np.int64], Callable[[NDArray], NDArray]]:  # type: ignore[type-arg]
+    """Where each group stands first, in the order of places, and how a column is added up."""
+    row = np.full(size, -1, dtype=np.int64)
+    row[places[::-1]] = np.arange(places.size - 1, -1, -1)
+    occupied = np.flatnonzero(row >= 0)
+
+    def total(column: NDArray) -> NDArray:  # type: ignore[type-arg]
+        dense = np.zeros(size, dtype=column.dtype)
+        np.add.at(dense, places, column)
+        return dense[occupied]
+
+    return row[occupied], total
+
+
+def _sum_by_sorting(places: NDArray[np.int64]) -> tuple[NDArray[np.int64], Callable[[NDArray], NDArray]]:  # type: ignore[type-arg]
+    """The same for places that are too many for an array."""
+    order = np.argsort(places, kind="stable")
+    ordered = places[order]
+    starts = np.flatnonzero(np.r_[True, ordered[1:] != ordered[:-1]])
+    return order[starts], lambda column: np.add.reduceat(column[order], starts)
+
+
+#: Groups that one aggregate may bring, at most, unless a single category brings more.
+AT_ONCE = 2**22
+
+
+@dataclass(frozen=True, slots=True)
+class _Layer:
+    """Disjoint outputs of a dimension.
+
+    Args:
+        output: For each base category its place in the layer; -1 where it is in none.
+        first: The place of the layer's first output in the dimension.
+        length: How many places there are.
+    """
+
+    output: NDArray[np.int32]
+    first: int
+    length: int
+
+    @property
+    def merges(self) -> bool:
+        """Whether two base categories share an output."""
+        used = self.output[self.output >= 0]
+        return np.unique(used).size < used.size
+
+
+def wide_blocks(
+    engine: Engine, shape: TableShape, *, weights: bool = False, sums: tuple[str, ...] = ()
+) -> Iterator[SparseCells]:
+    """The cells in which somebody is, each once; the code of a cell is its flat place in the table, ascending in a block.
+
+    Args:
+        engine: What counts.
+        shape: Which cells; their number must fit 63 bits.
+        weights: Add up the weights too.
+        sums: Further stored columns to add up.
+    """
+    query = replace(query_of(shape), weights=weights, sums=sums)
+    records = int(engine.aggregate(AggregateQuery(query.group_by[:1], query.filters)).counts.sum())
+    axes = tuple(range(len(shape.dimensions)))
+    layers = [_layers(dimension) for dimension in shape.dimensions]
+    for cells, lengths, few in _pieces(engine, query, shape, axes, layers, records):
+        order = sorted(axes, key=lambda axis: -lengths[axis])
+        for block, firsts in _walk(cells, lengths, (0,) * len(axes), order, few):
+            yield _to_flat_positions(block, firsts, shape)
+
+
+def _pieces(
+    engine: Engine,
+    query: AggregateQuery,
+    shape: TableShape,
+    axes: tuple[int, ...],
+    layers: list[list[_Layer]],
+    records: int,
+) -> Iterator[tuple[SparseCells, tuple[int, ...], list[list[_Layer]]]]:
+    """Groups by some axes, at most about AT_ONCE of them, with the layers that are made of them; all others are totals."""
+    lengths = tuple(len(d.base) if axis in axes else 1 for axis, d in enumerate(shape.dimensions))
+    groups = min(records, math.prod(lengths))
+    if groups <= AT_ONCE or len(axes) == 1:
+        yield _all_axes(engine.aggregate(query), axes, len(lengths)), lengths, layers
+        return
+    split = max(axes, key=lambda axis: lengths[axis])
+    dimension, others = shape.dimensions[split], tuple(axis for axis in axes if axis != split)
+    fine = [layer for layer in layers[split] if not layer.first]
+    for codes in _slices(dimension, max(1, lengths[split] * AT_ONCE // groups)):
+        few = replace(query, filters=(*query.filters, (dimension.name, codes)))
+        cells = _all_axes(engine.aggregate(few), axes, len(lengths))
+        yield cells, lengths, [*layers[:split], fine, *layers[split + 1 :]]
+    if dimension.total:
+        without = replace(query, group_by=tuple(shape.dimensions[axis].name for axis in others))
+        total = [layer for layer in layers[split] if layer.first or not dimension.outputs]
+        rest = [*layers[:split], total, *layers[split + 1 :]]
+        yield from _pieces(engine, without, shape, others, rest, records)
+
+
+def _slices(dimension: Dimension, size: int) -> Iterator[tuple[int, ...]]:
+    """The base categories of a dimension's outputs, some at a time; what lies in one output stays together."""
+    members: list[int] = []
+    for output in dimension.outputs:
+        if output.depth == 0:
+            members += output.members
+        if len(members) >= size:
+            yield tuple(members)
+            members = []
+    if members:
+        yield tuple(members)
+
+
+def _all_axes(cells: SparseCells, axes: tuple[int, ...], count: int) -> SparseCells:
+    """Groups by some axes, with one category of each other axis."""
+    known = dict(zip(axes, cells.codes, strict=True))
+    nothing = np.zeros(cells.counts.size, dtype=np.uint8)
+    codes = tuple(known.get(axis, nothing) for axis in range(count))
+    return SparseCells(codes, cells.counts, cells.key_sums, cells.weight_sums, cells.sums)
+
+
+def _layers(dimension: Dimension) -> list[_Layer]:
+    """The layers of a dimension: outputs of one depth are disjoint; the total is a layer by itself."""
+    found = []
+    for depth in sorted({output.depth for output in dimension.outputs}):
+        output = np.full(len(dimension.base), -1, dtype=np.int32)
+        for place, each in enumerate(dimension.outputs):
+            if each.depth == depth:
+                output[list(each.members)] = place
+        found.append(_Layer(output, 0, len(dimension.outputs)))
+    if dimension.total:
+        found.append(_Layer(np.zeros(len(dimension.base), dtype=np.int32), len(dimension.outputs), 1))
+    return found
+
+
+def _walk(
+    cells: SparseCells,
+    lengths: tuple[int, ...],
+    firsts: tuple[int, ...],
+    order: list[int],
+    layers: list[list[_Layer]],
+) -> Iterator[tuple[SparseCells, tuple[int, ...]]]:
+    """The blocks below a point of the tree."""
+    if not order:
+        yield cells, firsts
+        return
+    axis, rest = order[0], order[1:]
+    for layer in layers[axis]:
+        now = (*lengths[:axis], layer.length, *lengths[axis + 1 :])
+        there = (*firsts[:axis], layer.first, *firsts[axis + 1 :])
+        alone = lengths[axis] == 1  # nothing of it can fall together
+        yield from _walk(_in_layer(cells, axis, layer, now, alone=alone), now, there, rest, layers)
+
+
+def _in_layer(
+    cells: SparseCells, axis: int, layer: _Layer, lengths: tuple[int, ...], *, alone: bool
+) -> SparseCells:
+    """The groups with one dimension put into a layer, those that fall together added up."""
+    output = layer.output[cells.codes[axis]]
+    codes = (*cells.codes[:axis], output, *cells.codes[axis + 1 :])
+    found = SparseCells(codes, cells.counts, cells.key_sums, cells.weight_sums, cells.sums)
+    inside = output >= 0
+    found = found if inside.all() else found.rows(inside)
+    return sum_groups(found, lengths) if layer.merges and not alone else found
+
+
+def _to_flat_positions(cells: SparseCells, firsts: tuple[int, ...], shape: TableShape) -> SparseCells:
+    """The groups of a block by their flat places, in order."""
+    place = np.zeros(cells.counts.size, dtype=np.int64)
+    for codes, first, length in zip(cells.codes, firsts, shape.lengths, strict=True):
+        place *= length
+        place += codes.astype(np.int64) + first
+    found = SparseCells((place,), cells.counts, cells.key_sums, cells.weight_sums, cells.sums)
+    return found.rows(np.argsort(place, kind="stable"))

@@ -1,0 +1,157 @@
+"""The anchors of a fitted table: the tables that it agrees with (`fit_to`), and which of its cells they decide.
+
+The tables of the set are made one after the other, each fitted to those before it, so that they agree among themselves.
+A cell of the asked table is decided by an anchor where it is a sum of that one's cells: the people of every
+variable are whole categories there, and every variable that the anchor does not have counts everybody.
+
+    asked   area x sex x age      anchor   area x sex      decided   every (area, sex, total), and their sums
+
+They are questions like any other: the rules judge them, and under `dp` they must be covered. Only released numbers are
+read here.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from discreet.additivity.fitting import PublishedCells
+from discreet.model.grammar import NO_TABLES, variables_of
+from discreet.model.hierarchy import ancestors, is_level_of
+from discreet.model.request import TableRequest
+from discreet.model.universe import dp_terms
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from discreet.model.dataset import Dataset
+    from discreet.model.release import Release
+    from discreet.model.shape import Dimension, TableShape
+
+
+def anchor_requests(asked: TableRequest, dataset: Dataset) -> tuple[TableRequest, ...]:
+    """The tables that a canonical request is fitted to, in their order; those before it, if it is one of them."""
+    if (asked.additivity or dataset.protection.additivity) != "fitted":
+        return ()
+    words = asked.fit_to or dataset.protection.fit_to
+    tables = [variables_of(word) for word in words if word != NO_TABLES]
+    own = next((at for at, names in enumerate(tables) if _is_table(asked, names)), len(tables))
+    return tuple(
+        TableRequest(
+            asked.dataset, rows=names, measure=asked.measure, additivity="fitted", fit_to=(NO_TABLES,)
+        )
+        for names in tables[:own]
+    )
+
+
+def _is_table(asked: TableRequest, names: tuple[str, ...]) -> bool:
+    """Whether a request asks for the very table of these variables."""
+    plain = asked.totals and not (asked.filters or asked.groups or asked.levels)
+    return plain and set(asked.variables) == set(names)
+
+
+def anchor_cells(shape: TableShape, dataset: Dataset, anchors: Sequence[Release]) -> PublishedCells | None:
+    """Which cells of a table the anchors decide, and their values; None if there are no anchors."""
+    if not anchors:
+        return None
+    where, values = np.zeros(shape.lengths, dtype=np.bool_), np.zeros(shape.lengths, dtype=np.int64)
+    for release in anchors:
+        decided, sums = _cells_of_anchor(shape, dataset, release)
+        values[decided], where[decided] = sums[decided], True
+    return PublishedCells(
+        where, values, tuple(" x ".join(d.label.lower() for d in each.dimensions) for each in anchors)
+    )
+
+
+def with_exact(
+    kept: PublishedCells | None, values: NDArray[np.int64], exact: NDArray[np.bool_], dataset: Dataset
+) -> PublishedCells | None:
+    """The same with the exact numbers of a declared level: a fitted table keeps them, too.
+
+    A public number of records alone is fitted as before: numbers that were published stay as they are.
+    """
+    held = dp_terms(dataset)[0].held if dataset.protection.is_dp else ()
+    if not held or not exact.any():
+        return kept
+    before = PublishedCells(np.zeros_like(exact), values) if kept is None else kept
+    where = before.where | exact
+    tables = dict.fromkeys((*before.tables, *(dataset.variable(name).label.lower() for name in held)))
+    return PublishedCells(where, np.where(exact, values, before.values), tuple(tables))
+
+
+def _cells_of_anchor(
+    shape: TableShape, dataset: Dataset, release: Release
+) -> tuple[NDArray[np.bool_], NDArray[np.int64]]:
+    """The cells that one anchor decides, and the sums of its cells there."""
+    table = release.values[tuple(slice(0, -1) for _ in release.dimensions)]
+    good = [_counts_everybody(dimension) for dimension in shape.dimensions]
+    used: list[int] = []
+    sizes = [1] * len(good)
+    related = [_matching_axes(shape, dataset, dimension.name) for dimension in release.dimensions]
+    filters = [
+        f.name
+        for f in shape.filters
+        if not any(is_level_of(dataset, f.name, d.name) for d in release.dimensions)
+    ]
+    sound = not filters and all(len(parts) <= 1 for parts in related)
+    nothing = np.zeros(shape.lengths, dtype=np.bool_), np.zeros(shape.lengths, dtype=np.int64)
+    if not sound:
+        return nothing
+    for at, (dimension, parts) in enumerate(zip(release.dimensions, related, strict=True)):
+        axis, name, members = (
+            parts[0] if parts else (None, dimension.name, [tuple(range(len(dimension.base)))])
+        )
+        matrix, whole = _sums(dataset, name, members, dimension.name)
+        table = np.moveaxis(np.tensordot(matrix, table, axes=(1, at)), 0, at)
+        if axis is None and not whole.all():
+            return nothing
+        if axis is not None:
+            good[axis], sizes[axis] = whole, whole.size
+            used.append(axis)
+    if len(set(used)) != len(used):
+        return nothing
+    shown = [at for at, parts in enumerate(related) if parts and parts[0][0] is not None]
+    hidden = tuple(at for at in range(table.ndim) if at not in shown)
+    laid = table.sum(axis=hidden).transpose(np.argsort(used)).reshape(sizes)
+    decided = np.ones(shape.lengths, dtype=np.bool_)
+    for axis, flags in enumerate(good):
+        decided &= flags.reshape([-1 if each == axis else 1 for each in range(decided.ndim)])
+    return decided, np.broadcast_to(laid, shape.lengths)
+
+
+def _matching_axes(
+    shape: TableShape, dataset: Dataset, name: str
+) -> list[tuple[int | None, str, list[tuple[int, ...]]]]:
+    """What of a table looks at a variable or another level of it: the axis or None for a filter, and its categories."""
+    axes = [
+        (axis, dimension.name, dimension.members())
+        for axis, dimension in enumerate(shape.dimensions)
+        if is_level_of(dataset, dimension.name, name)
+    ]
+    filters = [(None, f.name, [f.members]) for f in shape.filters if is_level_of(dataset, f.name, name)]
+    return [*axes, *filters]
+
+
+def _counts_everybody(dimension: Dimension) -> NDArray[np.bool_]:
+    """Which places of an axis count everybody."""
+    return np.array([len(members) == len(dimension.base) for members in dimension.members()])
+
+
+def _sums(
+    dataset: Dataset, name: str, members: list[tuple[int, ...]], onto: str
+) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
+    """For each set of categories of a variable the categories of the anchor that it adds up, and whether it is a sum."""
+    up, down = ancestors(dataset, onto, name), ancestors(dataset, name, onto)
+    chosen = np.zeros((len(members), len(dataset.variable(name))), dtype=np.int64)
+    for line, each in enumerate(members):
+        chosen[line, list(each)] = 1
+    if down is None:  # the same variable, or a finer level is in the anchor
+        matrix = chosen if up is None else chosen[:, up]
+        return matrix, np.ones(len(members), dtype=np.bool_)
+    parts = np.zeros((len(dataset.variable(onto)), chosen.shape[1]), dtype=np.int64)
+    parts[down, np.arange(down.size)] = 1
+    matrix = (chosen @ parts.T == parts.sum(axis=1)).astype(np.int64)
+    return matrix, matrix @ parts.sum(axis=1) == chosen.sum(axis=1)

@@ -1,0 +1,192 @@
+"""Check a request: once, before a record is read. A `Question` is a request that may be answered.
+
+    request -> readable, canonical, shape -> rules of shape -> cover (what answers it, what it costs) -> Question
+
+A face may hold a `Question`: it tells the request, its shape and its title. What can count it is behind a private
+name; `pipeline.answer` alone uses it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from discreet.ledger.requester import count_free_groups
+from discreet.model.release import table_title
+from discreet.model.request import canonical
+from discreet.model.shape import table_shape
+from discreet.release.anchors import anchor_requests
+from discreet.release.measures import measure_kind
+from discreet.release.verdicts import shapes_to_count
+from discreet.rules.rule_set import is_metered, refuse_by_rules
+from discreet.rules.suppression import list_areas
+from discreet.rules.verdict import needs_table
+
+if TYPE_CHECKING:
+    from discreet.ledger.requester import Requester
+    from discreet.model.dataset import Dataset
+    from discreet.model.request import TableRequest
+    from discreet.model.shape import TableShape
+    from discreet.protect.protector import Protector
+    from discreet.release.measures import MeasureKind
+    from discreet.workspace.workspace import StoredDataset
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class ParsedRequest:
+    """A request that can be read: canonical, with its measure, its shape and the request that is counted for it."""
+
+    request: TableRequest
+    kind: MeasureKind
+    shape: TableShape
+    counted: TableRequest
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class CheckedRequest:
+    """A request that may be answered: readable, canonical, allowed by its shape; nothing is counted yet.
+
+    Args:
+        dataset: The public description.
+        digest: Which version answers.
+        asked: The request as it is understood.
+        metered: The answer was allowed to one account: nobody may keep it for others.
+        anchors: The tables that it is fitted to, in their order.
+    """
+
+    dataset: Dataset
+    digest: str
+    asked: ParsedRequest
+    metered: bool
+    anchors: tuple[CheckedRequest, ...]
+    _stored: StoredDataset
+    _protector: Protector
+
+    @property
+    def request(self) -> TableRequest:
+        """The canonical request."""
+        return self.asked.request
+
+    @property
+    def shape(self) -> TableShape:
+        """Which cells the answer has."""
+        return self.asked.shape
+
+    @property
+    def cells(self) -> int:
+        """How many cells the answer has, totals included."""
+        return self.shape.cells
+
+    @property
+    def lasting(self) -> bool:
+        """Whether the answer is the same for everybody from now on: nothing is counted or charged for an account."""
+        return not self.metered and not any(each._protector.unpaid for each in (self, *self.anchors))  # noqa: SLF001 - ours
+
+    @property
+    def additivity(self) -> str:
+        """How totals relate to their parts."""
+        return self.request.additivity or self.dataset.protection.additivity
+
+    @property
+    def title(self) -> str:
+        """The title of the answer."""
+        return title_of(self.dataset, self.asked)
+
+    def __repr__(self) -> str:
+        return f"<Question: {self.title}>"
+
+
+def unlock(question: CheckedRequest) -> tuple[StoredDataset, Protector]:
+    """What can count a question: for the modules of `answer` alone."""
+    return question._stored, question._protector  # noqa: SLF001 - this is the lock
+
+
+def title_of(dataset: Dataset, asked: ParsedRequest) -> str:
+    """What is counted, by what; known before anything is counted."""
+    return table_title(dataset, asked.shape.dimensions, asked.request, asked.kind.measure)
+
+
+def parse_request(dataset: Dataset, request: TableRequest) -> ParsedRequest:
+    """Understand a request, or say what is wrong with it.
+
+    Raises:
+        BadRequest, UnknownVariable, UnknownCategory: The request cannot be read.
+    """
+    kind = measure_kind(request.measure)
+    asked = canonical(request, dataset)
+    missing = kind.measure.refuse(dataset)
+    if missing is not None:
+        raise missing
+    return ParsedRequest(asked, kind, table_shape(asked, dataset), kind.counted(asked, dataset))
+
+
+def check_request(
+    stored: StoredDataset,
+    request: TableRequest,
+    asker: Requester | None = None,
+    most_cells: int | None = None,
+) -> CheckedRequest:
+    """Check a request against its dataset and the rules of shape, before a record is read.
+
+    Groups of one's own that a rule counts are counted here, for the account that asks.
+
+    Args:
+        stored: The version that is asked.
+        request: What is asked.
+        asker: Who asks.
+        most_cells: In place of `max_cells`, where the table is not laid out (`nonzero.py`).
+
+    Raises:
+        BadRequest, UnknownVariable, UnknownCategory: The request cannot be read.
+        Refused: A rule does not allow it; the message says which and what to do.
+    """
+    return apply_rules(stored, parse_listed_request(stored, request), asker, most_cells)
+
+
+def parse_listed_request(stored: StoredDataset, request: TableRequest) -> ParsedRequest:
+    """Understand a request: where a rule may withhold areas, it shows every area that it names.
+
+    Raises:
+        BadRequest, UnknownVariable, UnknownCategory: The request cannot be read.
+    """
+    asked = parse_request(stored.dataset, request)
+    if not needs_table(stored.rules, asked.counted, stored.dataset):
+        return asked
+    whole = list_areas(asked.request, stored.dataset)
+    return asked if whole == asked.request else parse_request(stored.dataset, whole)
+
+
+def apply_rules(
+    stored: StoredDataset, asked: ParsedRequest, asker: Requester | None = None, most_cells: int | None = None
+) -> CheckedRequest:
+    """The question of a request that was read.
+
+    Raises:
+        Refused: A rule does not allow it, or nothing covers it.
+    """
+    _refuse_strata_request(stored, asked)
+    metered = is_metered(asked.request, stored.rules)
+    if asker is not None and metered:
+        with count_free_groups(asker, asked.request) as meter:
+            refuse_by_rules(
+                asked.request,
+                asked.shape,
+                stored.dataset,
+                stored.rules,
+                meter=meter,
+                account=asker.account,
+                most_cells=most_cells,
+            )
+    else:
+        refuse_by_rules(asked.request, asked.shape, stored.dataset, stored.rules, most_cells=most_cells)
+    shapes = shapes_to_count(stored, asked.counted, asked.shape)
+    protector = stored.protector.cover(asked.counted, shapes, asker)
+    anchors = tuple(check_request(stored, each) for each in anchor_requests(asked.request, stored.dataset))
+    return CheckedRequest(stored.dataset, stored.digest, asked, metered, anchors, stored, protector)
+
+
+def _refuse_strata_request(stored: StoredDataset, asked: ParsedRequest) -> None:
+    """A table made stratum by stratum must be allowed with its strata shown."""
+    if asked.counted != asked.request:
+        shape = table_shape(asked.counted, stored.dataset)
+        refuse_by_rules(asked.counted, shape, stored.dataset, stored.rules)

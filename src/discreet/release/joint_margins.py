@@ -1,0 +1,338 @@
+"""Many margins of a dataset released together: planned, charged to its budget, counted, and given keyed noise.
+
+    plan -> rehearse -> check every margin -> charge -> count -> noise -> verdicts -> a Release for each margin
+
+The plan and everything that can go wrong with it depend on the wanted margins and the budget alone: a rehearsal on an
+empty table comes before the charge, so that nothing is charged that cannot be answered. The same margins at the same
+budget by the same method have the same name in the ledger, the same noise and the same numbers, and cost nothing
+twice. True counts exist between `tabulate` and `plan.release`; nothing that is returned compares with them. Each
+margin must be allowed by the rules of shape, and the rules on counts look at its own noisy cells.
+
+Source: docs/methods/margins-advice.md; docs/methods/dp.md, Theorem 2 (what is charged).
+"""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from discreet.errors import BadDescription, BadRequest, Refused
+from discreet.ledger.entries import Charge, canonical_request, records_name
+from discreet.margins.holistic import Holistic
+from discreet.margins.margin_set import MarginSet, overall_error, parse_margins
+from discreet.margins.study import Run, Study, advise, plan_of
+from discreet.model.privacy_budget import FAILURE_UNIT, read_amount
+from discreet.model.release import WITHHELD, Release
+from discreet.model.request import TableRequest
+from discreet.model.universe import canonical_margin
+from discreet.noise.identity import mechanism_name
+from discreet.noise.table_distribution import UnstatedDistribution
+from discreet.privacy.claim import float_down, float_up, group_delta
+from discreet.protect.promise import refuse_small_errors
+from discreet.records.tabulate import tabulate
+from discreet.release.checked_request import parse_request
+from discreet.release.notes import joint_note
+from discreet.release.verdicts import joint_verdict
+from discreet.rules.rule_set import refuse_by_rules
+from discreet.rules.suppression import layout_for
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from numpy.typing import NDArray
+
+    from discreet.ledger.entries import Receipt
+    from discreet.margins.margin_set import Axes
+    from discreet.margins.study import MarginMethod
+    from discreet.model.dataset import Dataset
+    from discreet.model.shape import TableShape
+    from discreet.noise.table import NoiseTable
+    from discreet.protect.dp_protector import DpProtector
+    from discreet.release.checked_request import ParsedRequest
+    from discreet.rules.verdict import Verdict
+    from discreet.workspace.workspace import StoredDataset
+
+#: Released numbers are written with so many decimals: what a program adds up last differs between machines.
+DECIMALS = 6
+
+
+@dataclass(frozen=True)
+class JointMargins:
+    """A wish for many margins of a dataset at a budget.
+
+    Args:
+        stored: The version that is asked, under `dp`.
+        wanted: The margins.
+        method: One of `margins.advice.METHODS`.
+        epsilon: What all of them together may cost a record: the decimal that was written.
+        delta: Above 0: Gaussian noise is allowed.
+        weights: How much each margin counts: `cells`, `tables` or numbers.
+    """
+
+    stored: StoredDataset
+    wanted: MarginSet
+    method: str
+    epsilon: Fraction
+    delta: Fraction = Fraction(0)
+    weights: str | Mapping[Axes, float] = "cells"
+
+    @classmethod
+    def of(
+        cls,
+        stored: StoredDataset,
+        wanted: MarginSet,
+        method: str,
+        epsilon: object,
+        delta: object = 0,
+        weights: str | Mapping[Axes, float] = "cells",
+    ) -> JointMargins:
+        """A wish whose epsilon and delta are numbers as somebody wrote them."""
+        loss, failure = read_amount(epsilon, "epsilon"), read_amount(delta, "delta", FAILURE_UNIT)
+        return cls(stored, wanted, method, loss, failure, weights)
+
+    @property
+    def _dp(self) -> DpProtector:
+        dp = self.stored.dp
+        if dp is None:
+            raise BadRequest(
+                f'"{self.stored.dataset.id}" has no privacy budget that margins could be charged to.',
+                'Only datasets with the method "dp" have one.',
+            )
+        return dp
+
+    def study(self) -> Study:
+        """The plan and the advice before anything is spent; no record is read."""
+        terms = self._dp.plan.terms
+        if terms.neighbours == "replace-one" and not terms.known_total:
+            raise BadDescription(
+                "Margins for replace-one neighbours tell the number of records, which is not declared public.",
+                'Write invariants = ["n"] in [protection.budget].',
+            )
+        chosen = {"neighbours": terms.neighbours, "weights": self.weights}
+        # Rounded down: the plan never spends more than the decimals that are charged.
+        budget = float_down(self.epsilon), float_down(self.delta)
+        plan = plan_of(self.method, self.wanted, *budget, **chosen)  # type: ignore[arg-type]
+        advice = advise(self.wanted, *budget, **chosen)  # type: ignore[arg-type]
+        refuse_small_errors(terms, (plan.expected_error(margin) for margin in self.wanted.margins))
+        return Study(self.method, plan, budget[1], overall_error(plan, self.weights), advice, ())
+
+    def advice_document(self) -> dict[str, Any]:
+        """What each method's error will be, and what the chosen one would charge."""
+        found = self.study()
+        return {
+            **found.as_json(),
+            **self._charged(self.charge(found.plan), None),
+            "notes": list(found.notes()),
+        }
+
+    def release(self, account: str | None = None) -> JointRelease:
+        """Check every margin, charge all of them, count and release.
+
+        Args:
+            account: Who pays from a share of their own; None for the custodian.
+
+        Raises:
+            Refused: By the shape of a margin; nothing was charged.
+            BudgetSpent: Nothing was charged, nothing was read.
+            LedgerUnusable: The ledger has forgotten the version: what is left is not known.
+        """
+        self._dp.refuse_uncharged()
+        found = self.study()
+        asked = {margin: self._check(margin) for margin in self.wanted.margins}
+        charge = self.charge(found.plan, account)
+        receipt = self._dp.ledger.charge(charge)
+        exact = {margin: self._counts(asked[margin]) for margin in self.wanted.margins}
+        run = _run(found.plan, exact, _KeyedNoise(self._dp, charge.request))
+        notes = (joint_note(), *found.notes())
+        releases = {m: self._released(asked[m], run.margins[m], notes) for m in self.wanted.margins}
+        paid = self._charged(charge, receipt)
+        return JointRelease(replace(found, runs=(run,)), releases, paid)
+
+    def _check(self, margin: Axes) -> ParsedRequest:
+        """A margin as a request: it must be allowed like any other table."""
+        dataset = self.stored.dataset
+        names = tuple(self.wanted.names[j] for j in margin)
+        self._dp.refuse_excluded(canonical_margin(names, dataset))
+        asked = parse_request(dataset, TableRequest(dataset.id, names, totals=False))
+        refuse_by_rules(asked.request, asked.shape, dataset, self.stored.rules)
+        return asked
+
+    def _released(self, asked: ParsedRequest, table: NDArray[Any], notes: tuple[str, ...]) -> Release:
+        """One margin as a release: its rules, its note, its promise."""
+        stored, shape = self.stored, asked.shape
+        noisy = np.rint(table).astype(np.int64)
+        verdict = joint_verdict(stored, asked.request, shape, noisy)
+        withheld = _suppression(verdict, shape, stored.dataset)
+        return Release(
+            dataset=stored.dataset,
+            digest=stored.digest,
+            request=asked.request,
+            dimensions=shape.dimensions,
+            values=np.where(withheld, 0, table),
+            noisy=np.where(withheld, 0, noisy),
+            status=np.where(withheld, WITHHELD, 0).astype(np.uint8),
+            law=UnstatedDistribution(shape.lengths),
+            notes=notes,
+            promise=self._dp.promise(stored.dataset),
+            verdict=None if verdict is None else verdict.as_json(),
+        )
+
+    def charge(self, plan: MarginMethod, account: str | None = None) -> Charge:
+        """What the margins cost a person, named by everything that decides them."""
+        dp, dataset = self._dp, self.stored.dataset
+        terms, source = dp.plan.terms, dp.source
+        if terms.composition != "basic":
+            raise BadRequest(
+                f"Margins are charged in epsilon and delta, and the budget's rule is {terms.composition}.",
+                'Only a budget with rule = "basic" can pay for them.',
+            )
+        promised = Fraction(0) if isinstance(plan, Holistic) or not plan.delta else self.delta
+        failure = promised + Fraction(plan.cut_delta)
+        records = records_name(dataset.id, source.version, source.fingerprint)
+        r = terms.records_per_unit
+        how = [
+            self.method,
+            float(self.epsilon),
+            float(self.delta),
+            terms.neighbours,
+            r,
+            self._weights(),
+            self._noise_of(plan),
+        ]
+        listed = [[self.wanted.names[j] for j in margin] for margin in self.wanted.margins]
+        request = canonical_request("margins", dataset.id, source.version, records, sorted(listed), how)
+        if r > 1:
+            failure = Fraction(group_delta(float_up(failure), float_up(self.epsilon), r))
+        return Charge(terms.name, request, r * self.epsilon, failure, account)
+
+    def _noise_of(self, plan: MarginMethod) -> str:
+        """A hash of every noise table that the plan looks up, found by a rehearsal on an empty table.
+
+        A newer solver may find slightly other scales: that is other noise, and a charge of its own.
+        """
+        rehearsal = _Rehearsal()
+        _run(plan, _empty(self.wanted), rehearsal)
+        return hashlib.sha256(canonical_request(*sorted(rehearsal.tables)).encode()).hexdigest()
+
+    def _weights(self) -> object:
+        if isinstance(self.weights, str):
+            return self.weights
+        return sorted([list(margin), weight] for margin, weight in self.weights.items())
+
+    def _counts(self, asked: ParsedRequest) -> NDArray[np.int64]:
+        """The true counts of a margin, its variables in the order of their axes."""
+        return np.ascontiguousarray(tabulate(self.stored.engine, asked.shape).counts)
+
+    def _charged(self, charge: Charge, receipt: Receipt | None) -> dict[str, Any]:
+        paid = receipt is not None and receipt.repeat
+        return {
+            "dataset": self.stored.dataset.id,
+            "epsilon": float(self.epsilon),
+            "delta": float(self.delta),
+            "charged": {
+                "family": charge.budget,
+                "epsilon": 0.0 if paid else float(charge.booked[0]),
+                "delta": 0.0 if paid else float(charge.booked[1]),
+                "repeat": paid,
+                "spent": receipt is not None,
+                "left": None if receipt is None else float(receipt.left[0]),
+            },
+        }
+
+
+@dataclass(frozen=True)
+class JointRelease:
+    """Margins that were released together.
+
+    Args:
+        study: What was planned and what was released.
+        releases: Each margin as a table that leaves.
+        paid: What was charged, as data.
+    """
+
+    study: Study
+    releases: Mapping[Axes, Release]
+    paid: Mapping[str, Any]
+
+    def document(self) -> dict[str, Any]:
+        """All of it with its documented keys; a withheld number is null."""
+        wanted = self.study.plan.wanted
+        document = self.study.as_json()
+        margins = {wanted.label(margin): _nested_list(release) for margin, release in self.releases.items()}
+        document["runs"][0] |= {"max_l1": None, "margins": margins}
+        dataset = next(iter(self.releases.values())).dataset
+        names = [wanted.names[j] for j in sorted({j for margin in wanted.margins for j in margin})]
+        return {
+            **document,
+            **self.paid,
+            "categories": {name: list(dataset.variable(name).codes) for name in names},
+            "notes": [joint_note(), *self.study.notes()],
+        }
+
+
+def _nested_list(release: Release) -> list[Any]:
+    """The values as nested lists, null where nothing is released."""
+    if not release.missing.any():
+        plain: list[Any] = release.values.tolist()
+        return plain
+    cells = release.values.astype(object)
+    cells[release.missing] = None
+    listed: list[Any] = cells.tolist()
+    return listed
+
+
+def _suppression(verdict: Verdict | None, shape: TableShape, dataset: Dataset) -> NDArray[np.bool_]:
+    """Which cells of a margin are withheld; all of them where the table fails as a whole: it is paid for already."""
+    try:
+        return layout_for(verdict, shape, dataset, "independent").withheld
+    except Refused:
+        return np.ones(shape.lengths, dtype=np.bool_)
+
+
+def dataset_margins(dataset: Dataset, wanted: str) -> MarginSet:
+    """Margins of a dataset as people write them: "sex*age,sex*region"; only the variables that are named."""
+    named = {part.strip() for word in wanted.split(",") for part in word.split("*") if part.strip()}
+    for name in sorted(named):
+        dataset.variable(name)
+    names = [variable.name for variable in dataset.variables if variable.name in named]
+    asked = parse_margins(wanted, names, [len(dataset.variable(name)) for name in names])
+    return replace(asked, margins=tuple(sorted(asked.margins)))
+
+
+def _run(plan: MarginMethod, exact: Mapping[Axes, NDArray[np.int64]], source: Any) -> Run:
+    """The plan's release as one run; nothing of it compares with the true counts."""
+    if isinstance(plan, Holistic):
+        released = plan.release(exact, source)
+        return Run(released.sample_size, 0.0, released.lp_b, released.margins)
+    margins = {margin: np.round(table, DECIMALS) for margin, table in plan.release(exact, source).items()}
+    return Run(round(float(margins[plan.wanted.margins[0]].sum()), DECIMALS), 0.0, None, margins)
+
+
+def _empty(wanted: MarginSet) -> dict[Axes, NDArray[np.int64]]:
+    return {margin: np.zeros(wanted.margin_shape(margin), dtype=np.int64) for margin in wanted.margins}
+
+
+class _Rehearsal:
+    """No noise, and a list of what would have been looked up."""
+
+    def __init__(self) -> None:
+        self.tables: list[tuple[str, str]] = []
+
+    def __call__(self, table: NoiseTable, name: str, size: int) -> NDArray[np.int64]:
+        self.tables.append((name, mechanism_name(table)))
+        return np.zeros(size, dtype=np.int64)
+
+
+@dataclass(frozen=True)
+class _KeyedNoise:
+    """Noise keyed by the secret, the records, the noise table, the whole request and the name of the thing."""
+
+    dp: DpProtector
+    request: str
+
+    def __call__(self, table: NoiseTable, name: str, size: int) -> NDArray[np.int64]:
+        return self.dp.source.named(table, (self.request, name), size)

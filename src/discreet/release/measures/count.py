@@ -1,0 +1,20 @@
+"""The measure `count`: people counted. What is shown is what the noise left."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from discreet.model.measure import COUNT
+from discreet.release.measures import MeasureKind, MeasureValues
+
+if TYPE_CHECKING:
+    from discreet.model.exact import ExactTable
+    from discreet.protect.protector import NoisyCells
+    from discreet.release.checked_request import CheckedRequest
+
+
+def _show(_question: CheckedRequest, _exact: ExactTable | None, cells: NoisyCells) -> MeasureValues:
+    return MeasureValues(cells.noisy)
+
+
+MEASURE = MeasureKind(COUNT, _show, spends=True, cellwise=lambda _dataset: True)

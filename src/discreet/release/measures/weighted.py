@@ -1,0 +1,354 @@
+"""The sampling variance of a table's weighted counts, from its exact cells and the design of the survey. Secret.
+
+Without strata and clusters, and with replicate weights, all sums come from the pass that counted the table. Strata
+and clusters need the sample unit by unit, which is a second aggregate.
+
+The measure `weighted`: people represented, from noisy sample counts, by the survey's declared form.
+
+Every form is a function of noisy counts and public weights: `average-weight` and `public-strata` of the noisy
+counts of records, `largest-weight` of the noisy counts of its steps (`release/verdicts.py`), of which people of
+average weight are made for the errors. Results are rounded to whole people, halves away from zero.
+
+Beside each number stands a relative standard error, of sampling and noise together (`survey/sampling_error.py`).
+The sampling part is the cell's design effect over its noisy count. Under `dp` the design effect follows from declared
+constants, and from the noisy counts of strata where their weights are public; so it does for `largest-weight`; else from
+the design of the survey. The noise that errors include is what the form really adds, in people squared:
+
+    average-weight, invariant: V·w̄²
+    largest-weight: (V + 1/12)·w_max²     public-strata: V·Σ w_h², over the strata h in the cell
+
+Source: Shlomo, Krenzke & Li (2019), section 2; Bailie (2020), 4.1; `survey/weight_forms.py`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from discreet.errors import BadRequest
+from discreet.model.measure import Measure
+from discreet.model.messages.text import message
+from discreet.model.shape import Dimension, plain_outputs
+from discreet.model.survey import SamplingDesign
+from discreet.records.sample_rows import sample_rows
+from discreet.records.storage import SQUARES, join_squares, replicate_names, square_decimals, sum_columns
+from discreet.records.tabulate import tabulate
+from discreet.release.checked_request import unlock
+from discreet.release.measures import MeasureKind, MeasureValues
+from discreet.survey.dp_weights import average_weight, invariant, public_strata
+from discreet.survey.sampling_error import kish_effects, relative_errors, unreliable
+from discreet.survey.variance import (
+    cell_variances,
+    design_effects,
+    effect_steps,
+    effects_for_release,
+    fractions,
+    minimum_effects,
+    replicate_variance,
+    stratum_variance,
+)
+from discreet.survey.weight_forms import SurveyDesign, cautions, weight_form
+from discreet.survey.weights import nearest_quotient, times_ratio
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from numpy.typing import NDArray
+
+    from discreet.model.dataset import Dataset
+    from discreet.model.exact import ExactTable
+    from discreet.model.request import TableRequest
+    from discreet.model.survey import Survey
+    from discreet.protect.protector import NoisyCells
+    from discreet.records.engine import Engine
+    from discreet.release.checked_request import CheckedRequest
+
+
+def in_people(fixed: NDArray[np.int64], dataset: Dataset) -> NDArray[np.float64]:
+    """Fixed-point sums of weights as people."""
+    return fixed / float(10**dataset.weight_decimals)
+
+
+def design_variances(exact: ExactTable, engine: Engine, dataset: Dataset) -> NDArray[np.float64]:
+    """The variance of the weighted count of every cell, in people squared.
+
+    Args:
+        exact: With the sums of weights and of `stored_sums`.
+        engine: Where the sample is, for strata and clusters.
+        dataset: The description, with its survey.
+    """
+    survey = dataset.survey
+    if survey is None or exact.weight_sums is None:
+        raise ValueError("sampling errors need a survey and its weights")
+    design, totals = survey.design, in_people(exact.weight_sums, dataset)
+    if design.replicates:
+        columns = (in_people(exact.sum_of(name), dataset) for name in replicate_names(design))
+        return replicate_variance(totals, columns, design)
+    if design.grouped:
+        rows = sample_rows(engine, exact.shape, dataset)
+        return cell_variances(rows.by_cell(), rows.units, design, exact.shape.lengths)
+    high, low = (exact.sum_of(name) for name in SQUARES)
+    squares = join_squares(high, low, square_decimals(dataset))
+    return np.asarray(stratum_variance(totals, squares, survey.sample_size, fractions(design, 1)[0]))
+
+
+def _show(question: CheckedRequest, exact: ExactTable | None, cells: NoisyCells) -> MeasureValues:
+    """The weighted table of a shape whose sample counts have their noise."""
+    survey = _survey_of(question.dataset)
+    design = survey_design(question.dataset, survey)
+    strata = _by_strata(question, survey) if survey.form == "public-strata" else None
+    fixed = _weighted_sums(survey, cells.noisy, strata, design)
+    form, people = weight_form(survey.form), nearest_quotient(fixed, design.scale)
+    noisy = _sample_counts(survey, cells.noisy, design)
+    effects = _effects(question, exact, replace(cells, noisy=noisy), strata, design)
+    told = relative_errors(noisy, people, effects, _noise_in_people(survey, cells, strata, design))
+    promise = (form.promise, *cautions(form, design), *_about_errors(question.dataset))
+    return MeasureValues(people, *told, unreliable(told.errors, survey.error_limit), promise)
+
+
+def _errors_are_public(dataset: Dataset) -> bool:
+    """Whether errors follow from what is public and noisy: under `dp`, of steps, and of strata with public weights."""
+    survey = _survey_of(dataset)
+    by_strata = survey.form == "public-strata" and survey.design == SamplingDesign()
+    return dataset.protection.is_dp or survey.weighted_only or by_strata
+
+
+def _about_errors(dataset: Dataset) -> tuple[str, ...]:
+    if _errors_are_public(dataset):
+        return ()
+    return (
+        message(
+            "Relative standard errors are made of noisy counts and of the design effect of the cell, "
+            "which is computed from the weights of the people in it and rounded up, by chance, to a rung "
+            "of a ladder; they are rounded up once more."
+        ),
+    )
+
+
+def _effects(
+    question: CheckedRequest,
+    exact: ExactTable | None,
+    cells: NoisyCells,
+    strata: Strata | None,
+    design: SurveyDesign,
+) -> NDArray[np.float64]:
+    """The design effect of each cell."""
+    dataset, declared = question.dataset, kish_effects(cells.noisy, design)
+    if _errors_are_public(dataset):
+        return (
+            declared
+            if strata is None
+            else np.maximum(declared, strata.effects(_survey_of(dataset), cells.noisy))
+        )
+    if exact is None:
+        raise ValueError("errors from exact weights need the records")
+    without_noise = _weighted_sums(
+        _survey_of(dataset), exact.counts, None if strata is None else strata.exact(), design
+    )
+    own = design_effects(
+        design_variances(exact, unlock(question)[0].engine, dataset),
+        exact.counts,
+        in_people(_weights_of(exact), dataset),
+        in_people(without_noise, dataset),
+        cells.noisy,
+    )
+    rungs = effect_steps(own, minimum_effects(cells.noisy, design), unlock(question)[1].chances(exact))
+    return effects_for_release(rungs, cells.noisy, float(design.design_effect), ~cells.law.impossible)
+
+
+def _weights_of(exact: ExactTable) -> NDArray[np.int64]:
+    if exact.weight_sums is None:
+        raise ValueError("a weighted table needs sums of weights")
+    return exact.weight_sums
+
+
+def _sums(dataset: Dataset) -> tuple[str, ...]:
+    """What is added up in the same pass, for the errors."""
+    return () if _errors_are_public(dataset) or _survey_of(dataset).design.grouped else sum_columns(dataset)
+
+
+def _cellwise(dataset: Dataset) -> bool:
+    """Not where strata are counted one by one, or where the errors of small cells are those of the whole table."""
+    return _errors_are_public(dataset) and _survey_of(dataset).form != "public-strata"
+
+
+def weight_cautions(dataset: Dataset) -> tuple[str, ...]:
+    """What a custodian is told of the weights at load."""
+    if dataset.survey is None:
+        return ()
+    return cautions(weight_form(dataset.survey.form), survey_design(dataset, dataset.survey))
+
+
+def _survey_of(dataset: Dataset) -> Survey:
+    if dataset.survey is None:
+        raise ValueError("a weighted table needs a survey that is described")
+    return dataset.survey
+
+
+def _request_by_strata(asked: TableRequest, dataset: Dataset) -> TableRequest:
+    """The request that is counted: with the strata as layers, where people are weighted stratum by stratum."""
+    survey = _survey_of(dataset)
+    if survey.form != "public-strata" or survey.stratum is None or survey.stratum in asked.used:
+        return asked
+    return replace(asked, layers=(*asked.layers, survey.stratum))
+
+
+def _refuse(dataset: Dataset) -> BadRequest | None:
+    if dataset.survey is not None:
+        return None
+    return BadRequest(
+        message('The dataset "{id}" has no survey weights that are described.', id=dataset.id),
+        message("Ask for the measure count; a custodian adds [survey] to dataset.toml."),
+    )
+
+
+def _about(dataset: Dataset) -> str:
+    survey = _survey_of(dataset)
+    effect = message("design effect {effect:.2f}", effect=float(1 + survey.relative_variance))
+    return message(
+        "a sample of {sample:,} weighted to {population:,.0f} {unit}; {design}",
+        sample=survey.sample_size,
+        population=float(survey.population_size),
+        unit=dataset.unit,
+        design=survey.design.in_words or effect,
+    )
+
+
+def survey_design(dataset: Dataset, survey: Survey) -> SurveyDesign:
+    """The declared constants in fixed point."""
+    scale = 10**dataset.weight_decimals
+    return SurveyDesign(
+        survey.sample_size,
+        round(survey.population_size * scale),
+        dataset.weight_decimals,
+        round(survey.largest_weight * scale),
+        survey.relative_variance,
+    )
+
+
+def _noise_in_people(
+    survey: Survey, cells: NoisyCells, strata: Strata | None, design: SurveyDesign
+) -> NDArray[np.float64]:
+    """The variance of the noise in each released number, in people squared."""
+    if strata is not None:
+        return strata.noise(survey)
+    variance = cells.law.variance()
+    if survey.weighted_only:
+        # Rounding to the grid adds the variance of a uniform error of one step.
+        return np.asarray((variance + 1 / 12) * (design.largest_weight / design.scale) ** 2)
+    return np.asarray(variance * float(design.average_weight) ** 2)
+
+
+def _weighted_sums(
+    survey: Survey, noisy: NDArray[np.int64], strata: Strata | None, design: SurveyDesign
+) -> NDArray[np.int64]:
+    if strata is not None:
+        return strata.added_up(survey, design)
+    if survey.weighted_only:
+        return noisy * design.largest_weight
+    return invariant(noisy, design) if survey.form == "invariant" else average_weight(noisy, design)
+
+
+def _sample_counts(survey: Survey, noisy: NDArray[np.int64], design: SurveyDesign) -> NDArray[np.int64]:
+    """Noisy counts of records, by which errors are worked out; steps are turned into people of average weight."""
+    if not survey.weighted_only:
+        return noisy
+    average = design.average_weight * design.scale
+    step = (design.largest_weight / average).limit_denominator(10**6)
+    return times_ratio(noisy, step.numerator, step.denominator)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Strata:
+    """Noisy sample counts stratum by stratum, the strata along the last axis.
+
+    Args:
+        cells: The noisy counts and the law of their noise.
+        counts: The exact counts, where they were counted. Secret.
+        codes: The strata in the order of that axis.
+        axis: The strata's axis in the table that is shown; None where it shows none.
+        shown: Which strata each place along that axis holds; without an axis, those of every cell.
+    """
+
+    cells: NoisyCells
+    counts: NDArray[np.int64] | None
+    codes: tuple[str, ...]
+    axis: int | None
+    shown: list[tuple[int, ...]]
+
+    def added_up(self, survey: Survey, design: SurveyDesign) -> NDArray[np.int64]:
+        """The weighted counts in fixed point, from the strata's public weights."""
+        weights = np.array([round(dict(survey.stratum_weights)[code] * design.scale) for code in self.codes])
+        noisy = self.cells.noisy
+        return self._by_place(lambda few: public_strata(noisy[..., few], weights[few]))
+
+    def exact(self) -> Strata:
+        """The same without noise. Secret."""
+        if self.counts is None:
+            raise ValueError("nothing was counted")
+        return replace(self, cells=replace(self.cells, noisy=self.counts))
+
+    def _by_place(self, figure: Callable[[list[int]], NDArray[Any]]) -> NDArray[Any]:
+        """A figure of the strata that are in each cell, in the shape of the table."""
+        parts = [figure(list(members)) for members in self.shown]
+        return parts[0] if self.axis is None else np.stack(parts, axis=self.axis)
+
+    def noise(self, survey: Survey) -> NDArray[np.float64]:
+        """The variance of the noise of the weighted counts, in people squared: Σ w_h² V_h."""
+        weights, variance = self._weights(survey), self.cells.law.variance()
+        return self._by_place(lambda few: (variance[..., few] * weights[few] ** 2).sum(axis=-1))
+
+    def effects(self, survey: Survey, counts: NDArray[np.int64]) -> NDArray[np.float64]:
+        """Design effects from noisy counts and public weights: ñ Σ w_h² ñ_h / (Σ w_h ñ_h)²; 0 where nobody is."""
+        weights, noisy = self._weights(survey), np.maximum(self.cells.noisy, 0)
+        total = self._by_place(lambda few: (noisy[..., few] * weights[few]).sum(axis=-1))
+        squares = self._by_place(lambda few: (noisy[..., few] * weights[few] ** 2).sum(axis=-1))
+        return np.asarray(np.maximum(counts, 0) * squares / np.where(total > 0, total, 1) ** 2)
+
+    def _weights(self, survey: Survey) -> NDArray[np.float64]:
+        return np.array([float(dict(survey.stratum_weights)[code]) for code in self.codes])
+
+
+def _by_strata(question: CheckedRequest, survey: Survey) -> Strata:
+    """Count the sample stratum by stratum, and put noise on it."""
+    shape, (stored, protector) = question.shape, unlock(question)
+    stratum = question.dataset.variable(str(survey.stratum))
+    everything = tuple(range(len(stratum)))
+    strata = Dimension(
+        stratum.name, stratum.label, plain_outputs(stratum), everything, stratum.codes, total=False
+    )
+    finer = replace(
+        shape,
+        dimensions=(*(d for d in shape.dimensions if d.name != stratum.name), strata),
+        filters=tuple(f for f in shape.filters if f.name != stratum.name),
+    )
+    cells, counts = protector.stored(finer), None
+    if cells is None:
+        exact = tabulate(stored.engine, finer)
+        cells, counts = protector.protect(exact), exact.counts
+    axis = next((n for n, d in enumerate(shape.dimensions) if d.name == stratum.name), None)
+    if axis is None:
+        hidden = {f.name: f.members for f in shape.filters}
+        inside = [hidden.get(stratum.name, everything)]
+        return Strata(cells, counts, tuple(stratum.codes), None, inside)
+    return Strata(cells, counts, tuple(stratum.codes), axis, list(shape.dimensions[axis].members()))
+
+
+MEASURE = MeasureKind(
+    Measure(
+        "weighted",
+        label=lambda dataset: message("{unit:capital} represented", unit=dataset.unit),
+        title=lambda dataset: message("Estimated {unit}", unit=dataset.unit),
+        subject=message("The sample count behind an estimate, by itself,"),
+        has_errors=True,
+        refuse=_refuse,
+        about=_about,
+    ),
+    _show,
+    counted=_request_by_strata,
+    weights=True,
+    sums=_sums,
+    cellwise=_cellwise,
+)

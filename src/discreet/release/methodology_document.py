@@ -1,0 +1,347 @@
+"""The methodology of a dataset: how its numbers are made, what is promised, and what is not; one public document.
+
+Everything follows from the description, the noise as integers, the ledger and the history of versions. No record is
+read, and no word or number depends on one: two versions with other records differ in their digests alone.
+"""
+
+from __future__ import annotations
+
+from dataclasses import fields
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any
+
+from discreet import __version__
+from discreet.model.measure import unit_of
+from discreet.model.messages.citation import dataset_citation
+from discreet.model.messages.text import message
+from discreet.noise.files import FORMATS, content_hash
+from discreet.noise.files.document import plain
+from discreet.privacy.audit import audit_document
+from discreet.privacy.claim import float_up
+from discreet.protect.best_composition import best_claim
+from discreet.protect.plan_file import plan_text
+from discreet.protect.promise import audit_once
+from discreet.release.budget_document import budget_figures
+from discreet.release.notes import totals_note, whole_note
+from discreet.rules.rule_set import protection_rules
+from discreet.survey.weight_forms import weight_form
+from discreet.workspace.versions.history import SHORT
+from discreet.workspace.versions.version import noise_hash
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from discreet.model.dataset import Dataset
+    from discreet.model.messages.red_team import Attack
+    from discreet.model.survey import Survey
+    from discreet.noise.table import NoiseTable
+    from discreet.rules.rule import Rule
+    from discreet.workspace.measured_attacks import AttackResult
+    from discreet.workspace.versions.history import VersionFacts
+    from discreet.workspace.workspace import StoredDataset
+
+FORMAT = "discreet-methodology"
+VERSION = 1
+#: What is public of a dataset as such.
+FACTS = ("id", "label", "description", "unit", "population", "source", "reference_date", "version")
+#: What is quoted of an attack that was kept.
+QUOTED = ("command", "at", "program", "seed", "figures")
+#: How the noise of a cell is found, by the mode of its keys.
+KEYS = {
+    "hashed": message(
+        "The noise of a cell is found by who is in it, through a keyed hash: the same people have "
+        "the same noise in every table, and nobody can compute it without the secret."
+    ),
+    "participants-and-description": message(
+        "The noise of a cell is found by who is in it and by how the cell is described, through a "
+        "keyed hash: the same people have other noise under another description, which can be "
+        "averaged."
+    ),
+    "additive": message(
+        "The noise of a cell is found by the sum of the keys of who is in it. A patient reader can "
+        "predict the noise of unions of cells."
+    ),
+    "abs": message(
+        "The noise of a cell is found by one byte of the sum of the keys of who is in it. A patient "
+        "reader can predict the noise of unions of cells."
+    ),
+}
+EXACTLY = message(
+    "Both are computed exactly from the integers of the noise table. They are about one count by itself."
+)
+DP_KEYS = message(
+    "The noise of a cell is found by its description, whoever is in it, through a keyed hash "
+    "that is another in every version."
+)
+#: What is not promised, whatever protects a dataset.
+LIMITS = (
+    message("Noise says nothing of errors in the data themselves."),
+    message("Whoever has the secret of the workspace and the ids of the records can undo the noise."),
+)
+ONE_COUNT = message(
+    "The exact (epsilon, delta) speaks of one count. Nothing is promised about several counts together."
+)
+#: What is not promised about one unit, of people and of others: under the cell key method, and under `dp`.
+ONE_APART = (
+    message(
+        "Two tables that differ by one person, many overlapping tables, or areas that differ by a "
+        "few people can reveal what one table hides. The rules make this harder, not impossible."
+    ),
+    message(
+        "Two tables that differ by {one}, many overlapping tables, or areas that differ by a few {many} "
+        "can reveal what one table hides. The rules make this harder, not impossible."
+    ),
+)
+ONE_PROMISED = (
+    message(
+        "The promise is about one person. People who act alike, such as a family, are promised less: "
+        "the budget says how much for two and for five."
+    ),
+    message(
+        "The promise is about {one}. Several that act alike are promised less: the budget says how much "
+        "for two and for five."
+    ),
+)
+CELLKEY_LIMITS = (
+    message(
+        "Two versions that were published tell more than one: with the same keys, cells without the "
+        "corrected people keep their numbers; with other keys, the numbers of the same people can be "
+        "averaged. What was published cannot be taken back."
+    ),
+)
+ZEROS_LIMITS = {
+    "kept": message("Empty cells stay zero: a count above zero says that somebody is there."),
+    "perturbed": message(
+        "Some empty cells show a small count, found by their description. Whoever may describe the "
+        "same empty group in many ways sees different numbers, and people would show one: that tells "
+        "emptiness."
+    ),
+}
+DP_LIMITS = (
+    message(
+        "The budget counts what this workspace answers. What is published elsewhere about the same "
+        "people is not in it."
+    ),
+    message(
+        "The promise says nothing of what can be learnt about people as a group, with or without any "
+        "one of them."
+    ),
+)
+ABOUT_ATTACKS = message(
+    "The red team attacks invented people, with the noise and the rules that each study names: "
+    "the figures are not about the people of this dataset, nor about its own parameters. Each "
+    "command gives its figures again."
+)
+_NEW_VERSION = message(
+    "A correction is a new load and makes a new version. A version that was loaded never changes a number."
+)
+_COLLECT = message("collect: corrections are compared and kept back, until several are served together.")
+
+
+def methodology(
+    stored: StoredDataset, versions: Iterable[VersionFacts], measured: Mapping[Attack, AttackResult | None]
+) -> dict[str, Any]:
+    """The document of one version of a dataset.
+
+    Args:
+        stored: The version.
+        versions: What is known of all versions of the dataset.
+        measured: All attacks, with what was kept of each.
+    """
+    dataset = stored.dataset
+    return {
+        "format": FORMAT,
+        "format_version": VERSION,
+        "program": f"discreet {__version__}",
+        "dataset": {
+            **{name: getattr(dataset, name) for name in FACTS},
+            "digest": stored.digest,
+            "arithmetic": stored.arithmetic,
+        },
+        "citation": dataset_citation(dataset, stored.digest),
+        "note": whole_note(dataset, stored.protector.tables),
+        "mechanism": _mechanism(stored),
+        "privacy": _privacy(stored),
+        "budget": _budget(stored),
+        "survey": None if dataset.survey is None else _survey(dataset.survey),
+        "rules": [
+            *(_rule(rule, declared=False) for rule in protection_rules(dataset)),
+            *(_rule(rule, declared=True) for rule in stored.rules),
+        ],
+        "noise": _noise(stored),
+        "limits": [*_limits(dataset), *LIMITS],
+        "attacks": {"about": ABOUT_ATTACKS, "red_team": [_attack(*each) for each in measured.items()]},
+        "versions": [_version(each) for each in versions],
+        "corrections": _corrections(dataset),
+    }
+
+
+def _limits(dataset: Dataset) -> tuple[str, ...]:
+    """What is not promised under the method."""
+    unit = unit_of(dataset)
+    if dataset.protection.is_dp:
+        return (unit.says(*ONE_PROMISED), *DP_LIMITS)
+    return (ONE_COUNT, unit.says(*ONE_APART), *CELLKEY_LIMITS, ZEROS_LIMITS[dataset.protection.zeros])
+
+
+def noise_text(stored: StoredDataset) -> str:
+    """The noise that is looked up, as the text of our JSON; under `dp` its SHA-256 is the hash of the noise."""
+    return FORMATS["json"](stored.protector.tables[0]) if stored.dp is None else plan_text(stored.dp.plan)
+
+
+def _mechanism(stored: StoredDataset) -> dict[str, Any]:
+    """What is done to a count, in sentences and as declared."""
+    protection = stored.dataset.protection
+    first = stored.protector.tables[0]
+    promised = stored.protector.promise(stored.dataset)
+    declared = {name: value for name, value in protection.noise.items() if name != "family"}
+    below = message("shown as zero") if protection.clips else message("shown as they are")
+    return {
+        "method": protection.method,
+        "sentences": [
+            promised[-1] if protection.is_dp else promised[0],  # the one about noise
+            DP_KEYS if protection.is_dp else KEYS[protection.keys],
+            totals_note(stored.dataset),
+            message("Counts that noise takes below zero are {below}.", below=below),
+        ],
+        "family": first.family,
+        "parameters": plain(declared if protection.is_dp else first.parameters),
+        "keys": "description" if protection.is_dp else protection.keys,
+        "additivity": protection.additivity,
+        "fit_to": list(protection.fit_to),
+        "negative_counts_shown": not protection.clips,
+    }
+
+
+def _privacy(stored: StoredDataset) -> dict[str, Any]:
+    """What is promised: of one count under the cell key method, of all answers under `dp`."""
+    promised = stored.protector.promise(stored.dataset)
+    if stored.dp is not None:
+        claim = stored.dp.plan.claim or best_claim(stored.dp.plan)
+        return {
+            "about": "all released tables of this version together",
+            "neighbours": stored.dp.plan.terms.neighbours,
+            "epsilon": None if claim is None else float_up(Fraction(claim.epsilon)),
+            "delta": None if claim is None else float_up(Fraction(claim.delta)),
+            "sentences": list(promised[:-1]),
+            "audit": None,
+        }
+    found = audit_once(stored.protector.tables[0])
+    return {
+        "about": "one count",
+        "neighbours": found.neighbours,
+        "epsilon": found.epsilon,
+        "delta": float_up(found.delta),
+        "sentences": [promised[1], EXACTLY, *promised[2:]],
+        "audit": audit_document(found),
+    }
+
+
+def _budget(stored: StoredDataset) -> dict[str, Any] | None:
+    dp = stored.dp
+    return (
+        None if dp is None else budget_figures(dp.plan, stored.dataset, dp.ledger.state(dp.plan.terms.name))
+    )
+
+
+def _survey(survey: Survey) -> dict[str, Any]:
+    """What is declared of a survey; its sizes are public and given by the custodian."""
+    form = weight_form(survey.form)
+    return {
+        "form": form.name,
+        "formula": form.formula,
+        "sentence": form.promise,
+        "design": survey.design.in_words or message("sampling errors as if every record was drawn by itself"),
+        "declared_sample_size": survey.sample_size,
+        "declared_population_size": plain(survey.population_size),
+        "largest_weight": plain(survey.largest_weight),
+        "relative_variance": plain(survey.relative_variance),
+        "error_limit": plain(survey.error_limit),
+        "stratum": survey.stratum,
+    }
+
+
+def _rule(rule: Rule, *, declared: bool) -> dict[str, Any]:
+    """A rule in a sentence, with the code of its refusals and its parameters; those of [protection] hold always."""
+    values = {each.name: getattr(rule, each.name) for each in fields(rule)}
+    return {
+        "kind": rule.kind,
+        "code": rule.refusal_code(),
+        "sentence": rule.sentence,
+        "parameters": plain({name: value for name, value in values.items() if value not in (None, ())}),
+        "declared": declared,
+    }
+
+
+def _noise(stored: StoredDataset) -> dict[str, Any]:
+    """Where the noise is, and the hashes that tell whether it is the same."""
+    dp = stored.dp
+    if dp is None:
+        tables: list[tuple[list[str] | None, NoiseTable]] = [(None, stored.protector.tables[0])]
+    else:
+        residuals = () if dp.plan.joint is None else dp.plan.joint.residuals
+        tables = [(list(each.margin), each.noise) for each in dp.plan.tables]
+        tables += [(list(each.margin), each.noise) for each in residuals if each.noise is not None]
+        tables += [] if dp.plan.answer is None else [(None, dp.plan.answer.noise)]
+    return {
+        "href": f"/api/datasets/{stored.dataset.id}/noise?version={stored.digest[:SHORT]}",
+        "sha256": noise_hash(stored.protector.tables[0] if dp is None else dp.plan),
+        "tables": [
+            {
+                "variables": variables,
+                "family": table.family,
+                "content_sha256": content_hash(table),
+            }
+            for variables, table in tables
+        ],
+    }
+
+
+def _attack(attack: Attack, kept: AttackResult | None) -> dict[str, Any]:
+    """An attack, and what was measured of it here; the whole study stays in the workspace."""
+    return {
+        "attack": attack.name,
+        "what": attack.what,
+        "measured": None if kept is None else {name: plain(getattr(kept, name)) for name in QUOTED},
+        "advice": message("Not measured in this workspace: run `{command}`.", command=attack.command)
+        if kept is None
+        else "",
+    }
+
+
+def _version(facts: VersionFacts) -> dict[str, Any]:
+    return {
+        "digest": facts.digest,
+        "version": facts.version,
+        "loaded": facts.loaded,
+        "current": facts.current,
+        "answered": not facts.closed,
+        "why_not": facts.closed,
+    }
+
+
+def _corrections(dataset: Dataset) -> dict[str, Any]:
+    """What happens to numbers when records are corrected."""
+    if dataset.protection.is_dp:
+        own = message(
+            "Every version has noise of its own and is charged to the budget before it can be seen."
+        )
+        kept = message("Earlier versions stay open: the ledger has charged each of them.")
+        return {"versions_apart": None, "sentences": [_NEW_VERSION, own, kept, _COLLECT]}
+    apart = dataset.protection.versions_apart
+    sentences = (
+        message(
+            "keep-keys, the default: everybody keeps the record key, and a cell in which nobody changed "
+            "keeps its number."
+        ),
+        _COLLECT,
+        message("new-lineage: all keys are new, all numbers change, and earlier versions are closed."),
+        message(
+            "An earlier version is answered beside the one that is served if both have the same keys, "
+            "noise, rules, weights and categories, and either no record or at least {apart} records "
+            "differ. The custodian can allow more at a load. {apart} records are a convention and no "
+            "promise.",
+            apart=apart,
+        ),
+    )
+    return {"versions_apart": apart, "sentences": [_NEW_VERSION, *sentences]}

@@ -1,0 +1,209 @@
+"""The cells of a table whose number is not 0, counted and protected block by block: for tables too wide to lay out.
+
+    listing = { cell : its number is not 0 },   a function of the released table, and of nothing else
+
+Under the cell key method with kept zeros a cell in which nobody is has the number 0 for certain, and so has a cell whose
+people the noise has taken away: neither is listed, and nothing tells them apart. Where empty cells have noise of their own
+(`zeros = "perturbed"`, `dp`) their numbers are not 0, and all of them would have to be made and listed: to list only cells
+in which somebody is would tell which are empty. Such tables are refused here, as are those that need all cells at once:
+fitted and interior totals, rules on counts, strata and clusters.
+
+Source: docs/methods/wide-tables.md.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from discreet.errors import BadRequest
+from discreet.model.columns import ListedCells, Listing
+from discreet.model.exact import ExactTable
+from discreet.model.messages.text import message
+from discreet.model.release import UNRELIABLE
+from discreet.model.shape import TableShape
+from discreet.protect.cell_keys import noisy_people
+from discreet.protect.protector import CellKeyProtector, NoisyCells
+from discreet.records.engine import SparseCells
+from discreet.records.sparse_table import MOST_PLACES, wide_blocks
+from discreet.release.checked_request import check_request, unlock
+from discreet.release.clipping import clipping_note, goes_below_zero
+from discreet.release.notes import names_note, table_note
+from discreet.release.verdicts import uses_weight_steps, weight_steps
+from discreet.rules.verdict import needs_table
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from discreet.ledger.requester import Requester
+    from discreet.model.request import TableRequest
+    from discreet.release.checked_request import CheckedRequest
+    from discreet.workspace.workspace import StoredDataset
+
+#: Cells that are protected and given on at a time.
+LINES = 65_536
+NOTE = message("Only cells whose number is not 0 are listed: every cell that is not listed has the number 0.")
+
+
+@dataclass(frozen=True, slots=True)
+class _FlatShape(TableShape):
+    """So many cells of a table, in a line."""
+
+    lines: int = 0
+
+    @property
+    def lengths(self) -> tuple[int, ...]:
+        """One axis."""
+        return (self.lines,)
+
+
+def check_nonzero(
+    stored: StoredDataset,
+    request: TableRequest,
+    asker: Requester | None = None,
+    most_cells: int | None = None,
+) -> CheckedRequest:
+    """Check a request for a listing, before a record is read.
+
+    Args:
+        stored: The version that is asked.
+        request: What is asked.
+        asker: Who asks.
+        most_cells: How many cells the table may have, in place of `max_cells`; as many as can be numbered by default.
+
+    Raises:
+        BadRequest: Its cells cannot be listed, and why.
+        Refused: A rule does not allow it.
+    """
+    limit = MOST_PLACES if most_cells is None else min(most_cells, MOST_PLACES)
+    _refuse_noisy_zeros(stored)
+    question = check_request(stored, request, asker, limit)
+    if question.additivity != "independent":
+        raise BadRequest(
+            message("Totals that add up need the whole table, and only cells that are not 0 are asked for."),
+            message("Add additivity=independent, or ask for the whole table."),
+        )
+    if not question.asked.kind.cellwise(stored.dataset):
+        raise BadRequest(
+            message(
+                "Numbers of this measure are made from several cells at once, and cannot be listed one by one."
+            ),
+            message("Ask for the measure count, or for the whole table."),
+        )
+    if needs_table(stored.rules, question.asked.counted, stored.dataset):
+        raise BadRequest(
+            message("Rules on counts look at the whole table before any of it is released."),
+            message("Ask for the whole table, in parts by a filter where it is too large."),
+        )
+    return question
+
+
+def _refuse_noisy_zeros(stored: StoredDataset) -> None:
+    protection = stored.dataset.protection
+    if protection.is_dp or protection.zeros != "kept":
+        raise BadRequest(
+            message(
+                "Empty cells of this dataset have noise too: a list of some cells would tell which are empty."
+            ),
+            message("Ask for the whole table, in parts by a filter where it is too large."),
+        )
+
+
+def list_nonzero(question: CheckedRequest) -> Listing:
+    """Count and protect the cells in which somebody is, as they are taken; list those that are not 0."""
+    dataset, kind = question.dataset, question.asked.kind
+    protector = _cell_key(question)
+    law, clips = protector.law(_FlatShape((), lines=1)), dataset.protection.clips
+    nobody = _Block(question).nobody()
+    shown = kind.show(question, *nobody)
+    notes = (
+        table_note(dataset, question.additivity, question.shape.dimensions, law, protector.tables),
+        clipping_note(law, clips=clips),
+        NOTE,
+        names_note(question.request, dataset),
+    )
+    return Listing(
+        dataset=dataset,
+        digest=question.digest,
+        request=question.request,
+        dimensions=question.shape.dimensions,
+        notes=tuple(filter(None, notes)),
+        promise=protector.promise(dataset, question.request.additivity, kind.measure.subject) + shown.promise,
+        measure=kind.measure,
+        nothing=_Block(question).listed(_no_cells(question)),
+        cells=_cells(question),
+    )
+
+
+def _cells(question: CheckedRequest) -> Iterator[ListedCells]:
+    stored, _ = unlock(question)
+    dataset, kind, block = question.dataset, question.asked.kind, _Block(question)
+    weights = kind.weights or uses_weight_steps(dataset)
+    for cells in wide_blocks(stored.engine, question.shape, weights=weights, sums=kind.sums(dataset)):
+        for first in range(0, cells.counts.size, LINES):
+            yield block.listed(cells.rows(slice(first, first + LINES)))
+
+
+def _cell_key(question: CheckedRequest) -> CellKeyProtector:
+    protector = unlock(question)[1]
+    if not isinstance(protector, CellKeyProtector):
+        raise TypeError("cells are listed under the cell key method only")
+    return protector
+
+
+def _no_cells(question: CheckedRequest) -> SparseCells:
+    """Nobody, with all sums."""
+    none = np.empty(0, dtype=np.int64)
+    further = tuple(none for _ in question.asked.kind.sums(question.dataset))
+    return SparseCells((none,), none, none.astype(np.uint64), none, further)
+
+
+class _Block:
+    """How some cells of a question are protected and shown."""
+
+    def __init__(self, question: CheckedRequest) -> None:
+        self._question = question
+        self._protector = _cell_key(question)
+        self._keys_at = self._protector.keys(question.shape)
+
+    def nobody(self) -> tuple[ExactTable, NoisyCells]:
+        """No cells."""
+        return self._protected(_no_cells(self._question))
+
+    def listed(self, cells: SparseCells) -> ListedCells:
+        """Those of some cells, in which somebody is, whose number is not 0."""
+        question = self._question
+        exact, noisy = self._protected(cells)
+        shown = question.asked.kind.show(question, exact, noisy)
+        clips = question.dataset.protection.clips
+        values = np.maximum(shown.values, 0) if clips else shown.values
+        signed = shown.values if clips and goes_below_zero(noisy.law) else None
+        kept = shown.values != 0 if signed is not None else values != 0
+        places = np.unravel_index(cells.codes[0][kept], question.shape.lengths)
+        status = np.zeros(values.shape, dtype=np.uint8)
+        if shown.unreliable is not None:
+            status[shown.unreliable] = UNRELIABLE
+        beside = (None if each is None else each[kept] for each in (signed, shown.errors, shown.noise_shares))
+        return ListedCells(
+            tuple(each.astype(np.int32) for each in places), values[kept], status[kept], *beside
+        )
+
+    def _protected(self, cells: SparseCells) -> tuple[ExactTable, NoisyCells]:
+        """The exact cells and the noisy ones, in a line."""
+        dataset = self._question.dataset
+        counts = weight_steps(cells.weight_sums, dataset) if uses_weight_steps(dataset) else cells.counts
+        names = self._question.asked.kind.sums(dataset)
+        further = {name: column.copy for name, column in zip(names, cells.sums, strict=True)}
+        lines = _FlatShape((), lines=counts.size)
+        exact = ExactTable(lines, counts, cells.key_sums, cells.weight_sums, further)
+        noisy, there = np.zeros(counts.shape, dtype=np.int64), np.flatnonzero(counts)
+        noisy[there] = noisy_people(
+            counts[there],
+            cells.key_sums[there],
+            cells.codes[0][there].astype(np.intp),
+            self._keys_at,
+            self._protector.noise,
+        )
+        return exact, NoisyCells(noisy, self._protector.law(lines))

@@ -1,0 +1,196 @@
+"""What every reader of a table must be told, whatever the format."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from discreet.model.hierarchy import is_level_of
+from discreet.model.measure import unit_of
+from discreet.model.messages.text import Message, join_sentences, message
+from discreet.model.universe import dp_terms
+from discreet.protect.promise import change_sentence
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from discreet.model.dataset import Dataset
+    from discreet.model.noise_distribution import NoiseDistribution
+    from discreet.model.request import TableRequest
+    from discreet.model.shape import Dimension
+    from discreet.noise.table import NoiseTable
+    from discreet.protect.protector import NoisyCells
+
+_NOISE = {
+    "cellkey": message(
+        "Counts in this table have been randomly adjusted by small amounts to protect confidentiality."
+    ),
+    "dp": message("Counts in this table have been randomly adjusted to protect confidentiality."),
+}
+_SMALL = message("Do not rely on small counts; adding cells yourself adds their uncertainty.")
+#: Of people, and of other units.
+_SAME = (
+    message("The same group of people always shows the same value."),
+    message("The same group of {many} always shows the same value."),
+)
+_APART = message("Totals are adjusted separately and may differ from the sum of their parts.")
+#: Of totals in a joint universe.
+_ROUNDED = message(
+    "A cell shows one whole number in every table, its own value rounded: totals are the sums of their parts but for this "
+    "rounding."
+)
+_HIDDEN = message("Totals also hold the noise of cells that cannot occur.")
+#: Of totals and their parts, by additivity; of people, and of other units.
+NOTES = {
+    "interior": (
+        message(
+            "Totals are the sums of the adjusted cells and carry all their adjustments: the same people may show another "
+            "total in another table."
+        ),
+        message(
+            "Totals are the sums of the adjusted cells and carry all their adjustments: the same {many} may show another "
+            "total in another table."
+        ),
+    ),
+    "fitted": (
+        message(
+            "Cells were then changed so that every total is the sum of its parts; the same people may therefore show a "
+            "slightly different value in another table."
+        ),
+        message(
+            "Cells were then changed so that every total is the sum of its parts; the same {many} may therefore show a "
+            "slightly different value in another table."
+        ),
+    ),
+}
+#: The same where noise belongs to the description of a cell.
+DP_NOTES: dict[str, str] = {
+    "independent": _APART,
+    "interior": message("Totals are the sums of the adjusted cells and carry all their adjustments."),
+    "fitted": message("Cells were then changed so that every total is the sum of its parts."),
+}
+
+
+def mandatory_note(dataset: Dataset, additivity: str = "") -> str:
+    """That counts were adjusted, and what that means for totals; of a dataset as such."""
+    return _noise_note(dataset, totals_note(dataset, additivity))
+
+
+def totals_note(dataset: Dataset, additivity: str = "") -> str:
+    """What becomes of totals and their parts."""
+    protection = dataset.protection
+    chosen = additivity or protection.additivity
+    if protection.universe.get("margins") == "joint" and chosen == "independent":
+        return _ROUNDED
+    if protection.keyed_by_description:
+        return DP_NOTES[chosen]
+    unit = unit_of(dataset)
+    return (
+        join_sentences([unit.says(*_SAME), _APART]) if chosen == "independent" else unit.says(*NOTES[chosen])
+    )
+
+
+def whole_note(dataset: Dataset, tables: Iterable[NoiseTable], additivity: str = "") -> str:
+    """The mandatory note, and how often the noise changes a count: a note never says more than the noise does."""
+    return join_sentences([mandatory_note(dataset, additivity), change_sentence(tables)])
+
+
+def table_note(
+    dataset: Dataset,
+    additivity: str,
+    dimensions: Sequence[Dimension],
+    law: NoiseDistribution,
+    tables: Iterable[NoiseTable],
+) -> str:
+    """The same of one table: dimension by dimension where some totals add up by themselves and others do not.
+
+    It tells how often the noise changes a count: a note never says more than the noise does.
+    """
+    note = mandatory_note(dataset, additivity)
+    if additivity == "independent" and not law.rounds:
+        steady = [] if dataset.protection.keyed_by_description else [unit_of(dataset).says(*_SAME)]
+        note = _noise_note(dataset, join_sentences([*steady, _totals(dimensions, law)]))
+    rounds = additivity == "independent" and law.rounds
+    hidden = [_HIDDEN] if rounds and _has_zeros(dataset, dimensions) else []
+    return join_sentences([note, *hidden, *map(_everybody, dimensions), change_sentence(tables)])
+
+
+def exact_note(dataset: Dataset, cells: NoisyCells, values: NDArray[Any], withheld: NDArray[np.bool_]) -> str:
+    """Which numbers of a table have no noise; nothing where it shows none, or sums of noisy cells in their place."""
+    exact = cells.law.exact & ~withheld
+    if not exact.any() or (values[exact] != cells.noisy[exact]).any():
+        return ""
+    held = tuple(dataset.variable(name).label for name in dp_terms(dataset)[0].held)
+    if not held:
+        return message("The number of all records has no noise: it is declared public.")
+    return message(
+        "Numbers of all records, and of all records of a category of {held:comma}, have no noise: they are declared "
+        "public.",
+        held=held,
+    )
+
+
+def _has_zeros(dataset: Dataset, dimensions: Sequence[Dimension]) -> bool:
+    """Whether a table looks at all variables of a combination that cannot occur, at some level."""
+    shown = [dimension.name for dimension in dimensions]
+    return any(
+        all(any(is_level_of(dataset, name, own) for own in shown) for name, _ in zero.where)
+        for zero in dataset.structural_zeros
+    )
+
+
+def _totals(dimensions: Sequence[Dimension], law: NoiseDistribution) -> str:
+    """Which totals are sums of their parts; nothing where a table shows no whole beside its parts."""
+    wholes = [(axis, each) for axis, each in enumerate(dimensions) if each.wholes]
+    sums = tuple(each.label for axis, each in wholes if law.adds_up(axis, each.wholes))
+    apart = tuple(each.label for axis, each in wholes if each.label not in sums)
+    if not sums:
+        return _APART if apart else ""
+    added = message("Totals over {names:lower} are the sums of their parts.", names=sums)
+    if not apart:
+        return added
+    differ = message(
+        "Totals over {names:lower} are adjusted separately and may differ from the sum of their parts.",
+        names=apart,
+    )
+    return join_sentences([added, differ])
+
+
+def _everybody(dimension: Dimension) -> str:
+    """That a total counts people who are in no category shown."""
+    if not dimension.total or dimension.total_label or not dimension.leaves_out:
+        return ""
+    return message(
+        "The {label:lower} categories shown are not all: the total counts everybody, also those in none of them.",
+        label=dimension.label,
+    )
+
+
+def names_note(request: TableRequest, dataset: Dataset) -> str:
+    """That some labels are the words of whoever asked; nothing without such names."""
+    own = tuple(
+        Message(
+            "{label}: {names:comma}",
+            {
+                "label": dataset.variable(variable).label,
+                "names": tuple(f'"{name}"' for _, name in groups if name),
+            },
+        )
+        for variable, groups in request.names
+    )
+    if not own:
+        return ""
+    return message(
+        "Groups named by whoever asked for this table, not by the dataset: {own:semicolon}.", own=own
+    )
+
+
+def joint_note() -> str:
+    """The same of margins that are released together."""
+    return join_sentences([_NOISE["dp"], message("Margins of one release were adjusted together."), _SMALL])
+
+
+def _noise_note(dataset: Dataset, totals: str) -> str:
+    return join_sentences([_NOISE["dp" if dataset.protection.is_dp else "cellkey"], totals, _SMALL])

@@ -1,0 +1,143 @@
+"""From a question to a release, on one page: the only place where all stages meet.
+
+    request -> check -> Question -> charge -> tabulate -> noise -> verdict -> measure -> totals -> Release
+
+`check` (`question.py`) runs before a record is read, and what must be charged is charged before. Exact counts exist
+between `tabulate` and `protect`, and in the measures that need them, and nowhere else. A release is a pure function
+of the stored records, the protection, the canonical request and the secret.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from discreet.additivity.additivity import add_up
+from discreet.model.release import NOT_APPLICABLE, UNRELIABLE, WITHHELD, Release
+from discreet.model.shape import structural_zeros
+from discreet.noise.table_distribution import DistributionWithSums
+from discreet.release.anchors import anchor_cells, with_exact
+from discreet.release.checked_request import check_request, unlock
+from discreet.release.clipping import clipping_note, goes_below_zero, without_negatives
+from discreet.release.notes import exact_note, names_note, table_note
+from discreet.release.verdicts import count_cells, reusable_cells, verdict_on
+from discreet.rules.suppression import NOTE, label_sums, layout_for
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from discreet.ledger.requester import Requester
+    from discreet.model.request import TableRequest
+    from discreet.protect.protector import NoisyCells, Protector
+    from discreet.release.checked_request import CheckedRequest
+    from discreet.release.measures import MeasureValues
+    from discreet.workspace.workspace import StoredDataset
+
+
+def make_release(question: CheckedRequest) -> Release:
+    """Charge, count, protect and release; before it the tables that it is fitted to, one after the other."""
+    anchors: list[Release] = []
+    for table in question.anchors:
+        anchors.append(_make_release(table, anchors))
+    return _make_release(question, anchors)
+
+
+def _make_release(question: CheckedRequest, anchors: list[Release]) -> Release:
+    stored, protector = unlock(question)
+    dataset, shape, asked, kind = question.dataset, question.shape, question.request, question.asked.kind
+    charged = protector.pay()
+    cells, shown = _count_and_protect(question, stored, protector)
+    verdict = verdict_on(stored, protector, question.asked.counted, shape, cells.noisy)
+    layout = layout_for(verdict, shape, dataset, question.additivity)
+    withheld = layout.withheld
+    impossible = structural_zeros(shape, dataset) | cells.law.impossible
+    kept = with_exact(anchor_cells(shape, dataset, anchors), shown.values, cells.law.exact, dataset)
+    protection, clips = dataset.protection, dataset.protection.clips
+    values, adjustment = add_up(shown.values, shape, question.additivity, impossible, protection, kept)
+    # Add first, clip last, and for display only: inference gets the noisy cells as they are.
+    values = layout.add_shown(values)
+    before = values if question.additivity != "fitted" else shown.values
+    signed = _without(before, withheld) if clips and goes_below_zero(cells.law) else None
+    nearest = without_negatives(question, cells, impossible) if clips else None
+    values = _without(nearest.values if nearest else values, withheld)
+    if clips and not nearest:
+        np.maximum(values, 0, out=values)
+    noisy = layout.add_shown(cells.noisy)
+    noisy[withheld] = 0  # nobody else needs them: a large table has no copy to spare
+    dimensions = label_sums(shape.dimensions, layout)
+    return Release(
+        dataset=dataset,
+        digest=stored.digest,
+        request=asked,
+        dimensions=dimensions,
+        values=values,
+        noisy=noisy,
+        status=_status(impossible, withheld, shown.unreliable),
+        law=DistributionWithSums(cells.law, layout.added) if layout.sums else cells.law,
+        notes=tuple(
+            filter(
+                None,
+                (
+                    table_note(dataset, question.additivity, dimensions, cells.law, protector.tables),
+                    exact_note(dataset, cells, values, withheld),
+                    adjustment,
+                    nearest.note if nearest else clipping_note(cells.law, clips=clips),
+                    NOTE if layout.sums else "",
+                    names_note(asked, dataset),
+                ),
+            )
+        ),
+        promise=protector.promise(dataset, asked.additivity, kind.measure.subject) + shown.promise,
+        errors=_unless(withheld | layout.added, shown.errors),
+        noise_shares=_unless(withheld | layout.added, shown.noise_shares),
+        verdict=None if verdict is None else verdict.as_json(),
+        measure=kind.measure,
+        charged=charged,
+        signed=signed,
+        unrounded=None
+        if cells.unrounded is None
+        else np.where(withheld, 0.0, layout.add_shown(cells.unrounded)),
+    )
+
+
+def _count_and_protect(
+    question: CheckedRequest, stored: StoredDataset, protector: Protector
+) -> tuple[NoisyCells, MeasureValues]:
+    """The noisy cells and what is shown of them; the exact ones end here."""
+    kind = question.asked.kind
+    known = reusable_cells(stored, protector, question.asked)
+    if known is not None:
+        return known, kind.show(question, None, known)
+    exact = count_cells(stored, question.shape, weights=kind.weights, sums=kind.sums(question.dataset))
+    cells = protector.protect(exact, spend=kind.spends)
+    return cells, kind.show(question, exact, cells)
+
+
+def _status(
+    impossible: NDArray[np.bool_], withheld: NDArray[np.bool_], unreliable: NDArray[np.bool_] | None
+) -> NDArray[np.uint8]:
+    """Why a cell has no value, or is to be used with caution; the first reason counts."""
+    status = np.zeros(impossible.shape, dtype=np.uint8)
+    if unreliable is not None:
+        status[unreliable] = UNRELIABLE
+    status[withheld] = WITHHELD
+    status[impossible] = NOT_APPLICABLE
+    return status
+
+
+def _without(values: NDArray[Any], withheld: NDArray[np.bool_]) -> NDArray[Any]:
+    """A copy of numbers, with nothing of those that are withheld."""
+    values = values.copy()
+    values[withheld] = 0
+    return values
+
+
+def _unless(withheld: NDArray[np.bool_], tenths: NDArray[np.int64] | None) -> NDArray[np.int64] | None:
+    """What stands beside a value is withheld with it; a sum of areas has nothing beside it."""
+    return None if tenths is None else np.where(withheld, -1, tenths)
+
+
+def release_table(stored: StoredDataset, request: TableRequest, asker: Requester | None = None) -> Release:
+    """Answer a request, or refuse it."""
+    return make_release(check_request(stored, request, asker))

@@ -1,0 +1,204 @@
+"""What is counted for a table: records, or for a survey that tells weights only, steps of its largest weight.
+
+    t_k = round(W_k / w_max),   W_k being the sum of the weights in cell k
+
+One person moves t_k by 1 at most. In such a dataset t stands wherever a count does: noise is put on it, rules look at
+it, and the number of records is never seen by anything that is released.
+
+Source: Rinott et al. (2018), section 8; docs/methods/survey-weights.md.
+
+What the rules on noisy counts say of a request: of its unfiltered table, so that no filter evades them.
+
+The unfiltered table is counted and protected only where a rule applies, once for each version and table: a
+table never changes, so neither does what is said of it. Rules see noisy cells and nothing else.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from discreet.model.exact import ExactTable
+from discreet.model.shape import structural_zeros, table_shape
+from discreet.protect.protector import CellKeyProtector, NoisyCells
+from discreet.records.tabulate import tabulate
+from discreet.rules.noisy_table import NoisyTable
+from discreet.rules.verdict import needs_table, rule_table, rule_table_shape, verdict_of
+from discreet.survey.weights import on_grid
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from discreet.model.dataset import Dataset
+    from discreet.model.request import TableRequest
+    from discreet.model.shape import Dimension, TableShape
+    from discreet.protect.protector import Protector
+    from discreet.release.checked_request import ParsedRequest
+    from discreet.rules.verdict import Verdict
+    from discreet.workspace.workspace import StoredDataset
+
+
+def count_cells(
+    stored: StoredDataset, shape: TableShape, *, weights: bool = False, sums: tuple[str, ...] = ()
+) -> ExactTable:
+    """The exact table of a shape that noise is to be put on; takes what `tabulate` takes."""
+    if not uses_weight_steps(stored.dataset):
+        return tabulate(stored.engine, shape, weights=weights, sums=sums)
+    exact = tabulate(stored.engine, shape, weights=True)
+    steps = weight_steps(exact.weight_sums, stored.dataset)
+    return ExactTable(shape, steps, exact.key_sums, exact.weight_sums)
+
+
+def uses_weight_steps(dataset: Dataset) -> bool:
+    """Whether a dataset tells steps of its largest weight in place of counts."""
+    return dataset.survey is not None and dataset.survey.weighted_only
+
+
+def weight_steps(weight_sums: NDArray[np.int64] | None, dataset: Dataset) -> NDArray[np.int64]:
+    """Sums of weights as steps of the largest one."""
+    if weight_sums is None or dataset.survey is None:
+        raise ValueError("a survey needs sums of weights")
+    return on_grid(weight_sums, round(dataset.survey.largest_weight * 10**dataset.weight_decimals))
+
+
+#: Verdicts of a version that are remembered; the first ones are made again when they are asked for.
+MOST_VERDICTS = 1_000
+
+
+def verdict_on(
+    stored: StoredDataset,
+    protector: Protector,
+    asked: TableRequest,
+    shape: TableShape,
+    noisy: NDArray[np.int64] | None = None,
+) -> Verdict | None:
+    """The verdict on a canonical request; None where no rule on counts applies.
+
+    Args:
+        stored: The version that is asked.
+        protector: What protects this question; nothing of it may be unpaid.
+        asked: The request.
+        shape: Its shape.
+        noisy: Its noisy counts if they are at hand; a table without filters is not counted again.
+    """
+    if not needs_table(stored.rules, asked, stored.dataset):
+        return None
+    wide = rule_table(asked, stored.dataset)
+    found = stored.verdicts.get(wide)
+    if found is None:
+        wide_shape = rule_table_shape(asked, stored.dataset)
+        cells = _same_cells(wide_shape, shape, noisy)
+        if cells is None:
+            kept = protector.stored(wide_shape)
+            cells = (kept or protector.protect(count_cells(stored, wide_shape), spend=True)).noisy
+        table = NoisyTable(wide_shape, cells, structural_zeros(wide_shape, stored.dataset))
+        found = _store_verdict(stored, wide, table)
+    return found
+
+
+def _store_verdict(stored: StoredDataset, wide: TableRequest, table: NoisyTable) -> Verdict:
+    """The verdict on a table, which is remembered; the first ones make room."""
+    stored.verdicts[wide] = found = verdict_of(stored.rules, table, stored.dataset)
+    for old in list(stored.verdicts)[:-MOST_VERDICTS]:
+        stored.verdicts.pop(old, None)
+    return found
+
+
+def reusable_cells(stored: StoredDataset, protector: Protector, question: ParsedRequest) -> NoisyCells | None:
+    """The noisy cells of a question that need no count of their own: made at load, or among those that the rules see."""
+    kept = protector.stored(question.shape)
+    if kept is not None:
+        return replace(kept, noisy=kept.noisy.copy())  # what is kept stays as it is
+    return _cells_of_rules(stored, protector, question)
+
+
+def _cells_of_rules(
+    stored: StoredDataset, protector: Protector, question: ParsedRequest
+) -> NoisyCells | None:
+    """The noisy cells of a request out of the table that the rules look at, so that records are counted once for both.
+
+    None where the rules look at nothing new, or at other cells. Noise must belong to the people of a cell, and to what
+    the cell is called: then it does not matter in which of the two tables a cell stands.
+    """
+    asked, shape = question.counted, question.shape
+    keyed = isinstance(protector, CellKeyProtector) and question.kind.spends and not shape.filters
+    if not keyed or not needs_table(stored.rules, asked, stored.dataset):
+        return None
+    wide, key = rule_table_shape(asked, stored.dataset), rule_table(asked, stored.dataset)
+    places = None if key in stored.verdicts else _places(wide, shape)
+    if places is None:
+        return None
+    whole = protector.protect(count_cells(stored, wide), spend=True)
+    table = NoisyTable(wide, whole.noisy, structural_zeros(wide, stored.dataset))
+    _store_verdict(stored, key, table)
+    noisy = whole.noisy.transpose([axis for axis, _ in places])
+    for axis, (_, own) in enumerate(places):
+        if own is not None:
+            noisy = noisy.take(own, axis)
+    return NoisyCells(np.ascontiguousarray(noisy), protector.law(shape))
+
+
+def _places(wide: TableShape, shape: TableShape) -> list[tuple[int, NDArray[np.int64] | None]] | None:
+    """For each dimension its axis in the wider table, and the places of its cells there (None: all of them, in order)."""
+    axes = {dimension.name: axis for axis, dimension in enumerate(wide.dimensions)}
+    if axes.keys() != {dimension.name for dimension in shape.dimensions}:
+        return None
+    found: list[tuple[int, NDArray[np.int64] | None]] = []
+    for dimension in shape.dimensions:
+        whole = wide.dimensions[axes[dimension.name]]
+        own = None if whole == dimension else _places_along(whole, dimension)
+        if whole != dimension and own is None:
+            return None
+        found.append((axes[dimension.name], own))
+    return found
+
+
+def _places_along(whole: Dimension, part: Dimension) -> NDArray[np.int64] | None:
+    """Where the outputs of a dimension stand among those of a wider one of the same people; None if some do not."""
+    key = (_places_along, part)
+    if key not in whole.worked_out:
+        at = {members: place for place, members in enumerate(whole.members())}
+        places = [at.get(members, -1) for members in part.members()]
+        whole.worked_out[key] = None if -1 in places else np.array(places, dtype=np.int64)
+    found: NDArray[np.int64] | None = whole.worked_out[key]
+    return found
+
+
+def shapes_to_count(stored: StoredDataset, counted: TableRequest, shape: TableShape) -> list[TableShape]:
+    """Every shape that an answer counts: its own, with strata, and what the rules on counts look at."""
+    shapes = [shape]
+    if {dimension.name for dimension in shape.dimensions} != set(counted.variables):
+        shapes.append(table_shape(counted, stored.dataset))
+    if needs_table(stored.rules, counted, stored.dataset):
+        shapes.append(rule_table_shape(counted, stored.dataset))
+    return shapes
+
+
+def joint_verdict(
+    stored: StoredDataset, asked: TableRequest, shape: TableShape, noisy: NDArray[np.int64]
+) -> Verdict | None:
+    """The verdict on a margin without totals that was released with others: its totals are its own sums."""
+    if not needs_table(stored.rules, asked, stored.dataset):
+        return None
+    wide = rule_table_shape(asked, stored.dataset)
+    names = [dimension.name for dimension in shape.dimensions]
+    cells = np.einsum(noisy, range(noisy.ndim), [names.index(each.name) for each in wide.dimensions])
+    for axis, dimension in enumerate(wide.dimensions):
+        parts = [cells.take(list(members), axis).sum(axis) for members in dimension.members()]
+        cells = np.stack(parts, axis)
+    table = NoisyTable(wide, cells, structural_zeros(wide, stored.dataset))
+    return verdict_of(stored.rules, table, stored.dataset)
+
+
+def _same_cells(
+    wide: TableShape, shape: TableShape, noisy: NDArray[np.int64] | None
+) -> NDArray[np.int64] | None:
+    """The noisy cells of a request in the order of its unfiltered table, where they are the same cells."""
+    places = {dimension.name: place for place, dimension in enumerate(shape.dimensions)}
+    if noisy is None or shape.filters or {d.name for d in wide.dimensions} != set(places):
+        return None
+    order = [places[dimension.name] for dimension in wide.dimensions]
+    same = all(d == shape.dimensions[place] for d, place in zip(wide.dimensions, order, strict=True))
+    return noisy.transpose(order) if same else None

@@ -1,0 +1,74 @@
+"""What to ask instead: a refusal's advice, followed until a table is allowed.
+
+Each rule offers edits of a refused request, nearest first. `allowed_nearby` tries them, and the edits of what
+they lead to, breadth first: the first table found is the one that fewest changes lead to.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from typing import TYPE_CHECKING
+
+from discreet.errors import DiscreetError, OutsideUniverse, TableNotReleased
+from discreet.model.request import canonical
+from discreet.rules.request_edits import drop_choices, drop_one_variable, drop_variables, use_larger_areas
+from discreet.rules.rule_set import protection_rules
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+
+    from discreet.errors import Refused
+    from discreet.model.dataset import Dataset
+    from discreet.model.request import TableRequest
+    from discreet.rules.rule import Rule
+
+#: Enough for every edit of every edit of a request with ten variables.
+MOST_TRIED = 2_000
+
+
+def find_alternatives(
+    request: TableRequest,
+    dataset: Dataset,
+    rules: Iterable[Rule],
+    refusal_of: Callable[[TableRequest], Refused | None],
+) -> Iterator[TableRequest]:
+    """The requests that are allowed, the nearest first; only itself if it is. What is allowed is not changed further.
+
+    Args:
+        request: In canonical form.
+        dataset: Its dataset.
+        rules: The declared rules.
+        refusal_of: Asks whether a canonical request is refused, and by what.
+    """
+    declared = tuple(rules)
+    waiting, seen = deque([request]), {request.identity}
+    while waiting and len(seen) < MOST_TRIED:
+        current = waiting.popleft()
+        refusal = refusal_of(current)
+        if refusal is None:
+            yield current
+            continue
+        for mended in _mends(current, refusal, dataset, declared):
+            try:
+                asked = canonical(mended, dataset)
+            except DiscreetError:  # an edit that cannot be read is no advice
+                continue
+            if asked.identity not in seen:
+                seen.add(asked.identity)
+                waiting.append(asked)
+
+
+def _mends(
+    request: TableRequest, refusal: Refused, dataset: Dataset, rules: tuple[Rule, ...]
+) -> Iterator[TableRequest]:
+    """The edits of the rules with the refusal's code, then what helps against refusals that no rule makes."""
+    for rule in (*rules, *protection_rules(dataset)):
+        if rule.refusal_code() == refusal.code:
+            yield from rule.mends(request, dataset)
+    if isinstance(refusal, OutsideUniverse | TableNotReleased):
+        yield from use_larger_areas(request, dataset)
+        yield from drop_one_variable(request, dataset)
+    if isinstance(refusal, OutsideUniverse):
+        yield from (each for name in sorted(dataset.geography) for each in drop_variables(request, name))
+    if isinstance(refusal, TableNotReleased):
+        yield from drop_choices(request, *dataset.geography, what=("filters",))

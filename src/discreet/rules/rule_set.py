@@ -1,0 +1,128 @@
+"""The rules of `[protection]`: they hold for every dataset, whatever it declares beside them.
+
+Two of them are declared kinds with the limits of `[protection]`. The third is not declared by anybody: groups of
+areas are refused wherever cell keys protect, since two unions that differ by one area reveal it.
+
+The rules that a custodian declares: read from `[[rule]]`, asked in their order.
+
+Rules by shape refuse before a record is read; rules on counts wait for the noisy, unfiltered table
+(`verdict`). The rules of `[protection]` (`protection_rules`) come first and always hold.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from discreet.errors import BadDescription, GroupsOnGeography, Refused
+from discreet.model.messages.text import message, nearest
+from discreet.rules.kinds.combinations import MaxCells, MaxVariables
+from discreet.rules.reading import read_rule
+from discreet.rules.request_edits import drop_choices
+from discreet.rules.rule import Rule, kinds
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
+
+    from discreet.model.dataset import Dataset
+    from discreet.model.request import TableRequest
+    from discreet.model.shape import TableShape
+    from discreet.rules.rule import Meter
+
+
+@dataclass(frozen=True, slots=True)
+class NoGroupsOfAreas(Rule):
+    """No free groups of areas."""
+
+    kind: ClassVar[str] = "groups-on-geography"
+    error: ClassVar[type[Refused]] = GroupsOnGeography
+
+    def refuse(self, request: TableRequest, shape: TableShape, dataset: Dataset) -> Refused | None:
+        """Refuse groups of areas."""
+        grouped = [name for name, _ in request.groups if name in dataset.geography]
+        if not grouped:
+            return None
+        return self.refusal(
+            message('Areas of "{grouped}" cannot be put into groups of your own.', grouped=grouped[0]),
+            message("Use a coarser level of the geography, or download the areas and add them up yourself."),
+        )
+
+    @property
+    def sentence(self) -> str:
+        """What it does."""
+        return message(
+            "Areas cannot be put into groups of one's own: unions that differ by one area reveal it."
+        )
+
+    def mends(self, request: TableRequest, dataset: Dataset) -> Iterator[TableRequest]:
+        """What the advice means."""
+        yield from drop_choices(request, *dataset.geography)
+
+
+def protection_rules(dataset: Dataset, most_cells: int | None = None) -> tuple[Rule, ...]:
+    """The rules of [protection] that hold for a dataset, in the order in which they are asked.
+
+    Under `dp` the universe says what may be combined, and groups are sums of released cells.
+
+    Args:
+        dataset: The description.
+        most_cells: In place of `max_cells`, for a table of which only cells that are not 0 are listed.
+    """
+    protection = dataset.protection
+    cells = MaxCells(most=protection.max_cells if most_cells is None else most_cells)
+    if protection.is_dp:
+        return (cells,)
+    return (MaxVariables(most=protection.max_variables), NoGroupsOfAreas(), cells)
+
+
+def parse_rules(entries: Iterable[Mapping[str, Any]], dataset: Dataset) -> tuple[Rule, ...]:
+    """Read the `[[rule]]` sections of a dataset, in order.
+
+    Raises:
+        BadDescription: With what is wrong and what to do.
+    """
+    return tuple(_rule(entry, dataset) for entry in entries)
+
+
+def _rule(entry: Mapping[str, Any], dataset: Dataset) -> Rule:
+    kind = entry.get("kind")
+    if not isinstance(kind, str) or kind not in kinds():
+        raise BadDescription(f"A rule has the kind {kind!r}.", nearest(str(kind), kinds()))
+    rule = read_rule(kinds()[kind], entry, dataset)
+    rule.check(dataset)
+    return rule
+
+
+def refuse_by_rules(
+    request: TableRequest,
+    shape: TableShape,
+    dataset: Dataset,
+    rules: Iterable[Rule] = (),
+    *,
+    meter: Meter | None = None,
+    account: str | None = None,
+    most_cells: int | None = None,
+) -> None:
+    """Refuse by shape: by the rules of [protection], then by the declared ones in order.
+
+    Args:
+        request: In canonical form.
+        shape: Its shape.
+        dataset: Its dataset.
+        rules: What `parse_rules` gave.
+        meter: How many free groups of a variable an account has used.
+        account: Who asks; None is anybody.
+        most_cells: In place of `max_cells`, for a table that is not laid out.
+
+    Raises:
+        Refused: By the first rule that does not allow it.
+    """
+    for rule in (*protection_rules(dataset, most_cells), *rules):
+        refusal = rule.refuse(request, shape, dataset) or rule.refuse_account(request, meter, account)
+        if refusal is not None:
+            raise refusal
+
+
+def is_metered(request: TableRequest, rules: Iterable[Rule]) -> bool:
+    """Whether the answer to a request depends on what an account has used."""
+    return any(rule.is_metered(request) for rule in rules)

@@ -1,1 +1,0 @@
-"""Who asks, what they may see, and how much they may ask: identity, gate, quotas."""

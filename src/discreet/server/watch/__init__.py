@@ -1,1 +1,0 @@
-"""The watch of requests: detectors that read the log, and what follows from what they find."""

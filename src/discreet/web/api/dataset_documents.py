@@ -1,0 +1,253 @@
+"""The datasets that can be asked now: one damaged version does not take the others down.
+
+What the API tells about a dataset: its public description, never a number of records.
+"""
+
+from __future__ import annotations
+
+import logging
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING
+
+from discreet.errors import DiscreetError, UnknownVersion
+from discreet.web.i18n.dataset_labels import dataset_in_language
+from discreet.web.urls import link
+
+if TYPE_CHECKING:
+    from discreet.model.dataset import Dataset
+    from discreet.model.variable import CodeList, Variable
+    from discreet.release.dataset_registry import DatasetRegistry
+    from discreet.release.dataset_service import DatasetService
+
+log = logging.getLogger("discreet.server")
+
+
+def open_datasets(doors: DatasetRegistry) -> list[DatasetService]:
+    """Every dataset that can be opened; what cannot be is told to the log.
+
+    Raises:
+        DiscreetError: There are datasets and none can be opened.
+    """
+    found: list[DatasetService] = []
+    failures: list[DiscreetError] = []
+    for dataset_id in doors.ids():
+        try:
+            found.append(doors.door(dataset_id))
+        except UnknownVersion as error:  # doors of a version that not every dataset has
+            failures.append(error)
+        except DiscreetError as error:
+            log.error("The dataset %s is left out: %s", dataset_id, error)  # noqa: TRY400 - the message is complete
+            failures.append(error)
+    if failures and not found:
+        raise failures[0]
+    return found
+
+
+@dataclass(frozen=True, slots=True)
+class CategoryDocument:
+    """One category; `parent` is its code one level up a hierarchy."""
+
+    code: str
+    label: str
+    parent: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class VariableDocument:
+    """One variable with its categories in order, and the address of their shapes."""
+
+    name: str
+    label: str
+    description: str
+    topic: str
+    geography: bool
+    categories: list[CategoryDocument]
+    universe: str
+    notes: str
+    source: str
+    classification: str
+    boundaries: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class HierarchyDocument:
+    """The levels of a classification, coarse to fine, as names of variables."""
+
+    name: str
+    label: str
+    levels: list[str]
+    geography: bool
+
+
+@dataclass(frozen=True, slots=True)
+class GroupDocument:
+    """One category of a code list, with the codes that it groups."""
+
+    code: str
+    label: str
+    members: list[str]
+
+
+@dataclass(frozen=True, slots=True)
+class CodeListDocument:
+    """A named grouping of a variable's categories: `levels=variable=name` shows it."""
+
+    name: str
+    label: str
+    variable: str
+    categories: list[GroupDocument]
+
+
+@dataclass(frozen=True, slots=True)
+class ProtectionDocument:
+    """What is done to the counts, in words and limits."""
+
+    method: str
+    additivity: str
+    promise: list[str]
+    max_variables: int
+    max_cells: int
+
+
+@dataclass(frozen=True, slots=True)
+class SummaryDocument:
+    """A dataset in a list."""
+
+    id: str
+    label: str
+    unit: str
+    population: str
+    source: str
+    reference_date: str
+    version: str
+    variables: list[str]
+    href: str
+
+
+@dataclass(frozen=True, slots=True)
+class ListDocument:
+    """All datasets of the server."""
+
+    datasets: list[SummaryDocument]
+
+
+@dataclass(frozen=True, slots=True)
+class AboutDocument:
+    """Who publishes a dataset, under which licence, and when it changes; empty where nothing is told."""
+
+    publisher: str
+    licence: str
+    contact: str
+    keywords: list[str]
+    spatial: str
+    temporal: str
+    next_update: str
+
+
+@dataclass(frozen=True, slots=True)
+class DatasetDocument:
+    """A dataset in full."""
+
+    id: str
+    label: str
+    description: str
+    unit: str
+    population: str
+    source: str
+    reference_date: str
+    version: str
+    digest: str
+    about: AboutDocument
+    note: str
+    variables: list[VariableDocument]
+    hierarchies: list[HierarchyDocument]
+    code_lists: list[CodeListDocument]
+    protection: ProtectionDocument
+    table_href: str
+
+
+@dataclass(frozen=True, slots=True)
+class ProblemDocument:
+    """Why a request was not answered (RFC 9457), with a stable code and advice."""
+
+    type: str
+    title: str
+    status: int
+    detail: str
+    instance: str
+    code: str
+    advice: str
+
+
+def dataset_summary(dataset: Dataset) -> SummaryDocument:
+    """A dataset in a few words."""
+    return SummaryDocument(
+        id=dataset.id,
+        label=dataset.label,
+        unit=dataset.unit,
+        population=dataset.population,
+        source=dataset.source,
+        reference_date=dataset.reference_date,
+        version=dataset.version,
+        variables=[variable.name for variable in dataset.variables],
+        href=link(f"/api/datasets/{dataset.id}"),
+    )
+
+
+def dataset_document(door: DatasetService) -> DatasetDocument:
+    """A dataset with all its variables and what protects it."""
+    dataset = dataset_in_language(door.dataset)
+    return DatasetDocument(
+        id=dataset.id,
+        label=dataset.label,
+        description=dataset.description,
+        unit=dataset.unit,
+        population=dataset.population,
+        source=dataset.source,
+        reference_date=dataset.reference_date,
+        version=dataset.version,
+        digest=door.digest,
+        about=AboutDocument(**{**asdict(dataset.about), "keywords": list(dataset.about.keywords)}),
+        note=door.note(),
+        variables=[_variable(variable, dataset) for variable in dataset.variables],
+        hierarchies=[
+            HierarchyDocument(h.name, h.label, list(h.levels), h.geography) for h in dataset.hierarchies
+        ],
+        code_lists=[_code_list(code_list) for code_list in dataset.code_lists],
+        protection=_protection(door),
+        table_href=link(f"/api/datasets/{dataset.id}/table"),
+    )
+
+
+def _variable(variable: Variable, dataset: Dataset) -> VariableDocument:
+    categories = [CategoryDocument(c.code, c.label, c.parent) for c in variable.categories]
+    shapes = variable.name in dataset.boundaries
+    return VariableDocument(
+        variable.name,
+        variable.label,
+        variable.description,
+        variable.topic,
+        variable.name in dataset.geography,
+        categories,
+        variable.universe,
+        variable.notes,
+        variable.source,
+        variable.classification,
+        link(f"/api/datasets/{dataset.id}/boundaries/{variable.name}") if shapes else None,
+    )
+
+
+def _code_list(code_list: CodeList) -> CodeListDocument:
+    groups = [GroupDocument(code, label, list(members)) for code, label, members in code_list.groups]
+    return CodeListDocument(code_list.name, code_list.label, code_list.variable, groups)
+
+
+def _protection(door: DatasetService) -> ProtectionDocument:
+    protection = door.dataset.protection
+    return ProtectionDocument(
+        method=protection.method,
+        additivity=protection.additivity,
+        promise=list(door.promise()),
+        max_variables=protection.max_variables,
+        max_cells=protection.max_cells,
+    )

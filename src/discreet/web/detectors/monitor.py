@@ -1,0 +1,279 @@
+"""The watch: reads the log of all processes as it grows, and does what the thresholds say.
+
+    every 2 seconds: new lines -> questions -> scores -> alert, slow, stop
+
+One process of a server does it, whichever has the lock. It begins with what is in the log of the last hours, so that a
+restart forgets nothing. From a line to what follows from it pass a second of the log and two of the watch: somebody who
+asks fast gets a few more answers before they are slowed down. Whoever asks without an account, where addresses are not
+kept, raises alerts and is never held back.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import threading
+import time
+from collections import OrderedDict
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any, Self
+from urllib.parse import parse_qs
+
+from discreet.errors import DiscreetError
+from discreet.model.request import canonical, request_from_text
+from discreet.web.audit.entry import unpack_request
+from discreet.web.audit.log import PREFIX
+from discreet.web.auth.rate_limit import Hold
+from discreet.web.detectors.alerts import ACTIONS, ALERT, Alert, add_alert, read_alerts
+from discreet.web.detectors.patterns import LoggedRequest, Scores, digest
+from discreet.workspace.sealed import try_lock
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+    from pathlib import Path
+
+    from discreet.model.dataset import Dataset
+    from discreet.model.request import TableRequest
+    from discreet.release.dataset_registry import DatasetRegistry
+    from discreet.web.auth.rate_limit import RateLimitStore
+    from discreet.web.detectors.alerts import Thresholds
+    from discreet.web.detectors.patterns import Score
+
+#: Questions that are known again without reading their line.
+MOST_LATELY = 4_096
+SECONDS_BETWEEN = 2.0
+#: How many requests an alert shows.
+SHOWN = 3
+LOCK = "watch.lock"
+log = logging.getLogger("discreet.server")
+
+
+class AlertFinder:
+    """From lines of the log to alerts.
+
+    Args:
+        doors: Of the workspace, for the public descriptions.
+        thresholds: From when on what follows.
+    """
+
+    def __init__(self, doors: DatasetRegistry, thresholds: Thresholds) -> None:
+        self._doors, self._thresholds = doors, thresholds
+        self._scores = Scores(thresholds.hours * 3600.0)
+        self._last: OrderedDict[str, list[str]] = OrderedDict()
+        self._told: dict[tuple[str, str, str], tuple[int, float]] = {}
+
+    def remember(self, alerts: Iterable[Alert]) -> None:
+        """Know what was told before, so that it is not told again."""
+        for alert in alerts:
+            key = (alert.who, alert.detector, f"{alert.dataset} {alert.variable}")
+            self._told[key] = max(self._told.get(key, (-1, 0.0)), self._holds_until(alert))
+
+    def find(self, line: dict[str, Any]) -> Iterator[Alert]:
+        """What follows from a line; nothing from one that asks no table, or asks nothing new, or had no room for it."""
+        who = line_client(line)
+        for item in line.get("asked", ()):
+            known = (item["dataset"], item.get("sha256", item["request"]))
+            asked = self._asked(item, line) if self._scores.is_new(who, known) else None
+            if asked is not None:
+                self._keep(who, f"{item['dataset']}?{item['request']}")
+                for score in self._scores.see(who, asked, _seconds(line["at"])):
+                    yield from self._follow(who, score, line["at"])
+
+    def _asked(self, item: dict[str, Any], line: dict[str, Any]) -> LoggedRequest | None:
+        """The question of a line; None for one that is cut, or of a dataset that is gone, or not as it was."""
+        text = unpack_request(item)
+        if text is None:
+            return None
+        try:
+            dataset = self._doors.door(item["dataset"]).dataset
+            request = parse_permalink(dataset, text)
+        except DiscreetError:
+            return None
+        refused = "refused" in item or (line.get("decision") == "refused" and not item.get("dry"))
+        return LoggedRequest(dataset, request, refused)
+
+    def _keep(self, who: str, request: str) -> None:
+        self._last.setdefault(who, []).append(request)
+        del self._last[who][:-SHOWN]
+        if len(self._last) > 10_000:
+            self._last.popitem(last=False)
+
+    def _follow(self, who: str, score: Score, at: str) -> Iterator[Alert]:
+        action = self._thresholds.action(score.detector, score.score)
+        dataset, variable = _about(score)
+        key = (who, score.detector, f"{dataset} {variable}")
+        rank, ends = self._told.get(key, (-1, 0.0))
+        if not action or (ACTIONS.index(action) <= rank and _seconds(at) < ends):
+            return
+        until = "" if action == ALERT else _later(at, self._thresholds.hold_minutes)
+        requests = tuple(self._last.get(who, ()))
+        alert = Alert(at, who, score.detector, action, score.score, dataset, variable, requests, until)
+        self._told[key] = self._holds_until(alert)
+        yield alert
+
+    def _holds_until(self, alert: Alert) -> tuple[int, float]:
+        """How strict an alert was, and until when it need not be told again: the end of the hold, or of the window."""
+        end = _seconds(alert.until) if alert.until else _seconds(alert.at) + self._thresholds.hours * 3600
+        return ACTIONS.index(alert.action), end
+
+
+class Monitor:
+    """A thread that watches, where no other process does.
+
+    Args:
+        doors: Of the workspace.
+        folder: Where the server writes.
+        shared: Where holds stand.
+        thresholds: From when on what follows.
+        count: Told the detector and the action of every alert, for metrics.
+    """
+
+    def __init__(
+        self,
+        doors: DatasetRegistry,
+        folder: Path,
+        shared: RateLimitStore,
+        thresholds: Thresholds,
+        count: Callable[[str, str], None],
+    ) -> None:
+        self._folder, self._shared, self._count = folder, shared, count
+        self._hours = thresholds.hours
+        self._finder = AlertFinder(doors, thresholds)
+        self._read: dict[Path, int] = {}
+        self._lately: set[bytes] = set()
+        self._lock: Any = None
+        self._stopped = threading.Event()
+        self._thread = threading.Thread(target=self._run, name="request-watch", daemon=True)
+
+    def __enter__(self) -> Self:
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_exception: object) -> None:
+        self._stopped.set()
+        self._thread.join()
+        if self._lock is not None:
+            self._lock.release()
+
+    def round(self) -> None:
+        """Read what is new in the log, if this process is the one that watches."""
+        if self._lock is None:
+            self._lock = try_lock(self._folder / LOCK)
+            if self._lock is None:
+                return
+            self._finder.remember(read_alerts(self._folder))
+        for line in self._new_lines():
+            for alert in self._finder.find(line):
+                self._act(alert)
+
+    def _run(self) -> None:
+        while not self._stopped.wait(SECONDS_BETWEEN):
+            try:
+                self.round()
+            except Exception as error:  # noqa: BLE001 - the watch goes on, whatever one line does
+                log.error("The watch of requests failed: %s", type(error).__name__)  # noqa: TRY400 - it may quote values
+
+    def _act(self, alert: Alert) -> None:
+        add_alert(self._folder, alert)
+        self._count(alert.detector, alert.action)
+        log.warning("The watch of requests: %s of %s, %s", alert.detector, alert.who, alert.action)
+        until = 0.0 if not alert.until else _seconds(alert.until)
+        if until > time.time() and alert.who != "address:":
+            self._shared.hold(Hold(alert.who, alert.action, until, alert.detector))
+
+    def _new_lines(self) -> Iterator[dict[str, Any]]:
+        oldest = time.time() - self._hours * 3600
+        for path in sorted((self._folder / "log").glob(f"{PREFIX}-*.jsonl")):
+            if path.stat().st_mtime < oldest:
+                continue
+            with path.open("rb") as file:
+                file.seek(self._read.get(path, 0))
+                for raw in file:
+                    if not raw.endswith(b"\n"):
+                        break
+                    self._read[path] = self._read.get(path, 0) + len(raw)
+                    if self._is_again(raw):
+                        continue
+                    line = _parsed(raw)
+                    if line is not None:
+                        yield line
+
+    def _is_again(self, raw: bytes) -> bool:
+        """Whether somebody asks what they asked lately: it tells nothing new, and thousands a second are not parsed."""
+        question = digest(_question(raw))
+        if question in self._lately:
+            return True
+        if len(self._lately) >= MOST_LATELY:
+            self._lately.clear()
+        self._lately.add(question)
+        return False
+
+
+def read_request_lines(folder: Path) -> list[dict[str, Any]]:
+    """All lines of a log that ask something, of all processes, in the order of their time."""
+    found: list[dict[str, Any]] = []
+    for path in folder.glob(f"{PREFIX}-*.jsonl"):
+        with path.open("rb") as file:
+            found += [line for raw in file if (line := _parsed(raw)) is not None]
+    return sorted(found, key=lambda line: str(line["at"]))
+
+
+def line_client(line: dict[str, Any]) -> str:
+    """Who asked, as holds name them."""
+    return f"account:{line['who']}" if "who" in line else f"address:{line.get('from', '')}"
+
+
+def parse_permalink(dataset: Dataset, query: str) -> TableRequest:
+    """The canonical request of a line.
+
+    Raises:
+        BadRequest, UnknownVariable, UnknownCategory: The dataset is not what it was.
+    """
+    words = parse_qs(query)
+
+    def one(name: str) -> str:
+        return words.get(name, [""])[0]
+
+    asked = request_from_text(
+        dataset.id,
+        rows=words.get("rows", ()),
+        columns=words.get("columns", ()),
+        layers=words.get("layers", ()),
+        filters=words.get("filter", ()),
+        groups=words.get("group", ()),
+        totals=one("totals") != "no",
+        levels=words.get("levels", ()),
+        measure=one("measure") or "count",
+        additivity=one("additivity"),
+        fit_to=words.get("fit_to", ()),
+    )
+    return canonical(asked, dataset)
+
+
+def _question(raw: bytes) -> bytes:
+    """A line without its number and time, and without what became of it: who asked what."""
+    return raw[raw.find(b'", ', raw.find(b'"at": "') + 7) : raw.find(b', "status"')]
+
+
+def _parsed(raw: bytes) -> dict[str, Any] | None:
+    if b'"asked"' not in raw:
+        return None
+    try:
+        found = json.loads(raw)
+    except ValueError:
+        return None
+    return found if isinstance(found, dict) and "at" in found else None
+
+
+def _about(score: Score) -> tuple[str, str]:
+    """The dataset and the variable that a score is about."""
+    kind = score.kind if isinstance(score.kind, tuple) else (score.kind,)
+    return str(kind[0]), str(kind[1]) if len(kind) > 1 else ""
+
+
+def _seconds(at: str) -> float:
+    return datetime.fromisoformat(at).timestamp()
+
+
+def _later(at: str, minutes: int) -> str:
+    return datetime.fromtimestamp(_seconds(at) + 60 * minutes, UTC).isoformat(timespec="seconds")

@@ -1,0 +1,93 @@
+"""The custodian's page: what the watch of requests found, and who is held back.
+
+GET /custodian/alerts      the page, for custodians
+GET /api/alerts            the same as JSON
+"""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING
+
+from fastapi import APIRouter, Request
+from starlette.responses import Response  # noqa: TC002 - FastAPI reads the annotations
+
+from discreet.web.api.openapi import REQUIRED_KEY, problem_responses
+from discreet.web.auth.roles import require_custodian
+from discreet.web.detectors.alerts import Alert, read_alerts
+from discreet.web.detectors.patterns import DETECTORS
+from discreet.web.query import refuse_unknown
+from discreet.web.responses import as_json
+from discreet.web.templating import render_page
+
+if TYPE_CHECKING:
+    from discreet.web.lifespan import ServerState
+
+#: How many alerts are shown.
+SHOWN = 200
+
+
+@dataclass(frozen=True, slots=True)
+class HoldDocument:
+    """Somebody who is held back."""
+
+    who: str
+    action: str
+    until: str
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
+class AlertsDocument:
+    """Who is held back, and the last alerts, the newest first."""
+
+    holds: list[HoldDocument]
+    alerts: list[Alert]
+
+
+def custodian_router(state: ServerState) -> APIRouter:
+    """The routes for custodians."""
+    router = APIRouter()
+
+    @router.get(
+        "/api/alerts",
+        tags=["custodian"],
+        response_model=AlertsDocument,
+        responses=problem_responses(400, 401, 403),
+        openapi_extra={"security": REQUIRED_KEY},
+    )
+    def alerts(request: Request) -> Response:
+        """What the watch of requests found, and who is held back; for custodians."""
+        refuse_unknown(request.query_params, ())
+        require_custodian()
+        response = as_json(asdict(alerts_document(state)))
+        response.headers["cache-control"] = "no-store"
+        return response
+
+    @router.get("/custodian/alerts", include_in_schema=False)
+    def alerts_page(request: Request) -> Response:
+        """The same as a page."""
+        refuse_unknown(request.query_params, ())
+        require_custodian()
+        sentences = {detector.name: detector.sentence for detector in DETECTORS}
+        response = render_page("alerts.html", found=alerts_document(state), sentences=sentences)
+        response.headers["cache-control"] = "no-store"
+        return response
+
+    return router
+
+
+def alerts_document(state: ServerState) -> AlertsDocument:
+    """What a custodian is shown."""
+    held = [
+        HoldDocument(
+            each.who,
+            each.action,
+            datetime.fromtimestamp(each.until, UTC).isoformat(timespec="seconds"),
+            each.why,
+        )
+        for each in state.shared.holds().values()
+    ]
+    found = [] if state.folder is None else read_alerts(state.folder, SHOWN)
+    return AlertsDocument(held, found)

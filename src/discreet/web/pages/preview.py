@@ -1,0 +1,200 @@
+"""What would become of a choice, before anything is asked: its size, the areas that are shown, why not, what instead.
+
+Nothing is counted for it. A refusal speaks in the labels that the page shows, and offers up to three tables nearby
+that are allowed, each by what would change.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from discreet.errors import DiscreetError, Refused
+from discreet.model.hierarchy import level_label
+from discreet.model.messages.text import Message
+from discreet.web.i18n.dataset_labels import translate_dataset
+from discreet.web.i18n.messages import gettext, ngettext
+from discreet.web.pages.links import Link, page_path
+from discreet.web.problems import public_error
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from discreet.model.dataset import Dataset
+    from discreet.model.request import TableRequest
+    from discreet.release.dataset_service import DatasetService
+    from discreet.release.dry_run import Attempt
+    from discreet.web.pages.links import QueryItems
+
+#: So many are offered.
+MOST_REPAIRS = 3
+_QUOTED = re.compile(r'"([A-Za-z][A-Za-z0-9_]*)"')
+_LISTED = re.compile(r"\(([A-Za-z][A-Za-z0-9_]*(?:, [A-Za-z][A-Za-z0-9_]*)*)\)")
+
+
+@dataclass(frozen=True, slots=True)
+class Preview:
+    """The verdict on a choice.
+
+    Args:
+        cells: How large the table is, in words; empty where the choice cannot be read.
+        areas: How many areas are shown, in words; empty without geography.
+        title: Why there is no table, in a word or two; empty where there is one.
+        message: Why.
+        advice: What helps.
+        repairs: Tables nearby that are allowed.
+    """
+
+    cells: str = ""
+    areas: str = ""
+    title: str = ""
+    message: str = ""
+    advice: str = ""
+    repairs: tuple[Link, ...] = ()
+
+
+def preview_table(
+    door: DatasetService,
+    request: TableRequest | None,
+    also: QueryItems = (),
+    error: DiscreetError | None = None,
+    *,
+    counting: bool = False,
+) -> Preview:
+    """The verdict on a request.
+
+    Args:
+        door: Its dataset.
+        request: What is chosen; None where not even the address can be read.
+        also: The view and the version, which links keep.
+        error: Why there is no table, where that is known already.
+        counting: Whether records may be counted to be sure of the repairs.
+    """
+    try:
+        found = None if request is None else door.foresee(request)
+    except DiscreetError as unreadable:
+        found, error = None, error or unreadable
+    if error is not None and not isinstance(error, Refused):
+        found = None
+    refusal = error or (None if found is None else found.refusal)
+    told = Preview() if refusal is None else _preview_refusal(door, found, also, refusal, counting=counting)
+    if found is None:
+        return told
+    cells = ngettext("{count} cell", "{count} cells", found.asked.shape.cells)
+    return Preview(cells, _areas(found), told.title, told.message, told.advice, told.repairs)
+
+
+def in_labels(dataset: Dataset, text: str) -> str:
+    """A sentence in the language of the reader, with the labels of variables in place of their names.
+
+    A sentence that knows its values has them changed; in another, names in quotes or listed in parentheses are.
+
+    >>> from discreet.model.dataset import Dataset
+    >>> from discreet.model.messages.text import told
+    >>> from discreet.model.variable import Category, Variable
+    >>> people = Dataset("people", "People", (Variable("job", "Job or trade", (Category("1", "None"),)),), "id")
+    >>> in_labels(people, told("Take {names} out.", names=("job",))), in_labels(people, 'Take "job" out (job).')
+    ('Take Job or trade out.', 'Take “Job or trade” out (Job or trade).')
+    """
+    labels = {variable.name: variable.label for variable in dataset.variables}
+    labels |= {code_list.name: code_list.label for code_list in dataset.code_lists}
+    if isinstance(text, Message):
+        return gettext(_replace_names(text, labels))
+
+    def listed(found: re.Match[str]) -> str:
+        names = found[1].split(", ")
+        return f"({', '.join(labels[n] for n in names)})" if labels.keys() >= set(names) else found[0]
+
+    quoted = _QUOTED.sub(lambda found: f"“{labels[found[1]]}”" if found[1] in labels else found[0], text)
+    return _LISTED.sub(listed, quoted)
+
+
+def _replace_names(value: Any, labels: Mapping[str, str]) -> Any:
+    """A value of a sentence with labels for names: in sentences within it and in lists, too."""
+    if isinstance(value, Message):
+        values = {key: _replace_names(each, labels) for key, each in value.values.items()}
+        return Message(value.template, values, value.plural, value.amount)
+    if isinstance(value, tuple):
+        return tuple(_replace_names(each, labels) for each in value)
+    return labels.get(value, value) if isinstance(value, str) else value
+
+
+def describe_change(dataset: Dataset, before: TableRequest, after: TableRequest) -> str:
+    """What makes one table of another: "Region instead of District", "Leave out Job"."""
+    parts = list(_changes(dataset, before, after))
+    return "; ".join(parts) if parts else gettext("Show this table")
+
+
+def _changes(dataset: Dataset, before: TableRequest, after: TableRequest) -> Iterator[str]:
+    label = {variable.name: variable.label for variable in dataset.variables}
+    gone = [label[name] for name in before.variables if name not in after.variables]
+    new = [label[name] for name in after.variables if name not in before.variables]
+    if gone and new:
+        yield gettext("{new} instead of {gone}", new=", ".join(new), gone=", ".join(gone))
+    elif gone:
+        yield gettext("Leave out {gone}", gone=", ".join(gone))
+    elif new:
+        yield gettext("Add {new}", new=", ".join(new))
+    shown = set(after.variables) & set(before.variables)
+    for name in _removed(before.filters, after.filters):
+        yield gettext("No filter on {variable}", variable=label[name])
+    for name in _removed(before.groups, after.groups) & shown:
+        yield gettext("No groups of {variable}", variable=label[name])
+    for name, levels in after.levels:
+        if name in shown and dict(before.levels).get(name) != levels:
+            by = ", ".join(level_label(dataset, level) for level in levels)
+            yield gettext("{variable} by {level}", variable=label[name], level=by)
+
+
+def _diversify(before: TableRequest, nearby: list[TableRequest]) -> list[TableRequest]:
+    """Changes of different kinds first: three variables that may go are one idea, larger areas are another."""
+    seen: Counter[tuple[bool, ...]] = Counter()
+    ranked = []
+    for after in nearby:
+        kind = (
+            set(after.variables) <= set(before.variables),
+            set(before.variables) <= set(after.variables),
+            bool(_removed(before.filters, after.filters)),
+            bool(_removed(before.groups, after.groups)),
+        )
+        ranked.append((seen[kind], after))
+        seen[kind] += 1
+    return [after for _, after in sorted(ranked, key=lambda pair: pair[0])]
+
+
+def _removed(before: tuple[tuple[str, object], ...], after: tuple[tuple[str, object], ...]) -> set[str]:
+    return {name.removesuffix("!") for name, _ in before} - {name.removesuffix("!") for name, _ in after}
+
+
+def _preview_refusal(
+    door: DatasetService, found: Attempt | None, also: QueryItems, error: DiscreetError, *, counting: bool
+) -> Preview:
+    """What is told of a refusal; what cannot be read is told in the words in which it was written."""
+    shown, dataset = public_error(error), translate_dataset(door.dataset)
+    if found is None:
+        return Preview("", "", gettext(shown.title), gettext(shown.message), gettext(shown.advice))
+    asked = found.asked.request
+    repairs = tuple(
+        Link(describe_change(dataset, asked, each), page_path(each, also))
+        for each in _diversify(asked, door.repairs(asked, counting=counting))[:MOST_REPAIRS]
+    )
+    message, advice = (in_labels(dataset, text) for text in (shown.message, shown.advice))
+    return Preview("", "", gettext(shown.title), message, advice, repairs)
+
+
+def _areas(found: Attempt) -> str:
+    """How many areas of the finest level are shown, as far as it is known."""
+    if found.verdict is not None and found.verdict.places:
+        passed, total = found.verdict.passed, found.verdict.total
+    else:
+        places = [each.outputs for each in found.asked.shape.dimensions if each.geography]
+        deepest = [max((output.depth for output in outputs), default=0) for outputs in places]
+        sizes = (sum(o.depth == d for o in outputs) for outputs, d in zip(places, deepest, strict=True))
+        passed = total = max(sizes, default=0)
+    if not total or not found.sure or found.refusal is not None:
+        return ""
+    if passed == total:
+        return ngettext("the one area is available", "all {count} areas are available", total)
+    return gettext("{passed:,} of {total:,} areas are available", passed=passed, total=total)

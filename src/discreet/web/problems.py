@@ -1,0 +1,183 @@
+"""Errors as answers: problem+json for the API, a page for people, the same words in both.
+
+    {type, title, status, detail, instance, code, advice}        RFC 9457
+
+`type` is the address of a page that explains the code. What concerns whoever runs the server (a status of 500
+and more) is told to the log, and to the reader only by its code.
+"""
+
+from __future__ import annotations
+
+import inspect
+import json
+import logging
+from typing import TYPE_CHECKING, Any
+
+from fastapi.exceptions import RequestValidationError
+from starlette.exceptions import HTTPException
+from starlette.responses import Response
+from starlette.routing import Match
+
+from discreet.errors import (
+    BadRequest,
+    Busy,
+    DiscreetError,
+    MethodNotAllowed,
+    NotFound,
+    Refused,
+    TooManyCalls,
+    all_errors,
+)
+from discreet.model.messages.text import message
+from discreet.rules.rule import kinds
+from discreet.web.audit.entry import note_refusal
+from discreet.web.templating import render_page
+from discreet.web.urls import is_for_programs, link, strip_root
+
+if TYPE_CHECKING:
+    from fastapi import FastAPI
+    from starlette.requests import Request
+
+PROBLEM_JSON = "application/problem+json"
+#: Seconds after which whoever found no room may come back.
+RETRY_AFTER = 5
+log = logging.getLogger("discreet.server")
+
+
+def install_error_handlers(app: FastAPI) -> None:
+    """Let every error of the application become a problem."""
+    app.add_exception_handler(DiscreetError, _on_discreet)
+    app.add_exception_handler(RequestValidationError, _on_validation)
+    app.add_exception_handler(HTTPException, _on_http)
+
+
+def public_error(error: DiscreetError) -> DiscreetError:
+    """The error as a reader may see it: the state of the server is told to its log only."""
+    if error.http_status < 500 or type(error) is DiscreetError or isinstance(error, Busy):
+        return error
+    log.error("%s: %s", error.code, error)
+    return type(error)(
+        message("The server cannot answer at the moment."),
+        message("Whoever runs it finds the reason in its log; try again later."),
+    )
+
+
+def problem_document(error: DiscreetError, instance: str) -> dict[str, Any]:
+    """The problem as RFC 9457 has it, with the code and the advice beside."""
+    return {
+        "type": link(f"/errors/{error.code}"),
+        "title": error.title,
+        "status": error.http_status,
+        "detail": error.message,
+        "instance": instance,
+        "code": error.code,
+        "advice": error.advice,
+    }
+
+
+def busy() -> Busy:
+    """The refusal of what finds no room."""
+    return Busy(
+        message("The server has too much to do at the moment."),
+        message("Try again in {seconds} seconds, or ask for a smaller table.", seconds=RETRY_AFTER),
+        retry_after=RETRY_AFTER,
+    )
+
+
+def problem_response(request: Request, error: DiscreetError) -> Response:
+    """An error as a document or a page, by who asks at this address."""
+    note_refusal(error)
+    shown = public_error(error)
+    if _for_programs(request):
+        document = problem_document(shown, request.url.path)
+        body = json.dumps(document, ensure_ascii=True).encode()
+        response = Response(body, shown.http_status, media_type=PROBLEM_JSON)
+    else:
+        response = render_page("error.html", status=shown.http_status, error=shown)
+    response.headers["cache-control"] = "no-store"
+    if shown.http_status == 401:
+        response.headers["www-authenticate"] = 'Bearer realm="discreet"'
+    if isinstance(error, TooManyCalls | Busy):
+        response.headers["retry-after"] = str(error.retry_after)
+    return response
+
+
+def error_explanations() -> dict[str, tuple[DiscreetError | type[DiscreetError], str]]:
+    """Every error by its code, and what it means; rules that refuse with a code of their own are among them."""
+    found: dict[str, tuple[DiscreetError | type[DiscreetError], str]] = {
+        kind.code: (kind, explain_error(kind)) for kind in all_errors()
+    }
+    for rule in kinds().values():
+        if rule.refuses() and rule.refusal_code() not in found:
+            found[rule.kind] = (Refused("", code=rule.kind), explain_error(rule))
+    return found
+
+
+def explain_error(kind: type[object]) -> str:
+    """What an error means: its docstring, without the marks of code."""
+    if kind is DiscreetError:
+        return (
+            "Something unexpected happened on the server. Its log has the number of the incident and no more."
+        )
+    return " ".join((inspect.getdoc(kind) or "").replace("`", "").split())
+
+
+def _on_discreet(request: Request, error: Exception) -> Response:
+    assert isinstance(error, DiscreetError)  # noqa: S101 - what the handler is registered for
+    return problem_response(request, error)
+
+
+def _on_validation(request: Request, error: Exception) -> Response:
+    """FastAPI's own checks, in our words."""
+    assert isinstance(error, RequestValidationError)  # noqa: S101 - what the handler is registered for
+    first = error.errors()[0]
+    name = first["loc"][-1]
+    return problem_response(
+        request,
+        BadRequest(
+            message('The parameter "{name}" cannot be read.', name=name),
+            message("{first}.", first=first["msg"]),
+        ),
+    )
+
+
+def _on_http(request: Request, error: Exception) -> Response:
+    """What Starlette itself refuses: an address or a method that does not exist."""
+    assert isinstance(error, HTTPException)  # noqa: S101 - what the handler is registered for
+    if error.status_code == 404:
+        return problem_response(
+            request, NotFound(message("There is nothing at this address."), _where_to_go(request))
+        )
+    if error.status_code == 405:
+        allowed = _allowed(request)
+        refusal = MethodNotAllowed(
+            message("{method} is not offered here.", method=request.method),
+            message("Use {allowed:or}.", allowed=tuple(allowed)),
+        )
+        response = problem_response(request, refusal)
+        response.headers["allow"] = ", ".join(allowed)
+        return response
+    return problem_response(
+        request, BadRequest(message("The request cannot be read."), message("Check the address."))
+    )
+
+
+def _allowed(request: Request) -> list[str]:
+    """The methods of an address, of all its routes; HEAD is answered wherever GET is."""
+    return [
+        method
+        for method, asked in (("GET", "GET"), ("HEAD", "GET"), ("POST", "POST"))
+        if any(
+            route.matches({**request.scope, "method": asked})[0] is Match.FULL for route in request.app.routes
+        )
+    ]
+
+
+def _for_programs(request: Request) -> bool:
+    return is_for_programs(strip_root(request.url.path))
+
+
+def _where_to_go(request: Request) -> str:
+    if _for_programs(request):
+        return f"The API starts at {link('/api/datasets')} and is described at {link('/openapi.json')}."
+    return message("Check the address, or start from the list of datasets.")

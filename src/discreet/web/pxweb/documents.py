@@ -1,0 +1,360 @@
+"""The JSON of PxWebApi as types: what a generated client gets. The documents are made beside their numbers.
+
+PxWebApi in our OpenAPI: what its routes take and give. Names are read in any case and described in one.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Annotated, Any, Literal
+
+from pydantic import ConfigDict, Field, with_config
+from pydantic.alias_generators import to_camel
+
+from discreet.formats import format_by_name
+from discreet.web.api.openapi import (
+    OPTIONAL_KEY,
+    component_ref,
+    problem_responses,
+    text_parameter,
+    version_parameter,
+)
+from discreet.web.api.schemas import JsonStatDimension  # noqa: TC001 - pydantic reads it
+from discreet.web.negotiation import media_type
+from discreet.web.pxweb.output import DEFAULT_FORMAT, FORMATS, output_formats
+from discreet.web.pxweb.table_list import LARGEST_PAGE, MOST_DAYS
+
+_camel = with_config(ConfigDict(alias_generator=to_camel))
+
+
+@dataclass(frozen=True, slots=True)
+class PxLink:
+    """Where more is told."""
+
+    rel: str
+    hreflang: str
+    href: str
+
+
+@dataclass(frozen=True, slots=True)
+class PxLanguage:
+    """A language."""
+
+    id: str
+    label: str
+
+
+@dataclass(frozen=True, slots=True)
+class PxSource:
+    """How a source is named."""
+
+    language: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class PxParameter:
+    """A setting of a feature."""
+
+    key: str
+    value: str
+
+
+@dataclass(frozen=True, slots=True)
+class PxFeature:
+    """Something that the server can do."""
+
+    id: str
+    params: list[PxParameter]
+
+
+@_camel
+@dataclass(frozen=True, slots=True)
+class PxConfig:
+    """What a program must know of the server."""
+
+    api_version: str
+    app_version: str
+    languages: list[PxLanguage]
+    default_language: str
+    max_data_cells: int
+    max_calls_per_time_window: int
+    time_window: int
+    license: str
+    source_references: list[PxSource]
+    default_data_format: str
+    data_formats: list[str]
+    features: list[PxFeature]
+
+
+@_camel
+@dataclass(frozen=True, slots=True)
+class PxTable:
+    """A dataset in a few words."""
+
+    id: str
+    label: str
+    description: str
+    updated: str | None
+    first_period: str | None
+    last_period: str | None
+    category: str
+    variable_names: list[str]
+    discontinued: bool
+    source: str
+    subject_code: str
+    time_unit: str
+    paths: list[str]
+    links: list[PxLink]
+    language: str = "en"
+
+
+@_camel
+@dataclass(frozen=True, slots=True)
+class PxPage:
+    """Which page of how many."""
+
+    page_number: int
+    page_size: int
+    total_elements: int
+    total_pages: int
+    links: list[PxLink]
+
+
+@dataclass(frozen=True, slots=True)
+class PxTables:
+    """A page of tables."""
+
+    language: str
+    tables: list[PxTable]
+    page: PxPage
+    links: list[PxLink]
+
+
+@dataclass(frozen=True, slots=True)
+class PxKeywords:
+    """What PxWeb calls by the keywords of a PX file."""
+
+    tableid: str
+    matrix: str
+    decimals: int
+    language: str
+    aggregallowed: bool
+    contents: str
+    description: str
+    heading: list[str]
+    stub: list[str]
+
+
+@_camel
+@dataclass(frozen=True, slots=True)
+class PxExtension:
+    """What is told beside JSON-stat; of numbers also what our own JSON-stat tells."""
+
+    note_mandatory: dict[str, bool]
+    px: PxKeywords
+
+
+@dataclass(frozen=True, slots=True)
+class PxStat:
+    """JSON-stat 2.0 in PxWeb's profile: metadata without values, or the numbers of a selection."""
+
+    version: Literal["2.0"]
+    kind: Annotated[Literal["dataset"], Field(alias="class")]
+    label: str
+    source: str
+    note: list[str]
+    role: dict[str, list[str]]
+    id: list[str]
+    size: list[int]
+    dimension: dict[str, JsonStatDimension]
+    value: list[float | None]
+    extension: PxExtension
+    status: dict[str, str] | None = None
+
+
+@_camel
+@dataclass(frozen=True, slots=True)
+class PxValue:
+    """A value of a code list, and the categories in it."""
+
+    code: str
+    label: str
+    value_map: list[str]
+
+
+@_camel
+@dataclass(frozen=True, slots=True)
+class PxCodeList:
+    """A code list."""
+
+    id: str
+    label: str
+    language: str
+    languages: list[str]
+    type: Literal["Aggregation", "Valueset"]
+    elimination: bool
+    elimination_value_code: str
+    values: list[PxValue]
+    links: list[PxLink]
+
+
+@_camel
+@dataclass(frozen=True, slots=True)
+class PxPick:
+    """What is selected of one variable: codes or expressions, and the code list that they speak of."""
+
+    variable_code: str
+    value_codes: list[str] | None = None
+    codelist: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class PxPlacement:
+    """The order of the variables."""
+
+    heading: list[str] | None = None
+    stub: list[str] | None = None
+
+
+#: What R writes where it means an empty object.
+Nothing = Annotated[list[str], Field(max_length=0)]
+
+
+@dataclass(frozen=True, slots=True)
+class PxSelection:
+    """A selection, as it is sent."""
+
+    selection: list[PxPick] | None = None
+    placement: PxPlacement | Nothing | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class PxSelected:
+    """What is understood of a selection, code by code."""
+
+    language: str
+    selection: list[PxPick]
+    links: list[PxLink]
+    placement: PxPlacement | None = None
+
+
+@_camel
+@dataclass(frozen=True, slots=True)
+class PxQuery:
+    """A query that has an address; `version` is the version of the dataset that answers, where it names one."""
+
+    table_id: str
+    selection: PxSelection | None = None
+    language: str | None = None
+    output_format: str | None = None
+    output_format_params: list[str] | None = None
+    version: str | None = None
+    id: str | None = None
+
+
+@_camel
+@dataclass(frozen=True, slots=True)
+class PxSaved:
+    """A saved query and its address."""
+
+    language: str
+    id: str
+    saved_query: PxQuery
+    links: list[PxLink]
+
+
+#: What every address may say beside its own problems: too long, too often, not now.
+_ALWAYS = (400, 414, 429, 503)
+
+LANGUAGE = text_parameter("lang", "The language: `en`, the only one.")
+QUERY = text_parameter("query", "Words that must all occur in a table's label, variables or source.")
+
+
+def problems(*further: int) -> dict[int | str, dict[str, Any]]:
+    """The problems of an address."""
+    return problem_responses(*sorted({*_ALWAYS, *further}))
+
+
+def taking(*parameters: dict[str, Any], **further: Any) -> dict[str, Any]:
+    """What an address takes, as `openapi_extra`."""
+    return {"parameters": [LANGUAGE, *parameters], **further}
+
+
+def of_version(*parameters: dict[str, Any], **further: Any) -> dict[str, Any]:
+    """The same, of an address that a version of the dataset can be asked from."""
+    return taking(*parameters, version_parameter(), **further)
+
+
+def paging() -> list[dict[str, Any]]:
+    """Which page of which tables."""
+    return [
+        _whole_number("pageNumber", "Which page.", 10**9),
+        _whole_number("pageSize", "Tables on a page.", LARGEST_PAGE),
+        _whole_number("pastDays", "Only tables that were loaded in so many days.", MOST_DAYS),
+    ]
+
+
+def by_variable(name: str, meaning: str) -> dict[str, Any]:
+    """A parameter that is given for a variable: `valueCodes[sex]=1,2`."""
+    schema = {"type": "object", "additionalProperties": {"type": "string"}}
+    return {
+        "name": name,
+        "in": "query",
+        "description": meaning,
+        "style": "deepObject",
+        "explode": True,
+        "schema": schema,
+    }
+
+
+def selecting() -> list[dict[str, Any]]:
+    """A selection in an address."""
+    return [
+        by_variable("valueCodes", "The values of a variable: `1,2`, `*`, `TOP(3)`, `RANGE(a,b)` and so on."),
+        by_variable("codelist", "The code list that the values of a variable are of."),
+        text_parameter("heading", "Variables along the top, comma-separated."),
+        text_parameter("stub", "Variables down the side, comma-separated."),
+    ]
+
+
+def writing() -> list[dict[str, Any]]:
+    """The format of the numbers."""
+    return [
+        text_parameter(
+            "outputFormat", f"One of {', '.join(output_formats())}; {DEFAULT_FORMAT} if none is named."
+        ),
+        text_parameter("outputFormatParams", "How a CSV is written: `UseCodes,SeparatorTab`."),
+    ]
+
+
+def numbers() -> dict[int | str, dict[str, Any]]:
+    """The numbers of a selection, not modified, or a problem."""
+    files = {
+        media_type(form): {"schema": {"type": "string", **({} if form.is_text else {"format": "binary"})}}
+        for form in (format_by_name(FORMATS[name]) for name in output_formats())
+    }
+    content = files | {media_type(format_by_name(FORMATS[DEFAULT_FORMAT])): {"schema": component_ref(PxStat)}}
+    return {
+        200: {"description": "The numbers that are selected.", "content": content},
+        304: {"description": "Not modified: the copy named by If-None-Match still holds."},
+        **problems(401, 403, 404, 410),
+    }
+
+
+def body(kind: type[PxSelection | PxQuery], *, required: bool) -> dict[str, Any]:
+    """What is sent to an address; null is nothing, where nothing need be sent."""
+    schema = component_ref(kind) if required else {"anyOf": [component_ref(kind), {"type": "null"}]}
+    return {"requestBody": {"required": required, "content": {"application/json": {"schema": schema}}}}
+
+
+def with_key() -> dict[str, Any]:
+    """That a key may be sent."""
+    return {"security": OPTIONAL_KEY}
+
+
+def _whole_number(name: str, meaning: str, largest: int) -> dict[str, Any]:
+    return {
+        **text_parameter(name, meaning),
+        "schema": {"type": "integer", "minimum": 1, "maximum": largest},
+    }

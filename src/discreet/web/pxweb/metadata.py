@@ -1,0 +1,281 @@
+"""The contents variable: what the numbers of a table say, as PxWeb's programs expect it.
+
+A dataset's measures are its values; a measure with sampling errors also has its errors and the noise's share of them,
+since these programs read nothing but values. Whoever does not select it gets the dataset's first measure.
+
+Code lists: the levels at which a variable can be shown, other than its own categories.
+
+vs_town_area                the categories themselves          Valueset
+agg_town_area.region        a coarser level, or a declared     Aggregation
+                            code list: each value adds up
+                            categories (`valueMap`)
+vs_town_area.region-area    all levels of a hierarchy, each    Valueset
+                            followed by what lies within it
+
+What a table has: its variables, values and code lists, as a JSON-stat dataset without data.
+
+PxWeb's profile of JSON-stat is narrow: indices are objects, every dimension and value has a label, labels of dimensions
+are all different, and nothing stands at the top that JSON-stat does not name.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+from urllib.parse import quote
+
+from discreet.formats.json_stat import json_dimension
+from discreet.model.hierarchy import level_label, level_names
+from discreet.model.request import TableRequest
+from discreet.model.variable import TOTAL
+from discreet.release.measures import default_measure, measures_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from discreet.model.dataset import Dataset
+    from discreet.model.shape import Dimension
+    from discreet.release.dataset_service import DatasetService
+
+_NAME = "ContentsCode"
+CONTENTS_LABEL = "Contents"
+_BESIDE = {
+    "relative_standard_error": "relative standard error, sampling and noise together",
+    "noise_share": "share of the noise in the error's variance",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Content:
+    """One value of the contents variable.
+
+    Args:
+        code: Its code.
+        label: What people call it.
+        measure: The measure that a request names for it.
+        numbers: Which numbers of a release it shows, by their name in `model/columns.py`.
+        unit: What it counts in.
+        decimals: How many it has.
+    """
+
+    code: str
+    label: str
+    measure: str
+    numbers: str
+    unit: str
+    decimals: int
+
+
+def contents_name(dataset: Dataset) -> str:
+    """The code of the contents variable; no variable of the dataset has it."""
+    taken = {variable.name.casefold() for variable in dataset.variables}
+    name = _NAME
+    while name.casefold() in taken:
+        name += "_"
+    return name
+
+
+def contents_of(dataset: Dataset) -> tuple[Content, ...]:
+    """Every value of the contents variable of a dataset, the default first."""
+    found = []
+    for measure in measures_of(dataset):
+        title = measure.title(dataset)
+        found.append(Content(measure.name, title, measure.name, "value", dataset.unit, 0))
+        if measure.has_errors:
+            found += [
+                Content(f"{measure.name}_{name}", f"{title}: {meaning}", measure.name, name, "percent", 1)
+                for name, meaning in _BESIDE.items()
+            ]
+    return tuple(found)
+
+
+def contents_dimension(contents: Iterable[Content]) -> dict[str, Any]:
+    """The contents variable as a dimension of JSON-stat."""
+    listed = list(contents)
+    return {
+        "label": CONTENTS_LABEL,
+        "category": {
+            "index": {content.code: place for place, content in enumerate(listed)},
+            "label": {content.code: content.label for content in listed},
+            "unit": {
+                content.code: {"base": content.unit, "decimals": content.decimals} for content in listed
+            },
+        },
+        "extension": {"elimination": False, "show": "value", "codelists": [], "codeLists": []},
+    }
+
+
+@dataclass(frozen=True, slots=True)
+class CodeList:
+    """One code list of a variable.
+
+    Args:
+        id: Unlike all others of the server: no id of a dataset has an underscore, and no name of a variable a dot.
+        label: How people call it.
+        variable: Whose values it replaces.
+        levels: What a request calls it; empty for the variable's own categories.
+        aggregates: Whether its values add up categories.
+    """
+
+    id: str
+    label: str
+    variable: str
+    levels: tuple[str, ...]
+    aggregates: bool
+
+    @property
+    def type(self) -> str:
+        """What PxWeb calls its kind."""
+        return "Aggregation" if self.aggregates else "Valueset"
+
+
+def code_lists(dataset: Dataset, variable: str) -> list[CodeList]:
+    """The code lists of a variable; none if it can be shown in one way only."""
+    coarser = level_names(dataset, variable)[:-1]
+    if not coarser:
+        return []
+    start = f"{dataset.id}_{variable}"
+    own = CodeList(f"vs_{start}", dataset.variable(variable).label, variable, (), aggregates=False)
+    groups = [
+        CodeList(f"agg_{start}.{level}", level_label(dataset, level), variable, (level,), aggregates=True)
+        for level in coarser
+    ]
+    return [own, *groups, *_hierarchy_lists(dataset, variable)]
+
+
+def _hierarchy_lists(dataset: Dataset, variable: str) -> list[CodeList]:
+    found = []
+    for hierarchy in dataset.hierarchies:
+        levels = (
+            hierarchy.levels[: hierarchy.levels.index(variable) + 1] if variable in hierarchy.levels else ()
+        )
+        if len(levels) > 1:
+            label = " > ".join(level_label(dataset, level) for level in levels)
+            name = f"vs_{dataset.id}_{variable}.{'-'.join(levels)}"
+            found.append(CodeList(name, label, variable, levels, aggregates=False))
+    return found
+
+
+def dimension_of(door: DatasetService, variable: str, levels: tuple[str, ...] = ()) -> Dimension:
+    """The values of a variable at its levels, as every table of it has them; the total last."""
+    dataset = door.dataset
+    shown = ((variable, levels),) if levels else ()
+    request = TableRequest(dataset.id, rows=(variable,), levels=shown, measure=default_measure(dataset))
+    return door.read(request).shape.dimensions[0]
+
+
+def code_list_document(door: DatasetService, wanted: CodeList, links: list[dict[str, str]]) -> dict[str, Any]:
+    """A code list as PxWebApi has it."""
+    dimension = dimension_of(door, wanted.variable, wanted.levels)
+    values = [
+        {"code": code, "label": label, "valueMap": [dimension.base[place] for place in members]}
+        for code, label, members in zip(dimension.codes, dimension.labels, dimension.members(), strict=True)
+    ]
+    return {
+        "id": wanted.id,
+        "label": wanted.label,
+        "language": "en",
+        "languages": ["en"],
+        "type": wanted.type,
+        "elimination": True,
+        "eliminationValueCode": dimension.codes[-1],
+        "values": values,
+        "links": links,
+    }
+
+
+#: pxwebpy calls the column of numbers so: a dimension of this label would be overwritten.
+_TAKEN = ("value",)
+
+
+def metadata_document(
+    door: DatasetService, dimensions: Iterable[Dimension], contents: Iterable[Content], base: str
+) -> dict[str, Any]:
+    """The metadata of a table, for the dimensions as they would be shown."""
+    dataset = door.dataset
+    listed = list(dimensions)
+    described = describe_dimensions(dataset, listed, contents, base)
+    names = list(described)
+    return {
+        "version": "2.0",
+        "class": "dataset",
+        "label": dataset.label,
+        "source": dataset.source,
+        "note": [door.note()],
+        "role": roles(dataset, listed),
+        "id": names,
+        "size": [len(described[name]["category"]["index"]) for name in names],
+        "dimension": described,
+        "value": [],
+        "extension": {
+            **px_extension(dataset, heading=names[-2:], stub=names[:-2]),
+            "digest": door.digest,
+            "dataset_version": dataset.version,
+            "promise": list(door.promise()),
+        },
+    }
+
+
+def describe_dimensions(
+    dataset: Dataset, dimensions: Iterable[Dimension], contents: Iterable[Content], base: str
+) -> dict[str, dict[str, Any]]:
+    """Every dimension by its name, the contents last, with labels that are all different."""
+    found = {dimension.name: _dimension(dataset, dimension, base) for dimension in dimensions}
+    found[contents_name(dataset)] = contents_dimension(contents)
+    seen = set(_TAKEN)
+    for name, described in found.items():
+        while described["label"].casefold() in seen:
+            described["label"] = f"{described['label']} ({name})"
+        seen.add(described["label"].casefold())
+    return found
+
+
+def _dimension(dataset: Dataset, dimension: Dimension, base: str) -> dict[str, Any]:
+    lists = [
+        {
+            "id": each.id,
+            "label": each.label,
+            "type": each.type,
+            "links": [link_object(f"{base}/codelists/{quote(each.id)}", "metadata")],
+        }
+        for each in code_lists(dataset, dimension.name)
+    ]
+    extension = {
+        "elimination": True,
+        "eliminationValueCode": TOTAL,
+        "show": "value",
+        "codelists": lists,
+        "codeLists": lists,  # the spelling before PxWebApi 2.0, which pxwebpy reads
+    }
+    return {**json_dimension(dimension), "extension": extension}
+
+
+def roles(dataset: Dataset, dimensions: Iterable[Dimension]) -> dict[str, list[str]]:
+    """Which dimension is what: geography, and the contents."""
+    geography = [dimension.name for dimension in dimensions if dimension.geography]
+    return {**({"geo": geography} if geography else {}), "metric": [contents_name(dataset)]}
+
+
+def px_extension(dataset: Dataset, *, heading: Iterable[str], stub: Iterable[str]) -> dict[str, Any]:
+    """What PxWeb calls by the keywords of a PX file; the first note is mandatory."""
+    return {
+        "noteMandatory": {"0": True},
+        "px": {
+            "tableid": dataset.id,
+            "matrix": dataset.id,
+            "decimals": 0,
+            "language": "en",
+            "aggregallowed": False,
+            "contents": dataset.unit,
+            "description": dataset.label,
+            "subject-code": dataset.id,
+            "subject-area": dataset.label,
+            "heading": list(heading),
+            "stub": list(stub),
+        },
+    }
+
+
+def link_object(href: str, rel: str) -> dict[str, str]:
+    """One link."""
+    return {"rel": rel, "hreflang": "en", "href": href}

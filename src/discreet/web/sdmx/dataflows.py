@@ -1,0 +1,272 @@
+"""The dataflows that a server has: one for each measure of a dataset, and one for each table of some variables.
+
+    census             every variable is a dimension
+    census-sex-age     the table of sex by age
+    potatoes-weighted  people represented in place of records counted; and so potatoes-weighted-age
+
+The longest dataset id that begins a name is meant: `census-dp-sex` is a table of `census-dp`. The agency is not
+looked at, since clients send the name that their user gave to this source.
+
+The key of a data query: which codes of each dimension are wanted.
+
+    1+2..R01      the codes 1 and 2 of the first dimension, all of the second, R01 of the third
+    all           everything
+
+An empty position, or `*`, means all codes of its dimension, totals (`_T`) included: as SDMX has it. In the dataflow of
+a whole dataset a dimension that is `_T` and nothing else is no variable of the table: so a key chooses the table. A
+selection of codes is a cut of that table, never a filter.
+
+Source: SDMX REST 1.5, "Data queries", the parameter key.
+
+Data of a dataflow: a whole protected table, cut to the key, as SDMX-JSON or SDMX-CSV.
+
+`Accept` chooses between the two as SDMX's clients ask: `application/vnd.sdmx.data+csv` or `text/csv` is SDMX-CSV, and
+everything else SDMX-JSON. A client that wants SDMX-ML gets SDMX-JSON too: sdmx1 asks for SDMX-ML wherever it knows a
+structure, and reads by the type of the answer.
+"""
+
+from __future__ import annotations
+
+from copy import copy
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from discreet.errors import BadRequest, NotFound, Refused, UnknownCategory, UnknownVariable
+from discreet.formats import Format, format_by_name
+from discreet.formats.sdmx_csv import sdmx_csv
+from discreet.formats.sdmx_json import sdmx_json
+from discreet.model.messages.text import nearest
+from discreet.model.release import subset_release
+from discreet.model.request import TableRequest
+from discreet.model.sdmx import Flow, dataset_flow, sdmx_id
+from discreet.model.variable import TOTAL
+from discreet.release.measures import measures_of
+from discreet.web.negotiation import parse_accept
+from discreet.web.responses import check_request
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+
+    from discreet.model.dataset import Dataset
+    from discreet.model.measure import Measure
+    from discreet.model.release import Release
+    from discreet.model.variable import Variable
+    from discreet.release.checked_request import CheckedRequest
+    from discreet.release.dataset_registry import DatasetRegistry
+    from discreet.release.dataset_service import DatasetService
+
+#: What a client writes for every artefact, and for the newest version.
+ALL = frozenset({"all", "*"})
+LATEST = ALL | {"latest", "+", "~"}
+
+
+@dataclass(frozen=True, slots=True)
+class DescribedFlow:
+    """A dataflow with the dataset that it is of.
+
+    Args:
+        dataset: Public description.
+        flow: Name, version and dimensions.
+        measure: What the values say.
+        is_whole: Whether it has all variables of the dataset, so that a key chooses the table.
+        note: What every reader must be told.
+    """
+
+    dataset: Dataset
+    flow: Flow
+    measure: Measure
+    is_whole: bool
+    note: str
+
+    @property
+    def label(self) -> str:
+        """How people call it."""
+        dataset = self.dataset
+        labels = [] if self.is_whole else [dataset.variable(name).label for name in self.flow.dimensions]
+        what = [] if self.measure is measures_of(dataset)[0] else [self.measure.label(dataset)]
+        return ": ".join([dataset.label, *what, *([", ".join(labels)] if labels else [])])
+
+    @property
+    def smaller(self) -> str:
+        """The name of a table of two of its variables, for advice; no levels of one geography."""
+        names = [name for name in self.flow.dimensions if name not in self.dataset.geography]
+        return "-".join([self.dataset.id, *(names or self.flow.dimensions)[:2]])
+
+
+def open_flow(doors: DatasetRegistry, reference: str) -> tuple[DatasetService, DescribedFlow]:
+    """The dataflow of a data query, and the door to its dataset.
+
+    Args:
+        doors: Those of the server.
+        reference: `ID`, `AGENCY,ID` or `AGENCY,ID,VERSION`.
+
+    Raises:
+        NotFound: There is no such dataflow, or not in this version.
+    """
+    parts = reference.split(",")
+    name = parts[0] if len(parts) == 1 else parts[1]
+    door = doors.door(dataset_of(doors.ids(), name))
+    found = find_flow(door, name)
+    check_version(found.flow.version, parts[2] if len(parts) > 2 else "latest")
+    return door, found
+
+
+def dataset_of(ids: Iterable[str], name: str) -> str:
+    """The dataset whose id begins the name of a dataflow.
+
+    >>> dataset_of(["census", "census-dp"], "census-dp-sex")
+    'census-dp'
+    """
+    known = sorted(ids)
+    fitting = [dataset for dataset in known if f"{name}-".startswith(f"{dataset}-")]
+    if not fitting:
+        raise NotFound(f'There is no dataflow "{name}".', nearest(name, known))
+    return max(fitting, key=len)
+
+
+def whole_flows(door: DatasetService) -> list[DescribedFlow]:
+    """The dataflows of a dataset with all its variables, one for each measure."""
+    names = ["", *(f"-{measure.name}" for measure in measures_of(door.dataset)[1:])]
+    return [find_flow(door, f"{door.dataset.id}{name}") for name in names]
+
+
+def find_flow(door: DatasetService, name: str) -> DescribedFlow:
+    """The dataflow of a dataset that has this name.
+
+    Raises:
+        NotFound: A variable is unknown or is named twice.
+    """
+    dataset = door.dataset
+    first, *others = measures_of(dataset)
+    words = name[len(dataset.id) + 1 :].split("-") if name != dataset.id else []
+    measure = next((each for each in others if words[:1] == [each.name]), first)
+    variables = tuple(words if measure is first else words[1:])
+    for variable in variables:
+        try:
+            dataset.variable(variable)
+        except UnknownVariable as error:
+            raise NotFound(f'There is no dataflow "{name}". {error.message}', error.advice) from None
+    if len(set(variables)) != len(variables):
+        raise NotFound(f'The dataflow "{name}" names a variable twice.', "Name each variable once.")
+    flow = dataset_flow(dataset, variables, "" if measure is first else measure.name)
+    return DescribedFlow(dataset, flow, measure, not variables, door.note())
+
+
+def check_version(version: str, asked: str) -> None:
+    """Refuse a version that is not the one which is served."""
+    if asked not in LATEST and asked != version:
+        raise NotFound(f'There is no version "{asked}" of it.', f"The version is {version}; ask for latest.")
+
+
+#: For each dimension of which not everything is wanted, the codes that are.
+KeyCodes = dict[str, tuple[str, ...]]
+
+
+def parse_key(described: DescribedFlow, key: str) -> KeyCodes:
+    """The codes that a key names.
+
+    Raises:
+        BadRequest: It does not have one position for each dimension.
+        UnknownCategory: With the nearest code.
+    """
+    names = described.flow.dimensions
+    if key in {"", "all", "*"}:
+        return {}
+    positions = key.split(".")
+    if len(positions) != len(names):
+        raise BadRequest(
+            f'The key "{key[:200]}" has {len(positions)} positions, and the dataflow has {len(names)} dimensions.',
+            f"Write codes in the order {'.'.join(names)}; leave a position empty for all of its codes.",
+        )
+    return {
+        name: _codes(described.dataset.variable(name), position)
+        for name, position in zip(names, positions, strict=True)
+        if position not in {"", "*"}
+    }
+
+
+def table_variables(described: DescribedFlow, wanted: KeyCodes) -> tuple[str, ...]:
+    """The variables of the table that holds what is wanted, in the order of the dimensions; at least the smallest."""
+    names = described.flow.dimensions
+    if not described.is_whole:
+        return names
+    shown = tuple(name for name in names if wanted.get(name) != (TOTAL,))
+    return shown or (min(names, key=lambda name: len(described.dataset.variable(name))),)
+
+
+def _codes(variable: Variable, position: str) -> tuple[str, ...]:
+    """The codes of one position, in the order of the variable, the total last."""
+    known = {sdmx_id(code): code for code in variable.codes} | {TOTAL: TOTAL}
+    asked = set(position.split("+"))
+    for name in sorted(asked - set(known)):
+        raise UnknownCategory(f'The dimension "{variable.name}" has no code "{name}".', nearest(name, known))
+    return tuple(code for name, code in known.items() if name in asked)
+
+
+_WRITERS: dict[str, Callable[[Release, Flow], Iterator[bytes]]] = {
+    "sdmx-json": sdmx_json,
+    "sdmx-csv": sdmx_csv,
+}
+DATA_FORMATS = tuple(_WRITERS)
+_CSV = ("application/vnd.sdmx.data+csv", "text/csv")
+_JSON = ("application/vnd.sdmx.data+json", "application/json", "text/json", "*/*")
+
+
+@dataclass(frozen=True, slots=True)
+class DataQuery:
+    """What is asked of a dataflow, checked against the rules of shape.
+
+    Args:
+        described: The dataflow.
+        wanted: For each dimension of which not everything is wanted, the codes that are.
+        question: The question of the whole table.
+    """
+
+    described: DescribedFlow
+    wanted: KeyCodes
+    question: CheckedRequest
+
+
+def parse_data_query(door: DatasetService, described: DescribedFlow, key: str) -> DataQuery:
+    """The question that a key asks.
+
+    Raises:
+        BadRequest, UnknownCategory: The key cannot be read.
+        Refused: A rule does not allow the table of its variables.
+    """
+    wanted = parse_key(described, key)
+    variables = table_variables(described, wanted)
+    asked = TableRequest(door.dataset.id, rows=variables, measure=described.measure.name)
+    try:
+        return DataQuery(described, wanted, check_request(door, asked))
+    except Refused as error:
+        refusal = copy(error)
+        refusal.advice = f"{error.advice} {_advice(described)}".strip()
+        raise refusal from None
+
+
+def _advice(described: DescribedFlow) -> str:
+    return (
+        f'Write _T in the key for a dimension that the table shall not have, in the dataflow "{described.dataset.id}"; '
+        f'or ask for the dataflow of fewer variables, as in "{described.smaller}".'
+    )
+
+
+def document(release: Release, query: DataQuery, form: Format) -> Iterator[bytes]:
+    """The cells of a whole table that are wanted, as a document in pieces."""
+    shown = {d.name for d in release.dimensions}
+    codes = {name: codes for name, codes in query.wanted.items() if name in shown}
+    return _WRITERS[form.name](subset_release(release, codes), query.described.flow)
+
+
+def choose_data_format(accept: str) -> Format:
+    """The format that a client wants: of those that it names and we have, the one it likes best.
+
+    >>> negotiated("application/vnd.sdmx.data+csv;version=2.0.0").name, negotiated("*/*").name
+    ('sdmx-csv', 'sdmx-json')
+    """
+    best, name = 0.0, "sdmx-json"
+    for media_type, quality in parse_accept(accept):
+        if media_type in _CSV + _JSON and quality > best:
+            best, name = quality, "sdmx-csv" if media_type in _CSV else "sdmx-json"
+    return format_by_name(name)

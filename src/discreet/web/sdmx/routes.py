@@ -1,0 +1,294 @@
+"""SDMX in our OpenAPI: what its routes take and give, and SDMX-JSON as types that a generated client gets.
+
+SDMX REST 2.1 at /api/sdmx: structures as SDMX-ML, data as SDMX-JSON or SDMX-CSV.
+
+    GET /dataflow|datastructure|conceptscheme|codelist/{agency}/{id}/{version}?references=..&detail=..
+    GET /data/{flow}/{key}/{provider}
+
+Parts of an address may be left out from the end.
+
+Source: https://github.com/sdmx-twg/sdmx-rest, tag v1.5.0, which is the web service of SDMX 2.1.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated, Any
+
+from fastapi import APIRouter, Path, Request
+from pydantic import ConfigDict, Field, with_config
+from pydantic.alias_generators import to_camel
+from starlette.responses import Response
+
+from discreet.errors import BadRequest, UnknownFormat
+from discreet.formats import Format, format_by_name
+from discreet.model.file_io import gather
+from discreet.model.messages.text import nearest
+from discreet.web.api.dataset_documents import open_datasets
+from discreet.web.api.openapi import (
+    OPTIONAL_KEY,
+    component_ref,
+    problem_responses,
+    text_parameter,
+    version_parameter,
+)
+from discreet.web.negotiation import media_type
+from discreet.web.query import read_word, refuse_unknown
+from discreet.web.responses import (
+    add_charge_header,
+    conditional,
+    document_response,
+    etag_of,
+    headers_only,
+    strong_etag,
+)
+from discreet.web.sdmx.dataflows import (
+    DATA_FORMATS,
+    choose_data_format,
+    document,
+    open_flow,
+    parse_data_query,
+)
+from discreet.web.sdmx.structures import DEPTH, MEDIA_TYPE, Query, find_structures, structure_message
+from discreet.web.transfer import is_head
+
+if TYPE_CHECKING:
+    from discreet.release.dataset_registry import DatasetRegistry
+    from discreet.release.dataset_service import DatasetService
+    from discreet.web.sdmx.dataflows import DataQuery
+
+Kind = Annotated[
+    str,
+    Path(description="What is asked for.", examples=["dataflow"], json_schema_extra={"enum": list(DEPTH)}),
+]
+FlowId = Annotated[
+    str,
+    Path(description="A dataflow: `ID`, `AGENCY,ID` or `AGENCY,ID,VERSION`.", examples=["census-sex-age"]),
+]
+
+
+@dataclass(frozen=True, slots=True)
+class SdmxSender:
+    """Who sends the data."""
+
+    id: str
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class SdmxHeader:
+    """Which message it is."""
+
+    id: str
+    test: bool
+    prepared: str
+    sender: SdmxSender
+
+
+@dataclass(frozen=True, slots=True)
+class SdmxValue:
+    """A code or a text that occurs."""
+
+    name: str
+    id: str | None = None
+
+
+@with_config(ConfigDict(alias_generator=to_camel))
+@dataclass(frozen=True, slots=True)
+class SdmxComponent:
+    """A dimension or an attribute, and its values in the order of their indices."""
+
+    id: str
+    name: str
+    values: list[SdmxValue]
+    key_position: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class SdmxComponents:
+    """Components by what they belong to."""
+
+    data_set: Annotated[list[SdmxComponent], Field(alias="dataSet")]
+    series: list[SdmxComponent]
+    observation: list[SdmxComponent]
+
+
+@dataclass(frozen=True, slots=True)
+class SdmxStructure:
+    """What the indices of the observations mean."""
+
+    uri: str
+    name: str
+    dimensions: SdmxComponents
+    attributes: SdmxComponents
+
+
+@dataclass(frozen=True, slots=True)
+class SdmxDataSet:
+    """The observations: by the indices of a cell its value, then those of its attributes."""
+
+    action: str
+    attributes: list[int | None]
+    observations: dict[str, list[float | None]]
+
+
+@with_config(ConfigDict(alias_generator=to_camel))
+@dataclass(frozen=True, slots=True)
+class SdmxData:
+    """Data as SDMX-JSON."""
+
+    header: SdmxHeader
+    structure: SdmxStructure
+    data_sets: list[SdmxDataSet]
+
+
+_PARTS = {
+    "key": "Codes by dimension, as in `1.20-24`; `all` for everything.",
+    "provider": "Looked at by nobody: there is one.",
+    "agency": "Looked at by nobody: there is one.",
+    "id": "Of the structure; `all` for every one.",
+    "version": "Of the structure; `latest` for the newest.",
+}
+
+
+def _parts(*names: str) -> list[dict[str, Any]]:
+    """The further parts of an address, which may be left out from the end."""
+    return [
+        {
+            "name": name,
+            "in": "path",
+            "required": True,
+            "description": _PARTS[name],
+            "schema": {"type": "string"},
+        }
+        for name in names
+    ]
+
+
+def structure_spec(*parts: str) -> dict[str, Any]:
+    """What an address of structures takes and gives; `parts` are those of the address after the kind."""
+    content = {media_type_of(MEDIA_TYPE): {"schema": {"type": "string", "description": "SDMX-ML 2.1."}}}
+    return {
+        "responses": {
+            200: {"description": "The structures.", "content": content},
+            304: {"description": "Not modified: the copy named by If-None-Match still holds."},
+            **problem_responses(400, 404, 410, 414, 503),
+        },
+        "openapi_extra": {
+            "parameters": [
+                *_parts(*parts),
+                text_parameter(
+                    "references", "Which related structures come with it: `children`, `all` and so on."
+                ),
+                text_parameter("detail", "`full`, or stubs."),
+                version_parameter(),
+            ]
+        },
+    }
+
+
+def data_spec(*parts: str) -> dict[str, Any]:
+    """What an address of data takes and gives; `parts` are those of the address after the dataflow."""
+    forms = [format_by_name(name) for name in DATA_FORMATS]
+    content = {
+        media_type(form): {
+            "schema": {"type": "string"} if form.name == "sdmx-csv" else component_ref(SdmxData)
+        }
+        for form in forms
+    }
+    return {
+        "responses": {
+            200: {"description": "The values.", "content": content},
+            304: {"description": "Not modified: the copy named by If-None-Match still holds."},
+            **problem_responses(400, 401, 403, 404, 410, 414, 503),
+        },
+        "openapi_extra": {
+            "parameters": [
+                *_parts(*parts),
+                text_parameter("format", f"{' or '.join(DATA_FORMATS)}; without it `Accept` decides."),
+                text_parameter("detail", "`full`, the only one."),
+                text_parameter("dimensionAtObservation", "`AllDimensions`, the only one."),
+                version_parameter(),
+            ],
+            "security": OPTIONAL_KEY,
+        },
+    }
+
+
+def media_type_of(header: str) -> str:
+    """A media type without its parameters, as the keys of OpenAPI have it."""
+    return header.partition(";")[0]
+
+
+_STRUCTURE_PARAMETERS = ("references", "detail")
+_DATA_PARAMETERS = ("format", "detail", "dimensionAtObservation", "version")
+
+
+def sdmx_router(doors: DatasetRegistry) -> APIRouter:
+    """The routes under /api/sdmx."""
+    router = APIRouter(prefix="/api/sdmx", tags=["sdmx"])
+
+    @router.get("/data/{flow}", response_class=Response, **data_spec())
+    @router.get("/data/{flow}/{key}", response_class=Response, **data_spec("key"))
+    @router.get("/data/{flow}/{key}/{provider}", response_class=Response, **data_spec("key", "provider"))
+    def data(request: Request, flow: FlowId) -> Response:
+        """Values of a dataflow: the cells of one protected table that a key names."""
+        return _data(doors, request, flow)
+
+    @router.get("/{kind}", response_class=Response, **structure_spec())
+    @router.get("/{kind}/{agency}", response_class=Response, **structure_spec("agency"))
+    @router.get("/{kind}/{agency}/{id}", response_class=Response, **structure_spec("agency", "id"))
+    @router.get(
+        "/{kind}/{agency}/{id}/{version}",
+        response_class=Response,
+        **structure_spec("agency", "id", "version"),
+    )
+    def structure(request: Request, kind: Kind) -> Response:
+        """Dataflows, data structures, concepts and code lists, as SDMX-ML."""
+        return _structure(doors, request, kind)
+
+    return router
+
+
+def _structure(doors: DatasetRegistry, request: Request, kind: str) -> Response:
+    refuse_unknown(request.query_params, (*_STRUCTURE_PARAMETERS, "version"))
+    doors = doors.at(read_word(request.query_params, "version"))
+    parts = {name: text for name, text in request.path_params.items() if name in {"id", "version"}}
+    words = {name: read_word(request.query_params, name) for name in _STRUCTURE_PARAMETERS}
+    query = Query(kind, **parts, **{name: word for name, word in words.items() if word})
+    found = find_structures(doors, query)
+    tag = strong_etag("sdmx", str(query), [door.edition for door in open_datasets(doors)])
+    return conditional(request, tag, lambda: Response(structure_message(found), media_type=MEDIA_TYPE))
+
+
+def _data(doors: DatasetRegistry, request: Request, flow: str) -> Response:
+    refuse_unknown(request.query_params, _DATA_PARAMETERS)
+    for name, only in (("detail", "full"), ("dimensionAtObservation", "AllDimensions")):
+        if read_word(request.query_params, name) not in {"", only}:
+            raise BadRequest(f"{name} is offered as {only} only.", f"Write {name}={only}, or leave it out.")
+    form = _format(request)
+    doors = doors.at(read_word(request.query_params, "version"))
+    door, described = open_flow(doors, flow)
+    query = parse_data_query(door, described, request.path_params.get("key", "all"))
+    tag = etag_of(query.question, form.name, described.flow.reference, sorted(query.wanted.items()))
+    response = conditional(
+        request, tag, lambda: _answer(request, door, query, form), metered=query.question.metered
+    )
+    response.headers["vary"] = "Accept"
+    return response
+
+
+def _answer(request: Request, door: DatasetService, query: DataQuery, form: Format) -> Response:
+    if is_head(request):
+        return headers_only(door, [query.question.request], form.media_type)
+    release = door.answer(query.question)
+    response = document_response(request, gather(document(release, query, form)), form.media_type)
+    add_charge_header(response, [release])
+    return response
+
+
+def _format(request: Request) -> Format:
+    named = read_word(request.query_params, "format")
+    if named and named not in DATA_FORMATS:
+        raise UnknownFormat(f'SDMX data has no format "{named}".', nearest(named, DATA_FORMATS))
+    return format_by_name(named) if named else choose_data_format(request.headers.get("accept", ""))

@@ -1,0 +1,374 @@
+"""Which structures a query gets: the ones it names, and those that they refer to or that refer to them.
+
+    dataflow  >  datastructure  >  conceptscheme, codelist
+
+    CS_census        the concepts of a dataset: its variables, the value, the attributes
+    CL_census_sex    the codes of one variable, its total included
+    CL_OBS_STATUS, CL_CONF_STATUS    SDMX's own codes, as far as we use them
+
+Source: SDMX REST 1.5, "Structural metadata queries".
+
+Structures as SDMX-ML 2.1: the form in which SDMX's clients read dataflows, data structures and code lists.
+
+The note that every reader must be told is an annotation of each dataflow. All text goes through the standard library's
+writer, so that a label stays a label. What XML cannot hold, such as NUL, becomes U+FFFD.
+
+Source: SDMX 2.1, section 3A, the schemas SDMXMessage and SDMXStructure.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+from xml.etree.ElementTree import Element, SubElement, register_namespace, tostring
+
+from discreet.errors import BadRequest, NotFound
+from discreet.model.messages.text import nearest
+from discreet.model.sdmx import (
+    AGENCY,
+    CONF_STATUS,
+    OBS_STATUS,
+    OF_TABLES,
+    OF_VALUES,
+    PREPARED,
+    sdmx_id,
+    structure_version,
+)
+from discreet.model.variable import TOTAL
+from discreet.web.api.dataset_documents import open_datasets
+from discreet.web.sdmx.dataflows import ALL, DescribedFlow, check_version, dataset_of, find_flow, whole_flows
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from discreet.model.dataset import Dataset
+    from discreet.release.dataset_registry import DatasetRegistry
+
+#: The kinds of structures, and how deep each lies.
+DEPTH = {"dataflow": 0, "datastructure": 1, "conceptscheme": 2, "codelist": 2}
+_REFERENCES = ("none", "parents", "parentsandsiblings", "children", "descendants", "all", *DEPTH)
+_FULL = ("full", "referencepartial")
+_STUBS = ("allstubs", "allcompletestubs")
+_REFERENCE_STUBS = ("referencestubs", "referencecompletestubs")
+#: Code lists that belong to no dataset, and their version.
+OWN_LISTS = {
+    "CL_OBS_STATUS": ("Observation status", OBS_STATUS),
+    "CL_CONF_STATUS": ("Confidentiality", CONF_STATUS),
+}
+OWN_VERSION = "1.0.0"
+
+
+@dataclass(frozen=True, slots=True)
+class CodeListOf:
+    """The code list of a variable, its total last; without a dataset, one of our own lists."""
+
+    dataset: Dataset | None
+    name: str
+
+    @property
+    def id(self) -> str:
+        """Its name; no dataset id has an underscore, so that it can be read back."""
+        return self.name if self.dataset is None else f"CL_{self.dataset.id}_{self.name}"
+
+    @property
+    def label(self) -> str:
+        """How people call it."""
+        return OWN_LISTS[self.name][0] if self.dataset is None else self.dataset.variable(self.name).label
+
+    @property
+    def version(self) -> str:
+        """That of its dataset."""
+        return OWN_VERSION if self.dataset is None else structure_version(self.dataset)
+
+    def codes(self) -> Iterator[tuple[str, str]]:
+        """Ids and labels."""
+        if self.dataset is None:
+            yield from OWN_LISTS[self.name][1]
+            return
+        for category in self.dataset.variable(self.name).categories:
+            yield sdmx_id(category.code), category.label
+        yield TOTAL, "Total"
+
+
+@dataclass(frozen=True, slots=True)
+class Structures:
+    """The answer to a query.
+
+    Args:
+        dataflows: Those that are told.
+        datastructures: The dataflows whose data structures are told.
+        conceptschemes: The datasets whose concepts are told.
+        codelists: The code lists.
+        stubs: The kinds of which only names are told.
+    """
+
+    dataflows: tuple[DescribedFlow, ...]
+    datastructures: tuple[DescribedFlow, ...]
+    conceptschemes: tuple[Dataset, ...]
+    codelists: tuple[CodeListOf, ...]
+    stubs: frozenset[str]
+
+
+@dataclass(frozen=True, slots=True)
+class Query:
+    """A structure query: `kind/agency/id/version?references=..&detail=..`."""
+
+    kind: str
+    id: str = "all"
+    version: str = "latest"
+    references: str = "none"
+    detail: str = "full"
+
+    def __post_init__(self) -> None:
+        if self.kind not in DEPTH:
+            raise NotFound(
+                f'There is no resource "{self.kind}" here.', f"The server has {', '.join(DEPTH)} and data."
+            )
+        for name, word, known in (
+            ("references", self.references, _REFERENCES),
+            ("detail", self.detail, _FULL + _STUBS + _REFERENCE_STUBS),
+        ):
+            if word not in known:
+                raise BadRequest(f'{name} is "{word}".', nearest(word, known))
+
+    @property
+    def shown(self) -> frozenset[str]:
+        """The kinds that are told beside what is named."""
+        depth, word = DEPTH[self.kind], self.references
+        wanted = {
+            "none": set[int](),
+            "parents": {depth - 1},
+            "parentsandsiblings": {depth - 1, depth} if depth else set(),
+            "children": {depth + 1},
+            "descendants": {depth + 1, depth + 2},
+            "all": {depth - 1, depth, depth + 1, depth + 2} if depth else {1, 2},
+        }
+        if word in DEPTH:
+            return frozenset({word})
+        return frozenset(kind for kind, at in DEPTH.items() if at in wanted[word])
+
+    @property
+    def stubs(self) -> frozenset[str]:
+        """The kinds of which only names are told."""
+        if self.detail in _REFERENCE_STUBS:
+            return frozenset(DEPTH) - {self.kind}
+        return frozenset(DEPTH) if self.detail in _STUBS else frozenset()
+
+
+def find_structures(doors: DatasetRegistry, query: Query) -> Structures:
+    """What a query gets.
+
+    Raises:
+        NotFound: There is no such artefact, or not in this version.
+    """
+    flows = _flows(doors, query)
+    told = query.shown | {query.kind}
+    datasets = tuple({each.dataset.id: each.dataset for each in flows}.values())
+    lists = _code_lists(flows)
+    if "codelist" not in query.shown and query.id not in ALL:
+        lists = tuple(each for each in lists if each.id == query.id)
+    return Structures(
+        flows if "dataflow" in told else (),
+        flows if "datastructure" in told else (),
+        datasets if "conceptscheme" in told else (),
+        lists if "codelist" in told else (),
+        query.stubs,
+    )
+
+
+def scheme_id(dataset: Dataset) -> str:
+    """The name of a dataset's concepts."""
+    return f"CS_{dataset.id}"
+
+
+def _flows(doors: DatasetRegistry, query: Query) -> tuple[DescribedFlow, ...]:
+    """The dataflows that a query is about; of a code list or a concept scheme, those of its dataset."""
+    if query.id in ALL or query.id in OWN_LISTS:
+        return tuple(flow for door in open_datasets(doors) for flow in whole_flows(door))
+    name = query.id if query.kind in {"dataflow", "datastructure"} else _dataset_in(query)
+    found = find_flow(doors.door(dataset_of(doors.ids(), name)), name)
+    if query.kind == "codelist" and query.id not in {each.id for each in _code_lists((found,))}:
+        raise NotFound(
+            f'There is no codelist "{query.id}".', "Ask for the datastructure with references=all."
+        )
+    check_version(found.flow.version, query.version)
+    return (found,)
+
+
+def _dataset_in(query: Query) -> str:
+    """The dataset in the name of a code list or a concept scheme: `CL_census_sex`, `CS_census`."""
+    kind, _, rest = query.id.partition("_")
+    return rest.partition("_")[0] if kind in {"CL", "CS"} else query.id
+
+
+def _code_lists(flows: tuple[DescribedFlow, ...]) -> tuple[CodeListOf, ...]:
+    """The code lists of the dimensions and attributes of dataflows, each once."""
+    of_variables = {
+        (each.dataset.id, name): CodeListOf(each.dataset, name)
+        for each in flows
+        for name in each.flow.dimensions
+    }
+    return (*of_variables.values(), *(CodeListOf(None, name) for name in OWN_LISTS))
+
+
+MEDIA_TYPE = "application/vnd.sdmx.structure+xml; version=2.1; charset=utf-8"
+_SPACES = {
+    "mes": "http://www.sdmx.org/resources/sdmxml/schemas/v2_1/message",
+    "str": "http://www.sdmx.org/resources/sdmxml/schemas/v2_1/structure",
+    "com": "http://www.sdmx.org/resources/sdmxml/schemas/v2_1/common",
+}
+_LANGUAGE = "{http://www.w3.org/XML/1998/namespace}lang"
+_NOT_IN_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+for _prefix, _space in _SPACES.items():
+    register_namespace(_prefix, _space)
+
+
+def structure_message(structures: Structures) -> bytes:
+    """The document."""
+    root = Element(_name("mes:Structure"))
+    header = SubElement(root, _name("mes:Header"))
+    for name, text in (("ID", "structures"), ("Test", "false"), ("Prepared", PREPARED)):
+        SubElement(header, _name(f"mes:{name}")).text = text
+    SubElement(header, _name("mes:Sender"), id=AGENCY)
+    body = SubElement(root, _name("mes:Structures"))
+    stubs = structures.stubs
+    for flow in structures.dataflows:
+        _dataflow(_within(body, "Dataflows"), flow, stub="dataflow" in stubs)
+    for code_list in structures.codelists:
+        _codelist(_within(body, "Codelists"), code_list, stub="codelist" in stubs)
+    for dataset in structures.conceptschemes:
+        _concepts(_within(body, "Concepts"), dataset, stub="conceptscheme" in stubs)
+    for flow in structures.datastructures:
+        _datastructure(_within(body, "DataStructures"), flow, stub="datastructure" in stubs)
+    return bytes(tostring(root, encoding="utf-8", xml_declaration=True))
+
+
+def _dataflow(parent: Element, described: DescribedFlow, *, stub: bool) -> None:
+    flow = described.flow
+    element = _artefact(parent, "Dataflow", flow.id, flow.version, described.label, stub=stub)
+    if stub:
+        return
+    annotations = Element(_name("com:Annotations"))
+    _text(SubElement(annotations, _name("com:Annotation"), id="NOTE"), "com:AnnotationText", described.note)
+    element.insert(0, annotations)
+    if described.is_whole:
+        _text(element, "com:Description", _how_to_ask(described))
+    _reference(
+        SubElement(element, _name("str:Structure")), "datastructure", "DataStructure", flow.id, flow.version
+    )
+
+
+def _how_to_ask(described: DescribedFlow) -> str:
+    return (
+        f'{described.dataset.description} The dataflow "{described.smaller}" is the table of these variables, and so '
+        "for others. In this one write _T for every dimension that the table shall not have."
+    ).strip()
+
+
+def _codelist(parent: Element, code_list: CodeListOf, *, stub: bool) -> None:
+    element = _artefact(parent, "Codelist", code_list.id, code_list.version, code_list.label, stub=stub)
+    if not stub:
+        _items(element, "str:Code", code_list.codes())
+
+
+def _concepts(parent: Element, dataset: Dataset, *, stub: bool) -> None:
+    name, version = scheme_id(dataset), structure_version(dataset)
+    element = _artefact(parent, "ConceptScheme", name, version, dataset.label, stub=stub)
+    variables = {variable.name: variable.label for variable in dataset.variables}
+    if not stub:
+        _items(
+            element, "str:Concept", (variables | {"OBS_VALUE": dataset.unit} | OF_VALUES | OF_TABLES).items()
+        )
+
+
+def _items(parent: Element, tag: str, items: Iterable[tuple[str, str]]) -> None:
+    for name, label in items:
+        _text(SubElement(parent, _name(tag), id=name), "com:Name", label)
+
+
+def _datastructure(parent: Element, described: DescribedFlow, *, stub: bool) -> None:
+    flow, dataset = described.flow, described.dataset
+    element = _artefact(parent, "DataStructure", flow.id, flow.version, described.label, stub=stub)
+    if stub:
+        return
+    parts = SubElement(element, _name("str:DataStructureComponents"))
+    dimensions = SubElement(parts, _name("str:DimensionList"), id="DimensionDescriptor")
+    for place, name in enumerate(flow.dimensions, start=1):
+        component = _component(dimensions, "Dimension", name, dataset, position=str(place))
+        _code_element(component, CodeListOf(dataset, name))
+    attributes = SubElement(parts, _name("str:AttributeList"), id="AttributeDescriptor")
+    for name in (*OF_VALUES, *OF_TABLES):
+        _attribute(attributes, name, dataset)
+    measures = SubElement(parts, _name("str:MeasureList"), id="MeasureDescriptor")
+    _component(measures, "PrimaryMeasure", "OBS_VALUE", dataset)
+
+
+def _attribute(parent: Element, name: str, dataset: Dataset) -> None:
+    """An attribute of the values, or of the whole table."""
+    always = name in OF_TABLES or f"CL_{name}" in OWN_LISTS
+    status = "Mandatory" if always else "Conditional"
+    component = _component(parent, "Attribute", name, dataset, assignmentStatus=status)
+    if f"CL_{name}" in OWN_LISTS:
+        _code_element(component, CodeListOf(None, f"CL_{name}"))
+    relation = SubElement(component, _name("str:AttributeRelationship"))
+    if name in OF_TABLES:
+        SubElement(relation, _name("str:None"))
+    else:
+        SubElement(SubElement(relation, _name("str:PrimaryMeasure")), "Ref", id="OBS_VALUE")
+
+
+def _component(parent: Element, tag: str, name: str, dataset: Dataset, **told: str) -> Element:
+    """A component that takes its meaning from a concept of the dataset."""
+    component = SubElement(parent, _name(f"str:{tag}"), {"id": name, **told})
+    SubElement(
+        SubElement(component, _name("str:ConceptIdentity")),
+        "Ref",
+        {
+            "id": name,
+            "maintainableParentID": scheme_id(dataset),
+            "maintainableParentVersion": structure_version(dataset),
+            "agencyID": AGENCY,
+            "package": "conceptscheme",
+            "class": "Concept",
+        },
+    )
+    return component
+
+
+def _code_element(component: Element, code_list: CodeListOf) -> None:
+    representation = SubElement(component, _name("str:LocalRepresentation"))
+    enumeration = SubElement(representation, _name("str:Enumeration"))
+    _reference(enumeration, "codelist", "Codelist", code_list.id, code_list.version)
+
+
+def _reference(parent: Element, package: str, kind: str, name: str, version: str) -> None:
+    told = {"id": name, "version": version, "agencyID": AGENCY, "package": package, "class": kind}
+    SubElement(parent, "Ref", told)
+
+
+def _artefact(parent: Element, tag: str, name: str, version: str, label: str, *, stub: bool) -> Element:
+    told = {
+        "id": name,
+        "agencyID": AGENCY,
+        "version": version,
+        "isExternalReference": "true" if stub else "false",
+    }
+    element = SubElement(parent, _name(f"str:{tag}"), told)
+    _text(element, "com:Name", label)
+    return element
+
+
+def _text(parent: Element, tag: str, text: str) -> None:
+    SubElement(parent, _name(tag), {_LANGUAGE: "en"}).text = _NOT_IN_XML.sub("\ufffd", text)
+
+
+def _within(body: Element, tag: str) -> Element:
+    """The list of a kind, which is there if anything is in it."""
+    found = body.find(_name(f"str:{tag}"))
+    return SubElement(body, _name(f"str:{tag}")) if found is None else found
+
+
+def _name(name: str) -> str:
+    prefix, _, local = name.partition(":")
+    return f"{{{_SPACES[prefix]}}}{local}"

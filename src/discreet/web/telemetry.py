@@ -1,0 +1,151 @@
+"""Metrics for Prometheus: how many requests, how long, what was decided. No dataset, no account, no address, no query.
+
+    discreet_requests_total{route, method, status, decision}      discreet_request_seconds{route}
+    discreet_refusals_total{code}      discreet_alerts_total{detector, action}      discreet_log_lost_total
+
+Several processes write into one folder, and whoever is asked reads them all together. Labels are names of routes and
+codes of errors, which are the same on every server; how long an answer took is counted in the wide classes of `SECONDS`.
+
+Traces of OpenTelemetry, where the extra is installed and the option `traces` asks for them.
+
+    request -> check, answer        one span each, named by the route; no address, no account, no query, no number
+
+Where spans go is said by OpenTelemetry's own variables (`OTEL_EXPORTER_OTLP_ENDPOINT`, `OTEL_SERVICE_NAME`).
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+from contextlib import contextmanager, nullcontext
+from typing import TYPE_CHECKING, Any
+
+from prometheus_client import CollectorRegistry, Counter, Histogram, generate_latest, values
+from prometheus_client.multiprocess import MultiProcessCollector
+
+from discreet.errors import BadOption, MissingExtra
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from contextlib import AbstractContextManager
+    from pathlib import Path
+
+SECONDS = (0.005, 0.025, 0.1, 0.5, 2.5, 10.0)
+#: The variable by which prometheus-client knows where several processes write.
+FOLDER = "PROMETHEUS_MULTIPROC_DIR"
+MEDIA_TYPE = "text/plain; version=1.0.0; charset=utf-8"
+OTHER = "other"
+#: Bytes of a file of numbers; a server that knows every route and error needs a tenth.
+MAPPED = 2**20
+
+
+class Metrics:
+    """What is counted.
+
+    Args:
+        folder: Where the processes write; None for this process alone.
+    """
+
+    def __init__(self, folder: Path | None = None) -> None:
+        if folder is not None:
+            folder.mkdir(parents=True, exist_ok=True)
+            for kind in ("counter", "histogram"):
+                _take_room(folder / f"{kind}_{os.getpid()}.db")
+            os.environ[FOLDER] = str(folder)
+        # The library decides when it is imported, which may have been before a fork: we decide here.
+        values.ValueClass = values.MutexValue if folder is None else values.MultiProcessValue()  # type: ignore[no-untyped-call]
+        self._folder = folder
+        self._registry = CollectorRegistry()
+        made: dict[str, Any] = {"registry": self._registry, "namespace": "discreet"}
+        labels = ["route", "method", "status", "decision"]
+        self._requests = Counter("requests", "Requests by route and outcome.", labels, **made)
+        self._seconds = Histogram(
+            "request_seconds", "How long requests took.", ["route"], buckets=SECONDS, **made
+        )
+        self._refusals = Counter("refusals", "Requests that were refused, by code.", ["code"], **made)
+        self._alerts = Counter("alerts", "What the watch of requests found.", ["detector", "action"], **made)
+        self.lost = Counter("log_lost", "Lines that the log of requests lost.", **made)
+
+    def observe(self, line: dict[str, Any]) -> None:
+        """Count a request, as the log tells it."""
+        route = line.get("route", OTHER)
+        self._requests.labels(route, line["method"], str(line["status"]), line["decision"]).inc()
+        self._seconds.labels(route).observe(line["seconds"])
+        if "code" in line:
+            self._refusals.labels(line["code"]).inc()
+
+    def alert(self, detector: str, action: str) -> None:
+        """Count an alert."""
+        self._alerts.labels(detector, action).inc()
+
+    def text(self) -> bytes:
+        """All metrics of all processes, as Prometheus reads them."""
+        if self._folder is None:
+            return generate_latest(self._registry)
+        every = CollectorRegistry()
+        MultiProcessCollector(every, path=str(self._folder))  # type: ignore[no-untyped-call]
+        return generate_latest(every)
+
+
+def _take_room(path: Path) -> None:
+    """Write the file that the library maps into memory, all of it.
+
+    The library makes a file with holes. On a full disk the system ends a process that writes into one.
+    """
+    if not path.exists():
+        path.write_bytes(bytes(MAPPED))
+
+
+def clear_metrics(folder: Path) -> None:
+    """Begin anew: what an earlier server counted is gone. Called before processes start."""
+    shutil.rmtree(folder, ignore_errors=True)
+
+
+_NONE: AbstractContextManager[None] = nullcontext()
+#: What makes spans; None where nothing is traced.
+_tracers: list[Any] = []
+
+
+def start_tracing(traces: str | None, exporter: Any = None) -> None:
+    """Trace from now on, if an option says so.
+
+    Args:
+        traces: `otlp`, or nothing.
+        exporter: Where spans go, in tests; by default to the collector that the environment names.
+
+    Raises:
+        BadOption: Another word.
+        MissingExtra: The libraries are not installed.
+    """
+    _tracers.clear()
+    if not traces:
+        return
+    if traces != "otlp":
+        raise BadOption(f"The option traces is {traces!r}.", "Give otlp, or leave it out.")
+    try:
+        from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter  # noqa: PLC0415
+        from opentelemetry.sdk.trace import TracerProvider  # noqa: PLC0415 - an extra
+        from opentelemetry.sdk.trace.export import BatchSpanProcessor, SimpleSpanProcessor  # noqa: PLC0415
+    except ImportError:
+        raise MissingExtra(
+            "Traces need OpenTelemetry.", 'Install it: pip install "discreet[otel]".'
+        ) from None
+    provider = TracerProvider()
+    provider.add_span_processor(
+        SimpleSpanProcessor(exporter) if exporter is not None else BatchSpanProcessor(OTLPSpanExporter())
+    )
+    _tracers.append(provider.get_tracer("discreet"))
+
+
+def span(name: str) -> AbstractContextManager[Any]:
+    """A span of one stage; nothing where nothing is traced."""
+    return _plain_span(name) if _tracers else _NONE
+
+
+@contextmanager
+def _plain_span(name: str) -> Iterator[Any]:
+    """A span that keeps nothing of an exception: its text could hold a value."""
+    with _tracers[0].start_as_current_span(
+        name, record_exception=False, set_status_on_exception=False
+    ) as made:
+        yield made

@@ -1,0 +1,94 @@
+"""Where readers find the server: the first part of every link.
+
+    public_url = "https://x.org/tables"     origin https://x.org, root /tables, base https://x.org/tables
+    no public_url                           the origin is that of the request, if its host is trusted (`hosts`)
+
+The address is the same for all that happens during a request, so it stands in a context variable, as Django's script
+prefix does: `hosts` sets it, and whoever writes a link asks `here()`.
+"""
+
+from __future__ import annotations
+
+import re
+from contextvars import ContextVar
+from dataclasses import dataclass
+from urllib.parse import urlsplit
+
+from discreet.errors import BadOption
+
+#: Addresses below these are for programs: they answer with documents, not pages.
+FOR_PROGRAMS = ("/api/", "/openapi.json", "/.well-known", "/feed.atom")
+_PATH = re.compile(r"(/[A-Za-z0-9._~-]+)*/?\Z")
+
+
+@dataclass(frozen=True, slots=True)
+class SiteUrl:
+    """Where readers find the server.
+
+    Args:
+        origin: Scheme, host and port; empty outside a request.
+        root: The path below which everything stands, without a slash at its end; empty at the root of a host.
+    """
+
+    origin: str = ""
+    root: str = ""
+
+    @property
+    def base(self) -> str:
+        """What stands before a path of ours in an absolute link."""
+        return self.origin + self.root
+
+
+SITE_URL: ContextVar[SiteUrl] = ContextVar("HERE", default=SiteUrl())  # noqa: B039 - frozen
+
+
+def site_url() -> SiteUrl:
+    """The address of the request that is being answered."""
+    return SITE_URL.get()
+
+
+def link(path: str) -> str:
+    """A path of ours as a link on the same host.
+
+    >>> link("/api/datasets")
+    '/api/datasets'
+    """
+    return site_url().root + path
+
+
+def strip_root(path: str) -> str:
+    """The path of a request without the root."""
+    return path.removeprefix(site_url().root)
+
+
+def is_for_programs(path: str) -> bool:
+    """Whether a path of ours answers with documents and not with pages.
+
+    >>> is_for_programs("/api/datasets"), is_for_programs("/api")
+    (True, False)
+    """
+    return path.startswith(FOR_PROGRAMS)
+
+
+def parse_public_url(url: str | None) -> SiteUrl | None:
+    """The address that the option `public_url` gives; None without one.
+
+    >>> public_address("https://x.org/tables/")
+    Address(origin='https://x.org', root='/tables')
+
+    Raises:
+        BadOption: It is no address of a server.
+    """
+    if not url:
+        return None
+    try:
+        parts = urlsplit(url)
+        sound = parts.scheme in {"http", "https"} and parts.hostname and (parts.port or 1) > 0
+    except ValueError:
+        sound = False
+    if not sound or parts.query or parts.fragment or "@" in parts.netloc or not _PATH.match(parts.path):
+        raise BadOption(
+            f"The option public_url is {url!r}.",
+            "Give the address that readers type, as in https://tables.example.org or https://example.org/tables.",
+        )
+    return SiteUrl(f"{parts.scheme}://{parts.netloc.lower()}", parts.path.rstrip("/"))

@@ -1,0 +1,310 @@
+"""A copy of a workspace that can be made while it is served, and the way back.
+
+    BACKUP/workspace/...     everything but the ledger and what a server wrote, then the ledger
+    BACKUP/backup.json       when, which program, and the SHA-256 of every file, sealed by the secret
+
+Versions never change once they are served, so they are copied as they are. The ledger is copied last, by SQLite itself,
+at one moment: it then knows every charge of every version in the copy. What is loaded meanwhile is charged and not copied.
+A ledger on PostgreSQL is backed up by PostgreSQL.
+
+A ledger only moves forward. Restored over a workspace, the ledger stays that has all charges of the other; if each has
+charges that the other lacks, nothing is restored. If the secret was rotated after the backup, the ledger that stays is
+chained again under the secret of the backup. What is restored must extend all marks in it. Restored into an empty place,
+nobody can know what was charged after the copy: this is said.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import shutil
+import sqlite3
+from contextlib import closing
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from discreet import __version__
+from discreet.errors import BadRequest, LedgerUnusable, NotFound, WorkspaceUnusable
+from discreet.records.keys import read_secret
+from discreet.workspace.folder_layout import dataset_folders, lock_dataset, refuse_no_workspace
+from discreet.workspace.ledger_location import LEDGER, chain_key, ledger_location
+from discreet.workspace.sealed import fsync_path, fsync_tree
+from discreet.workspace.server_state import FOLDER as STATE
+from discreet.workspace.versions.ledger_marks import VersionMarks
+
+if TYPE_CHECKING:
+    from discreet.ledger.ledger import Ledger
+    from discreet.records.keys import Secret
+
+MANIFEST = "backup.json"
+INSIDE = "workspace"
+#: The tables that must never lose a row, and what names a row.
+_FORWARD = {
+    "charges": "family, request, loss, failure",
+    "lineages": "dataset, lineage, method, family",
+    "versions": "dataset, version, records",
+}
+_PASSING = (".lock", "-wal", "-shm", "-journal")
+
+
+def back_up(folder: Path, to: Path) -> dict[str, Any]:
+    """Copy a workspace into a new folder; returns what is in it.
+
+    Raises:
+        NotFound: There is no workspace.
+        BadRequest: The folder exists already, or lies in the workspace.
+        SecretUnusable: The workspace has no secret that can be used.
+    """
+    refuse_no_workspace(folder)
+    secret = read_secret(folder / "secret")
+    _refuse_inside(to, folder)
+    if to.exists():
+        raise BadRequest(f"{str(to)!r} exists already.", "Name a new folder for each backup.")
+    inside = to / INSIDE
+    try:
+        inside.mkdir(parents=True, mode=0o700)
+        to.chmod(0o700)
+        _copy_files(folder, inside)
+        own_ledger = isinstance(ledger_location(folder), Path)
+        if own_ledger and (folder / LEDGER).is_file():
+            _copy_ledger(folder / LEDGER, inside / LEDGER)
+        document = _manifest(inside, secret, ledger="inside" if own_ledger else "elsewhere")
+        (to / MANIFEST).write_text(json.dumps(document, indent=1) + "\n", "utf-8")
+        fsync_tree(to)
+    except OSError:
+        shutil.rmtree(to, ignore_errors=True)
+        raise
+    return document
+
+
+def restore(backup: Path, to: Path) -> list[str]:
+    """Bring a backup back, into an empty place or over a workspace; returns what the custodian must know.
+
+    Raises:
+        NotFound: It is no backup.
+        BadRequest: The workspace would lie in the backup.
+        WorkspaceUnusable: A file is missing or was changed; nothing is restored.
+        LedgerUnusable: Each ledger has charges that the other lacks; nothing is restored.
+    """
+    ready = to.with_name(f".{to.name}-restored")
+    if ready.exists() and not to.exists():
+        ready.rename(to)
+        return ["The restore that was broken off was finished. To bring another backup back, restore it now."]
+    _refuse_inside(to, backup)
+    document = _verify_backup(backup)
+    told = [f"The backup was made at {document['at']}."]
+    keep_ledger = _ledger_to_keep(backup / INSIDE / LEDGER, to / LEDGER)
+    aside = to.with_name(f".{to.name}-restoring")
+    for left in (aside, ready):
+        shutil.rmtree(left, ignore_errors=True)
+    shutil.copytree(backup / INSIDE, aside, symlinks=True)
+    if keep_ledger == "there":
+        _copy_ledger(to / LEDGER, aside / LEDGER)
+        _chain_again(aside, to)
+        told.append("The ledger that was there has later charges and was kept.")
+    elif (aside / LEDGER).is_file() and not (to / LEDGER).is_file():
+        told.append(
+            "The ledger is that of the backup. Charges that were made after it are not known: if answers were given after "
+            "that time, restore the newest ledger over this one before you serve."
+        )
+    if document["ledger"] == "elsewhere":
+        _refuse_other_chain(backup / INSIDE, to)
+        told.append("The ledger is in a database elsewhere, and is not part of the backup.")
+    if (aside / LEDGER).is_file():
+        ledger = _open(aside / LEDGER, aside)  # it must extend the marks beside it
+        told += _forgotten(ledger, to) if _same_secret(aside, to) else []
+        ledger.close()
+    fsync_tree(aside)
+    aside.rename(ready)  # from here on a restore that is broken off can be finished
+    if to.exists():
+        before = to.with_name(f"{to.name}.before-{datetime.now(UTC):%Y%m%dT%H%M%S%f}")
+        to.rename(before)
+        told.append(f"What was there stands in {before.name!r}: remove it when you are sure.")
+    ready.rename(to)
+    fsync_path(to.parent)
+    return told
+
+
+def move(folder: Path, to: Path) -> None:
+    """Move a workspace to a new place; a copy is checked file by file before the old one is removed.
+
+    Raises:
+        BadRequest: Something stands at the new place, or it lies in the workspace.
+    """
+    refuse_no_workspace(folder)
+    _refuse_inside(to, folder)
+    if to.exists():
+        raise BadRequest(f"{str(to)!r} exists already.", "Name a place where nothing stands.")
+    try:
+        folder.rename(to)
+    except OSError:  # another disk
+        copy = to.with_name(f".{to.name}-moving")
+        shutil.rmtree(copy, ignore_errors=True)
+        back_up(folder, copy)
+        _verify_backup(copy)
+        if (folder / STATE).is_dir():
+            shutil.copytree(folder / STATE, copy / INSIDE / STATE)
+        (copy / INSIDE).rename(to)
+        shutil.rmtree(copy)
+        shutil.rmtree(folder)
+
+
+def _refuse_inside(to: Path, folder: Path) -> None:
+    """A copy of a folder into itself has no end, and goes away with it."""
+    if to.resolve().is_relative_to(folder.resolve()) and to.resolve() != folder.resolve():
+        raise BadRequest(f"{str(to)!r} lies in {str(folder)!r}.", "Name a place outside it.")
+
+
+def _copy_files(folder: Path, inside: Path) -> None:
+    """All files but the ledger; no load of a dataset runs while it is copied."""
+
+    def passing(_folder: str, names: list[str]) -> list[str]:
+        return [
+            name
+            for name in names
+            if name.startswith(".") or name.endswith(_PASSING) or name in (LEDGER, STATE)
+        ]
+
+    (inside / "datasets").mkdir()
+    for home in dataset_folders(folder):
+        with lock_dataset(home):
+            shutil.copytree(home, inside / "datasets" / home.name, ignore=passing)
+    for entry in folder.iterdir():
+        if entry.name in passing("", [entry.name]) or entry.name == "datasets":
+            continue
+        if entry.is_dir():
+            shutil.copytree(entry, inside / entry.name, ignore=passing)
+        else:
+            shutil.copy2(entry, inside / entry.name)
+
+
+def _copy_ledger(source: Path, target: Path) -> None:
+    """One moment of a ledger that may be in use."""
+    target.unlink(missing_ok=True)
+    target.touch(mode=0o600)
+    with closing(sqlite3.connect(source)) as open_source, closing(sqlite3.connect(target)) as open_target:
+        open_source.backup(open_target)
+
+
+def _manifest(inside: Path, secret: Secret, ledger: str) -> dict[str, Any]:
+    files = {
+        path.relative_to(inside).as_posix(): _hash(path)
+        for path in sorted(inside.rglob("*"))
+        if path.is_file()
+    }
+    at = datetime.now(UTC).isoformat(timespec="seconds").replace("+00:00", "Z")
+    document: dict[str, Any] = {
+        "at": at,
+        "program": f"discreet {__version__}",
+        "ledger": ledger,
+        "files": files,
+    }
+    return {**document, "seal": _manifest_seal(document, secret)}
+
+
+def _verify_backup(backup: Path) -> dict[str, Any]:
+    """The manifest of a backup whose files are all there and as they were."""
+    inside = backup / INSIDE
+    try:
+        document: dict[str, Any] = json.loads((backup / MANIFEST).read_text("utf-8"))
+        seal = document.pop("seal")
+    except (OSError, ValueError, KeyError, AttributeError):
+        raise NotFound(
+            f"{str(backup)!r} is not a backup.", "Name a folder that `discreet backup` made."
+        ) from None
+    if seal != _manifest_seal(document, read_secret(inside / "secret")):
+        raise WorkspaceUnusable("The list of the backup was changed.", "Use another backup.")
+    found = {path.relative_to(inside).as_posix(): path for path in inside.rglob("*") if path.is_file()}
+    for name in sorted({*found, *document["files"]}):
+        if name not in found or document["files"].get(name) != _hash(found[name]):
+            raise WorkspaceUnusable(
+                f"{name!r} of the backup is missing, foreign or changed.", "Use another backup."
+            )
+    return document
+
+
+def _ledger_to_keep(copied: Path, there: Path) -> str:
+    """Which ledger has all charges: that of the backup, or the one that is there."""
+    if not there.is_file():
+        return "backup"
+    if not copied.is_file():
+        return "there"
+    old, new = _ledger_rows(copied, "immutable=1"), _ledger_rows(there, "mode=ro")
+    if old <= new:
+        return "there"
+    if new < old:
+        return "backup"
+    raise LedgerUnusable(
+        "Each of the two ledgers, of the backup and of the workspace, has charges that the other lacks.",
+        "One of them belongs to another workspace, or both were served. Keep both, and ask who served them.",
+    )
+
+
+def _refuse_other_chain(inside: Path, there: Path) -> None:
+    """A ledger in a database that was chained under a later secret cannot come back with the backup.
+
+    Raises:
+        LedgerUnusable: The secret was rotated after the backup.
+    """
+    if (there / "secret").is_file() and not _same_secret(inside, there):
+        raise LedgerUnusable(
+            "The secret was rotated after the backup, and the ledger in the database is chained under the new one.",
+            "Restore a backup of after the rotation.",
+        )
+
+
+def _open(ledger: Path, folder: Path) -> Ledger:
+    """A copy of a ledger, with the secret and the marks of a folder."""
+    from discreet.ledger.ledger import Ledger  # noqa: PLC0415 - only where there is one
+
+    secret = read_secret(folder / "secret")
+    return Ledger.open(ledger, chain_key(secret), VersionMarks(folder, secret))
+
+
+def _same_secret(folder: Path, other: Path) -> bool:
+    files = [each / "secret" for each in (folder, other)]
+    return (
+        all(file.is_file() for file in files) and len({chain_key(read_secret(file)) for file in files}) == 1
+    )
+
+
+def _chain_again(aside: Path, there: Path) -> None:
+    """Chain the ledger that was kept under the secret that comes back, where that is another one."""
+    if not _same_secret(aside, there):
+        ledger = _open(aside / LEDGER, there)
+        ledger.rekey(chain_key(read_secret(aside / "secret")))
+        ledger.close()
+
+
+def _forgotten(ledger: Ledger, there: Path) -> list[str]:
+    """Whether the marks that were there tell of charges that the restored ledger lacks."""
+    try:
+        ledger.with_checkpoints(VersionMarks(there, read_secret(there / "secret"))).check_checkpoints()
+    except LedgerUnusable as error:
+        return [f"{error.message} Charges are forgotten: count them as spent."]
+    return []
+
+
+def _ledger_rows(ledger: Path, how: str) -> set[tuple[Any, ...]]:
+    """What a ledger must never forget. SQLite leaves files beside one that it reads, unless that one never changes."""
+    try:
+        with closing(sqlite3.connect(f"{ledger.resolve().as_uri()}?{how}", uri=True)) as opened:
+            return {
+                (table, *row)
+                for table, columns in _FORWARD.items()
+                for row in opened.execute(f"SELECT {columns} FROM {table}")  # noqa: S608 - our own names
+            }
+    except sqlite3.DatabaseError:
+        raise LedgerUnusable(
+            f"The ledger {ledger.name!r} cannot be read.", "Use another copy of it."
+        ) from None
+
+
+def _hash(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def _manifest_seal(document: dict[str, Any], secret: Secret) -> str:
+    return secret.derive("backup", json.dumps(document, sort_keys=True)).hex()

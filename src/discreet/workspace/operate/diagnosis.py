@@ -1,0 +1,223 @@
+"""The examination of a workspace: everything that could stop it from answering rightly, found before a reader does.
+
+Each finding is sound, a caution, or a fault with what to do. Nothing is changed, and no finding tells a number of people.
+"""
+
+from __future__ import annotations
+
+import shutil
+import stat
+from contextlib import closing
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING, Literal
+
+from discreet.errors import DiscreetError, RecordsAway
+from discreet.protect.plan import NoisePlan
+from discreet.records.keys import read_secret
+from discreet.workspace.folder_layout import (
+    dataset_folders,
+    folder_size,
+    refuse_newer_workspace,
+    refuse_no_workspace,
+)
+from discreet.workspace.ledger_location import has_ledger, open_ledger, refuse_lost_ledger
+from discreet.workspace.operate.rotate import RETIRED
+from discreet.workspace.options import read_options
+from discreet.workspace.sealed import CUBES, verify_records
+from discreet.workspace.versions.charge_load import plan_budget
+from discreet.workspace.versions.history import read_history
+from discreet.workspace.versions.version import DIGEST, read_version
+from discreet.workspace.versions.version_conflicts import current_digest
+from discreet.workspace.versions.version_engine import (
+    open_engine,
+    refuse_missing_records,
+    verify_cubes,
+    verify_engine,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from pathlib import Path
+
+State = Literal["sound", "caution", "fault"]
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One thing that was looked at.
+
+    Args:
+        what: The thing.
+        state: How it is.
+        said: What was found, in a sentence.
+        advice: What to do; empty where nothing is to be done.
+    """
+
+    what: str
+    state: State
+    said: str
+    advice: str = ""
+
+
+def examine(folder: Path, *, records: bool = True) -> list[Finding]:
+    """Look at everything.
+
+    Args:
+        folder: The workspace.
+        records: Whether all stored records are read and compared with their seals; it takes the time of reading them.
+
+    Raises:
+        NotFound: There is no workspace.
+    """
+    refuse_no_workspace(folder)
+    return [
+        _probe("schema", "It can be read by this program.", lambda: refuse_newer_workspace(folder)),
+        _probe("options", "They can be read.", lambda: read_options(folder)),
+        _probe(
+            "secret",
+            "It is there, long enough and readable by its owner only.",
+            lambda: read_secret(folder / "secret"),
+        ),
+        _permissions(folder),
+        _ledger(folder),
+        *(finding for home in dataset_folders(folder) for finding in _dataset(home, records=records)),
+        *(
+            Finding(
+                old.name,
+                "caution",
+                "It holds an old secret, and records that were loaded with it.",
+                "Remove it when nothing of it is needed.",
+            )
+            for old in sorted(folder.glob(f"{RETIRED}*"))
+        ),
+        _disk(folder),
+    ]
+
+
+def _probe(what: str, sound: str, look: Callable[[], object]) -> Finding:
+    try:
+        look()
+    except DiscreetError as error:
+        state: State = "caution" if isinstance(error, RecordsAway) else "fault"
+        return Finding(what, state, error.message, error.advice)
+    except OSError as error:
+        return Finding(
+            what, "fault", f"It cannot be read: {error.strerror}.", "Look at the disk and at its permissions."
+        )
+    return Finding(what, "sound", sound)
+
+
+def _permissions(folder: Path) -> Finding:
+    if stat.S_IMODE(folder.stat().st_mode) & 0o077:
+        return Finding(
+            "permissions", "fault", "Others can look into the workspace.", f"Run: chmod 700 {folder}"
+        )
+    return Finding("permissions", "sound", "Only its owner can look into the workspace.")
+
+
+def _ledger(folder: Path) -> Finding:
+    lagging = []
+
+    def look() -> None:
+        if not has_ledger(folder):
+            refuse_lost_ledger(folder)
+            return
+        ledger = open_ledger(folder)
+        lagging.append(ledger.database.may_lose_by_fail_over())
+        ledger.close()
+
+    sound = "It adds up, its chain is whole and extends all marks; or none is needed."
+    found = _probe("ledger", sound, look)
+    if found.state == "sound" and any(lagging):
+        return Finding(
+            "ledger",
+            "caution",
+            "Its PostgreSQL server has a standby that may lag: after a fail-over the last charges may be missing, and the "
+            "ledger would then be refused.",
+            "Set synchronous_standby_names on the server.",
+        )
+    return found
+
+
+def _dataset(home: Path, *, records: bool) -> Iterator[Finding]:
+    """What a dataset has: its pointer, its history, each version, and what should not be there."""
+    served = current_digest(home)
+    versions = sorted(place for place in home.iterdir() if DIGEST.match(place.name))
+    if not served:
+        removed = not versions and not (home / "current").exists()
+        yield (
+            Finding(home.name, "sound", "It was removed; its history is kept.")
+            if removed
+            else Finding(
+                home.name,
+                "fault",
+                "It has no version that is served.",
+                "Serve one with `discreet use`, or load it again.",
+            )
+        )
+    secret_file = home.parents[1] / "secret"
+    yield _probe(
+        f"{home.name}: history", "It is sealed.", lambda: read_history(home, served, read_secret(secret_file))
+    )
+    for place in versions:
+        word = "served" if place.name == served else "kept"
+        yield _probe(
+            f"{home.name} {place.name[:8]}",
+            f"It is {word}, complete and as it was loaded." if records else f"It is {word} and complete.",
+            partial(_examine_version, place, secret_file, records=records),
+        )
+        yield from _cubes(place, secret_file)
+    left = [
+        entry.name
+        for entry in home.iterdir()
+        if entry.name.startswith((".loading-", ".current-", ".history-", ".mark-"))
+    ]
+    if left:
+        yield Finding(
+            home.name,
+            "caution",
+            f"{len(left)} leavings of loads that did not finish.",
+            "The next load removes them.",
+        )
+
+
+def _cubes(place: Path, secret_file: Path) -> Iterator[Finding]:
+    """What a version's cubes are; all of their bytes are read."""
+    if (place / CUBES).is_dir():
+        yield _probe(
+            f"{place.parent.name} {place.name[:8]}: cubes",
+            "They are sealed, and as they were built.",
+            lambda: verify_cubes(place, read_secret(secret_file), place.name),
+        )
+
+
+def _examine_version(place: Path, secret_file: Path, *, records: bool) -> None:
+    secret = read_secret(secret_file)
+    version = read_version(place, secret)
+    if isinstance(version.noise, NoisePlan):
+        _verify_budget_terms(secret_file.parent, version.noise)
+    refuse_missing_records(place, version)
+    if records:
+        verify_records(place, version.records, secret)
+        verify_engine(place, version, secret)
+    else:
+        open_engine(place, version, secret).close()
+
+
+def _verify_budget_terms(folder: Path, plan: NoisePlan) -> None:
+    """The budget in the ledger must be the one that the version declares."""
+    with closing(open_ledger(folder)) as ledger:
+        ledger.refuse_other_terms(plan_budget(plan))
+
+
+def _disk(folder: Path) -> Finding:
+    """Whether the largest dataset could be loaded once more: a new version stands beside the old one."""
+    largest = max((folder_size(home) for home in dataset_folders(folder)), default=0)
+    free = shutil.disk_usage(folder).free
+    said = f"{free / 2**30:.1f} GB are free; the largest dataset takes {largest / 2**30:.1f} GB."
+    if free < 2 * largest:
+        return Finding(
+            "disk", "caution", said, "A load keeps the old version: make room for twice the dataset."
+        )
+    return Finding("disk", "sound", said)

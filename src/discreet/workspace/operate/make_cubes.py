@@ -1,0 +1,165 @@
+"""Build the cubes of a version: tables that they cover are answered in milliseconds, and without the records.
+
+    plan -> one cube after the other, each written, hashed -> the list, replaced in one step
+
+Cubes that are there stay, as far as they fit; a damaged one is made again. No number that is answered changes. A server
+that runs takes new cubes up with its next answer.
+"""
+
+from __future__ import annotations
+
+from contextlib import closing
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from discreet.errors import WorkspaceUnusable
+from discreet.model.universe import dp_terms
+from discreet.records.cube_plan import GAIN, plan_cubes
+from discreet.records.cubes import records_in, row_bytes, write_cube
+from discreet.records.keys import read_secret
+from discreet.workspace.folder_layout import dataset_folder, find_version, lock_dataset
+from discreet.workspace.versions.version import read_version
+from discreet.workspace.versions.version_conflicts import current_digest
+from discreet.workspace.versions.version_engine import (
+    cube_entry,
+    is_cube_intact,
+    new_cube_path,
+    open_engine,
+    read_cube_list,
+    write_cube_list,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from discreet.model.dataset import Dataset
+    from discreet.records.cube_plan import PlannedCube
+    from discreet.records.engine import Engine
+    from discreet.records.keys import Secret
+    from discreet.workspace.versions.version_engine import CubeFile
+
+if TYPE_CHECKING:
+    Progress = Callable[[int, int], None]
+
+NO_NEED = "A joint universe is answered from its residuals, without records: no cube is needed."
+NOTHING_MORE = "Nothing more is gained within the limit: every table is fast already, or no cube fits."
+
+
+@dataclass(frozen=True, slots=True)
+class CubeReport:
+    """What a build did, or would do.
+
+    Args:
+        digest: Of the version.
+        kept: The cubes that were there and stay.
+        planned: The cubes that are worth building, the best first.
+        built: Those that were built.
+        note: What a custodian should know, where nothing is to be built.
+    """
+
+    digest: str
+    kept: tuple[CubeFile, ...]
+    planned: tuple[PlannedCube, ...]
+    built: tuple[CubeFile, ...] = ()
+    note: str = ""
+
+
+def make_cubes(
+    folder: Path,
+    dataset_id: str,
+    *,
+    up_to: int | None = None,
+    within: int,
+    word: str = "",
+    dry_run: bool = False,
+    progress: Progress = lambda _done, _of: None,
+) -> CubeReport:
+    """Plan the cubes of a version and build them.
+
+    Args:
+        folder: The workspace.
+        dataset_id: The dataset.
+        up_to: How many variables beside geography a table has that is to be fast; by default as many as may be crossed.
+        within: Bytes that all cubes of the version may take.
+        word: The beginning of the version's digest, or its name; the served one by default.
+        dry_run: Only plan.
+        progress: Told how many cubes are done, of how many.
+
+    Raises:
+        UnknownDataset, UnknownVersion: With the nearest match.
+        SecretUnusable, WorkspaceUnusable, RecordsAway: The version cannot be counted.
+    """
+    home = dataset_folder(folder, dataset_id)
+    with lock_dataset(home):
+        digest = find_version(home, word).digest if word else current_digest(home)
+        place, secret = home / digest, read_secret(folder / "secret")
+        version = read_version(place, secret)
+        dataset = version.dataset
+        kept = _within_limit(_intact_cubes(place, secret), within)
+        if dataset.protection.is_dp and dp_terms(dataset)[1].style == "joint":
+            return CubeReport(digest, kept, (), note=NO_NEED)
+        with closing(open_engine(place, version, secret)) as engine:
+            most = up_to or dataset.protection.max_variables
+            left = within - sum(cube.bytes for cube in kept)
+            there = [(cube.variables, cube.rows) for cube in kept]
+            planned = plan_cubes(dataset, records_in(engine, dataset), most, left, there)
+            note = "" if planned else NOTHING_MORE
+            if dry_run:
+                return CubeReport(digest, kept, planned, note=note)
+            built = _write_planned(engine, dataset, place, secret, planned, left, progress)
+        write_cube_list(place, (*kept, *built), secret, digest)
+    return CubeReport(digest, kept, planned, built, note)
+
+
+def _write_planned(
+    engine: Engine,
+    dataset: Dataset,
+    place: Path,
+    secret: Secret,
+    planned: tuple[PlannedCube, ...],
+    left: int,
+    progress: Progress,
+) -> tuple[CubeFile, ...]:
+    """The planned cubes, written; those that are larger than planned and do not fit are left out."""
+    records = records_in(engine, dataset)
+    built: list[CubeFile] = []
+    for done, cube in enumerate(planned):
+        progress(done, len(planned))
+        path = new_cube_path(place)
+        most = min(records // GAIN, left // row_bytes(dataset, cube.variables))
+        rows = write_cube(engine, dataset, cube.variables, path, records, most)
+        if rows is not None and path.stat().st_size <= left:
+            built.append(cube_entry(path, cube.variables, rows, secret, place.name))
+            left -= built[-1].bytes
+    progress(len(planned), len(planned))
+    return tuple(built)
+
+
+def cube_summary(place: Path) -> str:
+    """The cubes of a version in a few words, for its custodian."""
+    if not place.is_dir():
+        return ""
+    try:
+        cubes = read_cube_list(place, read_secret(place.parents[2] / "secret"), place.name)
+    except WorkspaceUnusable:
+        return "damaged"
+    return f"{len(cubes)}, {sum(cube.bytes for cube in cubes) / 1e6:,.1f} MB" if cubes else "none"
+
+
+def _intact_cubes(place: Path, secret: Secret) -> tuple[CubeFile, ...]:
+    """The cubes that are as they were built; a list that is damaged names none."""
+    try:
+        listed = read_cube_list(place, secret, place.name)
+    except WorkspaceUnusable:
+        return ()
+    return tuple(cube for cube in listed if is_cube_intact(place, cube, secret, place.name))
+
+
+def _within_limit(cubes: tuple[CubeFile, ...], within: int) -> tuple[CubeFile, ...]:
+    """Those that fit, the smallest first."""
+    kept: list[CubeFile] = []
+    for cube in cubes:
+        if sum(each.bytes for each in kept) + cube.bytes <= within:
+            kept.append(cube)
+    return tuple(kept)

@@ -1,0 +1,267 @@
+"""Counts from weights, scored: how many counts of a survey are found exactly, form by form, beside counts alone.
+
+Several invented surveys are attacked. For each the attack runs twice over the same tables: with counts alone, and
+with everything that the form lets be asked. Scored are the share of counts found exactly, the counts that were
+certain and whether they were right, and the gain: the mean over surveys of the difference between the two shares,
+with the interval of Student's t. What errors tell is learnt from the other surveys.
+
+Source: docs/methods/attack-weights.md.
+"""
+
+from __future__ import annotations
+
+from contextlib import ExitStack
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from scipy.stats import t as student
+
+from discreet.attacks.knowledge import UNPROTECTED, QueryCache
+from discreet.attacks.survey_weights import (
+    CELL_AVERAGE,
+    COUNT,
+    OVERALL_AVERAGE,
+    STEPS,
+    WEIGHTED,
+    Experience,
+    attack,
+    query_tables,
+)
+from discreet.errors import BadRequest
+from discreet.model.messages.text import nearest
+from discreet.model.request import TableRequest
+from discreet_studies.attacks.scoring import CONFIDENCE, Measured, frame, share
+from discreet_studies.attacks.surveys import (
+    AVERAGE,
+    FORMS,
+    SERVED,
+    ErrorRule,
+    interface_of,
+    reader_of,
+    sample,
+    served,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from numpy.typing import NDArray
+
+    from discreet.attacks.knowledge import Interface
+    from discreet.attacks.survey_weights import Findings, PublicFacts, Seen
+    from discreet_studies.attacks.surveys import Sample
+    from discreet_studies.attacks.targets import Served
+
+#: The tables, in the order in which they are asked. All have the strata, so that they are asked under every form.
+TABLES = (
+    ("state", "age", "gender"),
+    ("state", "gender", "likes"),
+    ("state", "likes", "frequency"),
+    ("state", "gender", "frequency"),
+    ("state", "age", "likes"),
+    ("state", "age", "frequency"),
+)
+#: The chance that a study calls a sound form open, all its points together, the gains of surveys being normal.
+FALSE_ALARM = 1e-2
+KNOWS = (
+    "the description of the dataset: variables, form, largest and average weight, and the law of the noise",
+    "that weights are made from state, age group and sex; for forms but cell-average and overall-average, all weights",
+    "the populations of the states, which the weights add up to, and the sample of each state",
+    "how errors are made, but for the secret of the rungs, and what the public formulas give for each count of a cell",
+    "nothing of the other counts; surveys of other people, counted by the attacker, to learn from",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class WeightsTrial:
+    """What is to be tried.
+
+    Args:
+        surveys: How many invented surveys are attacked.
+        tables: How many tables are asked of each, each in all measures.
+        seed: Of the people and the secrets.
+        against: The forms, of `FORMS`.
+    """
+
+    surveys: int = 8
+    tables: int = 4
+    seed: int = 1
+    against: tuple[str, ...] = FORMS
+
+    def __post_init__(self) -> None:
+        for form in self.against:
+            if form not in FORMS:
+                raise BadRequest(f'There is no form "{form}" to attack.', nearest(form, FORMS))
+        if set(self.against) <= {UNPROTECTED}:
+            raise BadRequest("No form is to be attacked.", f"Name one or more of: {', '.join(FORMS[1:])}.")
+        if self.surveys < 2 or not 1 <= self.tables <= len(TABLES):
+            raise BadRequest(
+                f"{self.tables} tables of {self.surveys} surveys are asked for.",
+                f"Take 1 to {len(TABLES)} tables, and 2 surveys or more.",
+            )
+
+    def run(self, progress: Callable[[str], None] = lambda _form: None) -> dict[str, Any]:
+        """Attack every form; the documented JSON."""
+        people = [sample(1000 * self.seed + number) for number in range(self.surveys)]
+        with ExitStack() as stack:
+            progress("counts alone")
+            doors = [stack.enter_context(served(each, AVERAGE)) for each in people]
+            alone = [self._counts_alone(*pair) for pair in zip(people, doors, strict=True)]
+        results = []
+        for form in self.against:
+            progress(form)
+            found = self._attacked(form, people)
+            measures = [COUNT] if form == UNPROTECTED else list(measures_of(form))
+            curve = [
+                _point(
+                    tables,
+                    [each[tables] for each in found],
+                    [each[tables] for each in alone],
+                    FALSE_ALARM / (len(SERVED) * self.tables),
+                )
+                for tables in found[0]
+            ]
+            results.append(
+                {"protection": form, "served": form in SERVED, "measures": measures, "curve": curve}
+            )
+        about = {
+            "attack": "weights",
+            "source": "docs/methods/attack-weights.md",
+            "surveys": self.surveys,
+            "people": people[0].weights.size,
+            "tables": [list(table) for table in TABLES[: self.tables]],
+            "seed": self.seed,
+        }
+        return frame(about, KNOWS, results) | {"false_alarm": FALSE_ALARM}
+
+    def _counts_alone(self, people: Sample, door: Served) -> dict[int, Score]:
+        reader, outside = reader_of(door, AVERAGE), people.outside(weights=False)
+        return {
+            number: _score(attack(door, reader, tables, outside, (COUNT,)), people, outside)
+            for number, tables in self._steps()
+        }
+
+    def _steps(self) -> list[tuple[int, list[TableRequest]]]:
+        """1, 2, ... tables."""
+        asked = [TableRequest("spudlandia", table[:1], table[1:]) for table in TABLES[: self.tables]]
+        return [(number, asked[:number]) for number in range(1, self.tables + 1)]
+
+    def _attacked(self, form: str, people: Sequence[Sample]) -> list[dict[int, Score]]:
+        """For each survey the scores after 1, 2, ... tables."""
+        with ExitStack() as stack:
+            base = form if form in SERVED else AVERAGE
+            doors = [stack.enter_context(served(each, base)) for each in people]
+            asked = [
+                _Attacked(form, each, door, interface_of(door, each, form))
+                for each, door in zip(people, doors, strict=True)
+            ]
+            if form == UNPROTECTED:
+                return [{number: each.read(tables) for number, tables in self._steps()} for each in asked]
+            lessons = [each.lessons(self._steps()[-1][1]) for each in asked]
+            found = []
+            for place, each in enumerate(asked):
+                others = [lesson for at, some in enumerate(lessons) if at != place for lesson in some]
+                experience = Experience(others)
+                found.append({n: each.score(tables, experience) for n, tables in self._steps()})
+            return found
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Score:
+    """How one attack on one survey did.
+
+    Args:
+        right: For each cell whether its count was found.
+        certain: For each cell whether the attack was certain of it.
+        queries: How many tables were asked for.
+    """
+
+    right: NDArray[np.bool_]
+    certain: NDArray[np.bool_]
+    queries: int
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Attacked:
+    """One survey under one form."""
+
+    form: str
+    people: Sample
+    door: Served
+    interface: Interface
+
+    @property
+    def outside(self) -> PublicFacts:
+        """The weights themselves are given to the attacker, but where the attack finds them anyway."""
+        return self.people.outside(weights=self.form not in {CELL_AVERAGE, OVERALL_AVERAGE})
+
+    def score(self, tables: Sequence[TableRequest], experience: Experience) -> Score:
+        """The attack with all that can be asked."""
+        reader, measures = reader_of(self.door, self.form), measures_of(self.form)
+        rule = ErrorRule(
+            self.form, reader.survey, self.outside, self.door.door.dataset.weight_decimals, reader.law
+        )
+        found = attack(self.interface, reader, tables, self.outside, measures, experience, rule)
+        return _score(found, self.people, self.outside)
+
+    def lessons(self, tables: Sequence[TableRequest]) -> list[tuple[Seen, int]]:
+        """What an attacker learns of errors from a survey whose people are known."""
+        seen, _ = query_tables(QueryCache(self.interface), tables, measures_of(self.form))
+        return [(each, self.people.count(cell)) for cell, each in seen.items()]
+
+    def read(self, tables: Sequence[TableRequest]) -> Score:
+        """The unprotected numbers, taken as they are."""
+        seen, _ = query_tables(QueryCache(self.interface), tables, (COUNT,))
+        right = [each.count == self.people.count(cell) for cell, each in seen.items()]
+        return Score(np.array(right), np.array(right), len(tables))
+
+
+def measures_of(form: str) -> tuple[str, ...]:
+    """What can be asked under a form."""
+    return (WEIGHTED,) if form == STEPS else (COUNT, WEIGHTED)
+
+
+def _score(found: Findings, people: Sample, outside: PublicFacts) -> Score:
+    """Right or wrong, cell by cell; what is public anyway does not count."""
+    kept = np.array([cell not in outside.counts for cell in found.cells])
+    truth = np.array([people.count(cell) for cell in found.cells])
+    return Score((found.guesses == truth)[kept], found.certain[kept], found.queries)
+
+
+def _point(tables: int, found: Sequence[Score], alone: Sequence[Score], alarm: float) -> dict[str, Any]:
+    """One point of a curve: all surveys together, and survey by survey against counts alone."""
+    right = np.concatenate([each.right for each in found])
+    certain = np.concatenate([each.certain for each in found])
+    by_counts = np.concatenate([each.right for each in alone])
+    differences = np.array([a.right.mean() - b.right.mean() for a, b in zip(found, alone, strict=True)])
+    gain, surely = mean_with_error(differences), mean_with_error(differences, 1 - 2 * alarm)
+    hits = share(int(right.sum()), right.size)
+    return {
+        "tables": tables,
+        "queries": found[0].queries,
+        "cells": int(right.size),
+        "exact": hits.value,
+        "low": hits.low,
+        "high": hits.high,
+        "counts_alone": float(by_counts.mean()),
+        "gain": gain.value,
+        "gain_low": gain.low,
+        "gain_high": gain.high,
+        "certain": int(certain.sum()),
+        "certain_true": int((certain & right).sum()),
+        "certain_by_counts": int(sum(each.certain.sum() for each in alone)),
+        "within_bar": bool(surely.low <= 0 and certain.sum() <= sum(each.certain.sum() for each in alone)),
+    }
+
+
+def mean_with_error(values: NDArray[np.float64], confidence: float = CONFIDENCE) -> Measured:
+    """A mean with the interval of Student's t.
+
+    >>> [round(x, 3) for x in mean_with_error(np.array([0.0, 1.0, 2.0]))]
+    [1.0, -1.484, 3.484]
+    """
+    mean = float(values.mean())
+    error = float(values.std(ddof=1)) / float(np.sqrt(values.size))
+    half = float(student.ppf((1 + confidence) / 2, values.size - 1)) * error
+    return Measured(mean, mean - half, mean + half)

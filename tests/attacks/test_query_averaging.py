@@ -1,0 +1,98 @@
+"""Averaging: exact on true counts, bounded under dp; all ways ask for the same people."""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+import pytest
+
+from discreet.attacks.bound import error_bound, exact_bound
+from discreet.attacks.knowledge import UNPROTECTED, Knowledge
+from discreet.attacks.query_averaging import KINDS, PARTS, WORDS, attack, ways
+from discreet.errors import BadRequest
+from discreet_studies.attacks.averaging_trial import AveragingTrial
+from discreet_studies.attacks.scoring import root_mean_square, share
+from discreet_studies.attacks.targets import CELL, TrueCounts, town
+
+FALSE_ALARM = 1e-5
+
+
+class Field(NamedTuple):
+    population: Any
+    truth: Any
+
+
+@pytest.fixture(scope="module")
+def field():
+    return Field(*town(people=12_000, places=400, seed=3))
+
+
+@pytest.mark.parametrize(("kind", "number"), [(WORDS, 64), (PARTS, 129)])
+def test_all_ways_are_different_and_ask_for_the_same_people(field, stand_ins, kind, number):
+    *_, public_dataset = stand_ins
+    dataset = public_dataset(field.population, AveragingTrial().budget)
+    truth = TrueCounts(dataset, field.population)
+    asked = list(ways(CELL, dataset, kind))
+    assert len(set(asked)) == len(asked) == number
+    for way in [asked[1], *asked[:: number // 12]]:
+        counts = [truth.ask(table).values.reshape(400, -1).sum(axis=1) for table in way.tables]
+        assert (counts[0] - sum(counts[1:]) == field.truth).all()
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_true_counts_need_one_question(field, stand_ins, kind):
+    *_, public_dataset = stand_ins
+    dataset = public_dataset(field.population, AveragingTrial().budget)
+    found = attack(TrueCounts(dataset, field.population), Knowledge(dataset, UNPROTECTED), CELL, kind, 3)
+    assert (found.values == field.truth[:, None]).all()
+    assert found.queries == ((1, 2, 3) if kind == WORDS else (1, 3, 4))
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_under_dp_the_error_stays_above_the_bound_and_is_what_the_attacker_expects(
+    field, stand_ins, secret, kind
+):
+    Described, _, _, described, _ = stand_ins
+    knowledge = described(field.population, AveragingTrial(epsilon=2.0).budget)
+    server = Described(TrueCounts(knowledge.dataset, field.population), knowledge.plan, secret)
+    found = attack(server, knowledge, CELL, kind, 12)
+    errors = found.values[:, -1] - field.truth
+    measured = root_mean_square(errors, 1 - FALSE_ALARM)
+    assert measured.low > error_bound(2.0)
+    assert measured.low < found.variance[-1] ** 0.5 < measured.high
+    hits = int((np.rint(found.values[:, -1]) == field.truth).sum())
+    assert share(hits, field.truth.size, 1 - FALSE_ALARM).low <= exact_bound(2.0, 1e-9)
+    second = 1 if kind == WORDS else 2  # the complement is made of the margin that is known already
+    assert (found.values[:, 0] == found.values[:, second - 1]).all()
+    assert (found.values[:, second:] == found.values[:, [second]]).all()  # a second margin helps, once
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_noise_too_small_for_its_promise_is_found_out(field, stand_ins, secret, kind):
+    Described, _, with_epsilon, described, _ = stand_ins
+    knowledge = described(field.population, AveragingTrial(epsilon=2.0).budget)
+    truth = TrueCounts(knowledge.dataset, field.population)
+    mutant = Described(truth, with_epsilon(knowledge.plan, knowledge.dataset, 12), secret)
+    found = attack(mutant, knowledge, CELL, kind, 4)
+    measured = root_mean_square(found.values[:, -1] - field.truth, 1 - FALSE_ALARM)
+    assert measured.high < error_bound(2.0)
+
+
+def test_the_weights_are_the_best_for_what_is_known(field, stand_ins):
+    """Two margins of one term and one of eight: the expected variance is that of the best mean."""
+    *_, described, _ = stand_ins
+    knowledge = described(field.population, AveragingTrial(epsilon=1.0).budget)
+    each = float(knowledge.plan.tables[-1].noise.rows[0].variance())
+
+    class Silent:
+        def ask(self, request):
+            return TrueCounts(knowledge.dataset, field.population).ask(request)
+
+    assert attack(Silent(), knowledge, CELL, WORDS, 5).variance[-1] == pytest.approx(each / 2)
+    assert attack(Silent(), knowledge, CELL, PARTS, 5).variance[-1] == pytest.approx(each / (1 + 1 / 8))
+
+
+def test_an_unknown_kind_is_refused(field, stand_ins):
+    *_, public_dataset = stand_ins
+    dataset = public_dataset(field.population, AveragingTrial().budget)
+    with pytest.raises(BadRequest, match="other words"):
+        list(ways(CELL, dataset, "magic"))

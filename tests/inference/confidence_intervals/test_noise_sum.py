@@ -1,0 +1,131 @@
+import numpy as np
+import pytest
+
+from discreet.errors import BadRequest
+from discreet.inference.confidence_intervals import noise_sum as noise_sum_module
+from discreet.inference.confidence_intervals.noise_sum import CompositionTails, noise_sum
+from discreet.inference.confidence_intervals.tail_bounds import possible_rows
+from discreet.inference.discrete_distribution import Distribution
+from discreet.noise import laplace, maxent
+from discreet.noise.table import keep_zero
+
+
+def true_tail(counts, noise):
+    """P(noise sum >= t) for the true counts, by convolution."""
+    law = {0: 1.0}
+    for n in counts:
+        fresh: dict[int, float] = {}
+        for at, chance in law.items():
+            for value, part in noise.row(n).probabilities().items():
+                fresh[at + value] = fresh.get(at + value, 0.0) + chance * float(part)
+        law = fresh
+    values = np.array(sorted(law))
+    chances = np.array([law[v] for v in values.tolist()])
+    return values, chances
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("counts", [(0, 1), (2, 3), (5, 14, 9), (1, 1, 1, 1), (0, 3, 1, 2, 6, 1, 4, 9, 0, 2)])
+def test_no_tail_of_the_true_noise_is_above_its_bound_whatever_is_released(any_noise, counts):
+    if len(counts) > 4 and any_noise.family in {"hellinger", "exponential"}:
+        pytest.skip("the bound takes seconds here, and is the same code")
+    values, chances = true_tail(counts, any_noise)
+    supports = [list(any_noise.row(n).values) for n in counts]
+    rng = np.random.default_rng(0)
+    draws = [tuple(rng.choice(s) for s in supports) for _ in range(3)]
+    draws += [tuple(s[0] for s in supports), tuple(s[-1] for s in supports)]
+    truth = np.array([sum(counts)])
+    for draw in draws:
+        found = noise_sum(np.add(counts, draw), any_noise)
+        assert found.least <= sum(counts) <= found.most
+        up = np.array([chances[values >= t].sum() for t in values])
+        down = np.array([chances[values <= t].sum() for t in values])
+        assert (found.up.at(truth, values) >= up - 1e-9).all()
+        assert (found.down.at(truth, -values) >= down - 1e-9).all()
+
+
+def test_one_row_for_all_counts_gives_the_exact_law():
+    noise = laplace(epsilon=0.5, m=4)
+    values, chances = true_tail((3, 8, 20), noise)
+    found = noise_sum([3, 8, 20], noise)
+    assert not found.by_sum
+    tails = np.cumsum(chances[::-1])[::-1]
+    np.testing.assert_allclose(found.up.at(np.array([31]), values), tails, atol=1e-12)
+
+
+def test_large_counts_are_exact_though_small_ones_have_rows_of_their_own():
+    noise = maxent(D=5, V=3, js=2)
+    assert not noise_sum([20, 40], noise).by_sum
+    assert noise_sum([20, 3], noise).by_sum
+
+
+def test_a_difference_is_a_sum_with_the_noise_of_the_others_turned_round():
+    noise = maxent(D=5, V=3, js=2)
+    one, other = noise_sum([4, 30], noise, minus=[7]), noise_sum([7], noise, minus=[4, 30])
+    assert (one.released, one.least, one.most) == (27, -other.most, -other.least)
+    sums, values = np.arange(one.least, one.most + 1)[:, None], np.arange(-9, 10)
+    np.testing.assert_allclose(one.up.at(sums, values), other.down.at(-sums, values), atol=1e-12)
+
+
+def test_noise_that_is_tied_to_the_sum_is_less_than_noise_that_is_not():
+    """Four released zeros with a true sum of 1 hold one person: at most one cell of the four has noise."""
+    found = noise_sum([0] * 4, maxent(D=5, V=3, js=2))
+    one, many = (found.up.at(np.array([s]), np.array([6]))[0] for s in (1, 8))
+    assert one == 0
+    assert many > 0.01
+
+
+def slow_sums_of_kept_zeros(noise, cells, alpha):
+    """The sums s that some number k of cells with noise allows: P(T_k >= -s) and P(T_k <= -s) above alpha."""
+    row = noise.row(1).probabilities()
+    one = np.array([float(row[z]) for z in sorted(row)])
+    reach, law, up, down = max(row), np.ones(1), {}, {}
+    for k in range(cells + 1):
+        for s in range(k, reach * k + 1):
+            at = reach * k - s
+            up[s] = max(up.get(s, 0.0), law[at:].sum())
+            down[s] = max(down.get(s, 0.0), law[: at + 1].sum())
+        law = np.convolve(law, one)
+    return [s for s in up if up[s] > alpha and down[s] > alpha]
+
+
+@pytest.mark.parametrize("cells", [4, 60, 200])
+def test_many_zeros_that_may_be_kept_have_the_sums_of_the_slow_inversion(cells):
+    """A bound that holds for all compositions at once gives three times the width for 400 zeros."""
+    noise = keep_zero(laplace(epsilon=0.5, m=7))
+    kept = noise_sum([0] * cells, noise).confidence_set(0.05)
+    slow = slow_sums_of_kept_zeros(noise, min(cells, 60), 0.05)
+    assert (kept[0], kept[-1]) == (slow[0], slow[-1])
+    if cells == 200:
+        up, _ = noise_sum_module._tails(
+            [*possible_rows([0] * cells, noise)], Distribution(0, np.ones(1)), (0, 0), 0
+        )
+        assert isinstance(up, CompositionTails)
+
+
+def test_tails_that_are_looked_up_are_those_of_the_table_of_all_sums():
+    cells = [*possible_rows([0, 0, 4, 5], maxent(D=5, V=3, js=2))]
+    given = cells, Distribution(-1, np.array([0.2, 0.5, 0.3])), (3, 9)
+    sums, values = np.arange(3, 40)[:, None], np.arange(-25, 26)
+    pairs = zip(
+        noise_sum_module._tails_by_sum(*given), noise_sum_module._tails_by_composition(*given), strict=True
+    )
+    for table, looked_up in pairs:
+        inside = (sums >= looked_up.least.min()) & (sums <= looked_up.most.max())
+        np.testing.assert_array_equal(
+            np.where(inside, table.at(sums, values), 0), np.where(inside, looked_up.at(sums, values), 0)
+        )
+
+
+def test_very_many_cells_get_a_bound_in_little_time():
+    """The bound for 200,000 cells is not 200,000 times the worst bias, but a multiple of the deviation."""
+    noise = maxent(D=5, V=3, js=2)
+    found = noise_sum([0, 3, 4, 5] * 50_000, noise)
+    kept = found.confidence_set(0.025)
+    deviation = np.sqrt(3 * 200_000)
+    assert 1.9 * deviation < found.released - kept[0] < 3 * deviation
+
+
+def test_counts_without_noise_are_refused():
+    with pytest.raises(BadRequest, match="noise table"):
+        noise_sum([3, 4])

@@ -1,0 +1,231 @@
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+from scipy.stats import chi2_contingency
+
+from discreet.errors import BadRequest
+from discreet.inference.channel import NoiseByCell
+from discreet.inference.hypothesis_tests.independence import (
+    independence_test,
+    independence_tests,
+    log_linear_test,
+)
+from discreet.inference.hypothesis_tests.likelihood_ratio import likelihood_ratios, naive_ratios
+from discreet.inference.hypothesis_tests.log_linear_model import HierarchicalModel
+from discreet.inference.hypothesis_tests.p_value import with_noise
+from discreet.model.request import request_from_text
+from discreet.noise import laplace
+from discreet.noise.cell_distribution import SumDistribution
+from discreet.release.pipeline import release_table
+
+FITS = json.loads((Path(__file__).parents[1] / "oracles" / "log_linear_fits.json").read_text("utf-8"))[
+    "tables"
+]
+
+
+def table_of(name):
+    fit = FITS[name]
+    counts = np.array(fit["counts"].split(), dtype=int).reshape(fit["shape"])
+    return counts, [[ord(letter) - ord("A") for letter in word] for word in fit["model"]]
+
+
+@pytest.mark.parametrize("name", sorted(FITS))
+def test_without_noise_published_tables_have_their_statistic_and_freedom(name, no_noise):
+    counts, generators = table_of(name)
+    found = log_linear_test(counts, generators, no_noise, method="chi-square")
+    assert found.converged
+    assert found.statistic == pytest.approx(FITS[name]["G2"], abs=1e-6)
+    assert found.naive.statistic == pytest.approx(FITS[name]["G2"], abs=1e-6)
+    assert found.df == found.naive.df == FITS[name]["df"]
+
+
+def test_without_noise_both_likelihoods_give_the_plain_statistic(no_noise):
+    counts, generators = table_of("czech")
+    found = log_linear_test(
+        counts, generators, no_noise, model="multinomial", total=int(counts.sum()), method="chi-square"
+    )
+    assert found.statistic == pytest.approx(FITS["czech"]["G2"], abs=1e-6)
+    assert found.model == "multinomial"
+
+
+@pytest.mark.slow
+def test_a_published_table_seen_through_noise_still_fits_and_the_naive_test_rejects(no_noise):
+    counts, generators = table_of("rochdale")
+    noise = laplace(epsilon=1.0, m=8)
+    released = with_noise(counts, noise, np.random.default_rng(0))
+    found = log_linear_test(released, generators, noise, replicates=99)
+    assert found.method == "bootstrap"
+    assert found.p_value > 0.05
+    assert found.naive.p_value < 1e-10
+    assert "noise alone can explain" in found.why
+
+
+def test_the_saturated_model_leaves_nothing_to_test():
+    found = log_linear_test([[30, 41], [52, 28]], [(0, 1)], laplace(epsilon=1.0, m=5))
+    assert (found.df, found.p_value) == (0, 1.0)
+    assert found.statistic == pytest.approx(0, abs=1e-8)
+
+
+def test_a_release_is_tested_by_the_names_of_its_variables(town_workspace):
+    request = request_from_text("town", rows=["sex", "region"], columns=["age"])
+    release = release_table(town_workspace.stored("town"), request)
+    found = log_linear_test(release, [["sex"], ["region"], ["age"]])
+    inner = release.noisy[:-1, :-1, :-1]
+    assert found.df == 7
+    assert found.statistic == log_linear_test(inner, [[0], [1], [2]], release.law.table).statistic
+    with pytest.raises(BadRequest, match='no variable "sexx"'):
+        log_linear_test(release, [["sexx"]])
+
+
+def test_the_statistic_never_falls_when_the_model_is_smaller():
+    rng = np.random.default_rng(4)
+    noise = laplace(epsilon=0.5, m=7)
+    tables = with_noise(rng.poisson(25, (40, 3, 3)), noise, rng)
+    sizes = [
+        likelihood_ratios(tables, noise, HierarchicalModel.of(g, np.ones((3, 3)))).statistic
+        for g in ([(0,), (1,)], [(0,)], [()])
+    ]
+    assert (sizes[1] >= sizes[0] - 1e-8).all()
+    assert (sizes[2] >= sizes[1] - 1e-8).all()
+
+
+def test_what_negative_counts_are_to_the_naive_test():
+    model = HierarchicalModel.of([(0,), (1,)], np.ones((2, 2)))
+    negative, zero = np.array([[[5, -2], [6, 7]]]), np.array([[[5, 0], [6, 7]]])
+    assert naive_ratios(negative, model)[0] == naive_ratios(zero, model)[0]
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"model": "poison"}, 'Did you mean "poisson"'),
+        ({"method": "boot"}, 'Did you mean "bootstrap"'),
+        ({"model": "multinomial"}, "needs the true total"),
+        ({"total": 100}, "only it takes one"),
+        ({"replicates": 0}, "1 to 100,000"),
+    ],
+)
+def test_options_that_mean_nothing_are_refused(options, words):
+    with pytest.raises(BadRequest) as error:
+        log_linear_test([[30, 41], [52, 28]], [(0,), (1,)], laplace(epsilon=1.0, m=5), **options)
+    assert words in str(error.value)
+
+
+def test_small_means_ask_for_the_bootstrap_and_a_large_table_has_its_moments():
+    noise = laplace(epsilon=1.0, m=5)
+    small = [[3, 2], [1, 4]]
+    drawn = log_linear_test(small, [(0,), (1,)], noise, replicates=49)
+    assert drawn.method == "bootstrap"
+    assert "49 tables drawn from the hypothesis" in drawn.notes[0]
+    by_law = log_linear_test(small, [(0,), (1,)], noise, method="chi-square")
+    assert by_law.method == "chi-square"
+    assert "does not hold" in by_law.notes[0]
+    wide = log_linear_test(np.tile(small, (60, 60)), [(0,), (1,)], noise)
+    assert wide.method == "moments"
+    assert "of its own" in wide.notes[0]
+
+
+@pytest.mark.parametrize("form", ["table", "law", "by cell"])
+def test_moments_are_moments_however_the_noise_is_given(form):
+    """And not the chi-square law in silence, as they were for a noise table."""
+    table = laplace(epsilon=0.5, m=10)
+    one = SumDistribution(table.rows[0], 1)
+    noise = {"table": table, "law": one, "by cell": NoiseByCell.of([one], np.zeros((6, 8), dtype=int))}[form]
+    rng = np.random.default_rng(3)
+    released = with_noise(rng.poisson(rng.uniform(4, 16, (6, 8))), table, rng)
+    found = log_linear_test(released, [(0,), (1,)], noise, method="moments")
+    wrong = log_linear_test(released, [(0,), (1,)], noise, method="chi-square")
+    assert found.method == "moments"
+    assert found.p_value > 1.5 * wrong.p_value
+    assert found.p_value == pytest.approx(
+        log_linear_test(released, [(0,), (1,)], table, method="moments").p_value, rel=1e-3
+    )
+
+
+def released(town_workspace, rows, columns, **options):
+    request = request_from_text("town", rows=[rows], columns=[columns], **options)
+    return release_table(town_workspace.stored("town"), request)
+
+
+def test_without_noise_it_is_the_plain_test(no_noise):
+    counts = np.array([[12, 30, 8], [22, 19, 31]])
+    found = independence_test(counts, no_noise, method="chi-square")
+    plain = chi2_contingency(counts, correction=False, lambda_="log-likelihood")
+    assert found.statistic == pytest.approx(plain.statistic, abs=1e-9)
+    assert found.naive.statistic == pytest.approx(plain.statistic, abs=1e-9)
+    assert found.p_value == pytest.approx(plain.pvalue, abs=1e-9)
+    assert found.df == plain.dof
+    assert "no noise" in found.why
+
+
+def test_many_tables_are_tested_as_each_is():
+    rng = np.random.default_rng(9)
+    noise = laplace(epsilon=0.2, m=10)
+    tables = with_noise(rng.poisson(40, (20, 3, 4)), noise, rng)
+    many = independence_tests(tables, noise)
+    for place, table in enumerate(tables):
+        one = independence_test(table, noise, method="chi-square")
+        assert many.statistic[place] == pytest.approx(one.statistic, abs=1e-8)
+        by_law = independence_test(table, noise, method=str(many.method[place]))
+        assert many.p_value[place] == pytest.approx(by_law.p_value, abs=1e-8)
+        assert many.naive_statistic[place] == pytest.approx(one.naive.statistic, abs=1e-8)
+        assert many.naive_p_value[place] == pytest.approx(one.naive.p_value, abs=1e-8)
+
+
+def test_it_does_not_matter_which_variable_stands_where(any_noise):
+    rng = np.random.default_rng(11)
+    table = with_noise(rng.poisson(30, (3, 5)), any_noise, rng)
+    along, across = (independence_test(t, any_noise, method="chi-square") for t in (table, table.T))
+    assert along.statistic == pytest.approx(across.statistic, abs=1e-8)
+
+
+def test_a_release_is_tested_on_its_unadjusted_inner_cells(town_workspace):
+    release = released(town_workspace, "sex", "age")
+    found = independence_test(release)
+    assert found.hypothesis == "Sex and Age are independent"
+    assert found.statistic == independence_test(release.noisy[:-1, :-1], release.law.table).statistic
+    alone = released(town_workspace, "sex", "age", totals=False)
+    assert found.statistic == independence_test(alone).statistic
+
+
+def test_structural_zeros_are_no_part_of_the_model(town_workspace):
+    release = released(town_workspace, "age", "job")
+    found = independence_test(release)
+    assert "where both can occur" in found.hypothesis
+    # Children have no job but "None": the row child has one cell, which fits whatever its mean.
+    assert found.df == (3 - 1) * (4 - 1) - 3
+    adults = independence_test(release.noisy[1:-1, :-1], release.law.table)
+    assert found.statistic == pytest.approx(adults.statistic, abs=1e-6)
+    assert found.fitted[0, 1:].tolist() == [0, 0, 0]
+
+
+def test_the_multinomial_form_is_close_to_the_poisson_form_where_counts_are_large():
+    rng = np.random.default_rng(10)
+    noise = laplace(epsilon=0.5, m=7)
+    true = rng.poisson(400, (3, 3))
+    table = with_noise(true, noise, rng)
+    poisson = independence_test(table, noise)
+    given = independence_test(table, noise, model="multinomial", total=int(true.sum()))
+    assert given.converged
+    assert given.statistic == pytest.approx(poisson.statistic, rel=0.02)
+
+
+def test_the_bootstrap_says_the_same_to_everybody_and_agrees_with_the_law_where_that_holds():
+    noise = laplace(epsilon=0.5, m=7)
+    table = [[95, 130, 110], [120, 108, 99]]
+    first, again = (independence_test(table, noise, method="bootstrap") for _ in range(2))
+    assert first == again
+    assert first.p_value == pytest.approx(independence_test(table, noise).p_value, abs=0.06)
+
+
+@pytest.mark.parametrize("table", [[1, 2, 3], [[1, 2, 3]], [[[1, 2], [3, 4]], [[5, 6], [7, 8]]]])
+def test_what_is_no_two_way_table_is_refused(table):
+    with pytest.raises(BadRequest, match="two variables"):
+        independence_test(table, laplace(epsilon=1.0, m=9))
+
+
+def test_many_tables_are_one_array():
+    with pytest.raises(BadRequest, match="tables x rows x columns"):
+        independence_tests([[1, 2], [3, 4]], laplace(epsilon=1.0, m=5))

@@ -1,0 +1,145 @@
+import numpy as np
+import pytest
+
+from discreet.inference.channel import NoiseByCell
+from discreet.inference.hypothesis_tests import null_distribution as module
+from discreet.inference.hypothesis_tests.likelihood_ratio import chi_square, likelihood_ratios
+from discreet.inference.hypothesis_tests.log_linear_model import HierarchicalModel
+from discreet.inference.hypothesis_tests.null_distribution import (
+    Leverage,
+    NullDistribution,
+    margin_cells,
+    null_distribution,
+)
+from discreet.inference.hypothesis_tests.p_value import with_noise
+from discreet.noise import laplace, maxent
+from discreet.noise.cell_distribution import SumDistribution
+
+#: The chance that one comparison fails although nothing is wrong, in standard deviations of a normal law.
+FALSE_ALARM = 1e-4
+Z = 3.9
+
+
+def fitted(noise, people, shape=(6, 8), tables=400, seed=5):
+    rng = np.random.default_rng(seed)
+    model = HierarchicalModel.of([(0,), (1,)], np.ones(shape))
+    means = rng.uniform(0.5, 1.5, (tables, shape[0], 1)) * rng.uniform(0.5, 1.5, (tables, 1, shape[1]))
+    return likelihood_ratios(with_noise(rng.poisson(people * means), noise, rng), noise, model), model
+
+
+@pytest.mark.parametrize(
+    ("noise", "people"),
+    [(laplace(epsilon=0.5, m=10), 8), (maxent(D=5, V=3, js=2), 5), (maxent(D=5, V=3, js=2), 2)],
+)
+def test_the_mean_and_variance_are_those_of_the_statistic_and_the_chi_squares_are_not(noise, people):
+    found, model = fitted(noise, people)
+    law = null_distribution(found, model, noise)
+    error = found.statistic.std() / np.sqrt(len(found.df))
+    assert abs((found.statistic - law.mean).mean()) < Z * error
+    assert (found.statistic - law.mean).var() == pytest.approx(law.variance.mean(), rel=0.3)
+    assert abs((found.statistic - found.df).mean()) > Z * error
+
+
+def test_for_many_people_it_is_the_chi_square_law():
+    noise = maxent(D=5, V=3, js=2)
+    found, model = fitted(noise, 500, (4, 4), 20)
+    law = null_distribution(found, model, noise)
+    assert law.mean == pytest.approx(9, abs=0.1)
+    assert law.variance == pytest.approx(18, abs=0.4)
+    assert law.chi_square_holds.all()
+    assert law.by_law(found.statistic) == pytest.approx(chi_square(found.statistic, found.df))
+
+
+def test_one_law_by_cell_is_the_noise_table():
+    noise = laplace(epsilon=0.5, m=7)
+    cells = NoiseByCell.of([SumDistribution(noise.rows[0], 1)], np.zeros((6, 8), dtype=int))
+    found, model = fitted(noise, 6, tables=5)
+    one, other = null_distribution(found, model, noise), null_distribution(found, model, cells)
+    assert one.mean == pytest.approx(other.mean)
+    assert one.variance == pytest.approx(other.variance)
+
+
+def test_cells_that_cannot_occur_have_no_part():
+    noise = laplace(epsilon=1.0, m=5)
+    rng = np.random.default_rng(1)
+    tables = with_noise(rng.poisson(9, (4, 4, 4)), noise, rng)
+    possible = np.ones((4, 4))
+    possible[3] = 0
+    without = HierarchicalModel.of([(0,), (1,)], possible)
+    smaller = HierarchicalModel.of([(0,), (1,)], np.ones((3, 4)))
+    one = null_distribution(likelihood_ratios(tables, noise, without), without, noise)
+    other = null_distribution(likelihood_ratios(tables[:, :3], noise, smaller), smaller, noise)
+    assert one.mean == pytest.approx(other.mean, rel=1e-6)
+    assert one.variance == pytest.approx(other.variance, rel=1e-6)
+
+
+def test_very_many_parameters_give_every_cell_the_same_leverage(monkeypatch):
+    noise = laplace(epsilon=1.0, m=5)
+    found, model = fitted(noise, 20, tables=10)
+    exact = null_distribution(found, model, noise)
+    monkeypatch.setattr(module, "_MOST_PARAMETERS", 5)
+    rough = null_distribution(found, model, noise)
+    assert rough.mean == pytest.approx(exact.mean, rel=0.02)
+    assert rough.variance == pytest.approx(exact.variance, rel=0.05)
+
+
+def test_a_cautious_p_value_is_larger_where_there_is_doubt_and_one_where_nothing_is_left():
+    law = NullDistribution(
+        np.full(3, 30.0),
+        np.array([1.0, 20.0, 20.0]),
+        np.full(3, 50.0),
+        np.array([30, 30, 0]),
+        np.zeros(3, dtype=bool),
+    )
+    statistic = np.full(3, 45.0)
+    plain, cautious = law.p_values(statistic), law.cautious_p_values(statistic)
+    assert law.reliable.tolist() == [True, False, False]
+    assert cautious[0] == plain[0]
+    assert cautious[1] > 5 * plain[1]
+    assert plain[2] == cautious[2] == 1
+
+
+def test_laws_of_separate_tables_add_up():
+    law = NullDistribution(
+        np.array([3.0]), np.array([0.5]), np.array([7.0]), np.array([4]), np.array([False])
+    )
+    both = NullDistribution.of_sum([law, law.of(0)])
+    assert (both.mean[0], both.doubt[0], both.variance[0], both.df[0]) == (6, 1, 14, 8)
+
+
+MODELS = [
+    ((4, 5), [(0,), (1,)]),
+    ((2, 3, 4), [(0, 1), (0, 2), (1, 2)]),
+    ((7,), [()]),
+    ((3, 2, 2), [(0, 1), (2,)]),
+]
+
+
+@pytest.mark.parametrize(("shape", "generators"), MODELS)
+def test_leverages_are_those_of_the_written_out_projection(shape, generators):
+    model = HierarchicalModel.of(generators, np.ones(shape))
+    rng = np.random.default_rng(8)
+    weights = rng.uniform(0.1, 9.0, (3, int(np.prod(shape))))
+    terms = rng.normal(size=weights.shape)
+    found = Leverage.of(model, weights)
+    design = model.design(np.ones(shape, dtype=bool)).toarray()
+    for table in range(3):
+        inverse = np.linalg.pinv(design.T @ np.diag(weights[table]) @ design)
+        slow = np.diag(design @ inverse @ design.T)
+        np.testing.assert_allclose(found.log_variance()[table], slow, rtol=1e-6)
+        total = design.T @ terms[table]
+        assert found.explained(terms)[table] == pytest.approx(total @ inverse @ total, rel=1e-6)
+    parameters = model.offset.size - model.degrees_of_freedom(np.ones(shape, dtype=bool))
+    assert (weights * found.log_variance()).sum(axis=1) == pytest.approx(parameters)
+
+
+def test_rows_of_tiny_means_keep_their_parameter():
+    model = HierarchicalModel.of([(0,), (1,)], np.ones((3, 3)))
+    weights = np.outer([1.0, 1e-9, 5.0], [2.0, 3.0, 1e-6]).reshape(1, -1)
+    assert (weights * Leverage.of(model, weights).log_variance()).sum() == pytest.approx(5, rel=1e-3)
+
+
+def test_margin_cells_are_numbered_through():
+    places, number = margin_cells(HierarchicalModel.of([(0,), (1,)], np.ones((2, 3))))
+    assert number == 5
+    assert places.tolist() == [[0, 2], [0, 3], [0, 4], [1, 2], [1, 3], [1, 4]]

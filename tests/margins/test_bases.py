@@ -1,0 +1,159 @@
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from discreet.errors import BadRequest
+from discreet.margins.bases import (
+    EfronSteinTransform,
+    FourierTransform,
+    centre,
+    centre_integers,
+    efron_stein_coefficients,
+    fourier_coefficients,
+    margin_from_efron_stein,
+    margin_from_fourier,
+    number_of_coefficients,
+    walsh_hadamard,
+)
+from discreet.margins.margin_set import MarginSet, margin_table, margin_tables
+
+from .conftest import character, efron_stein_vectors, margin_sets, random_counts, summing_matrix
+
+
+def dense(transform):
+    wanted = transform.wanted
+    if isinstance(transform, FourierTransform):
+        return np.array([character(wanted, part) for part in wanted.closure])
+    return np.vstack([efron_stein_vectors(wanted, part) for part in wanted.closure])
+
+
+@settings(max_examples=25, deadline=None)
+@given(margin_sets(variables=(2, 4), categories=(2, 4), cells=60), st.booleans(), st.integers(0, 99))
+def test_every_operation_is_that_of_the_matrix(wanted, fourier, seed):
+    if fourier:
+        wanted = MarginSet(wanted.names, (2,) * len(wanted.shape), wanted.margins)
+    transform = (FourierTransform if fourier else EfronSteinTransform)(wanted)
+    matrix, rng = dense(transform), np.random.default_rng(seed)
+    table, coefficients = rng.normal(size=wanted.shape), rng.normal(size=len(matrix))
+    weight = rng.random(wanted.shape)
+    assert transform.forward(table) == pytest.approx(matrix @ table.ravel(), abs=1e-10)
+    assert transform.backward(coefficients).ravel() == pytest.approx(matrix.T @ coefficients, abs=1e-10)
+    assert transform.gram_matrix(weight) == pytest.approx((matrix * weight.ravel()) @ matrix.T, abs=1e-10)
+    start = 0
+    for part in wanted.closure:
+        block = transform.from_margin(part)
+        rows = matrix[start : start + block.shape[0]]
+        assert block @ summing_matrix(wanted, part) == pytest.approx(rows, abs=1e-10)
+        start += block.shape[0]
+
+
+@settings(max_examples=25, deadline=None)
+@given(margin_sets(variables=(2, 4), categories=(2, 4), cells=60), st.booleans())
+def test_the_described_table_has_the_coefficients_and_nothing_else(wanted, fourier):
+    if fourier:
+        wanted = MarginSet(wanted.names, (2,) * len(wanted.shape), wanted.margins)
+    transform = (FourierTransform if fourier else EfronSteinTransform)(wanted)
+    possible = transform.forward(np.random.default_rng(1).random(wanted.shape))
+    described = transform.described(possible)
+    assert transform.forward(described) == pytest.approx(possible, abs=1e-10)
+    matrix = dense(transform)
+    shortest = np.linalg.pinv(matrix) @ possible
+    assert described.ravel() == pytest.approx(shortest, abs=1e-9)
+
+
+@pytest.mark.slow
+@settings(max_examples=30, deadline=None)
+@given(margin_sets(variables=(2, 5), categories=(2, 5), cells=150))
+def test_coefficients_are_the_conditional_expectations_of_equation_five(wanted):
+    counts = random_counts(wanted)
+    fast = efron_stein_coefficients(margin_tables(counts, wanted), wanted)
+    for part in wanted.closure:
+        slow = efron_stein_vectors(wanted, part) @ counts.ravel()
+        assert fast[part].ravel() / wanted.table_cells == pytest.approx(slow, abs=1e-9)
+
+
+@settings(max_examples=30, deadline=None)
+@given(margin_sets(variables=(2, 5), categories=(2, 5), cells=150))
+def test_margins_come_back_from_their_coefficients(wanted):
+    counts = random_counts(wanted)
+    coefficients = efron_stein_coefficients(margin_tables(counts, wanted), wanted)
+    for margin in wanted.margins:
+        back = margin_from_efron_stein(coefficients, wanted, margin)
+        assert back == pytest.approx(margin_table(counts, margin).astype(float), abs=1e-9)
+
+
+def test_the_papers_third_example_is_reproduced(figures):
+    wanted = MarginSet(("A", "B", "C"), (2, 2, 2), ((2,),))
+    persons = np.eye(8, dtype=np.int64).reshape(8, 2, 2, 2)
+    rows = [efron_stein_coefficients(margin_tables(cell, wanted), wanted)[2,] / 8 for cell in persons]
+    assert np.array(rows)[:, 0].tolist() == figures["ex3.f{3},0"]
+    assert np.array(rows)[:, 1].tolist() == figures["ex3.f{3},1"]
+
+
+def test_on_a_binary_table_it_is_the_fourier_basis_times_its_characters():
+    wanted = MarginSet(("A", "B", "C"), (2, 2, 2), ((0, 1), (1, 2)))
+    exact = margin_tables(random_counts(wanted), wanted)
+    signs = {(): np.array(1), **{(j,): np.array([1, -1]) for j in range(3)}}
+    fourier, efron_stein = fourier_coefficients(exact, wanted), efron_stein_coefficients(exact, wanted)
+    for part in wanted.closure:
+        character = math.prod(signs[j,].reshape([-1 if i == j else 1 for i in part]) for j in part)
+        assert np.array_equal(efron_stein[part], fourier[part] * character)
+
+
+def test_centring_takes_away_every_one_way_mean():
+    table = np.random.default_rng(0).normal(size=(3, 4, 5))
+    for axis in range(3):
+        assert centre(table).mean(axis=axis) == pytest.approx(0, abs=1e-12)
+    counts = random_counts(MarginSet(("A", "B"), (3, 4), ((0, 1),)))
+    assert centre(counts) * 12 == pytest.approx(centre_integers(counts).astype(float), abs=1e-9)
+
+
+def test_journey_has_as_many_terms_as_printed(papers, figures):
+    assert number_of_coefficients(papers["journey"][1]) == figures["table8.journey.N"]
+
+
+binary_sets = margin_sets(variables=(2, 5), categories=(2, 2))
+
+
+@settings(max_examples=40, deadline=None)
+@given(binary_sets)
+def test_coefficients_are_scalar_products_with_the_characters(wanted):
+    counts = random_counts(wanted)
+    fast = fourier_coefficients(margin_tables(counts, wanted), wanted)
+    for part in wanted.closure:
+        slow = character(wanted, part) @ counts.ravel()
+        assert fast[part] / math.sqrt(wanted.table_cells) == pytest.approx(slow, abs=1e-9)
+
+
+@settings(max_examples=40, deadline=None)
+@given(binary_sets)
+def test_margins_come_back_from_their_coefficients_fourier(wanted):
+    counts = random_counts(wanted)
+    coefficients = fourier_coefficients(margin_tables(counts, wanted), wanted)
+    for margin in wanted.margins:
+        assert np.array_equal(margin_from_fourier(coefficients, margin), margin_table(counts, margin))
+
+
+@given(st.integers(1, 6))
+def test_transforming_twice_gives_the_size_times_the_table(variables):
+    table = np.random.default_rng(variables).integers(0, 100, (2,) * variables)
+    assert np.array_equal(walsh_hadamard(walsh_hadamard(table)), 2**variables * table)
+
+
+def test_two_to_the_sixteen_cells_are_transformed_without_a_matrix():
+    table = np.random.default_rng(0).poisson(1.0, (2,) * 16)
+    spectrum = walsh_hadamard(table)
+    assert spectrum[(0,) * 16] == table.sum()
+    first = (1, *(0,) * 15)
+    assert spectrum[first] == table[0].sum() - table[1].sum()
+
+
+def test_a_table_with_three_categories_has_no_fourier_basis():
+    wanted = MarginSet(("A", "B"), (2, 3), ((0, 1),))
+    with pytest.raises(BadRequest, match="efron-stein"):
+        fourier_coefficients({(0, 1): np.ones((2, 3), dtype=np.int64)}, wanted)

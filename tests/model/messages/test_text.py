@@ -1,0 +1,167 @@
+"""Sentences that know how they were made: as text they are what they always were.
+
+A mistyped word gets the nearest known one, at a bounded price.
+
+Every value that a reader can reach shows itself in one short line.
+"""
+
+import copy
+import dataclasses
+import difflib
+import json
+import pickle
+from collections.abc import Mapping
+from difflib import get_close_matches
+
+import numpy as np
+import pytest
+
+import discreet
+from discreet.inference import picked, posterior
+from discreet.inference.posterior import flat
+from discreet.model.messages.text import (
+    LONGEST,
+    MOST_COMPARED,
+    MOST_LISTED,
+    Label,
+    join_sentences,
+    message,
+    nearest,
+    one_line,
+    plural_message,
+)
+from discreet.model.variable import Category, Variable
+from discreet.noise import laplace
+from discreet.privacy import audit, curve
+
+
+def test_a_sentence_is_its_english_text_and_keeps_template_and_values():
+    sentence = message('"{name}" has {cells:,} cells.', name="{sex}", cells=3600)
+    assert sentence == '"{sex}" has 3,600 cells.'
+    assert (sentence.template, sentence.values["cells"]) == ('"{name}" has {cells:,} cells.', 3600)
+    assert json.dumps([sentence]) == json.dumps([f"{sentence}"])
+    assert message("{braces} stay") == "{braces} stay"
+
+
+def test_values_are_listed_joined_and_written_small():
+    names = ("Sex", "Age", "Place")
+    assert message("by {names:lower}", names=names) == "by sex, age and place"
+    assert message("{names:or}; {names:comma}; {names:semicolon}", names=names) == (
+        "Sex, Age or Place; Sex, Age, Place; Sex; Age; Place"
+    )
+    assert (
+        message("{names:each lower} {names:either}", names=names)
+        == "sex and age and place Sex or Age or Place"
+    )
+    assert message("{none}|{one}", none=(), one=("Sex",)) == "|Sex"
+    assert join_sentences([message("A."), "", message("B {n}.", n=1)]) == "A. B 1."
+
+
+def test_a_number_chooses_the_form_and_zero_is_many():
+    assert [plural_message("{count} cell", "{count} cells", n) for n in (0, 1, 3600)] == [
+        "0 cells",
+        "1 cell",
+        "3,600 cells",
+    ]
+
+
+def test_copies_keep_what_was_told():
+    sentence, label = (
+        message("{n:,} of {label}", n=5, label=Label("Sex", {"de": "Geschlecht"})),
+        Label("a", {"de": "b"}),
+    )
+    for copied in (copy.deepcopy(sentence), pickle.loads(pickle.dumps(sentence)), str(sentence)):
+        assert (copied, copied.template) == (sentence, "{n:,} of {label}")
+    assert copy.deepcopy(label).others == pickle.loads(pickle.dumps(label)).others == {"de": "b"}
+    assert str(label).others == {"de": "b"}
+
+
+def test_the_nearest_word_is_found_whatever_its_case_and_a_far_one_is_not():
+    assert nearest("SEXX", ["age", "Sex"]) == 'Did you mean "Sex"?'
+    assert "Did you mean" not in nearest("zzzz", ["age", "sex"])
+    assert nearest("x", []) == "There are none."
+
+
+@pytest.mark.parametrize(
+    ("asked", "meant"), [("E00012345x", "E00012345"), ("X00012345", "E00012345"), ("e00054321", "E00054321")]
+)
+def test_of_many_words_a_bounded_number_is_compared(asked, meant, monkeypatch):
+    """Wrong alternative: to compare all of 100,000 codes letter by letter, which anybody could cause."""
+    compared = []
+
+    def counting(word, words, **options):
+        compared.append(len(words))
+        return get_close_matches(word, words, **options)
+
+    monkeypatch.setattr(difflib, "get_close_matches", counting)
+    words = [f"E{number:08}" for number in range(100_000)]
+    assert nearest(asked, words) == f'Did you mean "{meant}"?'
+    assert nearest("Z" * 100_000, words).startswith("Known: E00000000")
+    assert nearest("Z" * 100_000, words).count(",") == MOST_LISTED - 1
+    assert max(compared) <= MOST_COMPARED
+    assert nearest("sexx", ["age", "sex"]) == 'Did you mean "sex"?'
+
+
+#: The longest line: the kind, the brackets and what is told.
+LIMIT = 200
+
+
+def values(thing, depth=8):
+    """A value of ours and all that its fields hold."""
+    found, waiting, seen = [], [(thing, depth)], set()
+    while waiting:
+        each, left = waiting.pop()
+        if id(each) in seen or not left:
+            continue
+        seen.add(id(each))
+        if dataclasses.is_dataclass(each) and type(each).__module__.startswith("discreet"):
+            found.append(each)
+            waiting += [(getattr(each, field.name), left - 1) for field in dataclasses.fields(each)]
+        elif isinstance(each, Mapping):
+            waiting += [(value, left - 1) for value in each.values()]
+        elif isinstance(each, tuple | list):
+            waiting += [(value, left - 1) for value in each]
+    return found
+
+
+@pytest.fixture(scope="module")
+def catalogue(town_workspace):
+    with discreet.open(town_workspace.folder) as opened:
+        yield opened
+
+
+def test_every_value_of_a_table_and_a_catalogue_is_one_short_line(catalogue):
+    table = catalogue.table("town", rows=["age"], columns=["sex"], filters={"job": ["0", "1"]})
+    noise = laplace(epsilon=1.0, m=7)
+    roots = [catalogue["town"], table.release, table.test_independence(), table.interval("adult", "1")]
+    roots += [noise, audit(noise, epsilon=1.0), curve(noise, [0.5])[0], posterior(5, noise, flat())]
+    roots += [picked(table.release, ("adult", "1"), ("old", "1"))]
+    found = [each for root in roots for each in values(root)] + [catalogue, table, *roots]
+    assert {"Release", "Dataset", "Variable", "Dimension", "NoiseTable"} <= {
+        type(each).__name__ for each in found
+    }
+    for each in found:
+        assert len(repr(each)) <= LIMIT, type(each)
+        assert "\n" not in repr(each), type(each)
+
+
+def test_a_line_stays_short_whatever_the_labels_are():
+    """Wrong: the line of a dataclass, which holds every category."""
+    areas = tuple(Category(str(n), f"Area {n}") for n in range(5000))
+    hostile = Variable("area", "x" * 1000 + "\n\x1b[31m", areas)
+    assert len(repr(hostile)) <= LIMIT
+    assert repr(hostile).isprintable()
+    assert len(str(dataclasses.asdict(hostile))) > 100_000
+
+
+def test_a_line_that_is_too_long_is_cut_and_says_so():
+    line = one_line(3, "a" * LONGEST, "b")
+    assert line.endswith("...>")
+    assert len(line) == len("<int >") + LONGEST
+    assert "b" not in line
+
+
+def test_numbers_of_a_release_do_not_stand_in_its_line(town_release):
+    assert not any(
+        str(number) in repr(town_release) for number in np.unique(town_release.values) if number > 99
+    )

@@ -1,0 +1,121 @@
+"""Levels of a hierarchy translate into each other, down always and up only where nothing is lost."""
+
+import numpy as np
+import pytest
+
+from discreet.errors import BadRequest
+from discreet.model.description.dataset_toml import parse_dataset
+from discreet.model.hierarchy import (
+    ancestors,
+    coarse_to_fine,
+    inside,
+    is_at_least_as_fine,
+    is_level_of,
+    level_groups,
+    level_names,
+    map_labels,
+)
+from discreet.model.request import canonical, request_from_text
+from discreet.model.shape import table_shape
+
+
+@pytest.fixture(scope="module")
+def dataset(town):
+    return parse_dataset(town.description)
+
+
+def outputs_of(dataset, **parts):
+    request = canonical(request_from_text("town", **parts), dataset)
+    return table_shape(request, dataset).dimensions[0].outputs
+
+
+def test_a_variable_can_be_shown_at_its_own_level_at_coarser_ones_and_by_code_lists(dataset):
+    assert level_names(dataset, "area") == ["region", "area"]
+    assert level_names(dataset, "age") == ["grown", "age"]
+    assert level_names(dataset, "sex") == ["sex"]
+
+
+def test_a_coarser_level_holds_what_is_below_it(dataset):
+    north, south = level_groups(dataset, "area", "region")
+    assert (north.code, north.members) == ("N", (0, 1))
+    assert (south.label, south.members) == ("South", (2, 3, 4))
+
+
+def test_mixed_levels_stand_each_after_its_parent(dataset):
+    outputs = outputs_of(dataset, rows=["area"], levels=["area=area,region"])
+    assert [output.code for output in outputs] == ["N", "N1", "N2", "S", "S1", "S2", "S3"]
+    assert [output.parent for output in outputs] == [-1, 0, 0, -1, 3, 3, 3]
+    assert [output.depth for output in outputs] == [0, 1, 1, 0, 1, 1, 1]
+
+
+def test_categories_outside_a_code_list_stand_on_their_own(dataset):
+    outputs = outputs_of(dataset, rows=["age"], levels=["age=grown,age"])
+    assert [(output.code, output.depth) for output in outputs] == [
+        ("grown", 0), ("adult", 1), ("old", 1), ("child", 0),
+    ]  # fmt: skip
+
+
+def test_a_code_that_two_levels_share_is_led_by_its_level(dataset):
+    outputs = outputs_of(dataset, rows=["job"], levels=["job=work,job"])
+    assert [output.code for output in outputs] == ["any", "1", "2", "work:0", "job:0", "9"]
+
+
+def test_a_filter_leaves_out_what_it_empties(dataset):
+    outputs = outputs_of(dataset, rows=["area"], levels=["area=region,area"], filters=["area=N1,S2"])
+    assert [(output.code, output.members) for output in outputs] == [
+        ("N", (0,)), ("N1", (0,)), ("S", (3,)), ("S2", (3,)),
+    ]  # fmt: skip
+
+
+def test_its_own_level_alone_is_the_variable_itself(dataset):
+    assert canonical(request_from_text("town", rows=["area"], levels=["area=area"]), dataset).levels == ()
+
+
+def test_the_order_of_levels_does_not_matter(dataset):
+    assert coarse_to_fine(dataset, "area", ("area", "region", "area")) == ("region", "area")
+
+
+@pytest.mark.parametrize(
+    ("parts", "advice"),
+    [
+        ({"rows": ["area"], "levels": ["area=regoin"]}, 'Did you mean "region"?'),
+        ({"rows": ["sex"], "levels": ["area=region"]}, "Add it to the table"),
+        ({"rows": ["age"], "levels": ["age=grown"], "groups": ["age=child+old"]}, "groups of your own"),
+        ({"rows": ["age"], "levels": ["age=grown", "age=age"]}, "once"),
+    ],
+)
+def test_levels_that_make_no_sense_are_refused(dataset, parts, advice):
+    with pytest.raises(BadRequest) as raised:
+        canonical(request_from_text("town", **parts), dataset)
+    assert advice in str(raised.value)
+
+
+def test_levels_that_do_not_nest_are_refused(town):
+    more = '[[code_list]]\nname = "young"\nvariable = "age"\ncategories = [{ code = "y", members = ["child", "adult"] }]\n'
+    dataset = parse_dataset(town.description.replace("[[structural_zero]]", more + "[[structural_zero]]", 1))
+    with pytest.raises(BadRequest, match="do not nest"):
+        canonical(request_from_text("town", rows=["age"], levels=["age=grown,young"]), dataset)
+
+
+def test_each_area_has_its_region_and_a_region_has_no_area(dataset):
+    assert ancestors(dataset, "area", "region").tolist() == [0, 0, 1, 1, 1]
+    assert ancestors(dataset, "region", "area") is None
+    assert ancestors(dataset, "area", "sex") is None
+    assert is_at_least_as_fine(dataset, "area", "region")
+    assert not is_at_least_as_fine(dataset, "region", "area")
+    assert is_level_of(dataset, "region", "area")
+    assert not is_level_of(dataset, "region", "sex")
+
+
+def test_labels_go_down_to_every_part_and_up_only_where_parts_agree(dataset):
+    assert map_labels(dataset, "region", np.array([7, 8]), "area").tolist() == [7, 7, 8, 8, 8]
+    assert map_labels(dataset, "area", np.array([7, 7, 8, 8, 8]), "region").tolist() == [7, 8]
+    assert map_labels(dataset, "area", np.array([7, 6, 8, 8, 8]), "region") is None
+    assert map_labels(dataset, "area", np.arange(5), "sex") is None
+
+
+def test_a_region_is_inside_only_if_all_its_areas_are_kept(dataset):
+    kept = np.array([True, True, True, False, True])
+    assert inside(dataset, "area", kept, "region").tolist() == [True, False]
+    assert inside(dataset, "region", np.array([False, True]), "area").tolist() == [False] * 2 + [True] * 3
+    assert inside(dataset, "area", kept, "sex") is None

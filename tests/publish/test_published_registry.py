@@ -1,0 +1,140 @@
+"""The doors of a publication: a new one is taken up, a wrong one is refused, and no workspace is needed."""
+
+import shutil
+import sys
+from subprocess import run
+
+import pytest
+from fastapi.testclient import TestClient
+
+from discreet.errors import BadKey, SignatureUnusable, UnknownDataset, VersionClosed
+from discreet.publish.file_store import FolderStorage
+from discreet.publish.publication import POINTER
+from discreet.publish.published_registry import open_publication
+from discreet.publish.publisher import publish
+from discreet.records.signing import signing_key
+from discreet.web.app import create_app
+from discreet.workspace.options import options_from, read_options
+
+#: Addresses whose answers are the same from a workspace and from its publication.
+SAME = (
+    "/api",
+    "/api/datasets",
+    "/api/datasets/town",
+    "/api/datasets/town/versions",
+    "/api/datasets/town/methodology",
+    "/api/datasets/town/noise",
+    "/api/datasets/town/table?rows=sex&columns=age&format=csv",
+    "/api/datasets/town/table?rows=age&columns=sex&percent=row",
+    "/api/datasets/town/table?rows=sex&columns=age&format=xlsx",
+    "/api/datasets/town/table?rows=sex&columns=age&lang=de",
+    "/api/datasets/town/interval?rows=sex&columns=age&cell=sex=1",
+    "/api/datasets/town/test/independence?rows=sex&columns=age",
+    "/api/datasets/town/budget",
+    "/api/pxweb/v2/tables",
+    "/api/pxweb/v2/tables/town/metadata",
+    "/api/pxweb/v2/tables/town/data?valueCodes[sex]=*&valueCodes[age]=child&outputFormat=csv",
+    "/api/sdmx/data/town-sex-age/1.",
+    "/api/sdmx/dataflow",
+    "/datasets/town/methodology",
+    "/datasets/town/methodology?lang=de",
+    "/datasets/town/print?rows=sex&columns=age",
+    "/datasets/town/test/independence?rows=sex&columns=age",
+    "/datasets/town/verdict?rows=sex&columns=age",
+    "/embed/datasets/town?rows=sex&columns=age",
+    "/.well-known/dcat",
+    "/feed.atom",
+    "/openapi.json",
+)
+
+
+@pytest.mark.slow
+def test_a_server_of_a_publication_gives_the_same_bytes(ruled):
+    here = {"base_url": "http://127.0.0.1:8000"}
+    live = TestClient(create_app(ruled.live, read_options(ruled.workspace)), **here)
+    published = TestClient(create_app(ruled.published, options_from(ruled.published.options)), **here)
+    found = []
+    for address in SAME:
+        one, other = live.get(address), published.get(address)
+        assert (one.status_code, one.content) == (other.status_code, other.content), address
+        assert one.headers.get("etag") == other.headers.get("etag"), address
+        found += [address] if one.status_code != 200 else []
+    assert found == ["/api/datasets/town/budget"]  # there is none
+    refused = published.get("/api/datasets/town/table?rows=sex&columns=age&layers=job")
+    assert (refused.status_code, refused.json()["code"]) == (403, "not-published")
+    assert published.get("/datasets/town").status_code == 200
+
+
+@pytest.mark.slow
+def test_a_new_publication_is_taken_up_and_a_foreign_one_is_refused(ruled, side_of, tmp_path):
+    shutil.copytree(ruled.folder, tmp_path / "tables")
+    key, other = signing_key(ruled.workspace), side_of("fitted")
+    doors = open_publication(FolderStorage(tmp_path / "tables"), key.public)
+    before = doors.door("town").digest
+    publish(other.live, "town", FolderStorage(tmp_path / "tables"), key)
+    assert doors.door("town").digest == other.live.door("town").digest != before
+    shutil.copytree(other.folder, tmp_path / "tables", dirs_exist_ok=True)  # signed by another key
+    with pytest.raises(SignatureUnusable):
+        doors.door("town")
+
+
+def test_versions_keys_and_other_datasets_are_refused_as_by_a_workspace(ruled):
+    doors = ruled.published
+    digest = doors.door("town").digest
+    assert doors.door("town", version=digest[:8]).digest == digest
+    assert doors.at(digest[:8]).door("town").digest == digest
+    with pytest.raises(UnknownDataset):
+        doors.door("village")
+    with pytest.raises(BadKey):
+        doors.door("town", key="abc")
+    with pytest.raises((VersionClosed, UnknownDataset, Exception), match="version"):
+        doors.door("town", version="0123abcd")
+
+
+def test_nothing_exact_no_key_and_no_record_is_behind_a_door(ruled):
+    """What stands in the place of records and keys refuses any use."""
+    from discreet.errors import WorkspaceUnusable
+    from discreet.release.dataset_service import unlock_service
+
+    stored = unlock_service(ruled.published.door("town"))
+    for use in (
+        lambda: stored.engine.aggregate,
+        lambda: stored.protector.keys(1),
+        lambda: stored.protector.dice(1),
+    ):
+        with pytest.raises(WorkspaceUnusable, match="no records and no keys"):
+            use()
+
+
+PROGRAM = """
+import os, sys
+from pathlib import Path
+from discreet.publish.doors import open_publication
+from discreet.publish.place import Folder
+from discreet.records.signing import PublicKey
+opened = []
+sys.addaudithook(lambda event, given: opened.append(str(given[0])) if event == "open" else None)
+doors = open_publication(Folder(Path(sys.argv[1])), PublicKey(sys.stdin.read()))
+for table in doors.door("town").tables[:3]:
+    doors.door("town").release(table)
+inside = [name for name in opened if name.startswith(os.path.dirname(sys.argv[1]))]
+print(len(inside), all(name.startswith(sys.argv[1]) for name in inside), "duckdb" in sys.modules)
+"""
+
+
+@pytest.mark.slow
+def test_a_process_reads_the_publication_and_nothing_of_a_workspace(ruled, tmp_path):
+    """The workspace is away; the process opens the pointer and files of the publication, and no engine is loaded."""
+    shutil.copytree(ruled.folder, tmp_path / "tables")
+    key = signing_key(ruled.workspace).public.text
+    found = run(
+        [sys.executable, "-c", PROGRAM, str(tmp_path / "tables")],
+        input=key,
+        capture_output=True,
+        text=True,
+        check=True,
+        env={"PATH": "/usr/bin", "HOME": str(tmp_path / "nowhere")},
+    )
+    count, inside, engine = found.stdout.split()
+    assert (int(count) >= 6, inside, engine) == (True, "True", "False"), found.stdout
+    assert (tmp_path / "tables" / POINTER).is_file()

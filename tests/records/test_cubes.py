@@ -1,0 +1,291 @@
+"""A cube holds the sums of its margin, for every table that its variables and the levels above them can make.
+
+Margins of cubes in memory: the same integers as the cube itself, and never more bytes than were allowed.
+
+Which cube answers, and what happens where the records are away.
+"""
+
+import copy
+import pickle
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from discreet.errors import RecordsAway
+from discreet.model.exact import Confidential
+from discreet.records import cubes
+from discreet.records import cubes as margin_memory
+from discreet.records.cubes import (
+    Cube,
+    CubedEngine,
+    MarginCache,
+    StoredCube,
+    covers,
+    cube_schema,
+    derivable_variables,
+    read_cube,
+    records_in,
+    row_bytes,
+    write_cube,
+)
+from discreet.records.engine import AggregateQuery, InParts
+from discreet.records.sparse_table import sum_groups
+from discreet.workspace.versions.load_version import load_dataset
+from discreet.workspace.workspace import Workspace
+
+MARGIN = ("area", "age", "job")
+QUERIES = (
+    AggregateQuery(("age",)),
+    AggregateQuery(("job", "area"), (("age", (1, 2)),)),
+    AggregateQuery(("region", "age"), (("area", (0, 3)), ("job", (0, 1)))),
+    AggregateQuery(("region",), (("region", (1,)),)),
+)
+
+
+@pytest.fixture
+def stored(town_workspace):
+    return town_workspace.stored("town")
+
+
+@pytest.fixture
+def survey_stored(tmp_path):
+    """Four people with weights, whose squares are kept for sampling errors."""
+    text = (
+        'id = "s"\nlabel = "S"\nid_column = "id"\nweight_column = "w"\nweight_decimals = 2\n'
+        '[[variable]]\nname = "sex"\ncategories = ["1", "2"]\n[[variable]]\nname = "age"\ncategories = ["y", "o"]\n'
+        "[survey]\nsample_size = 4\npopulation_size = 40\nlargest_weight = 20\nrelative_variance = 0.375\n"
+    )
+    people = {
+        "id": [1, 2, 3, 4],
+        "sex": ["1", "2", "1", "2"],
+        "age": ["y", "o", "o", "o"],
+        "w": [20, 10, 5, 5],
+    }
+    load_dataset(tmp_path / "w", text, pa.table(people))
+    workspace = Workspace(tmp_path / "w")
+    yield workspace.stored("s")
+    workspace.close()
+
+
+def as_dict(cells):
+    groups = zip(*(codes.tolist() for codes in cells.codes), strict=True)
+    return dict(zip(groups, zip(cells.counts.tolist(), cells.key_sums.tolist(), strict=True), strict=True))
+
+
+@pytest.mark.parametrize("at_once", [2**21, 30])
+@pytest.mark.parametrize("query", QUERIES, ids=str)
+def test_a_cube_answers_what_the_records_answer(stored, tmp_path, monkeypatch, query, at_once):
+    monkeypatch.setattr(cubes, "AT_ONCE", at_once)
+    live, dataset = stored.engine._records(), stored.dataset
+    rows = write_cube(live, dataset, MARGIN, tmp_path / "c.arrow", 3000, 3000)
+    cube = read_cube(dataset, MARGIN, tmp_path / "c.arrow")
+    assert rows == live.aggregate(AggregateQuery(MARGIN)).counts.size
+    found = sum_groups(cube.cells(query), [len(dataset.variable(name)) for name in query.group_by])
+    assert as_dict(found) == as_dict(live.aggregate(query))
+
+
+def test_weights_and_further_sums_are_kept(survey_stored, tmp_path):
+    live, dataset = survey_stored.engine._records(), survey_stored.dataset
+    names = ("sex", "age")
+    write_cube(live, dataset, names, tmp_path / "c.arrow", 10**6, 10**6)
+    sums = tuple(cube_schema(dataset, names).names[len(names) + 3 :])
+    assert sums
+    query = AggregateQuery(names[:1], weights=True, sums=sums)
+    assert covers(dataset, derivable_variables(dataset, names), query)
+    lengths = [len(dataset.variable(names[0]))]
+    found, true = (
+        sum_groups(read_cube(dataset, names, tmp_path / "c.arrow").cells(query), lengths),
+        live.aggregate(query),
+    )
+    order = np.argsort(true.codes[0])
+    assert found.weight_sums.tolist() == true.weight_sums[order].tolist()
+    assert [s.tolist() for s in found.sums] == [s[order].tolist() for s in true.sums]
+
+
+def test_what_a_cube_tells(stored):
+    told = derivable_variables(stored.dataset, MARGIN)
+    assert told == {"region", "area", "age", "job"}
+    assert derivable_variables(stored.dataset, ("region",)) == {"region"}, (
+        "a coarse level does not tell the areas in it"
+    )
+    assert covers(stored.dataset, told, AggregateQuery(("region",), (("job", (0,)),)))
+    assert not covers(stored.dataset, told, AggregateQuery(("region",), (("sex", (0,)),)))
+    assert not covers(stored.dataset, told, AggregateQuery(("age", "record_key")))
+    assert not covers(stored.dataset, told, AggregateQuery(("age",), weights=True))
+
+
+def test_more_rows_than_are_worth_it_leave_no_file(stored, tmp_path):
+    assert write_cube(stored.engine, stored.dataset, MARGIN, tmp_path / "c.arrow", 3000, 3) is None
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_file_of_another_margin_is_not_read(stored, tmp_path):
+    write_cube(stored.engine, stored.dataset, ("age",), tmp_path / "c.arrow", 3000, 3000)
+    with pytest.raises(ValueError, match="another margin"):
+        read_cube(stored.dataset, ("sex",), tmp_path / "c.arrow")
+
+
+def test_it_is_as_confidential_as_records(stored):
+    assert issubclass(Cube, Confidential)
+    assert row_bytes(stored.dataset, ("age",)) == 1 + 4 + 8
+    assert records_in(stored.engine, stored.dataset) == 3000
+
+
+VARIABLES = ("area", "age", "sex", "job")
+
+
+@pytest.fixture
+def dataset(town_workspace):
+    return town_workspace.stored("town").dataset
+
+
+@pytest.fixture
+def cube(town_workspace, dataset, tmp_path):
+    live = town_workspace.stored("town").engine._records()
+    write_cube(live, dataset, VARIABLES, tmp_path / "cube.arrow", 3000, 3000)
+    return read_cube(dataset, VARIABLES, tmp_path / "cube.arrow")
+
+
+def told(cells):
+    groups = zip(*(codes.tolist() for codes in cells.codes), strict=True)
+    return sorted(zip(groups, cells.counts.tolist(), cells.key_sums.tolist(), strict=True))
+
+
+def slowly(cube, dataset, query):
+    """All rows of the cube that the filters leave, added up."""
+    return sum_groups(cube.cells(query), [len(dataset.variable(name)) for name in query.group_by])
+
+
+def queries(dataset):
+    """Every pair of variables, a level above one of them among these, with and without a filter on a third."""
+    names = ("region", *VARIABLES[1:])
+    for first in names:
+        for second in names:
+            if first < second:
+                yield AggregateQuery((first, second))
+                yield AggregateQuery((second, first), ((first, (0,)),))
+                for other in set(names) - {first, second}:
+                    yield AggregateQuery((first, second), ((other, (0, 1)),))
+
+
+def test_every_margin_tells_what_its_cube_tells(cube, dataset, monkeypatch):
+    """The wrong alternative: a margin that was kept without the variable of a filter."""
+    monkeypatch.setattr(margin_memory, "GAIN", 0)  # the town is small: keep whatever is asked
+    memory, asked = MarginCache(dataset), list(queries(dataset))
+    for query in (*asked, *asked):
+        margin = memory.of(cube, query)
+        assert margin is not cube
+        assert told(slowly(margin, dataset, query)) == told(slowly(cube, dataset, query))
+    filtered = next(query for query in asked if query.filters and query.filters[0][0] not in query.group_by)
+    wrong = cube.margin(AggregateQuery(filtered.group_by))
+    with pytest.raises(StopIteration):
+        wrong.cells(filtered)
+
+
+def test_a_margin_is_added_up_once(cube, dataset, monkeypatch):
+    monkeypatch.setattr(margin_memory, "GAIN", 0)
+    memory, query = MarginCache(dataset), AggregateQuery(("sex",))
+    assert memory.of(cube, query) is memory.of(cube, AggregateQuery(("sex",), (("sex", (0,)),)))
+    assert memory.of(cube, query) is not memory.of(cube, AggregateQuery(("sex", "age")))
+
+
+def test_memory_is_bounded_and_what_was_not_used_longest_goes_first(cube, dataset, monkeypatch):
+    """The wrong alternative: to keep everything that was ever asked."""
+    monkeypatch.setattr(margin_memory, "GAIN", 0)
+    monkeypatch.setattr(margin_memory, "LARGEST_SHARE", 1)
+    first, second = AggregateQuery(("age", "sex")), AggregateQuery(("sex",))
+    all_bytes, memory = MarginCache(dataset), MarginCache(dataset, 0)
+    for query in (first, second):
+        all_bytes.of(cube, query)
+    assert memory.of(cube, second) is cube
+    memory = MarginCache(dataset, all_bytes.size - 1)
+    kept = memory.of(cube, first)
+    memory.of(cube, second)
+    assert 0 < memory.size < all_bytes.size
+    assert memory.of(cube, first) is not kept
+
+
+def test_a_margin_that_is_no_smaller_than_its_cube_is_not_kept(cube, dataset):
+    memory = MarginCache(dataset)
+    assert memory.of(cube, AggregateQuery(VARIABLES)) is cube
+    assert memory.size == 0
+
+
+def test_it_is_confidential(dataset):
+    memory = MarginCache(dataset)
+    for leave in (pickle.dumps, copy.copy, copy.deepcopy):
+        with pytest.raises(TypeError):
+            leave(memory)
+
+
+COVERED, OTHER = AggregateQuery(("region",), (("age", (0,)),)), AggregateQuery(("sex",))
+
+
+class Shelf:
+    def __init__(self, *cubes):
+        self._cubes = cubes
+
+    def cubes(self):
+        return self._cubes
+
+
+@pytest.fixture
+def live(town_workspace):
+    return town_workspace.stored("town").engine._records()
+
+
+@pytest.fixture
+def shelved(live, dataset, tmp_path):
+    """Cubes of two margins; `opened` remembers which was read."""
+    opened = []
+
+    def shelve(*variables, broken=False):
+        path = tmp_path / f"{'-'.join(variables)}.arrow"
+        rows = write_cube(live, dataset, variables, path, 3000, 3000)
+
+        def read():
+            opened.append(variables)
+            return None if broken else read_cube(dataset, variables, path)
+
+        return StoredCube(derivable_variables(dataset, variables), rows, read)
+
+    shelve.opened = opened
+    return shelve
+
+
+def away():
+    raise RecordsAway("The records are away.")
+
+
+def test_the_smallest_cube_that_covers_answers(live, dataset, shelved):
+    shelf = Shelf(shelved("area", "age"), shelved("area", "age", "job"))
+    engine = CubedEngine(dataset, shelf, away)
+    assert told(engine.aggregate(COVERED)) == told(live.aggregate(COVERED))
+    assert shelved.opened == [("area", "age")]
+    assert isinstance(engine, InParts)
+    (part,) = engine.parts(AggregateQuery(("area", "age")))
+    assert told(part) == told(live.aggregate(AggregateQuery(("area", "age"))))
+
+
+def test_a_cube_that_is_not_as_sealed_is_passed_over(live, dataset, shelved):
+    """The wrong alternative: to answer nothing, or to answer from it."""
+    engine = CubedEngine(dataset, Shelf(shelved("area", "age", broken=True)), lambda: live)
+    assert told(engine.aggregate(COVERED)) == told(live.aggregate(COVERED))
+    assert shelved.opened == [("area", "age")]
+
+
+def test_what_no_cube_covers_needs_the_records(live, dataset, shelved):
+    back = []
+    engine = CubedEngine(dataset, Shelf(shelved("area", "age")), lambda: back[0] if back else away())
+    with pytest.raises(RecordsAway):
+        engine.aggregate(OTHER)
+    with pytest.raises(RecordsAway):
+        engine.sound()
+    back.append(live)
+    assert told(engine.aggregate(OTHER)) == told(live.aggregate(OTHER)), "they may come back"
+
+
+def test_without_records_and_cubes_nothing_is_opened(dataset):
+    with pytest.raises(RecordsAway):
+        CubedEngine(dataset, Shelf(), away)

@@ -1,0 +1,246 @@
+"""AES-256 as the standard defines it, and a stream whose words are found at any place.
+
+The tag of stored records depends on the secret and on the version's name.
+
+Keys that are lent: those of one lineage, for the owner's eyes, and never the secret.
+"""
+
+import copy
+import errno
+import hashlib
+import os
+import pickle
+import stat
+
+import numpy as np
+import pytest
+from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
+from scipy import stats
+
+from discreet.errors import SecretUnusable
+from discreet.records.keys import (
+    LentKeys,
+    Secret,
+    counter_words,
+    counter_words_at,
+    create_secret,
+    encipher,
+    lend_keys,
+    lent_labels,
+    pair_blocks,
+    read_secret,
+    record_keys,
+    record_tag,
+)
+
+
+def test_a_new_secret_is_256_random_bits_that_only_its_owner_can_read(tmp_path):
+    create_secret(tmp_path / "one")
+    create_secret(tmp_path / "two")
+    assert stat.S_IMODE((tmp_path / "one").stat().st_mode) == 0o600
+    assert len((tmp_path / "one").read_bytes()) == 32
+    assert (tmp_path / "one").read_bytes() != (tmp_path / "two").read_bytes()
+
+
+def test_an_existing_secret_is_kept(tmp_path):
+    create_secret(tmp_path / "secret")
+    before = (tmp_path / "secret").read_bytes()
+    create_secret(tmp_path / "secret")
+    assert (tmp_path / "secret").read_bytes() == before
+
+
+@pytest.mark.parametrize(
+    "material",
+    [b"", b"short", b"\0" * 32, b"changeme" * 4, bytes(range(11)) * 4],
+    ids=lambda m: f"{len(m)} bytes",
+)
+def test_a_short_or_guessable_secret_is_refused(material, tmp_path):
+    path = tmp_path / "secret"
+    path.write_bytes(material)
+    path.chmod(0o600)
+    with pytest.raises(SecretUnusable) as raised:
+        read_secret(path)
+    assert material.hex() not in str(raised.value) or not material
+
+
+@pytest.mark.parametrize("mode", [0o640, 0o604, 0o660, 0o606])
+def test_a_secret_that_others_can_read_is_refused(mode, tmp_path):
+    path = tmp_path / "secret"
+    create_secret(path)
+    path.chmod(mode)
+    with pytest.raises(SecretUnusable, match="others"):
+        read_secret(path)
+
+
+def test_a_missing_secret_or_a_folder_in_its_place_is_refused(tmp_path):
+    for path in (tmp_path / "nothing", tmp_path):
+        with pytest.raises(SecretUnusable):
+            read_secret(path)
+
+
+def test_a_secret_shows_nothing_of_itself(secret):
+    material = secret._material
+    for text in (repr(secret), str(secret), f"{secret}"):
+        assert text == "<Secret>"
+        assert material.hex() not in text
+    for send in (pickle.dumps, copy.copy, copy.deepcopy):
+        with pytest.raises(TypeError):
+            send(secret)
+
+
+def test_keys_for_different_purposes_differ(secret):
+    derived = {
+        secret.derive(*labels) for labels in [("a",), ("b",), ("a", "b"), ("ab",), ("a", ""), ("", "a")]
+    }
+    assert len(derived) == 6
+
+
+def test_a_derived_key_is_fixed_for_ever():
+    """HKDF-SHA256 with salt "discreet" and length-prefixed labels: docs/decisions/0001-keys.md."""
+    assert Secret(bytes(range(32))).derive("record-key", "census").hex() == (
+        "db412027fb21980ddbefdf52a2f49bbf3a36a014ce3754c51d21c6d5b2aacd7d"
+    )
+
+
+@pytest.mark.skipif(os.name != "posix", reason="modes are a POSIX matter")
+def test_the_file_is_never_readable_by_others_even_for_a_moment(tmp_path, monkeypatch):
+    previous = os.umask(0)
+    try:
+        create_secret(tmp_path / "secret")
+    finally:
+        os.umask(previous)
+    assert stat.S_IMODE((tmp_path / "secret").stat().st_mode) == 0o600
+
+
+def test_a_secret_that_cannot_be_written_whole_has_no_name(tmp_path, monkeypatch):
+    """Wrong alternative: to write under the name itself. A full disk or a kill then leaves an empty secret."""
+
+    def full(_handle):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(os, "fsync", full)
+    with pytest.raises(OSError, match="No space"):
+        create_secret(tmp_path / "secret")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_the_first_of_two_secrets_stays_also_without_links(tmp_path, monkeypatch):
+    create_secret(tmp_path / "secret")
+    first = (tmp_path / "secret").read_bytes()
+    monkeypatch.setattr(type(tmp_path), "exists", lambda _path: False)  # another process was quicker
+    create_secret(tmp_path / "secret")
+    monkeypatch.setattr(os, "link", lambda *_paths: (tmp_path / "none").stat())  # an error of the system
+    create_secret(tmp_path / "secret")
+    create_secret(tmp_path / "other")
+    assert (tmp_path / "secret").read_bytes() == first
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["other", "secret"]
+    assert (tmp_path / "other").stat().st_mode & 0o777 == 0o600
+
+
+KEY = bytes(range(32))
+
+
+def test_one_block_is_that_of_the_standard():
+    """FIPS 197, appendix C.3."""
+    plain = np.frombuffer(bytes.fromhex("00112233445566778899aabbccddeeff"), dtype=np.uint8)
+    found = encipher(KEY, plain.reshape(1, 16))
+    assert found.tobytes().hex() == "8ea2b7ca516745bfeafc49904b496089"
+
+
+def test_each_block_is_enciphered_by_itself_and_none_gives_none():
+    blocks = np.random.RandomState(1).randint(0, 256, (5, 16)).astype(np.uint8)
+    whole = encipher(KEY, blocks)
+    assert np.array_equal(whole[3:4], encipher(KEY, blocks[3:4]))
+    assert encipher(KEY, blocks[:0]).shape == (0, 16)
+    with pytest.raises(ValueError, match="16 bytes"):
+        encipher(KEY, blocks.reshape(10, 8))
+
+
+def test_integers_are_laid_out_low_first_and_little_endian():
+    assert pair_blocks(np.array([1], dtype=np.uint64), 2).tobytes() == b"\x01" + bytes(7) + b"\x02" + bytes(7)
+
+
+def test_a_word_of_the_stream_is_the_same_wherever_it_is_asked_for():
+    stream = counter_words(KEY, 11)
+    places = np.array([[10, 0], [3, 7]])
+    assert np.array_equal(counter_words_at(KEY, places), stream[places])
+    assert counter_words(KEY, 0).size == 0
+
+
+FALSE_ALARM = 1e-6
+
+
+def half_hashes(ids):
+    return np.array([list(hashlib.sha256(str(i).encode()).digest()[:16]) for i in ids], dtype=np.uint8)
+
+
+def slow_record_key(secret: Secret, lineage: str, record_id: str) -> int:
+    """The definition, one id at a time: the last four bytes of AES-256(K, first half of SHA-256(id))."""
+    encryptor = Cipher(algorithms.AES256(secret.derive("record-key", lineage)), modes.ECB()).encryptor()
+    block = encryptor.update(hashlib.sha256(record_id.encode()).digest()[:16])
+    return int.from_bytes(block[-4:], "big")
+
+
+def test_record_keys_are_what_the_definition_says(secret):
+    ids = [f"person {n}" for n in range(50)]
+    expected = [slow_record_key(secret, "town", i) for i in ids]
+    assert record_keys(secret, "town", half_hashes(ids)).tolist() == expected
+
+
+def test_record_keys_depend_on_id_lineage_and_secret_and_on_nothing_else(secret):
+    hashes = half_hashes(range(200))
+    keys = record_keys(secret, "town", hashes)
+    order = np.random.default_rng(1).permutation(200)
+    assert (record_keys(secret, "town", hashes[order]) == keys[order]).all()
+    assert (record_keys(secret, "other", hashes) != keys).mean() > 0.99
+    assert (record_keys(Secret(bytes(range(32))), "town", hashes) != keys).mean() > 0.99
+
+
+def test_record_keys_are_uniform(secret):
+    keys = record_keys(secret, "town", half_hashes(range(20_000)))
+    for shift in (0, 24):
+        counts = np.bincount((keys >> shift) & 0xFF, minlength=256)
+        assert stats.chisquare(counts).pvalue > FALSE_ALARM
+
+
+def test_no_records_give_no_keys(secret):
+    assert record_keys(secret, "town", np.empty((0, 16), dtype=np.uint8)).size == 0
+
+
+def test_another_version_and_another_secret_have_another_tag(secret):
+    tags = {record_tag(secret, "a" * 32), record_tag(secret, "b" * 32)}
+    tags.add(record_tag(Secret(bytes(range(60, 92))), "a" * 32))
+    assert len(tags) == 3
+    assert record_tag(secret, "a" * 32) in tags
+
+
+def test_it_is_no_other_value_that_the_secret_gives(secret):
+    """The wrong alternative: the first line of `secret.check`, which stands beside the records for all to copy."""
+    assert record_tag(secret, "a" * 32) != secret.derive("secret-check", "a" * 32).hex()
+
+
+def test_the_lent_keys_are_those_of_the_secret(secret, tmp_path):
+    lent = LentKeys(lend_keys(secret, "town", tmp_path))
+    assert [lent.derive(*each) for each in lent_labels("town")] == [
+        secret.derive(*each) for each in lent_labels("town")
+    ]
+
+
+def test_the_secret_and_other_keys_are_not_in_the_file(secret, tmp_path):
+    """The wrong alternative is to lend the secret itself: whoever has it has the noise of every dataset."""
+    path = lend_keys(secret, "town", tmp_path)
+    written = path.read_text("ascii")
+    assert path.stat().st_mode & 0o077 == 0
+    assert secret._material.hex() not in written
+    assert secret.derive("cell-key", "town").hex() not in written
+    with pytest.raises(SecretUnusable, match="not lent"):
+        LentKeys(path).derive("record-key", "another")
+    with pytest.raises(SecretUnusable, match="not lent"):
+        LentKeys(path).derive("cell-key", "town")
+
+
+def test_lent_keys_cannot_be_shipped(secret, tmp_path):
+    lent = LentKeys(lend_keys(secret, "town", tmp_path))
+    with pytest.raises(TypeError, match="cannot be pickled"):
+        pickle.dumps(lent)
+    assert repr(lent) == "<Secret>"

@@ -1,0 +1,604 @@
+"""Weighted tables through the whole flow, each form against its definition worked out slowly.
+
+Design-based standard errors against R survey, on an invented survey in the manner of EU-SILC, without noise.
+
+Households in strata, two primary sampling units in each, skewed weights that are raked to sex and age. The numbers of R
+stand in `tests/oracles/r_survey.json`; where R and its package survey are here, its script is run again.
+"""
+
+from __future__ import annotations
+
+import csv
+import json
+import shutil
+import subprocess
+import sys
+from fractions import Fraction
+from pathlib import Path
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+import discreet
+from discreet.assess.survey_errors import survey_errors
+from discreet.cli.main import app
+from discreet.errors import BadData, BadDescription, BadRequest
+from discreet.model.release import ERROR_STEPS, SHARE_STEPS
+from discreet.model.request import TableRequest, request_from_text
+from discreet.model.shape import table_shape
+from discreet.records.storage import sum_columns
+from discreet.records.tabulate import tabulate
+from discreet.release.dataset_service import unlock_service
+from discreet.release.measures.weighted import design_variances
+from discreet.survey.variance import RATIO, SMALL
+from discreet.web.pages.table_grid import Layout, grid
+
+RECORDS = 900
+
+
+def survey_records():
+    import pandas as pd
+
+    rng = np.random.RandomState(4)
+    state = rng.choice(["A", "B"], RECORDS, p=[0.6, 0.4])
+    weight = np.where(state == "A", 30, 10) + rng.randint(0, 500, RECORDS) / 100
+    return pd.DataFrame(
+        {
+            "id": range(RECORDS),
+            "state": state,
+            "sex": rng.choice(["1", "2"], RECORDS),
+            "age": rng.choice(["y", "m", "o"], RECORDS, p=[0.02, 0.5, 0.48]),
+            "w": weight.round(2),
+        }
+    )
+
+
+def description(frame, form, **changes):
+    weights = frame["w"]
+    facts = {
+        "sample_size": len(frame),
+        "population_size": round(float(weights.sum()), 2),
+        "largest_weight": float(weights.max()),
+        "relative_variance": round(float(len(frame) * (weights**2).sum() / weights.sum() ** 2 - 1), 4),
+    } | changes
+    listed = "".join(f"{name} = {value}\n" for name, value in facts.items())
+    variables = "".join(
+        f'[[variable]]\nname = "{name}"\ncategories = {codes}\n'
+        for name, codes in (("state", '["A", "B"]'), ("sex", '["1", "2"]'), ("age", '["y", "m", "o"]'))
+    )
+    return (
+        'id = "survey"\nlabel = "Survey"\nunit = "persons"\nid_column = "id"\nweight_column = "w"\nweight_decimals = 2\n'
+        f'{variables}[survey]\nform = "{form}"\n{listed}stratum = "state"\nstratum_weights = {{ A = 32.5, B = 12.5 }}\n'
+    )
+
+
+@pytest.fixture(scope="module")
+def frame():
+    return survey_records()
+
+
+def load(folder, frame, form, **changes):
+    (folder / "dataset.toml").write_text(description(frame, form, **changes))
+    discreet.load(folder / "workspace", folder / "dataset.toml", frame)
+    return discreet.open(folder / "workspace")
+
+
+def half_away(value: Fraction) -> int:
+    whole, rest = divmod(abs(value), 1)
+    return (int(whole) + (rest >= Fraction(1, 2))) * (1 if value >= 0 else -1)
+
+
+def cells(frame, release):
+    """Each cell's records and place."""
+    for place in np.ndindex(*release.values.shape):
+        inside = np.ones(len(frame), dtype=bool)
+        for dimension, at in zip(release.dimensions, place, strict=True):
+            inside &= (
+                frame[dimension.name].isin([dimension.base[m] for m in dimension.members()[at]]).to_numpy()
+            )
+        yield place, frame[inside]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("form", ["largest-weight", "average-weight"])
+def test_each_form_is_what_its_formula_says(form, frame, tmp_path):
+    release = (
+        load(tmp_path, frame, form).table("survey", rows=["age"], columns=["sex"], measure="weighted").release
+    )
+    hundredths = {index: round(weight * 100) for index, weight in frame["w"].items()}
+    total = round(float(frame["w"].sum()), 2)
+    average = Fraction(round(total * 100), len(frame))
+    largest = round(frame["w"].max() * 100)
+    for place, inside in cells(frame, release):
+        noisy = int(release.noisy[place])
+        weight = sum(hundredths[index] for index in inside.index)
+        counted = {
+            "largest-weight": half_away(Fraction(weight, largest)),
+            "average-weight": len(inside),
+        }[form]
+        assert abs(noisy - counted) <= 5, (form, place)  # D of the default noise
+        exact = {"largest-weight": noisy * largest, "average-weight": half_away(noisy * average)}[form]
+        assert int(release.values[place]) == max(0, half_away(Fraction(exact, 100))), (form, place)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "parts",
+    [
+        {"rows": ["age"]},
+        {"rows": ["age"], "columns": ["state"]},
+        {"rows": ["age"], "filters": {"state": ["B"]}},
+        {"rows": ["state"], "filters": {"state": ["A"]}},
+    ],
+)
+def test_public_strata_are_noisy_counts_of_strata_times_public_weights(parts, frame, tmp_path):
+    catalogue = load(tmp_path, frame, "public-strata")
+    weighted = catalogue.table("survey", measure="weighted", **parts).release
+    strata = catalogue.table("survey", rows=["age"], columns=["state"]).release
+    weight = {"A": Fraction(65, 2), "B": Fraction(25, 2)}
+    kept = parts.get("filters", {}).get("state", ["A", "B"])
+    for place in np.ndindex(*weighted.values.shape):
+        codes = {d.name: d.codes[at] for d, at in zip(weighted.dimensions, place, strict=True)}
+        chosen = kept if codes.get("state", "_T") == "_T" else [codes["state"]]
+        noisy = {s: strata.value(codes.get("age", "_T"), s) for s in chosen}
+        assert int(weighted.values[place]) == half_away(sum(weight[s] * n for s, n in noisy.items()))
+
+
+def test_counts_and_weights_of_one_dataset_share_their_noise(frame, tmp_path):
+    catalogue = load(tmp_path, frame, "average-weight")
+    counted = catalogue.table("survey", rows=["age"]).release
+    weighted = catalogue.table("survey", rows=["age"], measure="weighted").release
+    assert counted.noisy.tolist() == weighted.noisy.tolist()
+    assert counted.errors is None
+
+
+def test_a_weighted_table_tells_its_error_and_marks_what_is_unreliable(frame, tmp_path):
+    table = load(tmp_path, frame, "average-weight").table(
+        "survey", rows=["age"], columns=["sex"], measure="weighted"
+    )
+    data = table.to_pandas()
+    assert set(10 * data["relative_standard_error"]) <= set(ERROR_STEPS.tolist())
+    young = data[data["age"] == "y"]
+    assert set(young["status"]) == {"u"}
+    assert young["value"].notna().all()
+    assert data[data["age"] == "m"]["status"].eq("").all()
+    assert "Estimated persons by age and sex" in table.release.title
+    header = table.to_csv().splitlines()[0]
+    assert header.endswith("value,status,relative_standard_error,noise_share")
+    assert all(len(line.split(",")) == len(header.split(",")) for line in table.to_csv().splitlines())
+    assert "post-processing of noisy counts" in " ".join(table.release.promise)
+
+
+def released(catalogue, **parts):
+    """A weighted release, and in the shape of its cells what errors are made of."""
+    return catalogue.table("survey", measure="weighted", **parts).release
+
+
+def up(value, ladder):
+    return min(rung for rung in ladder if rung >= value * (1 - 1e-12))
+
+
+def test_errors_follow_from_weights_of_the_cell_and_its_noisy_count(frame, tmp_path):
+    """Without strata: n/(n-1) (Σw² - W²/n), and how far the average weight is off, by hand from the records.
+
+    The design effect is told by one of the two rungs above it.
+    """
+    release = released(load(tmp_path, frame, "average-weight"), rows=["age"], columns=["sex"])
+    variance = float(release.law.table.variance)
+    survey, effects = release.dataset.survey, {}
+    average = float(survey.population_size) / survey.sample_size
+    for place, inside in cells(frame, release):
+        w, n, noisy = inside["w"].to_numpy(), len(frame), int(release.noisy[place])
+        spread = n / (n - 1) * ((w**2).sum() - w.sum() ** 2 / n)
+        missed = abs(average - w.mean()) if len(w) else 0.0
+        error = (spread / max(len(w), 1)) ** 0.5 + max(noisy, 0) ** 0.5 * missed
+        outside = max(survey.sample_size - noisy, SMALL) / survey.sample_size
+        least = (1 - survey.sample_size / float(survey.population_size)) * min(outside, 1)
+        effects[place] = max((error / average) ** 2 if len(w) else 0.0, least)
+    largest = max(effects[place] for place in effects if release.noisy[place] >= SMALL)
+    declared = 1 + float(survey.relative_variance)
+    for place, own in effects.items():
+        noisy = int(release.noisy[place])
+        effect = own if noisy >= SMALL else max(largest, declared)
+        noise = variance * average**2 / int(release.values[place]) ** 2
+        low, high = (up(1000 * (effect * f / noisy + noise) ** 0.5, ERROR_STEPS) for f in (1, RATIO**2))
+        assert low <= release.errors[place] <= high
+        most, fewest = (up(1000 * noise / (effect * f / noisy + noise), SHARE_STEPS) for f in (1, RATIO**2))
+        assert fewest <= release.noise_shares[place] <= most
+    assert (release.noisy < SMALL).any(), "the rule of small cells is tried"
+
+
+def test_small_cells_with_the_same_noisy_count_are_told_the_same(frame, tmp_path):
+    release = released(load(tmp_path, frame, "average-weight"), rows=["age", "sex", "state"])
+    seen = {}
+    arrays = (release.noisy, release.errors, release.noise_shares)
+    for noisy, *told in zip(*(array.ravel().tolist() for array in arrays), strict=True):
+        if noisy < SMALL:
+            assert seen.setdefault(noisy, told) == told
+    assert seen
+
+
+def test_a_declared_limit_decides_which_cells_are_unreliable(frame, tmp_path):
+    strict = released(load(tmp_path, frame, "average-weight", error_limit=0.02), rows=["age"])
+    assert {letter for letter in strict.status.tolist() if letter} == {3}
+    assert ((strict.status == 3) == (strict.errors > 20)).all()
+
+
+def test_the_noise_has_the_same_share_in_every_format(frame, tmp_path):
+    table = load(tmp_path, frame, "average-weight").table(
+        "survey", rows=["age"], columns=["sex"], measure="weighted"
+    )
+    data = table.to_pandas()
+    document = json.loads(table.to_json_stat())["extension"]
+    written = [line.split(",")[-1] for line in table.to_csv().splitlines()[1:]]
+    assert document["noise_share"] == data["noise_share"].tolist() == [float(text) for text in written]
+    assert document["relative_standard_error"] == data["relative_standard_error"].tolist()
+    assert "design_effect" not in document, "a reader would multiply errors by it, which hold it already"
+
+
+def test_a_form_that_ignores_weights_has_that_error_in_its_own(frame, tmp_path):
+    """State B weighs 12.5 on average and is shown as if it weighed 24: no honest error is below that gap."""
+    release = released(load(tmp_path, frame, "average-weight"), rows=["state"])
+    for place, inside in cells(frame, release):
+        gap = abs(float(release.values[place]) - inside["w"].sum()) / float(release.values[place])
+        assert release.errors[place] / 1000 >= 0.9 * gap
+    kish = 1000 * (float(1 + release.dataset.survey.relative_variance) / 360) ** 0.5
+    assert release.errors[1] > 5 * kish, "the wrong alternative: one design effect for all cells"
+
+
+def test_noise_in_steps_of_the_largest_weight_is_counted_as_large_as_it_is(frame, tmp_path):
+    release = released(load(tmp_path, frame, "largest-weight"), rows=["age"], columns=["sex"])
+    spread = (float(release.law.table.variance) + 1 / 12) * float(release.dataset.survey.largest_weight) ** 2
+    for value, error in zip(release.values.ravel().tolist(), release.errors.ravel().tolist(), strict=True):
+        assert error < 0 or error >= 1000 * spread**0.5 / value
+
+
+def test_errors_of_public_strata_follow_from_their_noisy_counts_alone(frame, tmp_path):
+    catalogue = load(tmp_path, frame, "public-strata")
+    together, apart = released(catalogue, rows=["sex"]), released(catalogue, rows=["sex"], columns=["state"])
+    counts = catalogue.table("survey", rows=["sex"], columns=["state"]).release
+    variance, declared = float(together.law.table.variance), together.dataset.survey
+    weights = np.array([32.5, 12.5])
+    for row in range(3):
+        noisy, both = int(together.noisy[row]), counts.noisy[row, :2]
+        total, squares = (both * weights).sum(), (both * weights**2).sum()
+        kish = float(1 + declared.relative_variance) * (1 - RECORDS / float(declared.population_size))
+        effect = max(kish * (1 - noisy / RECORDS), noisy * squares / total**2)
+        value = int(together.values[row])
+        exact = 1000 * (effect / noisy + variance * (weights**2).sum() / value**2) ** 0.5
+        assert together.errors[row] == up(exact, ERROR_STEPS)
+    assert apart.errors[:, 2].tolist() == together.errors.tolist()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("design", ['strata = "state"', 'clusters = "age"'])
+def test_public_strata_with_a_design_use_it(design, frame, tmp_path):
+    """Three clusters: the error is far larger than that of 900 people drawn by themselves."""
+    (tmp_path / "dataset.toml").write_text(description(frame, "public-strata") + design + "\n")
+    discreet.load(tmp_path / "workspace", tmp_path / "dataset.toml", frame)
+    release = released(discreet.open(tmp_path / "workspace"), rows=["sex"])
+    assert (release.errors[0] > 300) == design.startswith("clusters")
+    assert any("design effect of the cell" in sentence for sentence in release.promise)
+
+
+def test_the_screen_tells_errors_in_a_note_and_beside_each_number_when_asked(frame, tmp_path):
+    catalogue = load(tmp_path, frame, "average-weight")
+    table = catalogue.table("survey", rows=["age"], columns=["sex"], measure="weighted")
+    data = table.to_pandas()
+    headers, lines = table.text_grid(errors=True)
+    assert headers == ["age", "1", "RSE", "noise", "2", "RSE", "noise", "Total", "RSE", "noise"]
+    first = data.iloc[0]
+    assert lines[0][2:4] == [f"{first['relative_standard_error']:.1f} %", f"{first['noise_share']:.1f} %"]
+    assert f"{data['noise_share'].max():.1f} % of their variance" in table.error_note()
+    assert catalogue.table("survey", rows=["age"]).error_note() == ""
+
+
+def test_the_command_line_shows_errors_when_asked_and_refuses_them_for_counts(frame, tmp_path, capsys):
+    load(tmp_path, frame, "average-weight").close()
+    asked = ["table", "survey", "--rows", "age", "-w", str(tmp_path / "workspace")]
+    plain = CliRunner().invoke(app, [*asked, "--measure", "weighted"], terminal_width=200)
+    assert "--errors shows each" in " ".join(plain.stdout.split())
+    assert "RSE   noise" not in plain.stdout
+    told = CliRunner().invoke(app, [*asked, "--measure", "weighted", "--errors"])
+    assert told.stdout.split("noise")[0].split()[-2:] == ["persons", "RSE"]
+    counted = CliRunner().invoke(app, [*asked, "--errors"])
+    assert isinstance(counted.exception, BadRequest)
+    assert "--measure weighted" in counted.exception.advice
+
+
+def test_a_cell_of_the_page_tells_its_error_and_the_noises_share(frame, tmp_path):
+    table = load(tmp_path, frame, "average-weight").table("survey", rows=["age"], measure="weighted")
+    shown = grid(Layout(table.release))
+    (text, _, notes, _) = shown.layers[0].groups[0].rows[1].cells[0]
+    cell = table.to_pandas().iloc[1]
+    assert text == f"{cell['value']:,}"
+    assert notes == (
+        f"RSE {cell['relative_standard_error']:.1f} %",
+        f"noise {cell['noise_share'] + 1e-9:.0f} %",
+    )
+    assert {"RSE", "noise"} <= dict(shown.legend).keys()
+
+
+def test_weights_that_vary_much_come_with_a_caution(frame, tmp_path):
+    release = (
+        load(tmp_path, frame, "average-weight").table("survey", rows=["age"], measure="weighted").release
+    )
+    assert any("above 10 %" in sentence for sentence in release.promise)
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [{"sample_size": 901}, {"population_size": 30_000}, {"largest_weight": 20}, {"relative_variance": 0.9}],
+)
+def test_records_that_contradict_the_declared_survey_are_refused(changes, frame, tmp_path):
+    with pytest.raises((BadData, BadDescription), match=r"survey"):
+        load(tmp_path, frame, "average-weight", **changes)
+
+
+def test_a_dataset_without_weights_has_no_weighted_table(town_workspace):
+    with pytest.raises(BadRequest, match="no survey weights"):
+        discreet.open(town_workspace.folder).table("town", rows=["sex"], measure="weighted")
+    with pytest.raises(BadRequest, match='Did you mean "weighted"'):
+        discreet.open(town_workspace.folder).table("town", rows=["sex"], measure="weigthed")
+
+
+ORACLES = Path(__file__).parents[1] / "oracles"
+R_NUMBERS = (
+    json.loads((ORACLES / "r_survey.json").read_text()) if (ORACLES / "r_survey.json").exists() else {}
+)
+#: How far a standard error may lie from R's. Ours are those of weights with four decimals.
+WITHIN = 0.01
+STRATA, HOUSEHOLDS = 12, 480
+
+DESIGNS = {
+    "none": "",
+    "fpc": "fpc = 0.05",
+    "strata": 'strata = "stratum"',
+    "clusters": 'clusters = "household"',
+    "households": 'strata = "stratum"\nclusters = "household"',
+    "psus": 'strata = "stratum"\nclusters = "psu"',
+    "regions": 'strata = "region"\nclusters = "household"\nfpc = { R1 = 0.2, R2 = 0.05, R3 = 0.05, R4 = 0.05 }',
+    "lonely": 'strata = "lonely"\nclusters = "psu"',
+    "jk1": 'replicates = "jk1..jk20"\nmethod = "jackknife"',
+    "jkn": f'replicates = "jn1..jn24"\nmethod = "jackknife"\ncoefficients = {[0.5] * 24}',
+    "brr": 'replicates = "br1..br16"\nmethod = "brr"',
+    "fay": 'replicates = "fa1..fa16"\nmethod = "fay"\nfay = 0.3',
+    "bootstrap": 'replicates = "bo1..bo40"\nmethod = "bootstrap"',
+}
+#: Both the linearised and the replicated kind; the others are slow.
+FAST = ("households", "brr")
+
+
+def raked(weights, groups, targets):
+    """Weights that add up to the target of each group, on either side."""
+    for _ in range(30):
+        for group, target in zip(groups, targets, strict=True):
+            sums = np.bincount(group, weights, minlength=target.size)
+            weights = weights * (target / np.where(sums > 0, sums, 1))[group]
+    return weights
+
+
+def hadamard(size):
+    """Sylvester's matrix of ones and minus ones."""
+    matrix = np.ones((1, 1))
+    while len(matrix) < size:
+        matrix = np.block([[matrix, matrix], [matrix, -matrix]])
+    return matrix
+
+
+def silc():
+    """The columns of the survey: 480 households of one to five persons, with five kinds of replicate weights."""
+    rng = np.random.RandomState(2021)
+    stratum = np.repeat(np.arange(STRATA), HOUSEHOLDS // STRATA)
+    psu = stratum * 2 + np.tile(np.repeat([0, 1], HOUSEHOLDS // STRATA // 2), STRATA)
+    base = np.exp(0.9 * np.sin(stratum)) * 200 * np.exp(rng.normal(0, 0.5, HOUSEHOLDS))
+    area = rng.normal(0, 0.6, STRATA * 2)
+    poor = rng.random_sample(HOUSEHOLDS) < 1 / (1 + np.exp(1.2 - area[psu] - 0.001 * base))
+    home = np.repeat(
+        np.arange(HOUSEHOLDS), rng.choice([1, 2, 3, 4, 5], HOUSEHOLDS, p=[0.3, 0.3, 0.2, 0.15, 0.05])
+    )
+    people = home.size
+    sex, age = rng.randint(0, 2, people), rng.randint(0, 3, people)
+    start = base[home]
+    groups = (sex, age)
+    targets = [np.bincount(g, start) * (1 + 0.1 * rng.random_sample(int(g.max()) + 1)) for g in groups]
+    targets[1] *= targets[0].sum() / targets[1].sum()
+
+    def calibrated(factor):
+        return raked(start * factor, groups, targets).round(4)
+
+    units, of = psu[home], stratum[home]
+    columns = {
+        "id": np.arange(people),
+        "region": np.char.add("R", (of // 3 + 1).astype(str)),
+        "sex": (sex + 1).astype(str),
+        "poor": poor[home].astype(int).astype(str),
+        "stratum": of,
+        "psu": units,
+        "household": home,
+        # One unit stands alone in a stratum of its own.
+        "lonely": np.where(units == 5, 99, of // 2),
+        "w": calibrated(np.ones(people)),
+    }
+    group = rng.randint(0, 20, HOUSEHOLDS)[home]
+    for r in range(20):
+        columns[f"jk{r + 1}"] = calibrated(np.where(group == r, 0, 20 / 19))
+    for r in range(STRATA * 2):
+        columns[f"jn{r + 1}"] = calibrated(np.where(units == r, 0, np.where(of == r // 2, 2, 1)))
+    half = hadamard(16)[:, 1 : STRATA + 1][:, of] * np.where(units % 2, 1, -1)
+    for r in range(16):
+        columns[f"br{r + 1}"] = calibrated(1 + half[r])
+        columns[f"fa{r + 1}"] = calibrated(1 + 0.7 * half[r])
+    for r in range(40):
+        drawn = rng.randint(0, 2, STRATA)
+        columns[f"bo{r + 1}"] = calibrated(2.0 * (units % 2 == drawn[of]))
+    return columns
+
+
+def description_design_errors(columns, design):
+    weights = columns["w"]
+    variance = len(weights) * (weights**2).sum() / weights.sum() ** 2 - 1
+    variables = "".join(
+        f'[[variable]]\nname = "{name}"\ncategories = {sorted(set(columns[name].tolist()))}\n'
+        for name in ("region", "sex", "poor")
+    )
+    return (
+        f'id = "silc"\nlabel = "S"\nunit = "persons"\nid_column = "id"\nweight_column = "w"\n{variables}'
+        f"[survey]\nsample_size = {len(weights)}\npopulation_size = {weights.sum():.4f}\n"
+        f"largest_weight = {weights.max():.4f}\nrelative_variance = {variance:.4f}\n{design}\n"
+    )
+
+
+def loaded(folder, columns, design, **changes):
+    import pyarrow as pa
+
+    (folder / "dataset.toml").write_text(description_design_errors(columns, design))
+    discreet.load(folder / "w", folder / "dataset.toml", pa.table(columns), **changes)
+    return discreet.open(folder / "w")
+
+
+@pytest.fixture(scope="module")
+def columns():
+    return silc()
+
+
+def door_of(catalogue, dataset="silc"):
+    return catalogue._doors.door(dataset)
+
+
+def exact_numbers(catalogue, asked):
+    """Our value and standard error of each estimate that R made."""
+    two_way = TableRequest("silc", ("region",), ("sex",))
+    by_poor = TableRequest("silc", ("region",), ("poor",))
+    named = {"poor R1": "R1,1 / R1,_T", "poor R1 - R2": "R1,1 / R1,_T - R2,1 / R2,_T"}
+    plain = [name for name in asked if name not in named]
+    door = door_of(catalogue)
+    found = (
+        survey_errors(door, two_way, plain).estimates
+        + survey_errors(door, by_poor, list(named.values())).estimates
+    )
+    return {
+        name: (each.value, each.standard_error) for name, each in zip([*plain, *named], found, strict=True)
+    }
+
+
+@pytest.mark.parametrize(
+    "design", [pytest.param(name, marks=() if name in FAST else pytest.mark.slow) for name in DESIGNS]
+)
+def test_exact_errors_are_those_of_r_survey(design, columns, tmp_path):
+    expected = R_NUMBERS[design]
+    catalogue = loaded(tmp_path, columns, DESIGNS[design])
+    found = exact_numbers(catalogue, expected)
+    catalogue.close()
+    for name, (value, error) in expected.items():
+        assert found[name][0] == pytest.approx(value, rel=1e-6, abs=1e-8), name
+        assert found[name][1] == pytest.approx(error, rel=WITHIN, abs=1e-6 * abs(value)), name
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("design", list(DESIGNS))
+def test_whole_tables_have_the_errors_of_their_cells(design, columns, tmp_path):
+    """The fast way, all cells at once, against the slow one, a cell at a time; totals, filters and groups included."""
+    catalogue = loaded(tmp_path, columns, DESIGNS[design])
+    door = door_of(catalogue)
+    stored = unlock_service(door)
+    asked = request_from_text("silc", rows=["region", "poor"], columns=["sex"], filters=["region=R1,R2,R4"])
+    report = survey_errors(door, asked)
+    from discreet.records.sample_rows import sample_rows
+    from discreet.survey.variance import Sample
+
+    shape = table_shape(asked, stored.dataset)
+    sample = Sample(sample_rows(stored.engine, shape, stored.dataset), stored.dataset.survey.design)
+    for place, cell in zip(np.ndindex(*shape.lengths), report.cells, strict=True):
+        assert cell.standard_error == pytest.approx(
+            sample.standard_error(sample.total(*place)), rel=1e-9, abs=1e-6
+        )
+    catalogue.close()
+
+
+def r_survey_is_here():
+    program = shutil.which("Rscript")
+    asked = "quit(status = !requireNamespace('survey', quietly = TRUE))"
+    return (
+        program and subprocess.run([program, "-e", asked], capture_output=True, check=False).returncode == 0
+    )
+
+
+@pytest.mark.slow
+def test_the_numbers_kept_are_those_that_r_gives(columns, tmp_path):
+    if not r_survey_is_here():
+        pytest.skip("R with its package survey is not here (apt-get install r-cran-survey)")
+    write(tmp_path / "silc.csv", columns)
+    script = ["Rscript", str(ORACLES / "r_survey.R"), str(tmp_path / "silc.csv")]
+    made = json.loads(subprocess.run(script, capture_output=True, check=True, text=True).stdout)
+    for design in DESIGNS:
+        for name, pair in R_NUMBERS[design].items():
+            assert made[design][name] == pytest.approx(pair, rel=1e-5, abs=1e-9), (design, name)
+
+
+def two_strata():
+    """1,000 people of weight 1, 300 of them in the cell `1`, and 1,000 of weight 100, only 6 of them in it."""
+    heavy, number = np.arange(2000) >= 1000, np.arange(2000) % 1000
+    return {
+        "id": np.arange(2000),
+        "region": np.where(heavy, "B", "A"),
+        "sex": np.full(2000, "1"),
+        "poor": np.where(number < np.where(heavy, 6, 300), "1", "0"),
+        "w": np.where(heavy, 100.0, 1.0),
+    }
+
+
+def test_where_weights_relate_to_cells_one_overall_design_effect_is_wrong(tmp_path):
+    """Kish's error from the whole sample is 7.4 %, and the true one 27 %; ours is that of the drawing."""
+    columns = two_strata()
+    catalogue = loaded(tmp_path, columns, 'strata = "region"')
+    cell = next(
+        each
+        for each in survey_errors(door_of(catalogue), TableRequest("silc", ("poor",))).cells
+        if each.cell == ("1",)
+    )
+    told = catalogue.table("silc", rows=["poor"], measure="weighted").to_pandas().set_index("poor")
+    catalogue.close()
+    # The truth, by drawing 1,000 people of either stratum, who are `1` with chances .3 and .006.
+    rng = np.random.RandomState(7)
+    drawn = rng.binomial(1000, 0.3, 200_000) + 100 * rng.binomial(1000, 0.006, 200_000)
+    true = drawn.std() / drawn.mean()
+    weights = columns["w"]
+    overall = len(weights) * (weights**2).sum() / weights.sum() ** 2
+    kish = np.sqrt(overall * (1 - cell.people / 2000) / cell.people)
+    assert kish == pytest.approx(0.074, abs=0.001), "the wrong alternative: one design effect for all cells"
+    assert true == pytest.approx(0.27, abs=0.01)
+    assert cell.relative_standard_error == pytest.approx(true, rel=0.03)
+    assert told.loc["1", "relative_standard_error"] >= 100 * true
+
+
+def test_errors_of_a_request_that_counts_nothing_twice_read_the_records_once(columns, tmp_path):
+    """Replicate weights are added up in the pass that counts; strata and clusters need another."""
+    catalogue = loaded(tmp_path, columns, DESIGNS["brr"])
+    stored = unlock_service(door_of(catalogue))
+    shape = table_shape(TableRequest("silc", ("region",)), stored.dataset)
+
+    class Counting:
+        calls = 0
+
+        def aggregate(self, query):
+            self.calls += 1
+            return stored.engine.aggregate(query)
+
+    engine = Counting()
+    exact = tabulate(engine, shape, weights=True, sums=sum_columns(stored.dataset))
+    assert (design_variances(exact, engine, stored.dataset) > 0).all()
+    assert engine.calls == 1
+    catalogue.close()
+
+
+def write(path, columns):
+    with Path(path).open("w", newline="") as file:
+        writer = csv.writer(file)
+        writer.writerow(columns)
+        writer.writerows(zip(*(column.tolist() for column in columns.values()), strict=True))
+
+
+if __name__ == "__main__":
+    write(sys.argv[1], silc())

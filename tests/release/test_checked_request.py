@@ -1,0 +1,68 @@
+"""A request is checked before anything is counted: limits hold, by the shape alone."""
+
+from dataclasses import replace
+
+import pytest
+
+from discreet.errors import GroupsOnGeography, TooManyCells, TooManyVariables
+from discreet.model.description.dataset_toml import parse_dataset
+from discreet.model.request import TableRequest, request_from_text
+from discreet.release.pipeline import release_table
+
+
+@pytest.fixture(scope="module")
+def stored(town_workspace):
+    return town_workspace.stored("town")
+
+
+def ask(stored, **parts):
+    return release_table(stored, request_from_text("town", **parts))
+
+
+class NoEngine:
+    """An engine that must not be asked."""
+
+    def aggregate(self, query):
+        raise AssertionError("the engine was asked")
+
+    def close(self):
+        """Nothing to let go of."""
+
+
+def wide_dataset(variables: int, categories: int) -> str:
+    listed = ", ".join(f'"{n}"' for n in range(categories))
+    sections = "".join(f'[[variable]]\nname = "v{n}"\ncategories = [{listed}]\n' for n in range(variables))
+    return f'id = "wide"\nlabel = "Wide"\nid_column = "id"\n{sections}[protection]\nmax_variables = 1000\n'
+
+
+@pytest.mark.parametrize(("variables", "size"), [(9, "2,357,947,691"), (300, "about 10^312")])
+def test_a_table_that_is_too_large_is_refused_before_anything_is_counted(stored, variables, size):
+    wide = replace(stored, dataset=parse_dataset(wide_dataset(variables, 10)), engine=NoEngine())
+    names = tuple(f"v{n}" for n in range(variables))
+    with pytest.raises(TooManyCells) as raised:
+        release_table(wide, TableRequest("wide", names))
+    assert size in str(raised.value)
+
+
+@pytest.mark.parametrize(
+    ("parts", "error"),
+    [
+        ({"rows": ["sex", "age", "job", "area"], "filters": ["region=N"]}, None),
+        ({"rows": ["region"], "groups": ["region=N+S"]}, GroupsOnGeography),
+    ],
+)
+def test_geography_does_not_count_as_a_variable_and_cannot_be_regrouped(stored, parts, error):
+    if error is None:
+        ask(stored, **parts)
+    else:
+        with pytest.raises(error):
+            ask(replace(stored, engine=NoEngine()), **parts)
+
+
+def test_a_filter_counts_as_a_variable(town, stored):
+    dataset = parse_dataset(town.description.replace("max_variables = 3", "max_variables = 2"))
+    strict = replace(stored, dataset=dataset, engine=NoEngine())
+    for parts in ({"rows": ["sex", "age", "job"]}, {"rows": ["sex", "age"], "filters": ["job=1"]}):
+        with pytest.raises(TooManyVariables):
+            ask(strict, **parts)
+    ask(replace(strict, engine=stored.engine), rows=["sex", "age"], filters=["job=0,1,2,9"])

@@ -1,0 +1,175 @@
+"""A load cautions the custodian, and the caution is said before anything is served.
+
+A custodian is told in plain words what may be wrong, and what readers lose.
+
+Declared groups that differ by a handful of people are named to the custodian.
+"""
+
+from dataclasses import replace
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from discreet.model.description.dataset_toml import parse_dataset
+from discreet.model.hierarchy import groupings
+from discreet.model.variable import CodeList
+from discreet.release.load_cautions import (
+    LEFT_OUT,
+    description_cautions,
+    disappearing,
+    find_slivers,
+    load_with_cautions,
+    variables_to_count,
+)
+from discreet.workspace.workspace import Workspace
+
+
+@pytest.fixture
+def almost_empty(town):
+    """Records in which the area N2 has two people."""
+    two = town.records.filter(pc.equal(town.records["area"], "N2")).slice(0, 2)
+    rest = town.records.filter(pc.not_equal(town.records["area"], "N2"))
+    return pa.concat_tables([rest, two])
+
+
+def test_groups_that_differ_by_two_people_are_named_before_the_version_is_served(
+    town, tmp_path, almost_empty
+):
+    folder, said = tmp_path / "w", []
+
+    def caution(sentence):
+        assert not list(folder.rglob("current*"))
+        said.append(sentence)
+
+    digest = load_with_cautions(folder, town.description, almost_empty, caution=caution)
+    assert any("'N1' of \"area\" and 'N' of \"region\" differ by 2 people" in sentence for sentence in said)
+    assert Workspace(folder).stored("town").digest == digest
+
+
+@pytest.mark.slow
+def test_records_without_slivers_get_no_caution_and_those_under_dp_the_same_one_always(
+    town, private_town, tmp_path, almost_empty
+):
+    said = []
+    ruled = town.description + '\n[[rule]]\nkind = "nested-groups"\nfewer_than = 2\n'
+    load_with_cautions(tmp_path / "plain", ruled, town.records, caution=said.append)
+    load_with_cautions(tmp_path / "dp", private_town.description, almost_empty, caution=said.append)
+    assert said == [LEFT_OUT]
+
+
+def test_a_variable_that_looks_like_an_id_is_asked_about(town, tmp_path):
+    """The household number of a survey: 600 of them for 3,000 people."""
+    count = len(town.records)
+    records = town.records.append_column("household", pa.array([f"h{n % 600}" for n in range(count)]))
+    codes = ", ".join(f'"h{n}"' for n in range(600))
+    text = town.description.replace(
+        "[[hierarchy]]", f'[[variable]]\nname = "household"\ncategories = [{codes}]\n\n[[hierarchy]]', 1
+    )
+    said = []
+    load_with_cautions(tmp_path / "w", text, records, caution=said.append)
+    (asked,) = [sentence for sentence in said if "is it an id?" in sentence]
+    assert asked.startswith("household has 600 categories for 3,000 records: is it an id?")
+
+
+def test_what_looks_wrong_is_asked(town):
+    dataset = parse_dataset(town.description)
+    told = " ".join(description_cautions(replace(dataset, id_column="row number"), 2))
+    assert "no [[rule]]" in told
+    assert "places in the file" in told
+    assert "The file has 2 records" in told
+    ruled = replace(dataset, rules=({"kind": "nested-groups"},))
+    assert list(description_cautions(ruled, 3000)) == []
+    forty = tuple(replace(dataset.variables[2], name=f"v{n}") for n in range(40))
+    many = replace(ruled, variables=forty, hierarchies=(), structural_zeros=(), code_lists=())
+    assert "40 variables make 10,700 tables" in " ".join(description_cautions(many, 3000))
+
+
+def test_what_disappears_is_named(town):
+    before = replace(parse_dataset(town.description), rules=({"kind": "nested-groups"}, {"kind": "x"}))
+    fewer = town.description.replace('{ code = "old", label = "Old" }', "").replace(
+        '"adult", "old"', '"adult"'
+    )
+    fewer = fewer.replace('name = "sex"', 'name = "gender"')
+    after = replace(parse_dataset(fewer), rules=({"kind": "x"},))
+    told = list(disappearing(before, after))
+    assert told[0].startswith("Readers lose 1 variable: sex.")
+    assert "age loses 1 category: old." in told
+    assert told[-1] == "Rules that protected the version before are gone: nested-groups."
+    assert list(disappearing(before, before)) == []
+
+
+PLANNING = CodeList(
+    "planning", "Planning regions", "area", (("P", "Plan", ("N1", "N2", "S1")), ("Q", "Rest", ("S2", "S3")))
+)
+
+BROAD = CodeList("broad", "Broad", "job", (("W", "Work", ("1", "2")),))
+
+
+def test_an_area_that_is_all_but_a_person_of_its_region_is_named(dataset):
+    found = find_slivers(dataset, {"area": {"N1": 500, "N2": 1, "S1": 300, "S2": 300, "S3": 300}})
+    assert len(found) == 1
+    assert found[0].startswith("'N1' of \"area\" and 'N' of \"region\" differ by one person (fewer than 10)")
+
+
+def test_a_group_of_a_code_list_that_is_almost_a_region_is_named(dataset):
+    counts = {"area": {"N1": 500, "N2": 400, "S1": 7, "S2": 300, "S3": 300}}
+    found = find_slivers(replace(dataset, code_lists=(PLANNING,)), counts, 8)
+    assert any("'N' of \"region\" and 'P' of \"planning\" differ by 7 people" in text for text in found)
+    assert any("'S' of \"region\" and 'Q' of \"planning\" differ by 7 people" in text for text in found)
+    assert len(found) == 2
+    assert not find_slivers(replace(dataset, code_lists=(PLANNING,)), counts, 7)
+
+
+def test_a_region_that_is_almost_everybody_is_named(dataset):
+    found = find_slivers(dataset, {"area": {"N1": 500, "N2": 400, "S2": 3}})
+    assert any("'N' of \"region\" and Everybody differ by 3 people" in text for text in found)
+
+
+def test_groups_of_the_same_people_are_no_slivers(dataset):
+    assert not find_slivers(dataset, {"area": {"N1": 500, "S1": 400, "S2": 300}})
+
+
+def test_the_counts_that_it_needs_are_those_of_the_finest_levels_and_of_code_lists(dataset):
+    assert variables_to_count(replace(dataset, code_lists=())) == ("area",)
+    listed = replace(dataset, code_lists=(BROAD,))
+    assert variables_to_count(listed) == ("area", "job")
+    assert not find_slivers(listed, {})
+
+
+def test_people_in_no_group_of_a_code_list_are_in_none(dataset):
+    listed = replace(dataset, code_lists=(BROAD,))
+    found = find_slivers(listed, {"job": {"0": 100, "1": 50, "2": 3}})
+    assert found == (
+        "'1' of \"job\" and 'W' of \"broad\" differ by 3 people (fewer than 10): "
+        "merge one with a neighbour, or declare only one of them.",
+    )
+
+
+@settings(max_examples=80)
+@given(
+    people=st.lists(st.integers(0, 12), min_size=5, max_size=5),
+    fewer_than=st.integers(2, 15),
+)
+def test_it_agrees_with_comparing_every_two_groups(people, fewer_than, dataset):
+    listed = replace(dataset, code_lists=(PLANNING,))
+    codes = dataset.variable("area").codes
+    lists = {"area": {code: np.array([place]) for place, code in enumerate(codes)}}
+    lists |= {
+        level: {group.code: np.array(group.members) for group in groups}
+        for level, groups in groupings(listed, "area").items()
+    }
+    lists["total"] = {"everybody": np.arange(5)}
+    expected = 0
+    names = list(lists)
+    for place, one in enumerate(names):
+        for other in names[place + 1 :]:
+            for a in lists[one].values():
+                for b in lists[other].values():
+                    both = sum(people[i] for i in set(a.tolist()) & set(b.tolist()))
+                    apart = sum(people[i] for i in set(a.tolist()) ^ set(b.tolist()))
+                    expected += both > 0 and 0 < apart < fewer_than
+    assert len(find_slivers(listed, {"area": dict(zip(codes, people, strict=True))}, fewer_than)) == expected

@@ -1,0 +1,104 @@
+"""The note on every table: it says what was done to totals, and promises the same value only where it is kept."""
+
+from dataclasses import replace
+
+import pytest
+
+import discreet
+from discreet.formats import format_by_name
+from discreet.formats.json_stat import json_stat
+from discreet.model.request import request_from_text
+from discreet.release.load_cautions import load_with_cautions
+from discreet.release.notes import DP_NOTES, joint_note, mandatory_note
+from discreet.release.pipeline import release_table
+
+SAME = "The same group of people always shows the same value."
+
+
+@pytest.mark.parametrize("additivity", sorted(DP_NOTES))
+def test_the_question_s_own_way_wins_over_the_dataset_s(dataset, additivity):
+    note = mandatory_note(dataset, additivity)
+    assert (SAME in note) == (additivity == "independent")
+    fitted = replace(dataset, protection=replace(dataset.protection, additivity="fitted"))
+    assert mandatory_note(fitted) == mandatory_note(dataset, "fitted") != mandatory_note(dataset)
+
+
+def test_under_dp_neither_small_amounts_nor_the_same_value_are_claimed(dataset):
+    dp = replace(dataset, protection=replace(dataset.protection, method="dp"))
+    for additivity, words in DP_NOTES.items():
+        note = mandatory_note(dp, additivity)
+        assert words in note
+        assert SAME not in note
+        assert "small amounts" not in note
+
+
+def test_under_dp_totals_are_told_dimension_by_dimension(private_town):
+    """Sums of one margin add up; a total that a margin of its own answers does not, and the note names both."""
+    stored = private_town.load(private_town.folder).stored("town")
+    release = release_table(stored, request_from_text("town", rows=["sex"], columns=["age"]))
+    for axis, dimension in enumerate(release.dimensions):
+        parts = release.noisy.take(range(len(dimension.outputs)), axis).sum(axis)
+        adds_up = bool((parts == release.noisy.take(-1, axis)).all())
+        claimed = release.law.adds_up(axis, dimension.wholes)
+        assert claimed == adds_up
+    sums = [d.label.lower() for a, d in enumerate(release.dimensions) if release.law.adds_up(a, d.wholes)]
+    assert ("are the sums of their parts" in release.notes[0]) == bool(sums)
+
+
+@pytest.mark.slow
+def test_a_table_by_sums_says_so_and_one_by_own_margins_does_not(private_town, tmp_path):
+    text = private_town.description.replace('margins = "own"', 'margins = "sums"')
+    stored = private_town.load(tmp_path / "sums", text).stored("town")
+    asked = request_from_text("town", rows=["sex"], columns=["age"])
+    summed = release_table(stored, asked)
+    own = release_table(private_town.load(private_town.folder).stored("town"), asked)
+    assert "Totals over" in summed.notes[0]
+    assert "are the sums of their parts" in summed.notes[0]
+    assert "Totals are adjusted separately" in own.notes[0]
+    plain = request_from_text("town", rows=["sex"], totals=False)
+    assert "Totals" not in release_table(stored, plain).notes[0]
+
+
+def test_a_total_of_more_people_than_are_shown_says_so_on_every_face(town_workspace):
+    asked = request_from_text("town", rows=["age"], columns=["sex"], groups=["age=child"])
+    release = release_table(town_workspace.stored("town"), asked)
+    assert release.dimensions[0].labels[-1] == "Total (all persons)"
+    assert release.dimensions[1].labels[-1] == "Total"
+    assert release.title.endswith("; totals over age count all persons")
+    assert "also those in none of them" in release.notes[0]
+    assert "Total (all persons)" in format_by_name("csv").write(release).decode()
+    assert json_stat(release)["dimension"]["age"]["category"]["label"]["_T"] == "Total (all persons)"
+    whole = request_from_text("town", rows=["age"], columns=["sex"], groups=["age=child,adult+old"])
+    assert release_table(town_workspace.stored("town"), whole).dimensions[0].labels[-1] == "Total"
+
+
+def test_margins_released_together_say_so():
+    assert "adjusted together" in joint_note()
+    assert joint_note().startswith("Counts in this table have been randomly adjusted to protect")
+
+
+@pytest.mark.slow
+def test_keys_by_description_do_not_say_that_the_same_people_show_the_same_number(town, tmp_path):
+    """Wrong alternative: the sentence of hashed keys, which is false where people are described otherwise."""
+    told = {}
+    for keys in ("hashed", "participants-and-description"):
+        text = town.description.replace('keys = "hashed"', f'keys = "{keys}"')
+        load_with_cautions(tmp_path / keys, text, town.records)
+        table = discreet.open(tmp_path / keys).table("town", rows=["sex"])
+        told[keys] = " ".join((*table.release.notes, *table.release.promise))
+    assert "same group of people" in told["hashed"]
+    assert "same people show" in told["hashed"].lower()
+    assert "same group of people" not in told["participants-and-description"]
+    assert "same people show" not in told["participants-and-description"].lower()
+
+
+@pytest.mark.slow
+def test_a_joint_table_says_that_sums_miss_by_rounding_and_where_noise_is_hidden(joint_workspace):
+    """Wrong alternatives: that totals are adjusted separately; that every table hides noise of cells that cannot occur."""
+    stored = joint_workspace.stored("town")
+    plain = release_table(stored, request_from_text("town", rows=["sex"], columns=["age"])).notes[0]
+    zeros = release_table(stored, request_from_text("town", rows=["age"], columns=["job"])).notes[0]
+    assert "totals are the sums of their parts but for this rounding" in plain
+    assert "separately" not in plain
+    assert "cannot occur" not in plain
+    assert "Totals also hold the noise of cells that cannot occur." in zeros

@@ -1,0 +1,151 @@
+"""Leaks that were tried once and must never work again."""
+
+import json
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+import discreet
+from discreet.errors import (
+    BadData,
+    BadDescription,
+    NestedGroups,
+    SecretUnusable,
+    TableNotReleased,
+    TooManyVariables,
+    WorkspaceUnusable,
+)
+from discreet.model.request import request_from_text
+from discreet.noise.files import read_noise_table, write_noise_table
+from discreet.release.pipeline import release_table
+from discreet.workspace.versions.load_version import load_dataset
+from discreet.workspace.workspace import Workspace
+
+SMALL = """
+[[rule]]
+kind = "minimum-area-size"
+variable = "area"
+least = 1000
+figures = { S3 = 100, N1 = 5000, N2 = 5000, S1 = 5000, S2 = 5000 }
+"""
+
+
+def with_rules(town, rules):
+    return town.description.replace("[protection]\n", f"{rules}\n[protection]\n", 1)
+
+
+def test_fitted_totals_do_not_give_a_withheld_area_away(town, tmp_path):
+    stored = town.load(tmp_path, with_rules(town, SMALL)).stored("town")
+    shown = release_table(stored, request_from_text("town", rows=["area"], columns=["sex"]))
+    assert (shown.status == 1).any()
+    with pytest.raises(TableNotReleased, match="fitted"):
+        release_table(stored, request_from_text("town", rows=["area"], columns=["sex"], additivity="fitted"))
+    interior = release_table(
+        stored, request_from_text("town", rows=["area"], columns=["sex"], additivity="interior")
+    )
+    assert (interior.status[-1] == 1).all()
+
+
+@pytest.mark.slow
+def test_an_edited_version_is_not_served_and_a_load_mends_it(town, tmp_path):
+    workspace = town.load(tmp_path)
+    digest = workspace.stored("town").digest
+    version = tmp_path / "datasets" / "town" / digest
+    noise = read_noise_table(version / "noise.json")
+    write_noise_table(replace(noise, rows=noise.rows[:1]), version / "noise.json")
+    with pytest.raises(WorkspaceUnusable, match="changed after"):
+        Workspace(tmp_path).stored("town")
+    load_dataset(tmp_path, town.description, town.records)
+    assert Workspace(tmp_path).stored("town").protector.noise.rows == noise.rows
+    (version / "dataset.toml").write_text(town.description.replace("hashed", "additive"))
+    with pytest.raises(WorkspaceUnusable, match="changed after"):
+        Workspace(tmp_path).stored("town")
+    (version / "data.duckdb").unlink()
+    load_dataset(tmp_path, town.description, town.records)
+    assert Workspace(tmp_path).stored("town").digest == digest
+
+
+def test_a_hash_taken_out_of_the_noise_file_does_not_help(town, tmp_path):
+    workspace = town.load(tmp_path)
+    path = tmp_path / "datasets" / "town" / workspace.stored("town").digest / "noise.json"
+    document = json.loads(path.read_text())
+    del document["content_sha256"]
+    last = document["rows"][-1]
+    last["values"], last["thresholds"], last["probabilities"] = [0], [document["modulus"]], [1.0]
+    path.write_text(json.dumps(document))
+    with pytest.raises(WorkspaceUnusable):
+        Workspace(tmp_path).stored("town")
+
+
+def test_a_lost_or_foreign_secret_is_never_replaced_in_passing(town, tmp_path):
+    town.load(tmp_path)
+    (tmp_path / "secret").unlink()
+    with pytest.raises(SecretUnusable, match="missing"):
+        load_dataset(tmp_path, town.description, town.records)
+    (tmp_path / "secret").write_bytes(bytes(range(90, 122)))
+    (tmp_path / "secret").chmod(0o600)
+    with pytest.raises(SecretUnusable, match="not the one"):
+        load_dataset(tmp_path, town.description, town.records)
+
+
+def test_a_level_that_a_filter_cuts_is_a_union_like_any_other(town, tmp_path):
+    rule = '[[rule]]\nkind = "nested-groups"\nfewer_than = 2\nfilters = true\n'
+    stored = town.load(tmp_path, with_rules(town, rule)).stored("town")
+    for parts in (
+        {"rows": ["sex"], "filters": ["area=S1,S2"]},
+        {
+            "rows": ["area"],
+            "columns": ["sex"],
+            "filters": ["area=S1,S2"],
+            "levels": ["area=region"],
+            "totals": False,
+        },
+    ):
+        with pytest.raises(NestedGroups):
+            release_table(stored, request_from_text("town", **parts))
+
+
+def test_noise_that_changes_nothing_and_keys_that_hardly_differ_are_refused(tmp_path):
+    import pandas as pd
+
+    rng = np.random.default_rng(1)
+    frame = pd.DataFrame({"id": range(2000), "sex": rng.choice(["1", "2"], 2000), "key": 0})
+    variable = '[[variable]]\nname = "sex"\ncategories = ["1", "2"]\n'
+    text = 'id = "d"\nlabel = "D"\nid_column = "id"\n{}' + variable + '[protection]\nkeys = "additive"\n'
+    with pytest.raises(BadData, match="hardly differ"):
+        load_dataset(tmp_path / "keys", text.format('key_column = "key"\n'), frame)
+    one = discreet.noise.maxent(D=1, V=0.5)
+    write_noise_table(replace(one, rows=one.rows[:1]), tmp_path / "noise.json")
+    (tmp_path / "dataset.toml").write_text(text.format("") + '[protection.noise]\nfile = "noise.json"\n')
+    with pytest.raises(BadDescription, match="changes no count"):
+        discreet.load(tmp_path / "w", tmp_path / "dataset.toml", frame)
+
+
+SURVEY = '[survey]\nform = "{form}"\nsample_size = 3000\npopulation_size = 6000\nlargest_weight = 2\n{more}'
+
+
+def weighted_town(town, form, more="", rules=""):
+    text = with_rules(town, rules).replace(
+        'id_column = "person"', 'id_column = "person"\nweight_column = "w"', 1
+    )
+    return text.replace("[protection]\n", SURVEY.format(form=form, more=more) + "[protection]\n", 1)
+
+
+def with_weights(records):
+    return records.append_column("w", [[2.0] * len(records)])
+
+
+def test_strata_that_are_areas_do_not_go_with_withheld_areas(town, tmp_path):
+    strata = 'stratum = "area"\nstratum_weights = { N1 = 2, N2 = 2, S1 = 2, S2 = 2, S3 = 2 }\n'
+    with pytest.raises(BadDescription, match="level of the geography"):
+        load_dataset(tmp_path / "a", weighted_town(town, "public-strata", strata), with_weights(town.records))
+
+
+def test_the_strata_of_a_weighted_table_count_as_a_variable(town, tmp_path):
+    strata = 'stratum = "sex"\nstratum_weights = { 1 = 2, 2 = 2 }\n'
+    text = weighted_town(town, "public-strata", strata).replace("max_variables = 3", "max_variables = 2")
+    stored = town.load(tmp_path, text, with_weights(town.records)).stored("town")
+    release_table(stored, request_from_text("town", rows=["age"], measure="weighted"))
+    with pytest.raises(TooManyVariables):
+        release_table(stored, request_from_text("town", rows=["age"], columns=["job"], measure="weighted"))

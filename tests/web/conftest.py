@@ -1,0 +1,277 @@
+"""A small workspace for the web face, one dataset of it with hostile labels; a client; watched engines."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from html.parser import HTMLParser
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pytest
+from fastapi.testclient import TestClient
+
+from discreet.release.dataset_registry import DatasetRegistry
+from discreet.web.app import create_app
+from discreet.workspace.options import Options, read_options
+from discreet.workspace.versions.load_version import load_dataset
+from discreet.workspace.workspace import Workspace
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    import pandas as pd
+
+DISTRICTS = 48
+
+AGES = ("0-14", "15-64", "65+")
+
+HOSTILE = {
+    "a,b": "<script>alert('label')</script>",
+    "c+d=e": '"><img src=x onerror=alert(1)>',
+    "=1+1": "=cmd|' /C calc'!A0",
+    "x\\y": "nul \x00 and bell \x07",
+    "<b>": "\u202eright to left\u2069\u2069",
+}
+
+HOSTILE_LABEL = "<b>Hostile</b> & \u202elabels"
+
+HOSTILE_SOURCE = '"/><script>source()</script>'
+
+
+def people_description() -> str:
+    """Geography, four other variables and a structural zero."""
+    regions = [{"code": f"R{r}", "label": name} for r, name in ((1, "North"), (2, "South"))]
+    districts = [
+        {"code": f"D{d:02}", "label": f"District {d}", "parent": f"R{1 + d % 2}"}
+        for d in range(1, DISTRICTS + 1)
+    ]
+    variables = {
+        "region": ("Region", regions),
+        "district": ("District", districts),
+        "sex": ("Sex", [{"code": "1", "label": "Male"}, {"code": "2", "label": "Female"}]),
+        "age": ("Age", [{"code": age, "label": f"{age} years"} for age in AGES]),
+        "job": (
+            "Job",
+            [{"code": c, "label": label} for c, label in (("1", "None"), ("2", "Farm"), ("3", "Office"))],
+        ),
+        "origin": ("Country of birth", [{"code": str(c), "label": f"Country {c}"} for c in range(1, 5)]),
+    }
+    blocks = "".join(_variable(name, label, categories) for name, (label, categories) in variables.items())
+    return f"""
+id = "people"
+label = "People of Smallville"
+description = "A test of everything."
+source = "Smallville Statistics"
+version = "7"
+reference_date = "2026-01-01"
+unit = "persons"
+population = "All residents"
+id_column = "person"
+{blocks}
+[[hierarchy]]
+name = "place"
+label = "Place"
+levels = ["region", "district"]
+geography = true
+[[structural_zero]]
+label = "Children have no job"
+where = {{ age = ["0-14"], job = ["2", "3"] }}
+[protection]
+max_cells = 5000
+"""
+
+
+def people_records(count: int = 617) -> pd.DataFrame:
+    """Records from a seed."""
+    import pandas as pd
+
+    random = np.random.default_rng(20260101)
+    weight = np.tile([1.0, 1.7], DISTRICTS // 2)
+    district = random.choice(np.arange(1, DISTRICTS + 1), count, p=weight / weight.sum())
+    age = random.choice(AGES, count, p=[0.2, 0.6, 0.2])
+    job = np.where(age == "0-14", "1", random.choice(["1", "2", "3"], count))
+    return pd.DataFrame(
+        {
+            "person": [f"p{number}" for number in range(count)],
+            "region": [f"R{1 + d % 2}" for d in district],
+            "district": [f"D{d:02}" for d in district],
+            "sex": random.choice(["1", "2"], count, p=[0.45, 0.55]),
+            "age": age,
+            "job": job,
+            "origin": random.choice(["1", "2", "3", "4"], count),
+        }
+    )
+
+
+def hostile_description() -> str:
+    """Labels and codes that would like to be HTML, a formula, a control or a change of direction."""
+    categories = [{"code": code, "label": label} for code, label in HOSTILE.items()]
+    plain = [{"code": "1", "label": "One"}, {"code": "2", "label": "Two"}]
+    return f"""
+id = "hostile"
+label = {_text(HOSTILE_LABEL)}
+source = {_text(HOSTILE_SOURCE)}
+unit = {_text("<i>things</i>")}
+id_column = "id"
+{_variable("bad", "</title><script>alert(2)</script>", categories)}
+{_variable("good", "Good", plain)}
+"""
+
+
+def hostile_records(count: int = 300) -> pd.DataFrame:
+    """A few of each."""
+    import pandas as pd
+
+    random = np.random.default_rng(7)
+    return pd.DataFrame(
+        {
+            "id": [str(number) for number in range(count)],
+            "bad": random.choice(np.array(list(HOSTILE), dtype=object), count),
+            "good": random.choice(["1", "2"], count),
+        }
+    )
+
+
+def _variable(name: str, label: str, categories: list[dict[str, str]]) -> str:
+    lines = ["{ " + ", ".join(f"{key} = {_text(text)}" for key, text in c.items()) + " }" for c in categories]
+    return f"[[variable]]\nname = {_text(name)}\nlabel = {_text(label)}\ncategories = [{', '.join(lines)}]\n"
+
+
+def _text(text: str) -> str:
+    """A TOML string: JSON writes it the same way."""
+    return json.dumps(text)
+
+
+@pytest.fixture(scope="session")
+def small_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The workspace on disk; tests that change it copy it first."""
+    folder = tmp_path_factory.mktemp("small")
+    load_dataset(folder, people_description(), people_records())
+    load_dataset(folder, hostile_description(), hostile_records())
+    return folder
+
+
+@pytest.fixture(scope="session")
+def small_workspace(small_folder: Path) -> Workspace:
+    return Workspace(small_folder, threads=1)
+
+
+@pytest.fixture(scope="session")
+def small_settings(small_folder: Path) -> Options:
+    return read_options(small_folder, page_cells=1000)
+
+
+class CountingEngine:
+    """An engine that counts how often it is asked."""
+
+    def __init__(self, engine):
+        self.engine = engine
+        self.calls = 0
+
+    def aggregate(self, query):
+        self.calls += 1
+        return self.engine.aggregate(query)
+
+    def close(self):
+        self.engine.close()
+
+
+class WatchedWorkspace:
+    """A workspace whose stored datasets are changed on the way out."""
+
+    def __init__(self, workspace, **changes):
+        self.workspace = workspace
+        self.changes = changes
+        self.engines = {name: CountingEngine(workspace.stored(name).engine) for name in workspace.ids()}
+
+    def ids(self):
+        return self.workspace.ids()
+
+    def has(self, dataset_id):
+        return self.workspace.has(dataset_id)
+
+    def stored(self, dataset_id, version=""):
+        stored = self.workspace.stored(dataset_id, version)
+        return replace(stored, engine=self.engines[dataset_id], **self.changes)
+
+    def versions(self, dataset_id):
+        return self.workspace.versions(dataset_id)
+
+    def asker(self, key):
+        return None
+
+    def mark(self, dataset_id):
+        return self.workspace.mark(dataset_id)
+
+
+@pytest.fixture
+def watch():
+    """A workspace whose engines count how often they are asked."""
+    return WatchedWorkspace
+
+
+@pytest.fixture(scope="session")
+def client(small_workspace, small_settings):
+    return TestClient(create_app(DatasetRegistry(small_workspace), small_settings))
+
+
+@pytest.fixture
+def watched(small_workspace):
+    return WatchedWorkspace(small_workspace)
+
+
+@pytest.fixture
+def watched_client(watched, small_settings):
+    return TestClient(create_app(DatasetRegistry(watched), small_settings))
+
+
+class Page(HTMLParser):
+    """A page as a list of elements, with the text inside each, and a check that every tag is closed."""
+
+    VOID = frozenset({"meta", "link", "img", "input", "br", "hr"})
+
+    def __init__(self, response):
+        super().__init__()
+        self.elements = []
+        self.open = []
+        self.feed(response.text)
+        self.close()
+        assert not self.open, self.open
+
+    def handle_starttag(self, tag, attributes):
+        element = {"tag": tag, "text": "", **dict(attributes)}
+        self.elements.append(element)
+        if tag not in self.VOID:
+            self.open.append(element)
+
+    def handle_endtag(self, tag):
+        assert self.open.pop()["tag"] == tag
+
+    def handle_data(self, data):
+        for element in self.open:
+            element["text"] += data
+
+    def all(self, tag, **attributes):
+        names = {name.rstrip("_"): value for name, value in attributes.items()}
+        return [e for e in self.elements if e["tag"] == tag and all(e.get(k) == v for k, v in names.items())]
+
+    def texts(self, tag, **attributes):
+        return [" ".join(element["text"].split()) for element in self.all(tag, **attributes)]
+
+
+class BrokenWorkspace:
+    def __init__(self, exception):
+        self.exception = exception
+
+    def mark(self, dataset_id):
+        return dataset_id
+
+    def ids(self):
+        return ["people"]
+
+    def has(self, dataset_id):
+        return dataset_id == "people"
+
+    def stored(self, dataset_id, version=""):
+        raise self.exception

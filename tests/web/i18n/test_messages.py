@@ -1,0 +1,96 @@
+"""What pages say: in the language of the reader, with its numbers, lists and plurals."""
+
+import pytest
+from babel import Locale
+from babel.numbers import format_decimal
+
+from discreet.model.messages.text import Label, join_sentences, message, plural_message
+from discreet.web.i18n.messages import (
+    REQUEST_LANGUAGE,
+    Language,
+    RequestLanguage,
+    display_date,
+    display_number,
+    gettext,
+    languages,
+    localise,
+    ngettext,
+)
+
+
+@pytest.fixture
+def german(monkeypatch):
+    """A small catalogue, and a reader of it."""
+    entries = {
+        "{cells:,} cells by {names:lower}": "{cells:,} Zellen nach {names:lower}",
+        "All.": "Alle.",
+        "{count} cell": "{count} Zelle",
+        "{count} cells": "{count} Zellen",
+    }
+
+    class Catalogue:
+        def gettext(self, text):
+            return entries.get(text, text)
+
+        def ngettext(self, one, many, count):
+            return self.gettext(one if count == 1 else many)
+
+    token = REQUEST_LANGUAGE.set(RequestLanguage(Language("de", Locale("de"), Catalogue())))
+    yield
+    REQUEST_LANGUAGE.reset(token)
+
+
+def test_a_text_holds_its_values_and_braces_of_a_text_without_values_stay():
+    assert gettext("{rows} by {columns}", rows="Sex", columns="{age}") == "Sex by {age}"
+    assert gettext("{not a value}") == "{not a value}"
+
+
+def test_a_number_chooses_the_form():
+    assert ngettext("{count} area of {name}", "{count} areas of {name}", 1, name="R") == "1 area of R"
+    assert ngettext("{count} area of {name}", "{count} areas of {name}", 0, name="R") == "0 areas of R"
+
+
+def test_a_sentence_of_the_core_is_said_in_the_language_and_stays_english_as_text(german):
+    names = (Label("Sex", {"de": "Geschlecht"}), Label("Age", {"fr": "Âge"}))
+    sentence = message("{cells:,} cells by {names:lower}", cells=3600, names=names)
+    assert gettext(sentence) == "3.600 Zellen nach Geschlecht und Age"  # nouns keep their capitals in German
+    assert sentence == "3,600 cells by sex and age"
+    assert gettext("{names:either}", names=("a", "b", "c")) == "a, b oder c"
+    assert (
+        gettext(join_sentences([message("All."), plural_message("{count} cell", "{count} cells", 1)]))
+        == "Alle. 1 Zelle"
+    )
+    assert gettext("Not in the catalogue.") == "Not in the catalogue."
+
+
+def test_only_what_was_told_is_translated(german):
+    assert localise("All.") == "All."  # a label of a dataset is never looked up in a catalogue
+    assert localise(7) == 7
+    assert localise(message("All.")) == "Alle."
+
+
+@pytest.mark.parametrize("name", ["en_GB", "de", "fr", "hi", "ar", "sv"])
+def test_numbers_are_those_of_babel(name):
+    """Numbers of a large table are written by a replacement of separators; Babel is slow and surely right."""
+    locale = Locale.parse(name)
+    token = REQUEST_LANGUAGE.set(RequestLanguage(Language(name, locale, None)))
+    try:
+        for value in (0, 7, -1234, 1_234_567, 123_456_789, 0.5, -1234.75):
+            slow = format_decimal(value, locale=locale, numbering_system="latn", decimal_quantization=False)
+            digits = slow.replace("-", "−").replace("\u200e", "")
+            assert display_number(value).replace("\u200e", "").replace("−−", "−") == digits
+    finally:
+        REQUEST_LANGUAGE.reset(token)
+
+
+def test_the_days_of_a_language(german):
+    assert (display_date("2026-03-01"), display_date("Frühling"), display_number(-1234)) == (
+        "1. März 2026",
+        "Frühling",
+        "−1.234",
+    )
+
+
+def test_every_file_of_the_catalogues_is_a_language():
+    assert list(languages()) == ["en", "de"]
+    assert (languages()["de"].name, languages()["de"].direction) == ("Deutsch", "ltr")

@@ -1,0 +1,188 @@
+"""What a reader who builds does to a table, as values.
+
+Topics, definitions, chips and their menus.
+
+The form of a page: filled in from the address, and sent as the clean permalink.
+"""
+
+import itertools
+from urllib.parse import parse_qsl, urlsplit
+
+from discreet.model.dataset import Dataset
+from discreet.model.request import TableRequest
+from discreet.model.variable import Category, Hierarchy, Variable
+from discreet.web.pages.builder import (
+    extend_groups,
+    place_variable,
+    remove_groups,
+    remove_variable,
+    set_filter,
+    set_groups,
+    set_levels,
+    shelves,
+    swap_axes,
+)
+
+from ..conftest import Page
+
+ASKED = TableRequest(
+    "people", ("age", "district"), ("sex",), filters=(("age!", ("1",)), ("sex", ("1",))), levels=(("district", ("region",)),)
+)  # fmt: skip
+
+
+def test_a_variable_stands_once_wherever_it_is_put():
+    assert place_variable(ASKED, "sex", "rows", 0).variables == ("sex", "age", "district")
+    assert place_variable(ASKED, "job", "layers").layers == ("job",)
+
+
+def test_who_leaves_the_table_takes_groups_and_levels_along_and_leaves_the_filter():
+    """A level of a variable that is not in the table would be refused."""
+    left = remove_variable(ASKED, "district")
+    assert (left.rows, left.levels, left.filters) == (("age",), (), ASKED.filters)
+    grouped = set_groups(ASKED, "age", ((("1", "2"), "Young"),))
+    assert "group" not in dict(remove_variable(grouped, "age").to_query())
+
+
+def test_groups_levels_and_filters_are_changed_for_one_variable_alone():
+    grouped = set_groups(ASKED, "district", ((("1", "2"), "Both"), (("3",), "")))
+    assert (grouped.levels, grouped.group_lines()) == ((), ["district=Both:1+2,3"])
+    assert remove_groups(grouped, "district").group_lines() == []
+    assert set_levels(ASKED, "district", ()).levels == ()
+    assert set_filter(ASKED, "age", ("2",)).filters == (("sex", ("1",)), ("age", ("2",)))
+    assert swap_axes(ASKED).columns == ASKED.rows
+
+
+def test_a_category_leaves_the_group_in_which_it_was():
+    shown = ((("1", "2"), "Young"), (("3",), ""))
+    assert extend_groups(shown, ["2", "3"], "Others") == ((("2", "3"), "Others"), (("1",), "Young"))
+
+
+TWO = (Category("1", "One", "a"), Category("2", "Two", "a"))
+TOWN = Dataset(
+    "town",
+    "Town",
+    (
+        Variable("job", "Job", TWO, topic="Work", description="What people do."),
+        Variable("area", "Area", TWO),
+        Variable("region", "Region", (Category("a", "All"),)),
+        Variable("sex", "Sex", TWO),
+        Variable("trade", "Trade", TWO, topic="Work"),
+    ),
+    "id",
+    hierarchies=(Hierarchy("places", "Places", ("region", "area"), geography=True),),
+)
+
+
+def test_variables_stand_under_their_topics_places_first():
+    drawn = shelves(TOWN, TableRequest("town", ("sex",)))
+    topics = {topic: [entry.variable.name for entry in entries] for topic, entries in drawn.topics}
+    assert topics == {"Geography": ["area", "region"], "Work": ["job", "trade"], "Other": ["sex"]}
+    assert list(topics) == ["Geography", "Work", "Other"]
+
+
+def test_a_chip_offers_every_other_place_and_level_and_the_only_one_cannot_be_removed():
+    (rows, columns, _), alone = shelves(TOWN, TableRequest("town", ("area",))).axes, ""
+    assert rows.chips[0].remove == alone
+    assert [chip.chosen for chip in columns.chips] == [""]
+    moves = {move.label: move.href for move in rows.chips[0].moves}
+    assert moves["Move to columns"] == "/datasets/town?columns=area"
+    assert moves["Show by: Region, with parts"] == "/datasets/town?rows=area&levels=area=region,area"
+
+
+def test_links_keep_the_view_and_the_version():
+    drawn = shelves(TOWN, TableRequest("town", ("sex",)), [("percent", "row"), ("version", "7")])
+    assert drawn.swap == "/datasets/town?columns=sex&percent=row&version=7"
+
+
+def test_only_choices_that_lead_to_an_offered_table_are_shown():
+    """Of sex x job and trade alone: nothing leads to region, to a filter or to another level; trade leads away."""
+    offered = [TableRequest("town", ("sex",), ("job",)), TableRequest("town", ("trade",))]
+
+    def offer(wanted):
+        same = [t for t in offered if set(wanted.variables) <= set(t.variables) and wanted.filters == ()]
+        if not same or set(wanted.variables) == set(same[0].variables):
+            return wanted if same else None
+        return same[0]
+
+    drawn = shelves(TOWN, TableRequest("town", ("sex",), ("job",)), offer=offer)
+    entries = {entry.variable.name: entry for _, found in drawn.topics for entry in found}
+    assert entries.keys() == {"sex", "job", "trade"}
+    assert (entries["trade"].add.label, entries["trade"].add.href, entries["trade"].places) == (
+        "Show a table with it",
+        "/datasets/town?rows=trade",
+        (),
+    )
+    chips = [chip for shelf in drawn.axes for chip in shelf.chips if chip.chosen]
+    assert [(chip.pick, chip.remove) for chip in chips] == [("", ""), ("", "")]
+    assert drawn.swap == "/datasets/town?rows=job&columns=sex"
+    assert not drawn.filters
+    everything = shelves(TOWN, TableRequest("town", ("sex",), ("job",)))
+    assert everything.filters
+    assert all(chip.pick and chip.remove for shelf in everything.axes for chip in shelf.chips if chip.chosen)
+
+
+def chosen(page):
+    """What each select shows, in order."""
+    position = [i for i, e in enumerate(page.elements) if e["tag"] == "select"] + [len(page.elements)]
+    return [
+        next((e["value"] for e in page.elements[a:b] if e["tag"] == "option" and "selected" in e), "")
+        for a, b in itertools.pairwise(position)
+    ]
+
+
+def hidden(page):
+    """What the form sends beside its fields."""
+    return [(e["name"], e["value"]) for e in page.all("input", type="hidden")]
+
+
+def test_the_form_is_filled_in_from_the_address(client):
+    query = "rows=age&columns=sex&layers=region&filter=origin=2,3&group=age=0-14%2B15-64&totals=no"
+    page = Page(client.get(f"/datasets/people?{query}"))
+    assert chosen(page) == ["age", "", "sex", "", "region", "", "", "", "region=R1"]
+    assert hidden(page)[:2] == [("filter", "origin=2,3"), ("group", "age=0-14+15-64")]
+    ticked = [e["value"] for e in page.all("input", type="checkbox") if "checked" in e]
+    assert ticked == ["no"]
+
+
+def test_what_the_form_sends_becomes_the_clean_permalink(client):
+    sent = [
+        ("rows", "sex"), ("rows", ""), ("columns", "age"), ("columns", ""), ("layers", ""),
+        ("filter", "origin=3"), ("filter", "origin=2"), ("filter.district", "D01, district 2"), ("search", "d"),
+        ("group", "job=1+2"), ("levels", "district=region"),
+    ]  # fmt: skip
+    response = client.get("/datasets/people", params=sent, follow_redirects=False)
+    assert (response.status_code, response.headers["cache-control"]) == (303, "no-store")
+    target = urlsplit(response.headers["location"])
+    assert (target.path, target.fragment) == ("/datasets/people", "table")
+    assert parse_qsl(target.query) == [
+        ("rows", "sex"), ("columns", "age"), ("filter", "district=D01,D02"), ("filter", "origin=2,3"),
+    ]  # fmt: skip
+    page = Page(client.get(response.headers["location"]))
+    assert "District: District 1, District 2" in page.texts("a", id="only-district")
+
+
+def test_a_form_with_nothing_chosen_shows_the_default_table(client):
+    response = client.get("/datasets/people?rows=&columns=&layers=", follow_redirects=False)
+    assert response.headers["location"] == "/datasets/people?rows=age&columns=sex#table"
+
+
+def test_a_mistyped_line_of_codes_is_kept_to_be_mended(client):
+    page = Page(client.get("/datasets/people?rows=sex&filter.district=D01,D99"))
+    assert page.texts("a", id="only-district") == ["District: D01, D99"]
+    picker = Page(client.get(page.all("a", id="only-district")[0]["href"]))
+    assert [e["value"] for e in picker.all("input", type="checkbox") if "checked" in e] == ["district=D01"]
+    assert "D99" in picker.texts("p", role="alert")[0]
+
+
+def test_a_hostile_category_can_be_filtered_by_its_box(client):
+    page = Page(client.get("/datasets/hostile/variables/bad?rows=good"))
+    box = next(e["value"] for e in page.all("input", type="checkbox") if e["value"].startswith("bad=a"))
+    filtered = Page(client.get("/datasets/hostile", params={"rows": "good", "filter": box}))
+    assert hidden(filtered) == [("filter", box)]
+
+
+def test_of_a_wrong_address_as_much_is_kept_as_can_be_read(client):
+    """A form that fell back to the default table would lose the reader's choice."""
+    page = Page(client.get("/datasets/people?rows=job,nothing&columns=sex%5C&filter=age&filter=origin=2"))
+    assert chosen(page)[:2] == ["job", ""]
+    assert hidden(page) == [("filter", "origin=2")]

@@ -1,0 +1,86 @@
+"""The methodology over HTTP and as a page: one document, hostile labels stay text, copies are told by their tag."""
+
+import json
+
+import pytest
+from fastapi.testclient import TestClient
+
+from discreet.noise.files import content_hash, from_document
+from discreet.release.dataset_registry import DatasetRegistry
+from discreet.web.app import create_app
+from discreet.web.pages.methodology_page import methodology_html
+from discreet.workspace.options import read_options
+from discreet.workspace.workspace import Workspace
+
+from ..conftest import HOSTILE_SOURCE, Page
+
+
+def test_the_api_gives_the_document_of_the_doors(client, small_workspace):
+    answer = client.get("/api/datasets/people/methodology")
+    assert answer.json() == DatasetRegistry(small_workspace).methodology("people")
+    again = client.get("/api/datasets/people/methodology", headers={"if-none-match": answer.headers["etag"]})
+    assert again.status_code == 304
+
+
+def test_the_noise_is_a_file_with_the_hash_of_the_document(client):
+    told = client.get("/api/datasets/people/methodology").json()["noise"]
+    answer = client.get(told["href"])
+    assert answer.headers["content-disposition"] == 'attachment; filename="people-noise.json"'
+    assert content_hash(from_document(answer.json())) == told["sha256"] == answer.json()["content_sha256"]
+
+
+def test_below_a_path_the_noise_is_found_below_it(small_workspace, small_folder):
+    options = read_options(small_folder, public_url="https://x.org/tables")
+    client = TestClient(create_app(DatasetRegistry(small_workspace), options), base_url="https://x.org")
+    told = client.get("/tables/api/datasets/people/methodology").json()["noise"]["href"]
+    assert told.startswith("/tables/api/datasets/people/noise?version=")
+    assert client.get(told).json()["content_sha256"]
+
+
+def test_the_page_tells_all_of_it_and_is_linked_from_the_table(client, small_workspace):
+    page = Page(client.get("/datasets/people/methodology"))
+    document = DatasetRegistry(small_workspace).methodology("people")
+    text = " ".join(page.texts("main", id="main"))
+    for sentence in (*document["mechanism"]["sentences"], *document["limits"], document["citation"]):
+        assert " ".join(sentence.split()) in text
+    assert [each["code"] for each in document["rules"]] == page.texts("th", scope="row")[2:5]
+    assert page.all("a", href=document["noise"]["href"])
+    table = Page(client.get("/datasets/people?rows=sex"))
+    assert table.all("a", href="/datasets/people/methodology")
+
+
+def test_hostile_labels_are_text(client):
+    page = client.get("/datasets/hostile/methodology")
+    assert page.status_code == 200
+    assert [script["text"] for script in Page(page).all("script")] == [""]
+    assert HOSTILE_SOURCE not in page.text
+
+
+def test_a_page_in_one_file_asks_for_nothing(small_workspace):
+    doors = DatasetRegistry(small_workspace)
+    text = methodology_html(doors.methodology("people"), doors.door("people").dataset)
+    assert "<style>" in text
+    for foreign in ("<script", "<link", "src=", "href=", "url("):
+        assert foreign not in text, foreign
+
+
+@pytest.mark.parametrize("path", ["/api/datasets/people/methodology", "/api/datasets/people/noise"])
+def test_versions_are_named_and_strangers_refused(client, small_workspace, path):
+    digest = small_workspace.stored("people").digest
+    assert client.get(path, params={"version": digest[:8]}).content == client.get(path).content
+    refused = client.get(path, params={"version": "0" * 8})
+    assert (refused.status_code, refused.json()["code"]) == (404, "unknown-version")
+    assert client.get(path, params={"versoin": digest}).status_code == 400
+    assert client.get(path.replace("people", "nobody")).status_code == 404
+    assert json.loads(client.get("/openapi.json").text)["paths"][path.replace("people", "{dataset_id}")]
+
+
+def test_the_tables_of_a_budget_have_the_labels_of_their_variables(private_folder):
+    doors = DatasetRegistry(Workspace(private_folder))
+    client = TestClient(create_app(doors, read_options(private_folder)))
+    name = doors.ids()[0]
+    dataset = doors.door(name).dataset
+    rows = [cell["text"] for cell in Page(client.get(f"/datasets/{name}/methodology")).all("th")]
+    for table in client.get(f"/api/datasets/{name}/methodology").json()["budget"]["tables"]:
+        labels = " × ".join(dataset.variable(each).label for each in table["variables"])
+        assert (labels or "Grand total") in rows

@@ -1,0 +1,167 @@
+"""A search finds names, codes, ranges, levels and forms; a slow, obvious one agrees.
+
+Categories are found by name, code, range and level, chosen, inverted and grouped; the list is bounded.
+
+The verdict and the picker over HTTP.
+"""
+
+import random
+
+import pytest
+from starlette.datastructures import QueryParams
+from tests.server.conftest import Page
+
+from discreet.errors import BadRequest
+from discreet.model.request import TableRequest, canonical
+from discreet.web.pages.picker import (
+    MOST_LISTED,
+    add_group,
+    coarser_groups,
+    find_categories,
+    label_of,
+    picker,
+    places_of,
+)
+
+from ..builder.land import AREAS, LAND
+
+
+def codes(name, search, within=""):
+    return [LAND.variable(name).codes[place] for place in find_categories(LAND, name, search, within)[0]]
+
+
+def test_names_codes_ranges_levels_and_forms_are_found():
+    assert codes("area", "PLACE 1234") == ["A1234"]
+    assert codes("area", "a0007") == ["A0007"]
+    assert codes("age", "25..34") == ["25-29", "30-34"]
+    assert len(codes("area", "region:R1")) == 1000
+    assert len(codes("area", "A000?")) == 10
+    places, problem = find_categories(LAND, "age", "27..34", "")
+    assert (places, "lies inside the category" in problem) == ([], True)
+
+
+def test_the_index_finds_what_a_slow_search_finds():
+    choose = random.Random(7)
+    for _ in range(30):
+        number, region = str(choose.randrange(100)), choose.randrange(3)
+        slow = [a.code for a in AREAS if a.parent == f"R{region}" and (number in a.label or number in a.code)]
+        assert codes("area", number, f"region:R{region}") == slow
+
+
+def test_coarser_levels_stand_above_and_hold_their_categories():
+    assert [(each.item, each.size) for each in coarser_groups(LAND, "area", "", "")] == [
+        (f"region:R{r}", 1000) for r in range(3)
+    ]
+    assert [each.label for each in coarser_groups(LAND, "area", "ion 2", "")] == ["Region 2"]
+    assert coarser_groups(LAND, "area", "", "region:R2") == ()
+    assert label_of(LAND, "area", "region:R2") == "Region 2"
+    assert places_of(LAND, "area", "nowhere") == ()
+
+
+def opened(name, filters=(), groups=(), **query):
+    request = TableRequest("land", ("age",), filters=filters, groups=groups)
+    return picker(LAND, name, canonical(request, LAND), QueryParams(query), ())
+
+
+def codes_picker(found):
+    return [line.code for line in found.lines]
+
+
+def test_the_list_is_bounded_and_all_none_and_invert_mean_every_match():
+    """Buttons that meant the listed ones only would choose 200 of 1,000."""
+    found = opened("area", search="region:R1", do="all")
+    assert (len(found.lines), found.matches, found.chosen) == (MOST_LISTED, 1000, 1000)
+    assert found.unlisted.count(",") == 799
+    inverted = opened("area", filters=(("area", ("A0000..A0004",)),), do="invert")
+    assert (inverted.chosen, inverted.unlisted) == (2995, "A0200..A2999")
+    assert opened("area", filters=(("area", ("A0000..A0004",)),), do="none").chosen == 0
+    assert len(opened("area", list="all").lines) == 3000
+
+
+def test_all_areas_of_a_region_are_added_or_looked_into_at_once():
+    found = opened("area")
+    assert [(above.item, above.size) for above in found.above] == [(f"region:R{r}", 1000) for r in range(3)]
+    assert opened("area", add="region:R2").chosen == 1000
+    inside = opened("area", within="region:R2")
+    assert (inside.matches, inside.lines[0].above, inside.within[1]) == (1000, "Region 2", "Region 2")
+
+
+def test_chosen_categories_become_a_group_and_the_others_stay():
+    request = TableRequest("land", ("age",), filters=(("age", ("0-4", "5-9")),))
+    made = canonical(add_group(LAND, "age", request, QueryParams({"group_name": "Young"})), LAND)
+    assert made.filters == ()
+    assert made.group_lines()[0].startswith("age=Young:0-4+5-9,10-14,15-19")
+    again = opened("age", groups=(("age", (("Young:0-4", "5-9"), ("10-14", "15-19"))),))
+    assert [group.label for group in again.groups] == ["Young", "10 to 14 + 15 to 19"]
+    assert again.groups[1].ungroup.endswith("group=age=Young%3A0-4%2B5-9,10-14,15-19")
+    with pytest.raises(BadRequest, match="needs categories"):
+        add_group(LAND, "age", TableRequest("land", ("age",)), QueryParams({}))
+
+
+def test_areas_are_not_grouped_and_what_is_not_in_the_table_neither():
+    assert opened("age").can_group
+    assert not opened("area").can_group
+
+
+def test_the_verdict_alone_counts_nothing_and_is_not_kept(watched, watched_client):
+    response = watched_client.get("/datasets/people/verdict?rows=district&columns=sex")
+    assert response.headers["cache-control"] == "no-store"
+    assert "<strong>147 cells</strong>, all 48 areas are available" in response.text
+    refused = watched_client.get("/datasets/people/verdict?rows=sex,age,job,origin")
+    assert refused.status_code == 200
+    assert (
+        next(e["href"] for e in Page(refused).all("a", class_="button"))
+        == "/datasets/people?rows=sex,age,job"
+    )
+    assert "colour" in watched_client.get("/datasets/people/verdict?colour=red").text
+    assert watched.engines["people"].calls == 0
+
+
+def test_a_picker_without_scripts_searches_and_keeps_what_was_ticked(client):
+    query = [
+        ("rows", "sex"),
+        ("filter", "district=D01"),
+        ("filter.district", "D02"),
+        ("search", "district 3"),
+    ]
+    page = Page(client.get("/datasets/people/variables/district", params=query))
+    assert [e["value"] for e in page.all("input", type="hidden")] == ["sex", "D01,D02"]
+    assert page.texts("code")[0] == "D03"
+    sent = [
+        ("rows", "sex"),
+        ("filter.district", "D01,D02"),
+        ("search", "district 3"),
+        ("filter", "district=D03"),
+    ]
+    shown = client.get("/datasets/people", params=sent, follow_redirects=False)
+    assert shown.headers["location"] == "/datasets/people?rows=sex&filter=district=D01,D02,D03#table"
+
+
+def test_a_group_leads_to_its_table_and_a_wrong_name_back_to_the_picker(client):
+    query = [("rows", "age"), ("filter", "age=0-14"), ("filter", "age=15-64"), ("do", "group")]
+    made = client.get(
+        "/datasets/people/variables/age", params=[*query, ("group_name", "Below 65")], follow_redirects=False
+    )
+    assert (made.status_code, made.headers["location"]) == (
+        303,
+        "/datasets/people?rows=age&group=age=Below+65%3A0-14%2B15-64,65%2B".replace("65%2B", "65%5C%2B"),
+    )
+    wrong = client.get("/datasets/people/variables/age", params=[*query, ("group_name", "Total")])
+    assert (wrong.status_code, "cannot be called" in wrong.text) == (200, True)
+    empty = client.get("/datasets/people/variables/age?rows=age&do=group")
+    assert "A group needs categories." in empty.text
+
+
+def test_hostile_labels_stay_text_in_the_picker_and_in_the_verdict(client):
+    page = Page(client.get("/datasets/hostile/variables/bad?rows=bad&group=bad=%3Cscript%3E:1"))
+    assert not [e for e in page.all("script") if "src" not in e]
+    assert "<script>alert('label')</script>" in page.texts("span", class_="name")
+    verdict = client.get("/datasets/hostile/verdict?rows=bad&columns=%3Cscript%3E")
+    assert "<script>" not in verdict.text
+
+
+def test_a_wrong_key_is_refused_by_pages_as_by_the_api(client):
+    """To answer a page without looking at the key is the wrong alternative: who asks is decided once, for all routes."""
+    key = {"authorization": "Bearer nobody"}
+    for address in ("/api/datasets/people/table", "/datasets/people", "/datasets/people/verdict"):
+        assert client.get(f"{address}?rows=sex", headers=key).status_code == 401

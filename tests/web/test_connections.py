@@ -1,0 +1,222 @@
+"""Connections that send nothing, or read nothing, are closed by the server; readers are answered meanwhile."""
+
+from __future__ import annotations
+
+import socket
+import threading
+import time
+from contextlib import contextmanager
+
+import pytest
+import uvicorn
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
+
+from discreet.web.connections import LONGEST_HEAD, MOST_UNREAD, Connections, most_descriptors
+
+PIECE = bytes(65_536)
+HEADERS = b"GET / HTTP/1.1\r\nhost: x\r\n"
+
+
+class Answering:
+    """An application that answers shortly, or at `/large` for ever; it counts the pieces that it made."""
+
+    def __init__(self):
+        self.pieces = 0
+        self.ended = threading.Event()
+
+    async def __call__(self, scope, receive, send):
+        assert scope["type"] == "http"
+        await send({"type": "http.response.start", "status": 200, "headers": []})
+        try:
+            if scope["method"] == "POST":
+                while (await receive()).get("more_body"):
+                    pass
+            while scope["path"] == "/large" and not await _gone(receive):
+                self.pieces += 1
+                await send({"type": "http.response.body", "body": PIECE, "more_body": True})
+            await send({"type": "http.response.body", "body": b"answer"})
+        finally:
+            if scope["path"] == "/large":
+                self.ended.set()
+
+
+async def _gone(receive):
+    import asyncio
+
+    try:
+        return (await asyncio.wait_for(receive(), 0.0001))["type"] == "http.disconnect"
+    except TimeoutError:
+        return False
+
+
+@contextmanager
+def serving(app, protocol):
+    """The address of a server with a protocol, in a thread of its own."""
+    listening = socket.create_server(("127.0.0.1", 0))
+    config = uvicorn.Config(
+        app,
+        http=protocol,
+        ws="none",
+        log_config=None,
+        lifespan="off",
+        timeout_keep_alive=1,
+        timeout_graceful_shutdown=1,
+    )
+    server = uvicorn.Server(config)
+    thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]})
+    thread.start()
+    while not server.started:
+        time.sleep(0.005)
+    try:
+        yield listening.getsockname()
+    finally:
+        server.should_exit = True
+        thread.join()
+        listening.close()
+
+
+def guarded(most=50, header_seconds=30):
+    """Deadlines that pass at once, and a long one where the test itself must be in time."""
+    return Connections(most=most, header_seconds=header_seconds, body_seconds=0.3, write_seconds=0.3)
+
+
+def ended(connection, seconds=30.0):
+    """Whether the server closes a connection within some seconds."""
+    connection.settimeout(seconds)
+    try:
+        while connection.recv(65_536):
+            pass
+    except ConnectionError:
+        return True
+    except TimeoutError:
+        return False
+    return True
+
+
+def asked(address):
+    with socket.create_connection(address, timeout=30) as connection:
+        connection.sendall(HEADERS + b"connection: close\r\n\r\n")
+        return b"".join(iter(lambda: connection.recv(65_536), b"")).endswith(b"0\r\n\r\n")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "sent", [b"", HEADERS, b"POST / HTTP/1.1\r\nhost: x\r\ncontent-length: 9\r\n\r\nabc"]
+)
+def test_half_a_request_is_not_waited_for(sent):
+    """Nothing, half of the headers, half of a body; the bare protocol holds each of them."""
+    for protocol, closes in ((guarded(header_seconds=0.3).protocol(), True), (HttpToolsProtocol, False)):
+        with serving(Answering(), protocol) as address, socket.create_connection(address) as connection:
+            connection.sendall(sent)
+            assert ended(connection, 30 if closes else 1) is closes
+
+
+def test_thousands_who_say_nothing_only_close_each_other():
+    """The oldest connection without a request makes room for a new one: a reader who asks is answered at once."""
+    shared = guarded(most=20)
+    with serving(Answering(), shared.protocol()) as address:
+        silent = [socket.create_connection(address) for _ in range(100)]
+        assert asked(address)
+        assert shared.open <= 21
+        assert ended(silent[0])
+        assert not ended(silent[-1], 0.1)
+        for connection in silent:
+            connection.close()
+
+
+@pytest.mark.slow
+def test_a_reader_who_does_not_read_is_cut_off_and_nothing_piles_up():
+    """The answer stops being made at once, and the connection is cut; the bare protocol waits for ever."""
+    for protocol, cut in ((guarded().protocol(), True), (HttpToolsProtocol, False)):
+        app = Answering()
+        with serving(app, protocol) as address, socket.create_connection(address) as connection:
+            connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4_096)
+            connection.sendall(b"GET /large HTTP/1.1\r\nhost: x\r\n\r\n")
+            assert app.ended.wait(30 if cut else 1) is cut
+            assert (
+                app.pieces * len(PIECE) < 16 * MOST_UNREAD + 8_000_000
+            )  # what the system's own buffers take
+            assert asked(address)
+
+
+@pytest.mark.parametrize("head", [b"x: " + b"y" * 90_000, b"".join(b"x%d: y\r\n" % n for n in range(9_000))])
+def test_headers_without_an_end_are_refused(head):
+    assert len(head) > LONGEST_HEAD
+    with (
+        serving(Answering(), guarded().protocol()) as address,
+        socket.create_connection(address) as connection,
+    ):
+        connection.sendall(HEADERS + head)
+        connection.settimeout(30)
+        assert connection.recv(100)[:12] in {b"HTTP/1.1 431", b"HTTP/1.1 400"}
+        assert asked(address)
+
+
+@pytest.mark.slow
+def test_further_requests_on_one_connection_are_answered():
+    with (
+        serving(Answering(), guarded(header_seconds=1.5).protocol()) as address,
+        socket.create_connection(address) as connection,
+    ):
+        connection.settimeout(30)
+        for _ in range(3):
+            connection.sendall(HEADERS + b"\r\n")
+            answer = b""
+            while not answer.endswith(b"0\r\n\r\n"):
+                more = connection.recv(65_536)
+                assert more, "the deadline of a request is its own"
+                answer += more
+            time.sleep(0.6)  # less than the headers' deadline; together more
+        assert ended(connection)
+
+
+def test_there_are_never_more_connections_than_descriptors():
+    import resource
+
+    assert 16 <= most_descriptors() < resource.getrlimit(resource.RLIMIT_NOFILE)[1]
+
+
+def test_those_who_send_half_a_body_make_room_too():
+    """Wrong alternative: only connections without a request do, and a limit of files is reached by the others."""
+    shared = Connections(most=20, header_seconds=30, body_seconds=30, write_seconds=30)
+    half = b"POST / HTTP/1.1\r\nhost: x\r\ncontent-length: 9\r\n\r\nabc"
+    with serving(Answering(), shared.protocol()) as address:
+        silent = [socket.create_connection(address) for _ in range(60)]
+        for connection in silent:
+            connection.sendall(half)
+        assert asked(address)
+        assert shared.open <= 21
+        assert ended(silent[0])
+        for connection in silent:
+            connection.close()
+
+
+def test_a_connection_too_many_is_refused_where_nobody_waits():
+    shared = Connections(most=1, header_seconds=30, body_seconds=30, write_seconds=30)
+    with serving(Answering(), shared.protocol()) as address, socket.create_connection(address) as reading:
+        reading.sendall(b"GET /large HTTP/1.1\r\nhost: x\r\n\r\n")
+        assert reading.recv(15) == b"HTTP/1.1 200 OK"
+        with socket.create_connection(address) as second:
+            assert ended(second)
+
+
+def test_trailers_are_no_headers():
+    """A proxy that passes them on must not let a reader say who he is; and nothing piles up."""
+    seen = []
+
+    async def app(scope, receive, send):
+        while (await receive()).get("more_body"):
+            pass
+        seen.append({name for name, _ in scope["headers"]})
+        await send({"type": "http.response.start", "status": 200, "headers": []})
+        await send({"type": "http.response.body", "body": b"answer"})
+
+    request = (
+        b"POST / HTTP/1.1\r\nhost: x\r\ntransfer-encoding: chunked\r\n\r\n1\r\na\r\n0\r\n"
+        b"x-forwarded-user: custodian\r\n\r\n"
+    )
+    for protocol, taken in ((guarded().protocol(), False), (HttpToolsProtocol, True)):
+        with serving(app, protocol) as address, socket.create_connection(address) as connection:
+            connection.sendall(request)
+            assert connection.recv(15) == b"HTTP/1.1 200 OK"
+        assert (b"x-forwarded-user" in seen[-1]) is taken

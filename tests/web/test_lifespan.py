@@ -1,0 +1,102 @@
+"""The state of a server: in its folder, or an error that says what to do.
+
+Before it listens a server has counted a table of every dataset: the first reader waits for nothing new.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import shutil
+
+import pytest
+
+from discreet.errors import BadOption
+from discreet.release.dataset_registry import DatasetRegistry, open_registry
+from discreet.web.app import create_app
+from discreet.web.audit.log import verify_log
+from discreet.web.cache import CachedResponse, ResponseCache
+from discreet.web.lifespan import open_state, warm_up
+from discreet.workspace.options import read_options
+from discreet.workspace.server_state import standalone_log_key
+
+
+def test_a_server_writes_into_its_folder_and_without_a_log_less(small_folder, tmp_path, monkeypatch):
+    folder = shutil.copytree(small_folder, tmp_path / "w", ignore=shutil.ignore_patterns("server"))
+    monkeypatch.setenv("DISCREET_STATE", str(tmp_path / "elsewhere"))
+    with open_state(open_registry(folder), read_options(folder)) as state:
+        assert state.folder == tmp_path / "elsewhere"
+        assert state.log is not None
+    with open_state(open_registry(folder), read_options(folder, log="off")) as state:
+        assert state.log is None
+    assert not (folder / "server").exists()
+
+
+@pytest.mark.parametrize("option", [{"log": "perhaps"}, {"log_addresses": "some"}, {"log_failure": "x"}])
+def test_options_that_cannot_be_meant_are_refused(small_folder, option):
+    options = read_options(small_folder, **option)
+    with pytest.raises(BadOption), open_state(open_registry(small_folder), options):
+        pass
+
+
+def test_a_folder_that_cannot_be_written_says_so(small_folder, tmp_path, monkeypatch):
+    (tmp_path / "file").write_text("")
+    monkeypatch.setenv("DISCREET_STATE", str(tmp_path / "file" / "below"))
+    with (
+        pytest.raises(BadOption, match="cannot write"),
+        open_state(open_registry(small_folder), read_options(small_folder)),
+    ):
+        pass
+
+
+def test_a_server_of_a_publication_writes_nothing_unless_a_folder_is_named(
+    small_folder, tmp_path, monkeypatch
+):
+    """To write beside what was signed is the wrong alternative; and there is no secret that could seal a log."""
+    doors = open_registry(small_folder)
+    monkeypatch.setattr(type(doors), "log_key", lambda _doors: None)
+    with open_state(doors, read_options(small_folder)) as state:
+        assert (state.folder, state.log) == (None, None)
+    options = read_options(small_folder, state=str(tmp_path / "state"))
+    for _ in range(2):
+        with open_state(doors, options) as state:
+            state.log.add({"n": 1})
+    found = verify_log(tmp_path / "state" / "log", standalone_log_key(tmp_path / "state"))
+    assert [each.faults for each in found] == [()]
+
+
+@pytest.mark.skipif(os.name != "posix", reason="modes of POSIX")
+def test_folders_that_were_there_are_taken_from_others_and_files_are_the_servers_own(small_folder, tmp_path):
+    """Wrong alternative: the mode of a folder that is made; an analyst's answer stood in one that was there as 0644."""
+    places = [tmp_path / "state", tmp_path / "cache"]
+    for place in places:
+        place.mkdir()
+        place.chmod(0o755)
+    before = os.umask(0o022)
+    try:
+        options = read_options(small_folder, state=str(places[0]), cache_folder=str(places[1]))
+        with open_state(open_registry(small_folder), options) as state:
+            ResponseCache.of(options).keep_document("tag", CachedResponse((), b"body"))
+            state.log.add({"n": 1})
+        assert os.umask(0o022) == 0o022, "it is as before"
+    finally:
+        os.umask(before)
+    assert {place.stat().st_mode & 0o777 for place in places} == {0o700}
+    files = [path for place in places for path in place.rglob("*") if path.is_file()]
+    assert {path.suffix for path in files} >= {".answer", ".jsonl"}
+    assert not [path for path in files if path.stat().st_mode & 0o077]
+
+
+def test_every_dataset_is_opened_and_counted(watched, small_settings):
+    doors = DatasetRegistry(watched)
+    asyncio.run(warm_up(create_app(doors, small_settings), doors))
+    assert all(engine.calls for engine in watched.engines.values())
+
+
+def test_a_dataset_that_cannot_be_opened_does_not_stop_the_server(small_settings):
+    from tests.server.conftest import BrokenWorkspace
+
+    from discreet.errors import WorkspaceUnusable
+
+    doors = DatasetRegistry(BrokenWorkspace(WorkspaceUnusable("It is damaged.", "Load it again.")))
+    asyncio.run(warm_up(create_app(doors, small_settings), doors))

@@ -1,0 +1,53 @@
+"""Every error is a problem with its code and advice; the state of the server stays in its log."""
+
+import pytest
+from fastapi.testclient import TestClient
+from starlette.exceptions import HTTPException
+
+from discreet.errors import SecretUnusable, all_errors
+from discreet.release.dataset_registry import DatasetRegistry
+from discreet.web.app import create_app
+
+from .conftest import BrokenWorkspace, Page
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", all_errors(), ids=lambda kind: kind.code)
+def test_every_error_code_has_a_page_that_explains_it(client, kind):
+    page = Page(client.get(f"/errors/{kind.code}"))
+    assert page.texts("h1") == [kind.title]
+    assert len(page.texts("p", class_="lead")[0]) > 20
+    assert f"/errors/{kind.code}" in [e["href"] for e in Page(client.get("/errors")).all("a")]
+
+
+@pytest.mark.parametrize(
+    "address", ["/nothing", "/datasets/peple", "/errors/none", "/datasets/people/variables/x"]
+)
+def test_errors_of_pages_are_pages(client, address):
+    response = client.get(address)
+    assert (response.status_code, response.headers["content-type"]) == (404, "text/html; charset=utf-8")
+    assert Page(response).all("h1")
+
+
+@pytest.mark.parametrize("address", ["/api/datasets", "/api/datasets/people", "/", "/datasets/people"])
+def test_the_state_of_the_server_is_told_to_its_log_only(small_settings, caplog, address):
+    error = SecretUnusable("The secret can be read by others.", "Run chmod 600.")
+    response = TestClient(create_app(DatasetRegistry(BrokenWorkspace(error)), small_settings)).get(address)
+    assert response.status_code == 503
+    assert "chmod" not in response.text
+    assert "read by others" not in response.text
+    assert "secret-unusable" in response.text
+    assert "read by others" in caplog.text
+
+
+def test_an_http_error_of_the_framework_becomes_a_problem(small_workspace, small_settings):
+    app = create_app(DatasetRegistry(small_workspace), small_settings)
+
+    @app.get("/api/teapot")
+    def teapot(cups: int):
+        raise HTTPException(418, "short and stout")
+
+    client = TestClient(app)
+    assert client.get("/api/teapot?cups=2").json()["code"] == "bad-request"
+    unread = client.get("/api/teapot?cups=two").json()
+    assert (unread["status"], unread["detail"]) == (400, 'The parameter "cups" cannot be read.')

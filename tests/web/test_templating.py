@@ -1,0 +1,109 @@
+"""Pages: no label becomes markup, and nothing is loaded from elsewhere."""
+
+import json
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from discreet.web.templating import bidi_isolate, plain
+
+from .conftest import Page
+
+OPENERS = {
+    **dict.fromkeys("\u202a\u202b\u202d\u202e", "\u202c"),
+    **dict.fromkeys("\u2066\u2067\u2068", "\u2069"),
+}
+TRICKY = st.text(st.sampled_from([*OPENERS, "\u202c", "\u2069", "a", "<", "&", "\x00", "\x9b", "\u05d0"]))
+
+
+@given(TRICKY)
+def test_every_direction_that_is_opened_is_closed_in_order(text):
+    waiting = []
+    for character in plain(text):
+        if character in OPENERS:
+            waiting.append(OPENERS[character])
+        elif character in "\u202c\u2069":
+            assert waiting.pop() == character
+    assert not waiting
+
+
+@given(st.text(st.characters(codec=None)))
+def test_no_control_and_no_lone_surrogate_is_left(text):
+    shown = plain(text)
+    shown.encode("utf-8")
+    assert not any(ord(c) < 32 or 127 <= ord(c) < 160 for c in shown)
+
+
+@given(TRICKY)
+def test_shown_text_is_shown_the_same_again(text):
+    assert plain(plain(text)) == plain(text)
+
+
+@given(st.text(st.characters(min_codepoint=32, max_codepoint=126)))
+def test_harmless_text_is_left_alone(text):
+    assert plain(text) == text
+
+
+def test_markup_is_escaped_inside_its_own_direction():
+    assert str(bidi_isolate('<a href="x">')) == "<bdi>&lt;a href=&#34;x&#34;&gt;</bdi>"
+
+
+HOSTILE_ADDRESSES = [
+    "/",
+    "/datasets/hostile",
+    "/datasets/hostile?rows=bad&columns=good",
+    "/datasets/hostile?rows=good&layers=bad",
+    "/datasets/hostile?rows=good&filter=bad%3D%3Cb%3E",
+    "/datasets/hostile?rows=%3Cscript%3Ealert(3)%3C/script%3E",
+    "/datasets/hostile?rows=good&group=%22%3E%3Cscript%3E%3D1",
+    "/datasets/hostile?%3Cscript%3E=1",
+    "/datasets/hostile/variables/bad",
+    "/datasets/%3Cscript%3E",
+    "/errors/%3Cscript%3E",
+]
+
+
+@pytest.mark.parametrize("address", HOSTILE_ADDRESSES)
+def test_no_label_code_or_address_becomes_markup(client, address):
+    response = client.get(address)
+    page = Page(response)
+    assert not [e for e in page.elements if e["tag"] in {"b", "i"}]
+    own, *data = page.all("script")
+    assert own["src"].startswith("/static/")
+    assert not own["text"]
+    assert all(json.loads(e["text"])["@type"] == "Dataset" for e in data)
+    assert {e["type"] for e in data} <= {"application/ld+json"}
+    assert [e["src"].rpartition("/")[2] for e in page.all("img")] == ["mark.svg"]
+    assert not [name for e in page.elements for name in e if name.startswith("on") or name == "style"]
+    assert not set(response.text) & set(map(chr, [*range(9), *range(11, 32), 127]))
+
+
+def test_a_command_in_a_sentence_is_code_and_no_markup(client):
+    from discreet.web.templating import _ENVIRONMENT
+
+    text = _ENVIRONMENT.filters["coded"]("Run `discreet <b>` now.")
+    assert text == "Run <code>discreet &lt;b&gt;</code> now."
+    assert "`" not in client.get("/datasets/people/methodology").text
+
+
+def test_labels_stand_in_a_direction_of_their_own_and_close_what_they_open(client):
+    page = Page(client.get("/datasets/hostile?rows=bad"))
+    labels = page.texts("th", scope="row")
+    assert "nul \ufffd and bell \ufffd" in labels
+    assert "\u202eright to left\u202c" in labels
+    rows = [i for i, e in enumerate(page.elements) if e["tag"] == "th" and e.get("scope") == "row"]
+    assert all(page.elements[i + 1]["tag"] == "bdi" for i in rows)
+
+
+def test_pages_load_nothing_from_elsewhere_and_no_script_stands_in_them(client):
+    for address in ("/", "/datasets/people", "/errors"):
+        page = Page(client.get(address))
+        scripts = page.all("script")
+        assert {e["type"] for e in scripts if "src" not in e} <= {
+            "application/ld+json"
+        }  # data, which no browser runs
+        links = [e for e in page.all("link") if e["rel"] != "alternate"]
+        sources = [e["href"] for e in links] + [e["src"] for e in [*page.all("img"), *scripts] if "src" in e]
+        assert all(source.startswith("/static/") for source in sources)
+        assert all(client.get(source).status_code == 200 for source in sources)

@@ -1,0 +1,115 @@
+import json
+import re
+
+import pytest
+from fastapi.testclient import TestClient
+
+from discreet.errors import BadOption
+from discreet.release.dataset_registry import DatasetRegistry
+from discreet.web.app import create_app
+from discreet.web.urls import SiteUrl, link, parse_public_url, site_url
+from discreet.workspace.options import read_options
+
+from .conftest import Page
+
+PUBLIC = "https://x.example/tables"
+ADDRESSES = [
+    "/",
+    "/datasets/people?rows=sex&columns=age",
+    "/datasets/people?rows=sexx",
+    "/datasets/people/test/independence?rows=sex&columns=age",
+    "/datasets/people/interval?rows=sex",
+    "/datasets/people/variables/district",
+    "/errors",
+    "/errors/refused",
+    "/nothing",
+]
+
+
+@pytest.fixture(scope="module")
+def below(small_workspace, small_folder):
+    """A server that readers find below a path."""
+    options = read_options(small_folder, public_url=PUBLIC + "/", page_cells=1000)
+    return TestClient(create_app(DatasetRegistry(small_workspace), options), follow_redirects=False)
+
+
+def links_of(page):
+    return [e[name] for e in page.elements for name in ("href", "src", "action") if e.get(name)]
+
+
+@pytest.mark.parametrize("address", ADDRESSES)
+def test_below_a_path_every_link_stays_below_it_whether_a_proxy_keeps_or_strips_it(below, address):
+    """A link that starts at the host's root, as href="/errors", would leave the path: it is rejected here."""
+    kept, stripped = below.get("/tables" + address), below.get(address)
+    assert kept.text == stripped.text
+    links = [text for text in links_of(Page(kept)) if not text.startswith("#")]
+    assert links
+    assert all(text.startswith(("/tables/", PUBLIC)) for text in links), links
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("address", ADDRESSES)
+def test_below_a_path_every_link_leads_somewhere(below, address):
+    links = [text for text in links_of(Page(below.get(address))) if not text.startswith("#")]
+    for text in {text.removeprefix("https://x.example").partition("#")[0] for text in links}:
+        assert below.get(text).status_code in {200, 400, 404} - (
+            {404} if "nothing" not in address else set()
+        ), text
+
+
+def test_below_a_path_forms_redirect_below_it(below):
+    sent = below.get("/tables/datasets/people?rows=sex&columns=&filter=")
+    assert (sent.status_code, sent.headers["location"]) == (303, "/tables/datasets/people?rows=sex#table")
+
+
+def test_below_a_path_documents_and_problems_link_below_it(below):
+    listed = below.get("/api/datasets").json()["datasets"]
+    assert {each["href"] for each in listed} == {
+        "/tables/api/datasets/people",
+        "/tables/api/datasets/hostile",
+    }
+    assert below.get(listed[0]["href"]).json()["table_href"].startswith("/tables/api/")
+    problem = below.get("/tables/api/datasets/people/table?rows=x").json()
+    assert problem["type"] == "/tables/errors/unknown-variable"
+    assert problem["instance"] == "/tables/api/datasets/people/table"
+    assert below.get("/tables/openapi.json").json()["servers"] == [{"url": "/tables"}]
+
+
+def test_the_root_itself_is_the_landing_page(below):
+    assert "Build your own table" in below.get("/tables").text
+    assert "Build your own table" in below.get("/tables/").text
+    assert below.get("/tablesx/").status_code == 404
+
+
+def test_what_people_copy_has_the_public_address_whatever_the_host(below):
+    text = below.get("/datasets/people?rows=sex", headers={"host": "127.0.0.1:8000"}).text
+    page = Page(below.get("/datasets/people?rows=sex", headers={"host": "127.0.0.1:8000"}))
+    assert f"curl '{PUBLIC}/api/datasets/people/table?rows=sex" in " ".join(page.texts("code"))
+    (address,) = page.texts("p", class_="address")
+    assert address.partition("&version=")[0] == f"{PUBLIC}/datasets/people?rows=sex"
+    assert (
+        json.loads(page.all("script", type="application/ld+json")[0]["text"])["url"]
+        == f"{PUBLIC}/datasets/people"
+    )
+    assert not re.search(r"127\.0\.0\.1|testserver", text)
+
+
+def test_another_root_is_another_tag(below, client):
+    assert below.get("/api/datasets").headers["etag"] != client.get("/api/datasets").headers["etag"]
+
+
+@pytest.mark.parametrize(
+    "url",
+    ["x.org", "ftp://x.org", "https://", "https://x.org/?a=1", "https://x.org/#a", "https://u@x.org", "https://x.org:0x",
+     "https://x.org/a b", "https://x.org//a", "https://[::1"],
+)  # fmt: skip
+def test_an_address_that_no_reader_can_type_is_refused_at_the_start(url, small_workspace, small_folder):
+    with pytest.raises(BadOption, match="public_url") as caught:
+        create_app(DatasetRegistry(small_workspace), read_options(small_folder, public_url=url))
+    assert "https://example.org/tables" in caught.value.advice
+
+
+def test_a_public_address_has_an_origin_and_a_root():
+    assert parse_public_url(None) is parse_public_url("") is None
+    assert parse_public_url("HTTP://X.org:8080/a/b/") == SiteUrl("http://x.org:8080", "/a/b")
+    assert (site_url(), link("/x")) == (SiteUrl(), "/x")

@@ -1,0 +1,115 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.stats import chisquare
+
+from discreet.errors import BadRequest
+from discreet.workspace.demo.dice import (
+    ONE,
+    PLACES,
+    RECORDS,
+    Dice,
+    _integer_masses,
+    apportion,
+    normals,
+    philox_words,
+)
+
+FALSE_ALARM = 1e-6
+
+some_weights = st.integers(1, 40).flatmap(
+    lambda faces: st.lists(st.floats(0, 10), min_size=faces, max_size=faces).filter(
+        lambda row: sum(row) > 0.1
+    )
+)
+
+
+def masses_by_walking(dice: Dice) -> list[int]:
+    """How much of the unit square each face has: the slow, obvious reading of an alias table."""
+    mass = [0] * (1 << dice.bits)
+    for column, entry in enumerate(dice.entries.tolist()):
+        mass[column] += entry >> 8
+        mass[entry & 255] += ONE - (entry >> 8)
+    return mass
+
+
+@settings(max_examples=80, deadline=None)
+@given(row=some_weights)
+def test_an_alias_table_keeps_every_mass_exactly(row):
+    dice = Dice.with_weights(np.array([row]))
+    padded = np.zeros((1, 1 << dice.bits))
+    padded[0, : len(row)] = row
+    assert masses_by_walking(dice) == _integer_masses(padded)[0].tolist()
+
+
+@settings(max_examples=40, deadline=None)
+@given(row=some_weights)
+def test_a_face_of_weight_zero_has_no_mass(row):
+    masses = masses_by_walking(Dice.with_weights(np.array([row])))
+    assert all(mass == 0 for mass, weight in zip(masses, row, strict=False) if weight == 0)
+    assert not any(masses[len(row) :])
+
+
+def test_rows_are_separate_dice():
+    weights = np.array([[1.0, 2.0, 3.0], [5.0, 0.0, 0.0], [0.0, 1.0, 9.0]])
+    together = Dice.with_weights(weights)
+    for number, row in enumerate(weights):
+        alone = Dice.with_weights(row[None])
+        assert np.array_equal(together.entries.reshape(3, -1)[number], alone.entries)
+
+
+def test_throws_follow_their_weights_and_a_five_percent_error_is_seen():
+    weights = np.array([0.4, 0.3, 0.2, 0.1])
+    count = 200_000
+    thrown = Dice.with_weights(weights[None]).throw(
+        np.zeros(count, dtype=np.int64), philox_words(11, RECORDS, 0, count)[:, 3]
+    )
+    seen = np.bincount(thrown, minlength=4)
+    assert chisquare(seen, weights * count).pvalue > FALSE_ALARM
+    wrong = weights * [1.05, 1, 1, 1]
+    assert chisquare(seen, wrong / wrong.sum() * count).pvalue < FALSE_ALARM
+
+
+@settings(max_examples=30, deadline=None)
+@given(first=st.integers(0, 2**40), cut=st.integers(0, 20))
+def test_the_words_of_a_record_depend_on_its_position_only(first, cut):
+    whole = philox_words(3, RECORDS, first, 20)
+    parts = np.concatenate(
+        [philox_words(3, RECORDS, first, cut), philox_words(3, RECORDS, first + cut, 20 - cut)]
+    )
+    assert np.array_equal(whole, parts)
+
+
+def test_seeds_streams_and_records_have_words_of_their_own():
+    everything = np.concatenate([philox_words(s, t, 0, 100) for s in (1, 2) for t in (RECORDS, PLACES)])
+    assert len(np.unique(everything.view(np.uint64))) == everything.size // 2
+
+
+@pytest.mark.parametrize("seed", [-1, 2**64])
+def test_a_seed_outside_64_bits_is_refused_with_the_allowed_range(seed):
+    with pytest.raises(BadRequest, match=f"{seed}.*0 to {2**64 - 1}"):
+        philox_words(seed, RECORDS, 0, 1)
+
+
+def test_normals_have_mean_zero_and_variance_one():
+    drawn = normals(philox_words(5, PLACES, 0, 50_000)[:, 0])
+    assert abs(drawn.mean()) < 5 / np.sqrt(50_000)
+    assert abs(drawn.var() - 1) < 5 * np.sqrt(2 / 50_000)
+
+
+weights = st.lists(st.floats(0.01, 100), min_size=1, max_size=30).map(np.array)
+
+
+@settings(max_examples=60, deadline=None)
+@given(total=st.integers(0, 10**9), weights=weights)
+def test_shares_add_up_and_lie_within_one_of_their_quota(total, weights):
+    shares = apportion(total, weights)
+    assert int(shares.sum()) == total
+    assert np.abs(shares - total * weights / weights.sum()).max() < 1 + 1e-6
+
+
+def test_the_largest_fractions_get_the_units_left_over():
+    assert apportion(10, np.array([1.49, 4.25, 4.26])).tolist() == [2, 4, 4]

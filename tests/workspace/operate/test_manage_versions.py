@@ -1,0 +1,224 @@
+"""What a workspace holds, served or not.
+
+Two versions' descriptions: what differs is named, and nothing else.
+
+Roll back: the version of before answers again with its own numbers, and no pair that is too close is open.
+
+Removal: no record is left, nothing that was promised is forgotten.
+
+Between engines and back: the same digest, the same releases, nothing left behind; a failure changes nothing.
+"""
+
+import pytest
+
+from discreet.errors import BadRequest, LedgerUnusable, UnknownEngine, VersionClosed, WorkspaceUnusable
+from discreet.model.description.dataset_toml import parse_dataset
+from discreet.model.request import request_from_text
+from discreet.records.engine import AggregateQuery
+from discreet.records.storage import RECORD_KEY
+from discreet.release.pipeline import release_table
+from discreet.workspace.folder_layout import dataset_folder, list_versions
+from discreet.workspace.ledger_location import LEDGER, open_ledger, refuse_lost_ledger
+from discreet.workspace.operate import manage_versions as engine_move
+from discreet.workspace.operate.manage_versions import (
+    compare_descriptions,
+    list_datasets,
+    move_engine,
+    remove_dataset,
+    remove_version,
+    roll_back,
+)
+from discreet.workspace.versions.lineage import lineage_keys
+from discreet.workspace.versions.load_version import load_dataset
+from discreet.workspace.workspace import Workspace
+
+
+def test_a_line_a_dataset(folder):
+    (found,) = list_datasets(folder)
+    assert (found.id, found.label, found.method, found.kept) == ("town", "A town", "cellkey", 3)
+    assert found.version.startswith("2 (")
+    assert found.size > 0
+    remove_dataset(folder, "town")
+    (gone,) = list_datasets(folder)
+    assert (gone.version, gone.kept) == ("", 0)
+
+
+def test_trouble_is_told_and_hides_no_other(folder):
+    (folder / "secret").chmod(0o644)
+    (found,) = list_datasets(folder)
+    assert "can be read by others" in found.trouble
+
+
+def test_what_differs_is_named_even_of_a_removed_version(folder):
+    (change,) = compare_descriptions(folder, "town", "", "1")
+    assert (change.place, change.before, change.after) == ("version", "2", "1")
+    remove_version(folder, "town", "1")
+    assert [each.after for each in compare_descriptions(folder, "town", "2", "1")] == ["1"]
+    assert not list(compare_descriptions(folder, "town", "2", "2"))
+
+
+def states(folder):
+    return {
+        v.version: "served" if v.current else bool(v.closed)
+        for v in list_versions(dataset_folder(folder, "town"))
+    }
+
+
+def test_an_open_version_is_served_and_the_others_stay_as_they_are(folder):
+    assert states(folder) == {"0": True, "1": False, "2": "served"}
+    assert roll_back(folder, "town", "1").version == "1"
+    assert states(folder) == {"0": True, "1": "served", "2": False}
+    assert Workspace(folder).stored("town").dataset.version == "1"
+
+
+def test_a_closed_version_is_served_alone(folder):
+    """Wrong alternative: "1" beside "0", which differ by one record."""
+    roll_back(folder, "town", "0")
+    assert states(folder) == {"0": "served", "1": True, "2": True}
+    assert "not compared" in list_versions(dataset_folder(folder, "town"))[1].closed
+    with pytest.raises(VersionClosed):
+        Workspace(folder).stored("town", "1")
+    roll_back(folder, "town", "2")
+    assert states(folder) == {"0": True, "1": True, "2": "served"}
+
+
+def test_a_version_that_was_changed_is_not_served(folder):
+    home = dataset_folder(folder, "town")
+    digest = next(v.digest for v in list_versions(home) if v.version == "1")
+    data = home / digest / "data.duckdb"
+    content = bytearray(data.read_bytes())
+    content[len(content) // 2] ^= 1
+    data.write_bytes(content)
+    with pytest.raises(WorkspaceUnusable):
+        roll_back(folder, "town", "1")
+    assert states(folder)["2"] == "served"
+
+
+def test_the_records_of_a_version_are_gone_and_its_history_is_not(folder):
+    gone = remove_version(folder, "town", "1")
+    assert not list(folder.rglob(f"{gone}/data.duckdb"))
+    facts = {v.digest: v for v in list_versions(dataset_folder(folder, "town"))}
+    assert facts[gone].closed == "It is not kept any more."
+    with pytest.raises(VersionClosed):
+        Workspace(folder).stored("town", gone[:8])
+    assert Workspace(folder).stored("town").dataset.version == "2"
+
+
+def test_the_served_version_stays(folder):
+    with pytest.raises(BadRequest, match="is served"):
+        remove_version(folder, "town", "2")
+
+
+def test_a_whole_dataset_is_not_served_and_holds_no_records(folder, town):
+    assert len(remove_dataset(folder, "town")) == 3
+    assert not list(folder.rglob("data.duckdb"))
+    assert Workspace(folder).ids() == []
+    load_dataset(folder, town.description, town.records)
+    assert Workspace(folder).ids() == ["town"]
+
+
+def test_keys_that_were_used_are_not_used_again(town, tmp_path):
+    """Wrong alternative: a removed new lineage that is forgotten would bring the first keys back."""
+    load_dataset(tmp_path, town.description, town.records)
+    load_dataset(tmp_path, town.description, town.records.slice(200), corrections="new-lineage")
+    dataset = parse_dataset(town.description)
+    keys = lineage_keys(tmp_path, dataset)
+    remove_dataset(tmp_path, "town")
+    assert lineage_keys(tmp_path, dataset) == keys > 1
+
+
+def test_the_ledger_keeps_its_charges_and_is_missed_when_it_is_lost(dp_folder):
+    before = open_ledger(dp_folder).database
+    with before.snapshot() as connection:
+        charged = connection.exec_driver_sql("SELECT count(*) FROM charges").scalar()
+    remove_dataset(dp_folder, "town")
+    with open_ledger(dp_folder).database.snapshot() as connection:
+        assert connection.exec_driver_sql("SELECT count(*) FROM charges").scalar() == charged > 0
+    (dp_folder / LEDGER).unlink()
+    with pytest.raises(LedgerUnusable, match="missing"):
+        refuse_lost_ledger(dp_folder)
+
+
+#: One that no roll-up covers: the engine itself counts it.
+REQUEST = request_from_text("town", rows=["area"])
+
+
+@pytest.fixture
+def database(postgres_server, monkeypatch):
+    psycopg = pytest.importorskip("psycopg")
+    address = f"host={postgres_server} user=me dbname=postgres"
+    monkeypatch.setenv("DISCREET_POSTGRES", address)
+    with psycopg.connect(address, autocommit=True) as connection:
+        yield connection
+
+
+def schemas(database):
+    return {
+        row[0] for row in database.execute("SELECT nspname FROM pg_namespace WHERE nspname LIKE 'discreet_%'")
+    }
+
+
+def state(folder):
+    workspace = Workspace(folder)
+    stored = workspace.stored("town")
+    found = stored.digest, release_table(stored, REQUEST).values.tolist()
+    workspace.verify("town")
+    workspace.close()
+    return found
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", ["folder", "dp_folder"])
+def test_there_and_back_nothing_changes(request, kind, database):
+    folder = request.getfixturevalue(kind)
+    before, there = state(folder), schemas(database)
+    cubes = {path.name: path.read_bytes() for path in folder.rglob(f"{before[0]}/cubes/*")}
+    assert move_engine(folder, "town", "postgres") == before[0]
+    assert state(folder) == before
+    assert cubes
+    assert {path.name: path.read_bytes() for path in folder.rglob(f"{before[0]}/cubes/*")} == cubes
+    assert len(schemas(database) - there) == 1
+    assert not list(folder.rglob(f"{before[0]}/data.duckdb"))
+    move_engine(folder, "town", "duckdb")
+    assert state(folder) == before
+    assert schemas(database) == there
+    assert not list(folder.rglob(".loading-*"))
+
+
+@pytest.mark.spark
+@pytest.mark.slow
+@pytest.mark.usefixtures("spark_home")
+def test_from_duckdb_over_spark_and_postgresql_back_no_number_changes(folder, database):
+    """Digests, releases and the multiset of stored records: the wrong alternative loses or doubles equal records."""
+    before, records = state(folder), stored_records(folder)
+    for name in ("spark", "parquet", "postgres", "duckdb"):
+        assert move_engine(folder, "town", name) == before[0]
+        assert state(folder) == before
+        assert stored_records(folder) == records
+    assert not list(folder.rglob(".loading-*"))
+
+
+def stored_records(folder):
+    """Every stored record with how often it occurs."""
+    workspace = Workspace(folder)
+    stored = workspace.stored("town")
+    names = (*(variable.name for variable in stored.dataset.variables), RECORD_KEY)
+    cells = stored.engine.aggregate(AggregateQuery(names))
+    workspace.close()
+    return sorted(tuple(map(int, row)) for row in zip(*cells.codes, cells.counts, strict=True))
+
+
+def test_a_failure_leaves_the_version_where_it_is(folder, database, monkeypatch):
+    before, there = state(folder), schemas(database)
+    monkeypatch.setattr(engine_move, "write_version", lambda *_: 1 / 0)
+    with pytest.raises(ZeroDivisionError):
+        move_engine(folder, "town", "postgres")
+    assert state(folder) == before
+    assert schemas(database) == there
+
+
+def test_what_cannot_be_is_said(folder):
+    with pytest.raises(BadRequest, match="already"):
+        move_engine(folder, "town", "duckdb")
+    with pytest.raises(UnknownEngine):
+        move_engine(folder, "town", "duckdbb")

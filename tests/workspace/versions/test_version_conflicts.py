@@ -1,0 +1,282 @@
+"""Two versions beside each other: only where together they tell no more than either, or the custodian allows it.
+
+A corrected version: what changed is told to the custodian alone, who keeps the keys, collects, or begins anew.
+"""
+
+import json
+
+import numpy as np
+import pytest
+
+from discreet.errors import BadRequest, UnknownVersion, VersionClosed
+from discreet.model.request import TableRequest
+from discreet.release.load_cautions import load_with_cautions
+from discreet.release.pipeline import release_table
+from discreet.workspace.versions.version import read_version
+from discreet.workspace.workspace import Workspace
+
+REQUEST = TableRequest("town", ("area", "sex"), ("age", "job"))
+APART = "versions_apart = 100\n"
+
+
+def described(town, version, extra=""):
+    """The town's description under another version name, with lines for [protection]."""
+    text = town.description.replace('version = "1"', f'version = "{version}"')
+    return text.replace("[protection]\n", f"[protection]\n{extra}", 1)
+
+
+@pytest.fixture
+def workspace(town, tmp_path):
+    """Loads versions of the town and asks for them."""
+
+    class Loaded:
+        folder = tmp_path / "w"
+
+        def load(self, records, version, extra="", **options):
+            text = described(town, version, extra)
+            return load_with_cautions(self.folder, text, records, **options)
+
+        def numbers(self, version=""):
+            opened = Workspace(self.folder)
+            try:
+                return release_table(opened.stored("town", version), REQUEST).values
+            finally:
+                opened.close()
+
+        def facts(self):
+            return {v.version: v for v in Workspace(self.folder).versions("town")}
+
+    return Loaded()
+
+
+@pytest.mark.slow
+def test_the_town_says_how_its_protection_begins(town):
+    assert "[protection]\n" in town.description, "the descriptions of these tests are made from it"
+
+
+@pytest.mark.slow
+def test_a_version_that_many_records_separate_is_answered_beside_the_new_one(town, workspace):
+    first = workspace.load(town.records, "1")
+    cited = workspace.numbers()
+    workspace.load(town.records.slice(100), "2")
+    assert (workspace.numbers("1") == cited).all()
+    assert (workspace.numbers(first[:8]) == cited).all(), "a citation names the digest"
+    assert not (workspace.numbers() == cited).all()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("removed", [1, 99])
+def test_a_version_that_few_records_separate_is_closed(town, workspace, removed):
+    workspace.load(town.records, "1")
+    workspace.load(town.records.slice(removed), "2")
+    with pytest.raises(VersionClosed, match="few records"):
+        workspace.numbers("1")
+    assert workspace.facts()["1"].closed
+    assert not workspace.facts()["2"].closed
+
+
+@pytest.mark.slow
+def test_what_a_close_version_would_give_away(town, workspace):
+    """The wrong alternative, allowed by hand: the cells that differ are those of the removed person."""
+    workspace.load(town.records, "1")
+    workspace.load(town.records.slice(1), "2", serve_beside=True)
+    differ = workspace.numbers("1") != workspace.numbers("2")
+    assert 0 < np.count_nonzero(differ) <= 16
+
+
+@pytest.mark.slow
+def test_the_declared_number_decides(town, workspace):
+    workspace.load(town.records, "1", "versions_apart = 3\n")
+    workspace.load(town.records.slice(3), "2", "versions_apart = 3\n")
+    workspace.numbers("1")
+    workspace.load(town.records.slice(5), "3", "versions_apart = 3\n")
+    workspace.numbers("1")
+    with pytest.raises(VersionClosed):
+        workspace.numbers("2")
+
+
+@pytest.mark.slow
+def test_equal_records_under_another_name_stay_open(town, workspace):
+    workspace.load(town.records, "1")
+    workspace.load(town.records, "2")
+    assert (workspace.numbers("1") == workspace.numbers("2")).all()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("extra", "options", "why"),
+    [
+        ("", {"corrections": "new-lineage"}, "other keys"),
+        ("max_cells = 1000000\n", {}, "protected otherwise"),
+    ],
+)
+def test_other_keys_or_another_protection_close_every_earlier_version(town, workspace, extra, options, why):
+    workspace.load(town.records, "1")
+    workspace.load(town.records.slice(200), "2", extra, **options)
+    with pytest.raises(VersionClosed, match=why):
+        workspace.numbers("1")
+
+
+@pytest.mark.slow
+def test_a_version_that_comes_back_is_compared_with_all_that_are_open(town, workspace):
+    """A correction that is undone: the first version returns, and the one between is close to it."""
+    workspace.load(town.records, "1")
+    workspace.load(town.records.slice(5), "2")
+    workspace.load(town.records, "1")
+    with pytest.raises(VersionClosed):
+        workspace.numbers("2")
+    assert workspace.facts()["1"].current
+    assert len(workspace.facts()) == 2
+
+
+@pytest.mark.slow
+def test_a_chain_of_small_steps_leaves_open_only_what_is_apart(town, workspace):
+    for step in range(5):
+        workspace.load(town.records.slice(60 * step), str(step))
+    open_ones = [name for name, facts in workspace.facts().items() if not facts.closed]
+    assert open_ones == ["4"], "each load closes the one before, which was the last that was open"
+
+
+@pytest.mark.slow
+def test_another_dataset_of_the_lineage_may_not_be_close_either(town, workspace):
+    workspace.load(town.records, "1")
+    sister = town.description.replace('id = "town"', 'id = "village"\nlineage = "town"')
+    with pytest.raises(BadRequest, match="same lineage"):
+        load_with_cautions(workspace.folder, sister, town.records.slice(1))
+    load_with_cautions(workspace.folder, sister, town.records)
+    load_with_cautions(
+        workspace.folder, sister.replace('version = "1"', 'version = "2"'), town.records.slice(200)
+    )
+    assert sorted(Workspace(workspace.folder).ids()) == ["town", "village"]
+
+
+@pytest.mark.slow
+def test_under_dp_every_version_that_was_charged_is_answered(private_town):
+    text = private_town.description.replace('version = "1"', 'version = "2"')
+    load_with_cautions(private_town.folder, text, private_town.records.slice(1))
+    opened = Workspace(private_town.folder)
+    assert [v.closed for v in opened.versions("town")] == ["", ""]
+    assert opened.stored("town", "1").digest != opened.stored("town").digest
+
+
+@pytest.mark.slow
+def test_a_version_is_found_by_digest_or_by_a_name_that_is_its_own(town, workspace):
+    first = workspace.load(town.records, "1")
+    second = workspace.load(town.records.slice(150), "1")
+    with pytest.raises(UnknownVersion, match="2 versions") as told:
+        workspace.numbers("1")
+    assert first[:8] in told.value.advice
+    assert second[:8] in told.value.advice
+    with pytest.raises(UnknownVersion, match='no version "7"'):
+        workspace.numbers("7")
+    with pytest.raises(UnknownVersion):
+        workspace.numbers(first[:7])
+
+
+@pytest.fixture
+def folder(town_folder):
+    return town_folder
+
+
+def load(folder, town, records, **options):
+    said = []
+    digest = load_with_cautions(folder, town.description, records, caution=said.append, **options)
+    return digest, [sentence for sentence in said if sentence.startswith("Against")]
+
+
+def numbers(folder):
+    workspace = Workspace(folder)
+    try:
+        return release_table(workspace.stored("town"), REQUEST).values
+    finally:
+        workspace.close()
+
+
+def current(folder):
+    return (folder / "datasets" / "town" / "current").read_text().strip()
+
+
+def test_with_kept_keys_few_cells_change_and_the_custodian_is_told(town, folder):
+    once = numbers(folder)
+    digest, said = load(folder, town, town.records.slice(1))
+    assert digest == current(folder)
+    assert said[0].startswith("Against the version that is served: 0 records added, 1 removed, 0 changed.")
+    assert 0 < np.count_nonzero(numbers(folder) != once) <= 16, "the removed person is in at most 2^4 cells"
+
+
+def test_the_same_records_are_no_correction(town, folder):
+    assert load(folder, town, town.records)[1] == []
+
+
+def test_collect_serves_nothing_and_leaves_nothing(town, folder):
+    before, names = current(folder), sorted(path.name for path in (folder / "datasets" / "town").iterdir())
+    digest, said = load(folder, town, town.records.slice(3), corrections="collect")
+    assert digest == before == current(folder)
+    assert "3 removed" in said[0]
+    assert sorted(path.name for path in (folder / "datasets" / "town").iterdir()) == names
+
+
+def test_collect_under_dp_charges_nothing(private_town):
+    def charges():
+        workspace = Workspace(private_town.folder)
+        found = len(workspace.stored("town").dp.ledger.state("town").charges)
+        workspace.close()
+        return found
+
+    text = private_town.description.replace('version = "1"', 'version = "2"')
+    said, once = [], charges()
+    few = private_town.records.slice(1)
+    load_with_cautions(private_town.folder, text, few, caution=said.append, corrections="collect")
+    assert charges() == once
+    assert said
+    assert not any("removed" in sentence for sentence in said)  # what a load says is the same for neighbours
+
+
+@pytest.mark.slow
+def test_a_new_lineage_changes_the_numbers_and_stays_for_later_loads(town, folder, secret):
+    once = numbers(folder)
+    _, said = load(folder, town, town.records.slice(1), corrections="new-lineage")
+    anew = numbers(folder)
+    assert "1 removed" in said[0]
+    changed = np.count_nonzero(anew != once) / np.count_nonzero(once)
+    assert changed > 0.5, "the wrong alternative, the same keys, changes at most 16 cells"
+    assert read_version(folder / "datasets" / "town" / current(folder), secret).revisions.keys == 2
+    _, said = load(folder, town, town.records.slice(1))
+    assert said == []
+    assert (numbers(folder) == anew).all(), "the next load does not fall back to the first keys"
+    load(folder, town, town.records, corrections="new-lineage")
+    assert read_version(folder / "datasets" / "town" / current(folder), secret).revisions.keys == 3
+
+
+@pytest.mark.parametrize("choice", ["colect", ""])
+def test_an_unknown_choice_is_refused(town, folder, choice):
+    with pytest.raises(BadRequest, match="There is no way"):
+        load(folder, town, town.records, corrections=choice)
+
+
+def test_choices_without_a_meaning_are_refused(town, tmp_path, private_town):
+    with pytest.raises(BadRequest, match="nothing to correct"):
+        load(tmp_path / "new", town, town.records, corrections="collect")
+    with pytest.raises(BadRequest, match="Under dp"):
+        load(private_town.folder, private_town, town.records, corrections="new-lineage")
+
+
+def test_the_command_tells_it_on_standard_error_alone(town, folder, run_here, tmp_path):
+    (tmp_path / "town.toml").write_text(town.description)
+    town.records.slice(2).to_pandas().to_csv(tmp_path / "town.csv", index=False)
+    words = (
+        "load",
+        tmp_path / "town.toml",
+        tmp_path / "town.csv",
+        "--corrections",
+        "collect",
+        "--json",
+        "-w",
+        folder,
+    )
+    done = run_here(*words)
+    assert done.returncode == 0, done.stderr
+    assert "2 removed" in done.stderr
+    assert "Nothing was published" in done.stderr
+    assert json.loads(done.stdout)["digest"] == current(folder)
+    assert "removed" not in done.stdout
